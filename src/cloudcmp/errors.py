@@ -1,0 +1,92 @@
+"""Everything that cloudcmp raises on purpose.
+
+CloudcmpError                 carries one or more faults: where, what, what next
+├── UserMistake               exit 2: the study, an argument or a table must be changed
+└── OutsideFault              exit 3: the machine, a provider or a file failed
+    ├── CorruptStore          a study's file does not hold what was acknowledged
+    ├── NewerSchema           written by a later version
+    ├── StudyBusy             another process works on the study
+    ├── StorageFault          a full disk, a read-only folder, an I/O error
+    ├── AgentMissing          no measuring agent for the machine
+    └── ProviderFault         a provider said no, or said nothing
+        ├── NoCapacity        told apart, because another zone may have some
+        ├── Refused           quota, permission, bad request: asking again does not help
+        └── LostAnswer        the request may or may not have been carried out
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong, for a person: where it is, what it is, and what to do next."""
+
+    where: str
+    what: str
+    next: str = ""
+
+    def line(self) -> str:
+        """The fault as one line."""
+        text = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{text}; {self.next}" if self.next else text
+
+
+class CloudcmpError(Exception):
+    """A failure with one line for each fault and the exit code that goes with it."""
+
+    exit_code = 3
+
+    def __init__(self, *faults: Fault) -> None:
+        self.faults = faults
+        super().__init__("\n".join(fault.line() for fault in faults))
+
+    @classmethod
+    def at(cls, where: str, what: str, next: str = "") -> "CloudcmpError":
+        """The error with a single fault."""
+        return cls(Fault(where, what, next))
+
+
+class UserMistake(CloudcmpError):
+    """What was asked can not be done as it was written."""
+
+    exit_code = 2
+
+
+class OutsideFault(CloudcmpError):
+    """Something outside cloudcmp failed, or a file is corrupt."""
+
+
+class CorruptStore(OutsideFault):
+    """A study's file does not hold what was acknowledged."""
+
+
+class NewerSchema(OutsideFault):
+    """The study was written by a later version of cloudcmp."""
+
+
+class StudyBusy(OutsideFault):
+    """Another process holds the study."""
+
+
+class StorageFault(OutsideFault):
+    """The disk is full, read-only or failing."""
+
+
+class AgentMissing(OutsideFault):
+    """No measuring agent was found for the machine."""
+
+
+class ProviderFault(OutsideFault):
+    """A provider said no, or nothing."""
+
+
+class NoCapacity(ProviderFault):
+    """The provider has none of the offering left at this moment."""
+
+
+class Refused(ProviderFault):
+    """The provider refused for good: quota, permission or a bad request."""
+
+
+class LostAnswer(ProviderFault):
+    """A request was sent and no answer came: the resource may exist."""

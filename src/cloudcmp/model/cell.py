@@ -1,0 +1,56 @@
+"""Cells: the only things that are ever compared."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cloudcmp.errors import UserMistake
+
+_RESERVED = set("=; \t\n")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cell:
+    """A metric together with its canonical parameters, both as text.
+
+    `params` is sorted by key. The text form is `metric key=value;key=value`.
+    """
+
+    metric: str
+    params: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, metric: str, params: Mapping[str, str]) -> "Cell":
+        """The cell of a metric and its parameters; raises UserMistake for text that would not survive a round trip."""
+        for part in (metric, *params.keys(), *params.values()):
+            if not part or _RESERVED & set(part):
+                raise UserMistake.at("cell", f"{part!r} is empty or holds one of '=; '", "use plain words")
+        return cls(metric, tuple(sorted(params.items())))
+
+    @classmethod
+    def parse(cls, text: str) -> "Cell":
+        """The cell that a text form names; raises UserMistake where the text is not of that form."""
+        metric, _, rest = text.strip().partition(" ")
+        return cls.of(metric, parse_params(rest))
+
+    @property
+    def params_text(self) -> str:
+        """The parameters as `key=value;key=value`."""
+        return ";".join(f"{key}={value}" for key, value in self.params)
+
+    def get(self, key: str) -> str | None:
+        """The value of one parameter, None where the cell has no such parameter."""
+        return dict(self.params).get(key)
+
+    def __str__(self) -> str:
+        return f"{self.metric} {self.params_text}" if self.params else self.metric
+
+
+def parse_params(text: str) -> dict[str, str]:
+    """The parameters of `key=value;key=value`; raises UserMistake for a missing `=` or a key given twice."""
+    params: dict[str, str] = {}
+    for item in filter(None, (part.strip() for part in text.split(";"))):
+        key, equals, value = item.partition("=")
+        if not equals or key in params:
+            raise UserMistake.at("cell", f"{item!r} is not key=value, or is given twice", "write metric key=value;key=value")
+        params[key] = value
+    return params

@@ -1,0 +1,94 @@
+"""What is measured, and what measures it, as data."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Better(StrEnum):
+    """The direction in which a metric improves."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+
+
+class Group(StrEnum):
+    """The four services that every cloud sells."""
+
+    COMPUTE = "compute"
+    STORAGE = "storage"
+    NETWORK = "network"
+    WAN = "wan"
+
+
+class Reduce(StrEnum):
+    """How the samples of one trial become its value of a cell.
+
+    median: the median of the samples. total: samples are rates over consecutive intervals that end at `t_s`;
+    the value is the whole run's total over its time. percentile: read from the histograms.
+    """
+
+    MEDIAN = "median"
+    TOTAL = "total"
+    PERCENTILE = "percentile"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A measured quantity: name with its unit in it, unit, direction, and the parameters that make it a cell."""
+
+    name: str
+    unit: str
+    better: Better
+    group: Group
+    reduce: Reduce
+    params: tuple[str, ...]
+    doc: str
+    excludes: str
+    typical: float
+    signed: bool = False
+
+
+class ParamKind(StrEnum):
+    """What a probe's parameter holds."""
+
+    CHOICE = "choice"
+    COUNT = "count"
+    BYTES = "bytes"
+    SECONDS = "seconds"
+    THREADS = "threads"
+    RATE = "rate"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A parameter of a probe. `words` are allowed beside a number of the kind (or are the only choices)."""
+
+    name: str
+    kind: ParamKind
+    default: str
+    doc: str
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One way to measure. `built` is false while only the simulated provider can answer it."""
+
+    name: str
+    metrics: tuple[str, ...]
+    params: tuple[Param, ...]
+    doc: str
+    excludes: str
+    typical_s: float
+    roles: tuple[str, ...] = ("solo",)
+    built: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A named set of probes with parameters; a parameter may hold several values, which are all run."""
+
+    name: str
+    probes: tuple[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]], ...]
+    doc: str

@@ -1,0 +1,77 @@
+"""Things sold with a price."""
+
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """A price for one hour of one unit; never zero: a price of zero or none is unknown (None)."""
+
+    amount_per_hour: Decimal
+    currency: str
+    source: str
+    as_of: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Offering:
+    """A thing sold: an instance type, or a storage service, in a region. Unknown facts are None.
+
+    `attributes` are further advertised facts (cpu, network_bytes_per_s, disk_class, ...), as sorted text pairs.
+    """
+
+    provider: str
+    region: str
+    name: str
+    vcpus: float | None = None
+    memory_gib: float | None = None
+    category: str | None = None
+    price: Price | None = None
+    attributes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What an offering must have: the study's way to name like offerings of several providers."""
+
+    vcpus: float | None = None
+    memory_gib: float | None = None
+    category: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CellTruth:
+    """What is planted in one cell of a simulated candidate.
+
+    `mean` in the metric's unit; `cov` between runs of one launch and `between` launches, as ratios;
+    `drift` relative change per day; `daily` relative amplitude of a daily cycle.
+    """
+
+    mean: float
+    cov: float = 0.02
+    between: float = 0.02
+    drift: float = 0.0
+    daily: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """What goes wrong on a simulated candidate: shares of events between 0 and 1, and a read lag in seconds."""
+
+    capacity: float = 0.0
+    preemption: float = 0.0
+    hang: float = 0.0
+    garbage: float = 0.0
+    lost_answer: float = 0.0
+    stale_list_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The planted truth of a simulated candidate; `cells` is keyed by a cell's text or by a metric's name."""
+
+    cells: tuple[tuple[str, CellTruth], ...] = ()
+    boot_s: float | None = None
+    faults: Faults = Faults()

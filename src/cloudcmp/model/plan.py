@@ -1,0 +1,113 @@
+"""The trials that a study takes, their order and their worst-case money."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from cloudcmp.model.offering import Match, Offering, Truth
+from cloudcmp.model.study import Decide, Session
+from cloudcmp.units import Money
+
+AGGREGATION = ("runs:median", "launch:median", "session:median")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What is chosen between, resolved: `id` is unique and is what people see.
+
+    `runner` is the provider that runs it (the offering's own, or the one that stands in for it).
+    `differs` says how a matched offering differs from what was asked for.
+    """
+
+    index: int
+    id: str
+    offering: Offering
+    runner: str
+    volume: str | None = None
+    count: int = 1
+    asked: Match | None = None
+    differs: tuple[str, ...] = ()
+    truth: Truth | None = None
+
+    @property
+    def simulated(self) -> bool:
+        """Whether its numbers are planted rather than measured."""
+        return self.runner == "simulated"
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A candidate's machine of one round. `start_s` counts from the plan's start; `seed` is its own."""
+
+    index: int
+    candidate: int
+    round: int
+    session: str | None
+    start_s: float
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTrial:
+    """One probe to be run once on one launch, with all parameters filled in and the cells that it gives."""
+
+    index: int
+    launch: int
+    probe: str
+    params: tuple[tuple[str, str], ...]
+    cells: tuple[str, ...]
+    run: int
+    start_s: float
+    expected_s: float
+    deadline_s: float
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What the plan takes. Money is None where a price is unknown; `detectable` is a ratio - 1 at 80 % power."""
+
+    trials: int
+    expected_s: float
+    expected_cost: Money | None
+    worst_cost: Money | None
+    detectable: tuple[tuple[str, float], ...]
+    assumed_cov: float
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that is decided before the first trial.
+
+    `start_at` is the Unix time (s) at which virtual time begins, for simulated studies; the launches are in the order in
+    which they are run. `hosts` names for each candidate the machine it shares: equal names never run at once.
+    """
+
+    name: str
+    question: str
+    candidates: tuple[Candidate, ...]
+    launches: tuple[Launch, ...]
+    trials: tuple[PlannedTrial, ...]
+    decide: tuple[Decide, ...]
+    sessions: tuple[Session, ...]
+    rounds: int
+    runs: int
+    seed: int
+    start_at: float
+    quote: Quote
+    budget: Money | None = None
+    deadline_s: float | None = None
+    stop: str = "fixed"
+    aggregation: tuple[str, ...] = AGGREGATION
+    imported: bool = False
+    short: bool = False
+
+    def trials_of(self, launch: int) -> tuple[PlannedTrial, ...]:
+        """The trials of one launch, in order."""
+        return tuple(trial for trial in self.trials if trial.launch == launch)
+
+
+def hourly_cost(candidate: Candidate) -> Decimal | None:
+    """Money per hour for all instances of a candidate, None where the price is unknown."""
+    price = candidate.offering.price
+    return None if price is None else price.amount_per_hour * candidate.count

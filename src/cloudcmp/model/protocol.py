@@ -1,0 +1,107 @@
+"""The seams: what real, local and simulated execution have in common."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from cloudcmp.model.lease import CreateRequest, Found, Lease
+from cloudcmp.model.offering import Offering
+from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
+
+
+class Clock(Protocol):
+    """Where times come from: the wall for real studies, the plan for simulated ones."""
+
+    def at(self, planned_s: float) -> float:
+        """The Unix time (s) of a step that the plan puts `planned_s` seconds after its start."""
+        ...
+
+
+class Channel(Protocol):
+    """A way to one agent process: the bytes that it prints, while its standard input is held open."""
+
+    def stdout(self) -> AsyncIterator[bytes]:
+        """What the agent prints, in pieces of any size, until it ends."""
+        ...
+
+
+class Instance(Protocol):
+    """A launched machine on which agents can be started, one process a job."""
+
+    @property
+    def cpus(self) -> Sequence[int]:
+        """The processors that jobs on this machine may use."""
+        ...
+
+    @property
+    def address(self) -> str:
+        """The address at which the machine's agents reach each other."""
+        ...
+
+    @property
+    def folder(self) -> str | None:
+        """The folder for test files, None where there is none."""
+        ...
+
+    def start(self, job: bytes, trial: PlannedTrial, earlier: int) -> AbstractAsyncContextManager[Channel]:
+        """Start an agent on one job line; leaving the context ends it. `earlier` counts attempts that ended by themselves."""
+        ...
+
+
+class Provider(Protocol):
+    """One cloud. Blocking look-ups are plain methods; what happens during a study is async.
+
+    Lifecycle calls raise NoCapacity, Refused or LostAnswer, told apart.
+    """
+
+    name: str
+    simulated: bool
+    billed: bool
+
+    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
+        """What can be had, with price, date and source where known."""
+        ...
+
+    def host(self, candidate: Candidate) -> str:
+        """A name for the machine that a candidate shares with others; equal names never run at once."""
+        ...
+
+    async def create(self, request: CreateRequest) -> str:
+        """Ask for one resource, tags and token in the same call; returns its cloud id."""
+        ...
+
+    async def find(self, study: str, token: str | None = None) -> tuple[Found, ...]:
+        """All that this study owns here, by tag, and by token when one is given."""
+        ...
+
+    async def destroy(self, cloud_id: str) -> None:
+        """Ask for a resource to be destroyed; destroying what is gone is no error."""
+        ...
+
+    async def gone(self, cloud_id: str) -> str | None:
+        """Evidence that a resource is gone, None while it is not seen gone."""
+        ...
+
+    async def connect(self, lease: Lease, candidate: Candidate, launch: Launch) -> Instance:
+        """The launched machine, ready to run agents."""
+        ...
+
+
+class Progress(Protocol):
+    """Who wants to know how a study goes."""
+
+    def begin(self, trials: int, expected_s: float) -> None:
+        """A study starts or goes on, with this much left."""
+        ...
+
+    def launch(self, candidate: str, round: int) -> None:
+        """A launch begins."""
+        ...
+
+    def trial(self, candidate: str, probe: str, outcome: str, expected_s: float) -> None:
+        """A trial ended."""
+        ...
+
+    def end(self) -> None:
+        """Nothing more will come."""
+        ...

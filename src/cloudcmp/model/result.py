@@ -1,0 +1,103 @@
+"""What the samples say: estimates and comparisons."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cloudcmp.units import Money
+
+
+class Verdict(StrEnum):
+    """What can be said of one candidate against another in one cell."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    SAME = "practically the same"
+    CANNOT_TELL = "cannot tell yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A two-sided interval with its confidence (0.95, 0.90)."""
+
+    low: float
+    high: float
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A candidate's figures in one cell, over launches; in the metric's unit. None is unknown, never zero.
+
+    `n_ok` of `n_started` trials gave values; `n` launches did. `values` are the launch values in plan order, `rounds`
+    their rounds (None where unknown). `reason` says why there is no estimate.
+    """
+
+    candidate: int
+    cell: str
+    n_started: int
+    n_ok: int
+    n: int
+    values: tuple[float, ...]
+    rounds: tuple[int | None, ...]
+    sessions: tuple[str | None, ...]
+    median: float | None = None
+    median_bounds: Bounds | None = None
+    mean: float | None = None
+    mean_bounds: Bounds | None = None
+    p5: float | None = None
+    p95: float | None = None
+    cov: float | None = None
+    between_share: float | None = None
+    cost_per_task: Money | None = None
+    work_per_money: float | None = None
+    warnings: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Candidate `a` against candidate `b` in one cell; `effect` is a/b, or a - b for a metric that can be 0.
+
+    `p_paired` decides, after Holm over the family (`p_adjusted`); for exploratory cells `p_adjusted` is
+    Benjamini-Hochberg's and `verdict` is None. `detectable` is the smallest true effect found with 80 % power.
+    """
+
+    cell: str
+    a: int
+    b: int
+    n: int
+    decides: bool
+    by_difference: bool
+    effect: float | None
+    bounds: Bounds | None
+    bounds_90: Bounds | None
+    p_paired: float | None
+    p_adjusted: float | None
+    p_welch: float | None
+    hodges_lehmann: float | None
+    cliffs_delta: float | None
+    detectable: float | None
+    verdict: Verdict | None
+    reason: str = ""
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Winner:
+    """The winners of one cell: best first; `starred` is the cheapest of those practically the same as the best."""
+
+    cell: str
+    winners: tuple[int, ...]
+    starred: int | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """Everything that the report shows about a study's numbers, computed once from the store."""
+
+    estimates: tuple[Estimate, ...]
+    comparisons: tuple[Comparison, ...]
+    winners: tuple[Winner, ...]
+    warnings: tuple[str, ...] = ()
+    answer: tuple[str, ...] = ()

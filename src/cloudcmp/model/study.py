@@ -1,0 +1,76 @@
+"""The question asked."""
+
+from dataclasses import dataclass
+
+from cloudcmp.model.offering import Match, Price, Truth
+from cloudcmp.units import Money
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateSpec:
+    """What the user wrote for one candidate; exactly one of `offering` and `match` is set. `where` is file:line:col."""
+
+    where: str
+    provider: str
+    region: str | None
+    offering: str | None
+    match: Match | None
+    volume: str | None = None
+    count: int = 1
+    price: Price | None = None
+    truth: Truth | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeSpec:
+    """One probe with one set of parameter values as the user wrote them, suites and lists already spread out.
+
+    `params` holds only what was written, as text in base units; defaults are the catalogue's.
+    """
+
+    where: str
+    probe: str
+    params: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """A cell, or a metric that stands for all its cells, that decides. `margin` is absolute, in the metric's unit."""
+
+    where: str
+    cell: str
+    margin: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A time window: days 0 (Monday) to 6, from and until as seconds after local midnight (until may pass 24 h)."""
+
+    name: str
+    days: tuple[int, ...]
+    from_s: int
+    until_s: int
+    timezone: str
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A study file, read and checked. Durations in seconds."""
+
+    name: str
+    question: str
+    candidates: tuple[CandidateSpec, ...]
+    probes: tuple[ProbeSpec, ...]
+    decide: tuple[Decide, ...] = ()
+    launches: int = 6
+    runs: int = 2
+    sessions: tuple[Session, ...] = ()
+    every_s: float | None = None
+    for_s: float | None = None
+    stop: str = "fixed"
+    budget: Money | None = None
+    deadline_s: float | None = None
+    seed: int = 1
+    schema: int = SCHEMA

@@ -1,0 +1,57 @@
+"""What came of the plan: outcomes, attempts and samples."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """How a trial ended. Only `ok` gives values; every other one is a result too."""
+
+    OK = "ok"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+    PREEMPTED = "preempted"
+    ABORTED = "aborted"
+    INVALID = "invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One value of a metric, `t_s` seconds after the measured phase began; `hist` is a V2 histogram in its place."""
+
+    seq: int
+    metric: str
+    params: str
+    t_s: float
+    value: float | None
+    hist: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try at a trial. Times are Unix seconds (virtual ones in a simulated study).
+
+    `interrupted` marks one cut short by the controller's own end: it is no failure of the candidate. `why` is one
+    line. `facts` is the JSON text of the agent's hello and notes. `sha256` is that of the samples' file.
+    """
+
+    trial: int
+    attempt: int
+    outcome: Outcome
+    started_at: float
+    ended_at: float
+    why: str = ""
+    interrupted: bool = False
+    n_samples: int = 0
+    sha256: str | None = None
+    facts: str = "{}"
+
+
+@dataclass(frozen=True, slots=True)
+class TrialResult:
+    """What the agent's bytes said, checked: the outcome, the samples (none unless ok) and the facts."""
+
+    outcome: Outcome
+    samples: tuple[Sample, ...]
+    why: str = ""
+    facts: str = "{}"

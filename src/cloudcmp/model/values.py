@@ -1,0 +1,45 @@
+"""Trial values in columns, as they pass from the store to the analysis."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrialValues:
+    """One row for each started trial and cell that it should give; columns of equal length.
+
+    `launch` indexes the plan's launches, `cell` indexes `cells`; `value` means something only where `ok`, is in the
+    metric's unit, and is undefined (0) for percentile cells, whose values come from `HistogramRow`s.
+    """
+
+    cells: tuple[str, ...]
+    launch: "NDArray[np.int32]"
+    cell: "NDArray[np.int32]"
+    ok: "NDArray[np.bool_]"
+    value: "NDArray[np.float64]"
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramRow:
+    """One histogram of an ok trial: V2 deflate, base64, nanoseconds. `params` is without the percentile."""
+
+    launch: int
+    trial: int
+    metric: str
+    params: str
+    hist: str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The samples of one cell in one trial over time: seconds since the measured phase began, values in its unit."""
+
+    launch: int
+    trial: int
+    cell: str
+    t_s: tuple[float, ...]
+    values: tuple[float, ...]

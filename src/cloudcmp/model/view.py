@@ -1,0 +1,40 @@
+"""All that a reader is shown of a study: the one argument of every report."""
+
+from dataclasses import dataclass, field
+
+from cloudcmp.model.metric import Metric
+from cloudcmp.model.plan import Plan
+from cloudcmp.model.result import Analysis
+from cloudcmp.model.trial import Attempt
+from cloudcmp.model.values import Series
+
+
+@dataclass(frozen=True, slots=True)
+class Cdf:
+    """The cumulative distribution of a latency over all launches of a candidate: seconds against shares."""
+
+    candidate: int
+    metric: str
+    params: str
+    x_s: tuple[float, ...]
+    share: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the report is made of. `hosts` holds for each candidate the facts that its agents told, as sorted text pairs.
+
+    `provenance` holds versions, seed, dates and digests as text pairs; `interruptions` one line each.
+    """
+
+    plan: Plan
+    metrics: dict[str, Metric]
+    analysis: Analysis
+    attempts: tuple[Attempt, ...]
+    series: tuple[Series, ...] = ()
+    cdfs: tuple[Cdf, ...] = ()
+    hosts: tuple[tuple[int, tuple[tuple[str, str], ...]], ...] = ()
+    provenance: tuple[tuple[str, str], ...] = ()
+    interruptions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    labels: dict[str, str] = field(default_factory=dict)
