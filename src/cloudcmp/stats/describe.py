@@ -1,0 +1,148 @@
+"""Estimates of one sample: centre, spread and quantiles, each with the interval that belongs to it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from cloudcmp.stats.check import finite, fraction, is_constant
+
+# An exact tail such as 1/32 may come out of the incomplete beta function a few ulp too large.
+_ROUNDING = 1.0 + 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A confidence interval, both ends included, in the unit of what it is about."""
+
+    low: float
+    high: float
+
+
+def median(x: npt.ArrayLike) -> float:
+    """The middle value, or the mean of the two middle values; unit of `x`, shape (n,), n >= 1."""
+    return float(np.median(finite(x, "median")))
+
+
+def mean(x: npt.ArrayLike) -> float:
+    """The arithmetic mean; unit of `x`, shape (n,), n >= 1. Never outside the smallest and largest value."""
+    values = finite(x, "mean")
+    low, high = float(values.min()), float(values.max())
+    return min(max(float(values.mean()), low), high)
+
+
+def sd(x: npt.ArrayLike) -> float | None:
+    """The sample standard deviation, divisor n - 1; unit of `x`; None for n < 2. Exactly 0 for equal values."""
+    values = finite(x, "sd")
+    if values.size < 2:
+        return None
+    return 0.0 if is_constant(values) else float(values.std(ddof=1))
+
+
+def cov(x: npt.ArrayLike) -> float | None:
+    """The coefficient of variation sd / |mean|, a ratio (0.05 is 5 %); None for n < 2 or a mean of 0."""
+    spread, centre = sd(x), mean(x)
+    return None if spread is None or centre == 0.0 else spread / abs(centre)
+
+
+def quantile(x: npt.ArrayLike, p: float) -> float:
+    """The p-quantile by linear interpolation between order statistics (type 7, the default of R and numpy).
+
+    `x` has shape (n,), n >= 1; `p` lies in [0, 1]. With h = (n - 1) p the result is
+    x[floor h] + (h - floor h) (x[floor h + 1] - x[floor h]), counted from 0.
+    Says nothing beyond the smallest and largest value: a p99 of 20 values is near their maximum, whatever the true tail.
+    Source: Hyndman and Fan, "Sample quantiles in statistical packages", The American Statistician 50(4), 1996.
+    """
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"quantile: p = {p} is not between 0 and 1; write 0.95 for the 95th percentile")
+    return float(np.quantile(finite(x, "quantile"), p))
+
+
+def geometric_mean(x: npt.ArrayLike) -> float | None:
+    """The n-th root of the product, exp(mean(log x)); unit of `x`; None when a value is 0 or negative."""
+    values = finite(x, "geometric_mean")
+    if values.min() <= 0.0:
+        return None
+    if is_constant(values):
+        return float(values[0])
+    return float(np.exp(np.log(values).mean()))
+
+
+def t_interval(x: npt.ArrayLike, confidence: float = 0.95) -> Interval | None:
+    """The Student-t interval of the mean, mean +- t[(1 + confidence) / 2, n - 1] sd / sqrt(n); None for n < 2.
+
+    Exact for normal values, close for means of many; it is about the mean, not about where single values fall.
+    """
+    tail = (1.0 - fraction(confidence, "confidence")) / 2.0
+    spread, centre, n = sd(x), mean(x), np.size(x)
+    if spread is None:
+        return None
+    half = -float(special.stdtrit(n - 1, tail)) * spread / float(np.sqrt(n))
+    return Interval(centre - half, centre + half)
+
+
+def median_interval(x: npt.ArrayLike, confidence: float = 0.95) -> Interval | None:
+    """The distribution-free interval of the median: two order statistics with exact binomial ranks.
+
+    It covers the true median with at least `confidence` for any continuous distribution (see `median_coverage`).
+    None when n is too small for that (at 95 %: n < 6).
+    Source: David and Nagaraja, "Order Statistics", section 7.1; used by Maricq et al., OSDI 2018.
+    """
+    return quantile_interval(x, 0.5, confidence)
+
+
+def quantile_interval(x: npt.ArrayLike, p: float, confidence: float = 0.95) -> Interval | None:
+    """The distribution-free interval of the p-quantile: two order statistics with exact binomial ranks.
+
+    `x` has shape (n,), values independent of one another; 0 < p < 1. Each side misses with probability at most
+    (1 - confidence) / 2. None when n is too small: at 95 %, n >= 72 for p = 0.95 and n >= 368 for p = 0.99.
+    Source: David and Nagaraja, "Order Statistics", section 7.1.
+    """
+    values = finite(x, "quantile_interval")
+    ranks = quantile_ranks(values.size, p, confidence)
+    if ranks is None:
+        return None
+    low, high = ranks[0] - 1, ranks[1] - 1
+    ordered = np.partition(values, (low, high))
+    return Interval(float(ordered[low]), float(ordered[high]))
+
+
+def quantile_ranks(n: int, p: float, confidence: float = 0.95) -> tuple[int, int] | None:
+    """The ranks (from 1) of the order statistics that `quantile_interval` takes from n values; None when n is too small.
+
+    With B ~ Binomial(n, p): the lower rank is the largest l with P(B <= l - 1) <= (1 - confidence) / 2,
+    the upper the smallest u with P(B >= u) <= (1 - confidence) / 2.
+    """
+    tail = (1.0 - fraction(confidence, "confidence")) / 2.0 * _ROUNDING
+    share = fraction(p, "p")
+    if n < 1:
+        raise ValueError(f"n: {n} values; a quantile needs at least one")
+    low = _largest_rank(n, share, tail)
+    # P(Bin(n, p) >= u) = P(Bin(n, 1 - p) <= n - u): the upper rank is the lower one, counted from the other end.
+    # 1 - p is exact for 1/2, so that the two ranks of a median mirror each other.
+    from_top = _largest_rank(n, 1.0 - share, tail)
+    return (low, n + 1 - from_top) if low >= 1 and from_top >= 1 else None
+
+
+def median_coverage(n: int, confidence: float = 0.95) -> tuple[int, float] | None:
+    """The rank k (from 1) of the median's interval [x(k), x(n + 1 - k)] and the confidence that it really has.
+
+    The coverage is 1 - 2 P(Bin(n, 1/2) <= k - 1) >= `confidence`; None when n is too small.
+    """
+    ranks = quantile_ranks(n, 0.5, confidence)
+    if ranks is None:
+        return None
+    return ranks[0], 1.0 - 2.0 * float(special.bdtr(ranks[0] - 1, n, 0.5))
+
+
+def _largest_rank(n: int, p: float, tail: float) -> int:
+    """The largest k in 0..n with P(Bin(n, p) <= k - 1) <= tail, by bisection (the probability rises with k)."""
+    low, high = 0, n + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if special.bdtr(middle - 1, n, p) <= tail:
+            low = middle
+        else:
+            high = middle
+    return low
