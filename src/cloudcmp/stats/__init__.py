@@ -1,1 +1,1 @@
-"""Statistics on plain arrays: estimates with intervals, tests, effects, power, histograms. The only room that imports scipy."""
+"""Statistics on plain arrays: estimates with intervals, tests, effects, power, histograms; alone in importing scipy."""

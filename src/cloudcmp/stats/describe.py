@@ -51,7 +51,7 @@ def quantile(x: npt.ArrayLike, p: float) -> float:
 
     `x` has shape (n,), n >= 1; `p` lies in [0, 1]. With h = (n - 1) p the result is
     x[floor h] + (h - floor h) (x[floor h + 1] - x[floor h]), counted from 0.
-    Says nothing beyond the smallest and largest value: a p99 of 20 values is near their maximum, whatever the true tail.
+    Says nothing of the tail beyond the largest value: a p99 of 20 values is near their maximum, whatever is true.
     Source: Hyndman and Fan, "Sample quantiles in statistical packages", The American Statistician 50(4), 1996.
     """
     if not 0.0 <= p <= 1.0:
@@ -109,7 +109,7 @@ def quantile_interval(x: npt.ArrayLike, p: float, confidence: float = 0.95) -> I
 
 
 def quantile_ranks(n: int, p: float, confidence: float = 0.95) -> tuple[int, int] | None:
-    """The ranks (from 1) of the order statistics that `quantile_interval` takes from n values; None when n is too small.
+    """The ranks (from 1) of the two order statistics that `quantile_interval` takes of n values; None for too small an n.
 
     With B ~ Binomial(n, p): the lower rank is the largest l with P(B <= l - 1) <= (1 - confidence) / 2,
     the upper the smallest u with P(B >= u) <= (1 - confidence) / 2.

@@ -56,7 +56,7 @@ def paired_t(d: npt.ArrayLike) -> TTest | None:
 
 
 def welch_t(a: npt.ArrayLike, b: npt.ArrayLike) -> TTest | None:
-    """Welch's t test that the means of two independent samples, shapes (n,) and (m,), are the same; None for n or m < 2.
+    """Welch's t test that two independent samples, shapes (n,) and (m,), have the same mean; None for n or m < 2.
 
     The statistic is positive when the mean of `a` is larger. Degrees of freedom after Welch and Satterthwaite,
     (u + v)^2 / (u^2 / (n - 1) + v^2 / (m - 1)) with u = var(a) / n and v = var(b) / m.
@@ -82,8 +82,8 @@ def welch_t(a: npt.ArrayLike, b: npt.ArrayLike) -> TTest | None:
 def wilcoxon_p(d: npt.ArrayLike) -> float:
     """Wilcoxon's signed-rank test that the differences `d`, shape (n,), lie evenly about 0; the two-sided p value.
 
-    Zeros are dropped, as Wilcoxon did; tied magnitudes share their mean rank. Up to 200 differences the p value is exact,
-    given the ties; above, it is the normal one with the correction for ties and continuity.
+    Zeros are dropped, as Wilcoxon did; tied magnitudes share their mean rank. Up to 200 differences the p value is
+    exact, given the ties; above, it is the normal one with the correction for ties and continuity.
     With nothing but zeros p is 1. With five differences or fewer p can not fall below 0.05.
     Source: Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1(6), 1945.
     """

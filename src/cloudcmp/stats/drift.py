@@ -1,0 +1,61 @@
+"""Whether values wander as rounds go by."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from cloudcmp.stats.check import Floats, finite
+
+# The slope takes every pair of rounds; longer series are thinned evenly to this many values first.
+_MOST_FOR_SLOPE = 2000
+_EXACT_ROUNDS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """slope_per_round: in the unit of the values a round. p_value: of no trend, two-sided. n: rounds."""
+
+    slope_per_round: float
+    p_value: float
+    n: int
+
+
+def trend(x: npt.ArrayLike) -> Trend | None:
+    """Mann and Kendall's test for a trend in `x`, shape (n,), in the order of rounds, with Theil and Sen's slope.
+
+    S counts the later-minus-earlier pairs that rise, less those that fall. Without ties and up to 50 rounds its p value is
+    exact, otherwise normal with the correction for ties and continuity. The slope is the median of all pairwise slopes.
+    None for n < 3. It sees what mostly rises or mostly falls; a daily cycle can pass unseen. With n < 5 p stays above 0.05.
+    Source: Mann, Econometrica 13, 1945; Kendall, "Rank Correlation Methods"; Sen, JASA 63, 1968.
+    """
+    values = finite(x, "trend")
+    n = values.size
+    if n < 3:
+        return None
+    rising = sum(int(np.sign(values[i + 1 :] - values[i]).sum()) for i in range(n - 1))
+    _, ties = np.unique(values, return_counts=True)
+    if n <= _EXACT_ROUNDS and ties.max() == 1:
+        p_value = _exact_p(n, abs(rising))
+    else:
+        spread = n * (n - 1.0) * (2.0 * n + 5.0) - float((ties * (ties - 1.0) * (2.0 * ties + 5.0)).sum())
+        z = max(0, abs(rising) - 1) / float(np.sqrt(spread / 18.0)) if rising else 0.0
+        p_value = 2.0 * float(special.ndtr(-z))
+    return Trend(_median_slope(values), p_value, n)
+
+
+def _exact_p(n: int, size: int) -> float:
+    """P(|S| >= size) over all orders of n different values; S = pairs - 2 x inversions."""
+    pairs = n * (n - 1) // 2
+    shares = np.ones(1)
+    for k in range(2, n + 1):
+        shares = np.convolve(shares, np.full(k, 1.0 / k))
+    return min(1.0, 2.0 * float(shares[: (pairs - size) // 2 + 1].sum())) if size else 1.0
+
+
+def _median_slope(values: Floats) -> float:
+    step = -(-values.size // _MOST_FOR_SLOPE)
+    thinned, at = values[::step], np.arange(0, values.size, step, dtype=np.float64)
+    early, late = np.triu_indices(thinned.size, 1)
+    return float(np.median((thinned[late] - thinned[early]) / (at[late] - at[early])))

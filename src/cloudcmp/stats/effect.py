@@ -1,0 +1,147 @@
+"""How large a difference is: ratios and differences with intervals, and two measures that outliers do not move."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from cloudcmp.stats.check import Floats, finite, fraction
+from cloudcmp.stats.describe import Interval, mean, sd, t_interval
+from cloudcmp.stats.tests import welch_t
+
+# So many pairs are listed outright (32 MB); more are counted by bisection, which needs no memory for them.
+_LISTED_PAIRS = 4_000_000
+
+
+def cliffs_delta(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """Cliff's delta, P(a > b) - P(a < b) over all pairs, in [-1, 1]; 0 when neither tends to be larger.
+
+    `a` has shape (n,), `b` (m,). It tells how separate two samples are, not by how much: two clouds 1 % apart without
+    any spread have delta 1.
+    Source: Cliff, "Dominance statistics", Psychological Bulletin 114, 1993.
+    """
+    first, second = finite(a, "cliffs_delta a"), np.sort(finite(b, "cliffs_delta b"))
+    below = int(np.searchsorted(second, first, "left").sum())
+    not_above = int(np.searchsorted(second, first, "right").sum())
+    pairs = first.size * second.size
+    return (below - (pairs - not_above)) / pairs
+
+
+def hodges_lehmann(d: npt.ArrayLike) -> float:
+    """The Hodges-Lehmann centre of the differences `d`, shape (n,): the median of all (d[i] + d[j]) / 2 with i <= j.
+
+    Unit of `d`. For paired values; nearly as sharp as the mean on normal data, and one wild round hardly moves it.
+    Source: Hodges and Lehmann, "Estimates of location based on rank tests", Ann. Math. Statist. 34, 1963.
+    """
+    values = np.sort(finite(d, "hodges_lehmann"))
+    n = values.size
+    if n * n <= _LISTED_PAIRS:
+        rows, columns = np.triu_indices(n)
+        return float(np.median(values[rows] + values[columns])) / 2.0
+
+    def at_most(limit: float) -> int:
+        # Ordered pairs hold every i < j twice and every i = j once.
+        return (_sums_at_most(values, values, limit) + int(np.count_nonzero(values + values <= limit))) // 2
+
+    return _middle(at_most, n * (n + 1) // 2, float(2.0 * values[0]), float(2.0 * values[-1])) / 2.0
+
+
+def hodges_lehmann_shift(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """The Hodges-Lehmann shift from `b`, shape (m,), to `a`, shape (n,): the median of all a[i] - b[j]; unit of both.
+
+    For independent samples. It is not the difference of the medians unless both have the same shape.
+    Source: Hodges and Lehmann, "Estimates of location based on rank tests", Ann. Math. Statist. 34, 1963.
+    """
+    first, second = np.sort(finite(a, "hodges_lehmann_shift a")), np.sort(-finite(b, "hodges_lehmann_shift b"))
+    pairs = first.size * second.size
+    if pairs <= _LISTED_PAIRS:
+        return float(np.median(np.add.outer(first, second)))
+    return _middle(
+        lambda limit: _sums_at_most(first, second, limit),
+        pairs,
+        float(first[0] + second[0]),
+        float(first[-1] + second[-1]),
+    )
+
+
+def ratio_interval(log_d: npt.ArrayLike, confidence: float = 0.95) -> tuple[float, Interval] | None:
+    """The geometric mean ratio and its Student-t interval, from differences of natural logarithms; None for n < 2.
+
+    `log_d` holds log(a) - log(b), shape (n,), one for each round; the results are ratios a / b (1 means no difference).
+    It is the inverse of `paired_t(log_d)`: 1 lies outside exactly when that p value is below 1 - confidence.
+    Raises ValueError when a ratio is beyond the range of floats.
+    """
+    differences = finite(log_d, "ratio_interval")
+    interval = t_interval(differences, confidence)
+    if interval is None:
+        return None
+    with np.errstate(over="ignore"):
+        centre, low, high = (float(np.exp(v)) for v in (mean(differences), interval.low, interval.high))
+    if not np.isfinite(high) or low == 0.0:
+        raise ValueError("ratio_interval: the ratio leaves the range of numbers; give differences of natural logarithms")
+    return centre, Interval(low, high)
+
+
+def fieller_interval(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = 0.95) -> Interval | None:
+    """The interval of mean(a) / mean(b) for two independent samples, shapes (n,) and (m,), after Fieller.
+
+    With half-widths h = t sd / sqrt(n) of each mean: (x y +- sqrt((x y)^2 - (x^2 - h_x^2)(y^2 - h_y^2))) / (y^2 - h_y^2).
+    None for n or m < 2, and when mean(b) can not be told from 0 (y^2 <= h_y^2): the ratio is then unbounded.
+    Source: Kalibera and Jones, "Quantifying performance changes with effect size confidence intervals", 2012, section 5.
+    """
+    above, below = t_interval(a, confidence), t_interval(b, confidence)
+    if above is None or below is None:
+        return None
+    y = mean(b)
+    if below.low <= 0.0 <= below.high or y == 0.0:
+        return None
+    # Divided through by y, so that no product overflows: ratio and half-widths in units of y.
+    ratio, wide = mean(a) / y, (above.high - above.low) / 2.0 / y
+    doubt = (below.high - below.low) / 2.0 / y
+    rest = 1.0 - doubt**2
+    if rest <= 0.0:
+        return None
+    half = float(np.sqrt(wide**2 * rest + (ratio * doubt) ** 2))
+    return Interval((ratio - half) / rest, (ratio + half) / rest)
+
+
+def difference_interval(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = 0.95) -> Interval | None:
+    """Welch's interval of mean(a) - mean(b) for two independent samples, unit of both; None for fewer than 2 in either.
+
+    The inverse of `welch_t`: 0 lies outside exactly when that p value is below 1 - confidence. Rounds have differences
+    of their own: give those to `t_interval`.
+    """
+    tail = (1.0 - fraction(confidence, "confidence")) / 2.0
+    test = welch_t(a, b)
+    spread_a, spread_b = sd(a), sd(b)
+    if test is None or spread_a is None or spread_b is None:
+        return None
+    error = float(np.hypot(spread_a / np.sqrt(np.size(a)), spread_b / np.sqrt(np.size(b))))
+    half = -float(special.stdtrit(test.df, tail)) * error
+    difference = mean(a) - mean(b)
+    return Interval(difference - half, difference + half)
+
+
+def _sums_at_most(first: Floats, second: Floats, limit: float) -> int:
+    """How many pairs of one value of each have a sum <= limit; `second` is sorted."""
+    return int(np.searchsorted(second, limit - first, "right").sum())
+
+
+def _middle(at_most: Callable[[float], int], count: int, low: float, high: float) -> float:
+    """The median of `count` numbers in [low, high] of which `at_most(x)` are <= x, to 1e-15 of the larger end."""
+    tolerance = 1e-15 * max(abs(low), abs(high))
+
+    def ranked(rank: int) -> float:
+        under, reach = low, high
+        if at_most(under) >= rank:
+            return under
+        while reach - under > tolerance:
+            middle = under + (reach - under) / 2.0
+            if middle in (under, reach):
+                break
+            under, reach = (under, middle) if at_most(middle) >= rank else (middle, reach)
+        return reach
+
+    upper = ranked(count // 2 + 1)
+    return upper if count % 2 else (ranked(count // 2) + upper) / 2.0

@@ -1,0 +1,105 @@
+"""What a number of launches can tell: the smallest difference it finds, and how many a difference needs."""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from cloudcmp.stats.check import finite, fraction, is_constant
+from cloudcmp.stats.describe import median, quantile_ranks
+
+# Past this many degrees of freedom Student's t is the normal distribution to ten digits.
+_NORMAL_DF = 10**9
+
+
+def detectable_log_difference(sd: float, n: int, alpha: float = 0.05, power: float = 0.8) -> float | None:
+    """The smallest true mean log difference that a paired t test of `n` pairs finds with probability `power`.
+
+    `sd` is that of the log differences between rounds; `alpha` is two-sided and, for a family, already divided.
+    exp() of the result is a ratio. Solved exactly on the noncentral t distribution (a normal shortcut would promise
+    half the true value at n = 3). None for n < 2, and for sd = 0, which says that no spread was seen, not that there is none.
+    It trusts `sd`: one estimated from six rounds is itself uncertain by a third.
+    Source: Lehmann and Romano, "Testing Statistical Hypotheses", section 5.2 (power of the t test).
+    """
+    _check_design(sd, alpha, power)
+    if n < 2 or sd == 0.0:
+        return None
+    low, high = 0.0, 1.0
+    while _power_of_t(high, n, alpha) < power:
+        low, high = high, 2.0 * high
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if _power_of_t(middle, n, alpha) < power else (low, middle)
+    return high * sd / math.sqrt(n)
+
+
+def needed_n(sd: float, log_difference: float, alpha: float = 0.05, power: float = 0.8) -> int | None:
+    """The fewest pairs with which a paired t test finds `log_difference` with probability `power`; at least 2.
+
+    `sd`, `alpha` and `power` as for `detectable_log_difference`. None when sd is 0 (no spread was seen) or
+    `log_difference` is 0 (no number of pairs finds nothing).
+    """
+    _check_design(sd, alpha, power)
+    if not math.isfinite(log_difference):
+        raise ValueError(f"needed_n: log_difference is {log_difference}; give a finite difference of logarithms")
+    effect = abs(log_difference) / sd if sd > 0.0 else 0.0
+    if effect == 0.0:
+        return None
+    if not effect > 1e-7:
+        raise ValueError(f"needed_n: the difference is {effect:.1e} of its sd; it takes more than 10^14 pairs to see it")
+    low, high = 1, 2
+    while _power_of_t(effect * math.sqrt(high), high, alpha) < power:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = _power_of_t(effect * math.sqrt(middle), middle, alpha) >= power
+        low, high = (low, middle) if found else (middle, high)
+    return high
+
+
+def needed_repetitions(
+    pilot: npt.ArrayLike, error: float, confidence: float, rng: np.random.Generator, subsets: int = 200
+) -> int | None:
+    """E(r, alpha, X) of CONFIRM: the fewest values whose median interval stays within +-`error` of the pilot's median.
+
+    `pilot` has shape (n,); `error` is relative (0.01 is 1 %). For each size, `subsets` random subsets of the pilot are
+    drawn without replacement and the ends of their median intervals averaged; both must lie within the error.
+    None when the pilot is too small to answer, or its median is 0.
+    Source: Maricq et al., "Taming performance variability", OSDI 2018, section 5.
+    """
+    values = finite(pilot, "needed_repetitions")
+    fraction(error, "error")
+    centre = median(values)
+    if centre == 0.0:
+        return None
+    if is_constant(values):
+        values = values[:1].repeat(values.size)
+    for size in range(2, values.size + 1):
+        ranks = quantile_ranks(size, 0.5, confidence)
+        if ranks is None:
+            continue
+        drawn = np.sort(rng.permuted(np.tile(values, (subsets, 1)), axis=1)[:, :size], axis=1)
+        ends = drawn[:, (ranks[0] - 1, ranks[1] - 1)].mean(axis=0)
+        if np.abs(ends - centre).max() <= error * abs(centre):
+            return size
+    return None
+
+
+def _power_of_t(noncentrality: float, n: int, alpha: float) -> float:
+    """The probability that |t| of n pairs passes its critical value when t is noncentral by `noncentrality` >= 0."""
+    df = n - 1
+    if df > _NORMAL_DF:
+        critical = -float(special.ndtri(alpha / 2.0))
+        return float(special.ndtr(noncentrality - critical) + special.ndtr(-noncentrality - critical))
+    critical = -float(special.stdtrit(df, alpha / 2.0))
+    return 1.0 - float(special.nctdtr(df, noncentrality, critical)) + float(special.nctdtr(df, noncentrality, -critical))
+
+
+def _check_design(sd: float, alpha: float, power: float) -> None:
+    fraction(alpha, "alpha")
+    fraction(power, "power")
+    if not (math.isfinite(sd) and sd >= 0.0):
+        raise ValueError(f"sd: {sd} is not a spread; give a standard deviation of log differences, 0 or more")
+    if power <= alpha:
+        raise ValueError(f"power: {power} is not above alpha = {alpha}; a test that finds nothing already has that")
