@@ -51,6 +51,8 @@ def parse_params(text: str) -> dict[str, str]:
     for item in filter(None, (part.strip() for part in text.split(";"))):
         key, equals, value = item.partition("=")
         if not equals or key in params:
-            raise UserMistake.at("cell", f"{item!r} is not key=value, or is given twice", "write metric key=value;key=value")
+            raise UserMistake.at(
+                "cell", f"{item!r} is not key=value, or is given twice", "write metric key=value;key=value"
+            )
         params[key] = value
     return params

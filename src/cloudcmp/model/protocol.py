@@ -44,7 +44,10 @@ class Instance(Protocol):
         ...
 
     def start(self, job: bytes, trial: PlannedTrial, earlier: int) -> AbstractAsyncContextManager[Channel]:
-        """Start an agent on one job line; leaving the context ends it. `earlier` counts attempts that ended by themselves."""
+        """Start an agent on one job line; leaving the context ends it.
+
+        `earlier` counts the trial's attempts that ended by themselves.
+        """
         ...
 
 

@@ -1,0 +1,21 @@
+"""The one table of metrics, probes and suites."""
+
+from cloudcmp.catalog.lookup import canonical, cells_of, expected_s, fill, hint, nearest, probe_of, suite_of
+from cloudcmp.catalog.metrics import METRICS, PERCENTILES
+from cloudcmp.catalog.probes import PROBES
+from cloudcmp.catalog.suites import SUITES
+
+__all__ = [
+    "METRICS",
+    "PERCENTILES",
+    "PROBES",
+    "SUITES",
+    "canonical",
+    "cells_of",
+    "expected_s",
+    "fill",
+    "hint",
+    "nearest",
+    "probe_of",
+    "suite_of",
+]
