@@ -109,7 +109,7 @@ def quantile_interval(x: npt.ArrayLike, p: float, confidence: float = 0.95) -> I
 
 
 def quantile_ranks(n: int, p: float, confidence: float = 0.95) -> tuple[int, int] | None:
-    """The ranks (from 1) of the two order statistics that `quantile_interval` takes of n values; None for too small an n.
+    """The ranks (from 1) of the order statistics that `quantile_interval` takes of n values; None for too small an n.
 
     With B ~ Binomial(n, p): the lower rank is the largest l with P(B <= l - 1) <= (1 - confidence) / 2,
     the upper the smallest u with P(B >= u) <= (1 - confidence) / 2.

@@ -79,16 +79,16 @@ def ratio_interval(log_d: npt.ArrayLike, confidence: float = 0.95) -> tuple[floa
     with np.errstate(over="ignore"):
         centre, low, high = (float(np.exp(v)) for v in (mean(differences), interval.low, interval.high))
     if not np.isfinite(high) or low == 0.0:
-        raise ValueError("ratio_interval: the ratio leaves the range of numbers; give differences of natural logarithms")
+        raise ValueError("ratio_interval: the ratio leaves the range of numbers; give differences of logs")
     return centre, Interval(low, high)
 
 
 def fieller_interval(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = 0.95) -> Interval | None:
     """The interval of mean(a) / mean(b) for two independent samples, shapes (n,) and (m,), after Fieller.
 
-    With half-widths h = t sd / sqrt(n) of each mean: (x y +- sqrt((x y)^2 - (x^2 - h_x^2)(y^2 - h_y^2))) / (y^2 - h_y^2).
+    With h = t sd / sqrt(n) for each mean: (x y +- sqrt((x y)^2 - (x^2 - h_x^2)(y^2 - h_y^2))) / (y^2 - h_y^2).
     None for n or m < 2, and when mean(b) can not be told from 0 (y^2 <= h_y^2): the ratio is then unbounded.
-    Source: Kalibera and Jones, "Quantifying performance changes with effect size confidence intervals", 2012, section 5.
+    Source: Kalibera and Jones, "Quantifying performance changes with effect size confidence intervals", 2012.
     """
     above, below = t_interval(a, confidence), t_interval(b, confidence)
     if above is None or below is None:

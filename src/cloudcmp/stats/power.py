@@ -17,8 +17,8 @@ def detectable_log_difference(sd: float, n: int, alpha: float = 0.05, power: flo
     """The smallest true mean log difference that a paired t test of `n` pairs finds with probability `power`.
 
     `sd` is that of the log differences between rounds; `alpha` is two-sided and, for a family, already divided.
-    exp() of the result is a ratio. Solved exactly on the noncentral t distribution (a normal shortcut would promise
-    half the true value at n = 3). None for n < 2, and for sd = 0, which says that no spread was seen, not that there is none.
+    exp() of the result is a ratio. Solved exactly on the noncentral t distribution (the normal shortcut promises too
+    much for few pairs). None for n < 2, and for sd = 0: no spread was seen, which does not say that there is none.
     It trusts `sd`: one estimated from six rounds is itself uncertain by a third.
     Source: Lehmann and Romano, "Testing Statistical Hypotheses", section 5.2 (power of the t test).
     """
@@ -47,7 +47,7 @@ def needed_n(sd: float, log_difference: float, alpha: float = 0.05, power: float
     if effect == 0.0:
         return None
     if not effect > 1e-7:
-        raise ValueError(f"needed_n: the difference is {effect:.1e} of its sd; it takes more than 10^14 pairs to see it")
+        raise ValueError(f"needed_n: the difference is {effect:.1e} of its sd; it takes over 10^14 pairs to see it")
     low, high = 1, 2
     while _power_of_t(effect * math.sqrt(high), high, alpha) < power:
         low, high = high, 2 * high
@@ -61,7 +61,7 @@ def needed_n(sd: float, log_difference: float, alpha: float = 0.05, power: float
 def needed_repetitions(
     pilot: npt.ArrayLike, error: float, confidence: float, rng: np.random.Generator, subsets: int = 200
 ) -> int | None:
-    """E(r, alpha, X) of CONFIRM: the fewest values whose median interval stays within +-`error` of the pilot's median.
+    """E(r, alpha, X) of CONFIRM: how many values keep their median interval within `error` of the median.
 
     `pilot` has shape (n,); `error` is relative (0.01 is 1 %). For each size, `subsets` random subsets of the pilot are
     drawn without replacement and the ends of their median intervals averaged; both must lie within the error.
@@ -93,7 +93,8 @@ def _power_of_t(noncentrality: float, n: int, alpha: float) -> float:
         critical = -float(special.ndtri(alpha / 2.0))
         return float(special.ndtr(noncentrality - critical) + special.ndtr(-noncentrality - critical))
     critical = -float(special.stdtrit(df, alpha / 2.0))
-    return 1.0 - float(special.nctdtr(df, noncentrality, critical)) + float(special.nctdtr(df, noncentrality, -critical))
+    missed = special.nctdtr(df, noncentrality, critical) - special.nctdtr(df, noncentrality, -critical)
+    return 1.0 - float(missed)
 
 
 def _check_design(sd: float, alpha: float, power: float) -> None:

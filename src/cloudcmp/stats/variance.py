@@ -19,7 +19,7 @@ def between_share(values: npt.ArrayLike, launch_ids: npt.ArrayLike) -> float | N
     sample = finite(values, "between_share")
     launches, inverse, runs = np.unique(np.asarray(launch_ids), return_inverse=True, return_counts=True)
     if inverse.shape != sample.shape:
-        raise ValueError(f"between_share: {sample.size} values but {inverse.size} launch ids; give one id for each value")
+        raise ValueError(f"between_share: {sample.size} values, {inverse.size} launch ids; give one id for each value")
     n, k = sample.size, launches.size
     if k < 2 or n == k or is_constant(sample):
         return None

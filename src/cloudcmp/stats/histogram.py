@@ -1,0 +1,220 @@
+"""HdrHistogram V2 (deflate, base64) of latencies: read without trust, added together, asked for percentiles.
+
+Recorded values are whole nanoseconds, 1 to 3.6e12 (an hour), kept to 3 significant digits. The text comes from rented
+machines that may be hostile, so it is decoded here, bounded at each step, and not by a library that sizes its memory
+from the header. Format: hdrhistogram.org, "V2 encoding"; the package `hdrhistogram` is the second witness in the tests.
+"""
+
+import base64
+import binascii
+import math
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from cloudcmp.stats.check import Floats, Integers, finite
+
+SMALLEST_NS = 1
+LARGEST_NS = 3_600_000_000_000
+SIGNIFICANT_DIGITS = 3
+
+# 2048 is the smallest power of two that tells 2 x 10^3 apart; a bucket of half as many doubles the reach each time.
+_SUB_BUCKET_BITS = 11
+_HALF_BITS = _SUB_BUCKET_BITS - 1
+_COMPRESSED_COOKIE = 0x1C849314
+_PLAIN_COOKIE = 0x1C849313
+_OUTER = struct.Struct(">II")
+_INNER = struct.Struct(">IIIIQQd")
+_LONGEST_TEXT = 1 << 20
+_LONGEST_PAYLOAD = 1 << 19
+# Longest variable-length number that is read: 8 x 7 bits; the counts that a run can reach need fewer.
+_LONGEST_NUMBER = 8
+_MOST_VALUES = 10**15
+_NS_PER_S = 1e9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Histogram:
+    """How often each bucket was recorded; never empty.
+
+    index: the bucket numbers, rising, shape (k,). counts: recordings in each, >= 1, shape (k,).
+    """
+
+    index: Integers
+    counts: Integers
+
+
+def from_base64(text: str) -> Histogram:
+    """Read a histogram from its V2 deflate base64 text.
+
+    Raises ValueError, and nothing else, when the text is damaged or oversized, has another layout than 3 digits from
+    1 ns, counts values outside 1 .. 3.6e12 ns, holds no value, or more than 10^15.
+    """
+    if len(text) > _LONGEST_TEXT:
+        raise _bad(f"{len(text)} characters, more than {_LONGEST_TEXT}")
+    try:
+        packed = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as fault:
+        raise _bad("not base64") from fault
+    return _counted(_numbers(_payload(packed)))
+
+
+def from_values(values_ns: npt.ArrayLike) -> Histogram:
+    """Count values in nanoseconds, shape (n,), n >= 1, rounded to whole ones; ValueError outside 1 .. 3.6e12."""
+    values = np.rint(finite(values_ns, "values_ns"))
+    if values.min() < SMALLEST_NS or values.max() > LARGEST_NS:
+        found = f"{values.min():.0f} .. {values.max():.0f}"
+        raise ValueError(f"values_ns: {found} is not within {SMALLEST_NS} .. {LARGEST_NS} ns; check the unit")
+    index, counts = np.unique(_bucket_of(values), return_counts=True)
+    return Histogram(index, counts.astype(np.int64))
+
+
+def encode(values_ns: npt.ArrayLike) -> str:
+    """The V2 deflate base64 text of values in nanoseconds; arguments and errors as for `from_values`."""
+    return to_base64(from_values(values_ns))
+
+
+def to_base64(h: Histogram) -> str:
+    """The V2 deflate base64 text of a histogram; the same histogram always gives the same text."""
+    gaps = np.diff(h.index, prepend=-1) - 1
+    # Each bucket is its count, after minus the number of empty buckets before it (a single one is written as 0).
+    signed = np.stack((np.where(gaps == 1, 0, -gaps), h.counts), axis=1).reshape(-1)
+    kept = np.stack((gaps > 0, np.ones_like(gaps, dtype=np.bool_)), axis=1).reshape(-1)
+    payload = b"".join(_number_bytes(n) for n in signed[kept].tolist())
+    header = _INNER.pack(_PLAIN_COOKIE, len(payload), 0, SIGNIFICANT_DIGITS, SMALLEST_NS, LARGEST_NS, 1.0)
+    deflated = zlib.compress(header + payload)
+    return base64.b64encode(_OUTER.pack(_COMPRESSED_COOKIE, len(deflated)) + deflated).decode("ascii")
+
+
+def merge(histograms: Sequence[Histogram]) -> Histogram:
+    """Add histograms together, as if all had been recorded into one; ValueError when there is none to add."""
+    if not histograms:
+        raise ValueError("merge: no histograms; leave out the launch that recorded none")
+    index, inverse = np.unique(np.concatenate([h.index for h in histograms]), return_inverse=True)
+    counts = np.zeros(index.size, dtype=np.int64)
+    np.add.at(counts, inverse, np.concatenate([h.counts for h in histograms]))
+    total = sum(count(h) for h in histograms)
+    if total > _MOST_VALUES:
+        raise ValueError(f"merge: {total} values in all, more than {_MOST_VALUES}; no study records so many")
+    return Histogram(index, counts)
+
+
+def count(h: Histogram) -> int:
+    """How many values were recorded."""
+    return int(h.counts.sum())
+
+
+def percentile_s(h: Histogram, p: float) -> float:
+    """The p-th percentile in seconds, 0 < p <= 100: the first bucket with p % of the values in or below it.
+
+    Given is the largest value of that bucket, as HdrHistogram does: at most 0.1 % above the recorded one.
+    It says nothing of how sure it is: p = 99 of 50 values is their largest.
+    """
+    if not 0.0 < p <= 100.0:
+        raise ValueError(f"percentile_s: p = {p} is not above 0 and up to 100; write 99 for the 99th percentile")
+    # In exact fractions of the decimal that was written: 99.9 % of 1000 values are 999, in floats they come to 1000.
+    needed = math.ceil(Fraction(repr(float(p))) * count(h) / 100)
+    at = int(np.searchsorted(np.cumsum(h.counts), needed))
+    return float(_largest_of(h.index[at : at + 1])[0]) / _NS_PER_S
+
+
+def cdf(h: Histogram) -> tuple[Floats, Floats]:
+    """The cumulative distribution as steps (x_s, share), both of shape (k,): share[i] of the values are <= x_s[i].
+
+    The x_s rise and are the largest value of each bucket; the last share is 1.
+    """
+    reached = np.cumsum(h.counts)
+    return _largest_of(h.index) / _NS_PER_S, reached / reached[-1]
+
+
+def _bucket_of(values: Floats) -> Integers:
+    """Bucket numbers of whole values >= 0: the top 11 bits of a value, and 1024 more for each bit that was dropped."""
+    bits = np.frexp(values)[1].astype(np.int64)
+    dropped = np.maximum(bits - _SUB_BUCKET_BITS, 0)
+    return (values.astype(np.int64) >> dropped) + (dropped << _HALF_BITS)
+
+
+def _largest_of(index: Integers) -> Floats:
+    """The largest value, in ns, that falls into each bucket."""
+    dropped = np.maximum((index >> _HALF_BITS) - 1, 0)
+    largest: Integers = ((index - (dropped << _HALF_BITS) + 1) << dropped) - 1
+    return largest.astype(np.float64)
+
+
+_LAST_INDEX = int(_bucket_of(np.array([float(LARGEST_NS)]))[0])
+
+
+def _payload(packed: bytes) -> bytes:
+    """The counts, still as variable-length numbers, of one compressed histogram whose headers are as they should be."""
+    if len(packed) < _OUTER.size:
+        raise _bad("cut off in its header")
+    cookie, length = _OUTER.unpack_from(packed)
+    if cookie != _COMPRESSED_COOKIE or length != len(packed) - _OUTER.size:
+        raise _bad("not one V2 compressed histogram")
+    unpacker = zlib.decompressobj()
+    try:
+        plain = unpacker.decompress(packed[_OUTER.size :], _LONGEST_PAYLOAD)
+    except zlib.error as fault:
+        raise _bad("its compressed part is damaged") from fault
+    if not unpacker.eof or unpacker.unused_data or len(plain) < _INNER.size:
+        raise _bad("its compressed part is cut off, too long, or followed by something else")
+    cookie, length, offset, digits, smallest, largest, ratio = _INNER.unpack_from(plain)
+    if cookie != _PLAIN_COOKIE or length != len(plain) - _INNER.size or offset != 0 or ratio != 1.0:
+        raise _bad("not in plain V2 layout")
+    if (digits, smallest) != (SIGNIFICANT_DIGITS, SMALLEST_NS) or largest > LARGEST_NS:
+        raise _bad(f"{digits} digits from {smallest} to {largest}, not 3 from {SMALLEST_NS} to {LARGEST_NS} ns")
+    return plain[_INNER.size :]
+
+
+def _numbers(payload: bytes) -> Integers:
+    """The signed numbers in `payload`: 7 bits a byte, lowest first, top bit set while more follow, sign in bit 0."""
+    octets = np.frombuffer(payload, dtype=np.uint8)
+    ends = np.flatnonzero(octets < 0x80)
+    if ends.size == 0 or ends[-1] != octets.size - 1:
+        raise _bad("holds no values, or its last number is cut off")
+    lengths = np.diff(ends, prepend=-1)
+    if lengths.max() > _LONGEST_NUMBER:
+        raise _bad("a number is too long")
+    starts = ends - lengths + 1
+    numbers = np.zeros(ends.size, dtype=np.int64)
+    for place in range(int(lengths.max())):
+        at = lengths > place
+        numbers[at] |= (octets[starts[at] + place] & 0x7F).astype(np.int64) << (7 * place)
+    return (numbers >> 1) ^ -(numbers & 1)
+
+
+def _counted(numbers: Integers) -> Histogram:
+    """Lay counts (positive) and lengths of empty stretches (negative; 0 is one empty bucket) out on the buckets."""
+    steps = np.where(numbers < 0, -numbers, 1)
+    if steps.max() > _LAST_INDEX + 1 or int(steps.sum()) > _LAST_INDEX + 1:
+        raise _bad(f"counts values above {LARGEST_NS} ns")
+    index = np.cumsum(steps) - steps
+    full = numbers > 0
+    index, counts = index[full], numbers[full]
+    if counts.size == 0:
+        raise _bad("holds no values")
+    if counts.max() > _MOST_VALUES or counts.sum(dtype=np.float64) > _MOST_VALUES:
+        raise _bad(f"counts more than {_MOST_VALUES} values")
+    if index[0] < SMALLEST_NS:
+        raise _bad(f"counts values below {SMALLEST_NS} ns")
+    return Histogram(index, counts)
+
+
+def _number_bytes(number: int) -> bytes:
+    """One signed number as `_numbers` reads it; counts up to 10^15 stay within its 8 bytes."""
+    rest = number * 2 if number >= 0 else -number * 2 - 1
+    octets = bytearray()
+    while rest > 0x7F:
+        octets.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    octets.append(rest)
+    return bytes(octets)
+
+
+def _bad(what: str) -> ValueError:
+    return ValueError(f"histogram: {what}; expected HdrHistogram V2 deflate base64 of whole ns; make its trial invalid")
