@@ -79,8 +79,8 @@ class Quote:
 class Plan:
     """Everything that is decided before the first trial.
 
-    `start_at` is the Unix time (s) at which virtual time begins, for simulated studies; the launches are in the order in
-    which they are run. `hosts` names for each candidate the machine it shares: equal names never run at once.
+    `start_at` is the Unix time (s) at which virtual time begins, for simulated studies; the launches are in the order
+    in which they are run.
     """
 
     name: str

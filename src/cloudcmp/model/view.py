@@ -24,7 +24,8 @@ class Cdf:
 class View:
     """What the report is made of.
 
-    `hosts` holds for each candidate the facts that its agents told, as sorted text pairs; `provenance` holds versions, seed, dates and digests as text pairs; `interruptions` one line each.
+    `hosts` holds for each candidate the facts that its agents told, as sorted text pairs;
+    `provenance` holds versions, seed, dates and digests as text pairs; `interruptions` one line each.
     """
 
     plan: Plan
