@@ -1,0 +1,60 @@
+# Two commands do everything: `make run` measures this machine, `make test` proves the house.
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+
+# uv from the system where there is one, else fetched into the checkout.
+UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
+export UV_PYTHON_DOWNLOADS := never
+BIN := .venv/bin
+
+.PHONY: run demo test check lint fmt build docs promises benchmarks clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make run        measure this machine and write a report"
+	@echo "make demo       compare three simulated clouds"
+	@echo "make test       build, then run every test"
+	@echo "make check      format, lint, types, import rules"
+	@echo "make promises   the long versions of the safety tests"
+	@echo "make benchmarks the agent beside the best tools"
+
+.tools/bin/uv:
+	python3 -m venv .tools
+	.tools/bin/python -m pip install --quiet --disable-pip-version-check uv
+
+build: $(filter .tools/bin/uv,$(UV))
+	$(UV) sync --quiet --locked --all-packages
+
+run: build
+	$(BIN)/cloudcmp run
+
+demo: build
+	$(BIN)/cloudcmp demo
+
+test: build
+	cd agent && cargo test --quiet --locked
+	$(BIN)/pytest -q -n 2
+
+check: build
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	cd agent && cargo fmt --check && cargo clippy --quiet --locked --all-targets -- -D warnings
+
+fmt: build
+	$(BIN)/ruff format --quiet .
+	$(BIN)/ruff check --quiet --fix .
+	cd agent && cargo fmt
+
+docs: build
+	$(BIN)/python docs/generate.py
+
+promises: build
+	$(BIN)/python -m tests.promises
+
+benchmarks: build
+	@for script in benchmarks/*.py; do $(BIN)/python $$script; done
+
+clean:
+	rm -rf .venv .tools agent/target dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
