@@ -1,0 +1,57 @@
+"""The tables, relations and sentences of published studies, as data with their page; computes nothing.
+
+One folder a document: `document.toml` names it and lists its files; each file holds `[[table]]`, `[[relation]]` and
+`[[claim]]` blocks whose keys are the fields of `Table`, `Relation` and `Claim`.
+"""
+
+import tomllib
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from cloudcmp.errors import UserMistake
+from cloudcmp.published.document import Claim, Document, Relation, Table
+
+__all__ = ["Claim", "Document", "Relation", "Table", "documents", "load"]
+
+
+def documents() -> tuple[str, ...]:
+    """The names of the documents that are held, in alphabetical order."""
+    folders = resources.files(__package__).iterdir()
+    return tuple(sorted(_name(folder) for folder in folders if folder.joinpath("document.toml").is_file()))
+
+
+def load(name: str) -> Document:
+    """The document of that name; UserMistake when there is none."""
+    known = documents()
+    if name not in known:
+        raise UserMistake.at("", f"no published document {name!r}", f"there are: {', '.join(known)}")
+    folder = resources.files(__package__).joinpath(name.replace("-", "_"))
+    head = _read(folder, "document.toml")
+    blocks: dict[str, list[dict[str, Any]]] = {"table": [], "relation": [], "claim": []}
+    for file in head.pop("files"):
+        for kind, found in _read(folder, file).items():
+            blocks[kind].extend(found)
+    return Document(
+        name=name,
+        tables=tuple(Table(**_frozen(block)) for block in blocks["table"]),
+        relations=tuple(Relation(**_frozen(block)) for block in blocks["relation"]),
+        claims=tuple(Claim(**_frozen(block)) for block in blocks["claim"]),
+        **head,
+    )
+
+
+def _name(folder: Traversable) -> str:
+    return folder.name.replace("_", "-")
+
+
+def _read(folder: Traversable, file: str) -> dict[str, Any]:
+    return tomllib.loads(folder.joinpath(file).read_text(encoding="utf-8"))
+
+
+def _frozen(block: dict[str, Any]) -> dict[str, Any]:
+    return {key: _tuple(value) for key, value in block.items()}
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(_tuple(item) for item in value) if isinstance(value, list) else value

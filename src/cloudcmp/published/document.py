@@ -1,0 +1,111 @@
+"""What a published document says: its tables, how it says that its figures were made, and its checkable sentences."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One printed table, every cell as the text that was printed.
+
+    number: as printed ("8"); tables of an appendix carry its letter ("D.1").
+    page: the printed page, or the pages between which it stands where the document lists none.
+    unit: of every cell that does not carry its own.
+    keys: how many leading columns name a row instead of holding figures.
+    rows: an empty text is a cell without a figure; `note` says why.
+    """
+
+    number: str
+    title: str
+    page: str
+    section: str
+    unit: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    keys: int = 1
+    note: str = ""
+
+    def figures(self) -> tuple[str, ...]:
+        """The names of the columns that hold figures."""
+        return self.columns[self.keys :]
+
+    def names(self) -> tuple[str, ...]:
+        """What each row is called: its key cells, joined by a comma."""
+        return tuple(", ".join(row[: self.keys]) for row in self.rows)
+
+    def column(self, name: str) -> dict[str, str]:
+        """The cells of one column by the names of their rows; KeyError when the table has no such column."""
+        if name not in self.columns:
+            raise KeyError(f"table {self.number} has no column {name!r}; it has {', '.join(self.columns)}")
+        place = self.columns.index(name)
+        return {row_name: row[place] for row_name, row in zip(self.names(), self.rows, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """How the document says that figures of one table come from those of others.
+
+    kind: the statistic, one of those that `cloudcmp.analysis.published` lists.
+    section: where the document says so.
+    into, column: the table (and column) whose figures are derived; `column` is empty for all of them.
+    of: the tables that hold the inputs, in the order that the kind asks for.
+    tables: the tables that the relation is about, where it derives none from another.
+    count: how many single values stand behind one input (runs averaged, or sizes tried in a session).
+    reason: why inputs are missing, where they are.
+    """
+
+    kind: str
+    section: str
+    into: str = ""
+    column: str = ""
+    of: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    count: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One sentence of the text that says something about the document's own figures.
+
+    kind: what it says, one of those that `cloudcmp.analysis.published` lists.
+    quote: the few words that say it; `page` and `section` where they stand.
+    tables: what it speaks of, each `table` or `table:column` (without a column: all columns of figures).
+    names: the platforms, pairs or things that it names.
+    stated: the figure in words or digits that it gives.
+    against: further tables that the kind compares with.
+    """
+
+    kind: str
+    page: str
+    section: str
+    quote: str
+    tables: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    stated: str = ""
+    against: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A published study as data.
+
+    name: what `load` calls it. labels: the short form of the names that its tables use.
+    """
+
+    name: str
+    author: str
+    title: str
+    year: int
+    source: str
+    tables: tuple[Table, ...]
+    relations: tuple[Relation, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def table(self, number: str) -> Table:
+        """The table of that number; KeyError when the document holds none."""
+        for table in self.tables:
+            if table.number == number:
+                return table
+        raise KeyError(f"{self.name} has no table {number}")
