@@ -29,9 +29,10 @@ def two_modes(x: npt.ArrayLike) -> TwoModes | None:
     """The two levels of `x`, shape (n,), when it clearly has two; None otherwise.
 
     Rule: split the sorted values where the two sides' means explain most of the variance, each side with at least 3
-    values and a tenth of all. There are two levels when that share reaches 0.80 + 1.5 / n and the means lie at least 2 %
-    of the overall mean apart. On one normal, uniform, exponential or lognormal (sigma 1) hump it is wrong in 4 % of cases
-    or fewer; two equal humps six standard deviations apart it finds in 8 of 10 cases at n = 20, nearly always at n = 50.
+    values and a tenth of all. There are two levels when that share reaches 0.80 + 1.5 / n and the means lie at least
+    2 % of the overall mean apart. On a single normal, uniform, exponential or lognormal (sigma 1) hump it is wrong at
+    most 4 times in 100; two equal humps six standard deviations apart it finds in 8 of 10 cases at n = 20, and nearly
+    always at n = 50.
     Below n = 8 it never sees two; it does not look for three.
     Source: the split is Fisher's, "On grouping for maximum homogeneity", JASA 53, 1958; the limits are our own.
     """
