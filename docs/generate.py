@@ -1,0 +1,116 @@
+"""Write the reference pages that follow from the tables and the commands; `--check` only says which are out of date."""
+
+import contextlib
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from cloudcmp.catalog import METRICS, PROBES, SUITES
+from cloudcmp.cli.main import build
+from cloudcmp.model.metric import Group, Metric, Probe
+
+HERE = Path(__file__).parent / "reference"
+NOTE = "<!-- written by docs/generate.py: change the tables or the commands, then run `make docs` -->\n"
+
+
+def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+
+
+def metrics_page() -> Iterator[str]:
+    """Every metric: unit, direction, parameters, how samples become a value, what it leaves out."""
+    yield "# Metrics\n"
+    yield NOTE
+    yield "A cell is a metric with its parameters, written `metric key=value;key=value`; only cells are compared.\n"
+    for group in Group:
+        yield f"\n## {group.value}\n"
+        for metric in (m for m in METRICS.values() if m.group is group):
+            yield from _metric(metric)
+
+
+def _metric(metric: Metric) -> Iterator[str]:
+    yield f"\n### {metric.name}\n"
+    yield f"{metric.doc} *Does not measure:* {metric.excludes}\n"
+    signed = "; may be 0, so it is compared by differences" if metric.signed else ""
+    yield f"- unit: {metric.unit}; better: {metric.better.value}{signed}"
+    yield f"- a trial's value: {metric.reduce.value} of its samples"
+    yield f"- parameters: {', '.join(f'`{key}`' for key in metric.params) or 'none'}"
+    yield f"- measured by: {', '.join(f'`{p.name}`' for p in PROBES.values() if metric.name in p.metrics)}"
+
+
+def probes_page() -> Iterator[str]:
+    """Every probe: what it does, its parameters and defaults, its metrics, what it leaves out."""
+    yield "# Probes\n"
+    yield NOTE
+    yield "The agent runs the probes marked *built*; the others are answered by the `simulated` provider only.\n"
+    for probe in PROBES.values():
+        yield from _probe(probe)
+
+
+def _probe(probe: Probe) -> Iterator[str]:
+    yield f"\n## {probe.name}\n"
+    yield f"{probe.doc} *Does not measure:* {probe.excludes}\n"
+    yield f"- {'built' if probe.built else 'simulated only'}; {'two agents' if len(probe.roles) > 1 else 'one agent'}"
+    yield f"- metrics: {', '.join(f'`{name}`' for name in probe.metrics)}\n"
+    rows = (
+        (f"`{p.name}`", p.kind.value, f"`{p.default}`", p.doc + (f" ({', '.join(p.words)})" if p.words else ""))
+        for p in probe.params
+    )
+    yield from _table(("parameter", "kind", "default", "meaning"), rows)
+
+
+def suites_page() -> Iterator[str]:
+    """Every suite and what it runs."""
+    yield "# Suites\n"
+    yield NOTE
+    for suite in SUITES.values():
+        yield f"\n## {suite.name}\n"
+        yield f"{suite.doc}\n"
+        for probe, params in suite.probes:
+            yield f"- `{probe}` " + ", ".join(f"{key}: {' '.join(values)}" for key, values in params)
+
+
+def commands_page() -> Iterator[str]:
+    """Every command with its help text."""
+    yield "# Commands\n"
+    yield NOTE
+    yield from _command()
+    for command in build().registered_commands:
+        yield from _command(str(command.name))
+
+
+def _command(*path: str) -> Iterator[str]:
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown):
+        build()(args=[*path, "--help"], standalone_mode=False, prog_name="cloudcmp", terminal_width=96)
+    yield f"\n## {' '.join(('cloudcmp', *path))}\n"
+    yield "```text"
+    yield shown.getvalue().rstrip()
+    yield "```"
+
+
+PAGES = {"metrics.md": metrics_page, "probes.md": probes_page, "suites.md": suites_page, "commands.md": commands_page}
+
+
+def main() -> int:
+    """Write or check the pages; 1 when a checked page is out of date."""
+    check = "--check" in sys.argv[1:]
+    stale = []
+    for name, page in PAGES.items():
+        text = "\n".join(page()).rstrip() + "\n"
+        path = HERE / name
+        if check and (not path.exists() or path.read_text() != text):
+            stale.append(name)
+        elif not check:
+            path.write_text(text)
+    for name in stale:
+        sys.stderr.write(f"docs/reference/{name}: out of date; run 'make docs'\n")
+    return int(bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""Verbs that answer from what was measured: compare, report, published."""
+
+from typing import Annotated
+
+import typer
+
+from cloudcmp.cli.options import Figures, Folder, Json, Metric, Out, Reprice
+from cloudcmp.cli.output import emit, say
+
+
+def compare(folder: Folder, metric: Metric = None, reprice: Reprice = False, json: Json = False) -> None:
+    """Set the candidates of a study against each other, with a verdict for each cell that decides.
+
+    `--metric` chooses what is shown; the family of tests that the verdicts are corrected for stays the study's.
+    Example: cloudcmp compare cloudcmp-studies/demo-20260105T000000Z --metric rtt_s
+    """
+    from cloudcmp.pipeline import viewing
+
+    view = viewing.view(folder, reprice=reprice)
+    shown = viewing.only(view, metric)
+    if json:
+        emit("compare", viewing.as_data(shown), view.warnings)
+        return
+    from cloudcmp.report import terminal
+
+    terminal.print_view(shown)
+
+
+def report(
+    folder: Folder, out: Out = None, figures: Figures = None, reprice: Reprice = False, json: Json = False
+) -> None:
+    """Write a study's report: one HTML file that runs no script and loads nothing.
+
+    Example: cloudcmp report cloudcmp-studies/demo-20260105T000000Z --figures figures
+    """
+    from cloudcmp.pipeline import viewing
+
+    view = viewing.view(folder, reprice=reprice)
+    path = viewing.write_report(view, out or folder / "report.html")
+    written = viewing.write_figures(view, figures) if figures is not None else ()
+    if json:
+        emit("report", {"report": path, "figures": written}, view.warnings)
+    else:
+        say(str(path))
+
+
+def published(
+    document: Annotated[str | None, typer.Argument(help="A document; none: all of them.", show_default=False)] = None,
+    every: Annotated[bool, typer.Option("--all", help="Show also the figures that follow.")] = False,
+    json: Json = False,
+) -> None:
+    """Recompute the tables that a seed document prints, and list what does not follow.
+
+    Example: cloudcmp published deval-2017
+    """
+    from cloudcmp.pipeline import published as recomputing
+
+    results = recomputing.recompute(document)
+    if json:
+        emit("published", results)
+        return
+    from cloudcmp.report import terminal
+
+    for result in results:
+        terminal.print_published(result, every=every)

@@ -1,0 +1,54 @@
+"""Verbs that exchange tables with other tools: export, import."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cloudcmp.cli.options import Folder, Json, Out
+from cloudcmp.cli.output import emit, say
+
+
+def export(
+    folder: Folder,
+    out: Out = None,
+    format_: Annotated[str, typer.Option("--format", metavar="csv|parquet", help="Kind of table.")] = "csv",
+    json: Json = False,
+) -> None:
+    """Write a study's values as one tidy table; without --out as CSV to standard output.
+
+    Example: cloudcmp export cloudcmp-studies/demo-20260105T000000Z --out demo.parquet --format parquet
+    """
+    from cloudcmp.pipeline import exchange
+
+    if json and out is None:
+        emit("export", exchange.rows(folder))
+        return
+    written = exchange.export(folder, out, format_)
+    if json:
+        emit("export", {"path": out, "rows": written})
+    elif out is not None:
+        say(str(out))
+
+
+def import_(
+    table: Annotated[Path, typer.Argument(help="A tidy table, CSV or Parquet.", show_default=False)],
+    out: Out = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="The study's name; else the file's.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make a study's folder of a tidy table that another tool wrote.
+
+    Only offering, metric, unit and value must be there. Example: cloudcmp import results.csv
+    """
+    from cloudcmp.pipeline import exchange
+
+    folder, warnings = exchange.import_table(table, out, name)
+    if json:
+        emit("import", {"folder": folder}, warnings)
+        return
+    for line in warnings:
+        say(line)
+    say(str(folder))

@@ -1,0 +1,46 @@
+"""The verb that shows what there is: list."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from cloudcmp.cli.options import Json
+from cloudcmp.cli.output import emit
+
+
+class Kind(StrEnum):
+    """What can be listed."""
+
+    PROVIDERS = "providers"
+    OFFERINGS = "offerings"
+    PRICES = "prices"
+    PROBES = "probes"
+    SUITES = "suites"
+    METRICS = "metrics"
+    STUDIES = "studies"
+
+
+def list_(
+    kind: Annotated[Kind, typer.Argument(help="What to list.", show_default=False)],
+    name: Annotated[str | None, typer.Argument(help="Only this one, in full.", show_default=False)] = None,
+    json: Json = False,
+) -> None:
+    """Show what there is: providers, offerings, prices, probes, suites, metrics, studies.
+
+    Example: cloudcmp list offerings simulated
+    """
+    from cloudcmp.pipeline import inventory
+
+    columns, rows = inventory.table(kind.value, name)
+    if json:
+        emit("list", {"kind": kind.value, "rows": _records(columns, rows)})
+        return
+    from cloudcmp.report import terminal
+
+    terminal.print_table(columns, rows, title=kind.value)
+
+
+def _records(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, row, strict=True)) for row in rows]

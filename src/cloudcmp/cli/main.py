@@ -1,0 +1,63 @@
+"""The command line: a table of verbs, in the order in which people use them.
+
+Verbs parse, call and render. What they need is imported when they run, so that `--help` answers at once.
+"""
+
+import sys
+
+import typer
+
+from cloudcmp import __version__
+from cloudcmp.cli import answers, files, listing, measuring
+from cloudcmp.cli.output import guarded, say
+
+EPILOG = "Exit codes: 0 done, 1 a yes/no question answered no, 2 a mistake in what was asked, 3 a fault outside or a corrupt file, 130 interrupted."  # noqa: E501
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        say(f"cloudcmp {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Show the version and exit."
+    ),
+) -> None:
+    """Measure what each cloud really gives, for what money, how surely; and answer."""
+
+
+def build() -> typer.Typer:
+    """The application with all its verbs."""
+    app = typer.Typer(
+        name="cloudcmp",
+        rich_markup_mode=None,
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        epilog=EPILOG,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    app.callback()(_root)
+    for name, function in (
+        ("run", measuring.run),
+        ("demo", measuring.demo),
+        ("plan", measuring.plan),
+        ("list", listing.list_),
+        ("compare", answers.compare),
+        ("report", answers.report),
+        ("export", files.export),
+        ("import", files.import_),
+        ("published", answers.published),
+        ("cleanup", measuring.cleanup),
+    ):
+        app.command(name, epilog=EPILOG)(function)
+    return app
+
+
+def main() -> None:
+    """Entry point of the `cloudcmp` command."""
+    app = build()
+    arguments = sys.argv[1:]
+    sys.exit(guarded(lambda: app(args=arguments, standalone_mode=False), arguments))

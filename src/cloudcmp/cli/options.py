@@ -1,0 +1,28 @@
+"""Options that several verbs share, declared once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document in place of tables.")]
+Folder = Annotated[Path, typer.Argument(help="A study's folder.", show_default=False)]
+Out = Annotated[Path | None, typer.Option("--out", help="Where to write.", show_default=False)]
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on", metavar="simulated|local", help="Let that provider stand in for each candidate.", show_default=False
+    ),
+]
+Short = Annotated[bool, typer.Option("--short", help="Smallest sizes, one run: to try a study out, not to decide.")]
+Metric = Annotated[
+    str | None,
+    typer.Option("--metric", metavar="CELL", help="Show only this metric or cell.", show_default=False),
+]
+Figures = Annotated[
+    Path | None,
+    typer.Option(
+        "--figures", metavar="DIR", help="Write each figure as SVG and PNG, with its data as CSV.", show_default=False
+    ),
+]
+Reprice = Annotated[bool, typer.Option("--reprice", help="Use today's prices in place of the study's own.")]

@@ -1,0 +1,98 @@
+"""What every verb says: one JSON document, or lines for people; and the exit code of every way to end."""
+
+import dataclasses
+import json
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer._click.exceptions import UsageError  # typer carries its own click
+
+from cloudcmp.errors import CloudcmpError, Fault
+
+EXIT_DONE, EXIT_NO, EXIT_MISTAKE, EXIT_FAULT, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
+
+
+def plain(value: Any) -> Any:  # noqa: PLR0911 - one line for each kind of value
+    """A value as JSON knows it: money and decimals as strings, what is not finite as null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Enum):
+        return value.value
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, Decimal | Path | date):
+        return str(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence | set | frozenset):
+        return [plain(item) for item in value]
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def document(verb: str, data: Any, warnings: Sequence[str] = (), faults: Sequence[Fault] = ()) -> str:
+    """The one document that a verb prints with `--json`; its schema is `cloudcmp.<verb>/1`."""
+    errors = [{"where": fault.where, "what": fault.what, "next": fault.next} for fault in faults]
+    content = {"schema": f"cloudcmp.{verb}/1", "data": plain(data), "warnings": list(warnings), "errors": errors}
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2)
+
+
+def say(text: str = "") -> None:
+    """A line on standard output."""
+    sys.stdout.write(text + "\n")
+
+
+def warn(text: str) -> None:
+    """A line on standard error."""
+    sys.stderr.write(text + "\n")
+
+
+def emit(verb: str, data: Any, warnings: Sequence[str] = ()) -> None:
+    """Print a verb's JSON document."""
+    say(document(verb, data, warnings))
+
+
+def guarded(action: Callable[[], Any], arguments: Sequence[str]) -> int:
+    """Run the command line; every failure becomes one line for each fault and its exit code, never a traceback."""
+    try:
+        result = action()
+    except typer.Exit as done:
+        return done.exit_code
+    except BrokenPipeError:
+        sys.stderr.close()
+        return EXIT_DONE
+    except (CloudcmpError, UsageError, KeyboardInterrupt, typer.Abort, OSError) as error:
+        faults, code = _told(error)
+        return _failed(faults, code, arguments)
+    return result if isinstance(result, int) else EXIT_DONE
+
+
+def _told(error: BaseException) -> tuple[tuple[Fault, ...], int]:
+    """The lines and the exit code of a failure."""
+    if isinstance(error, CloudcmpError):
+        return error.faults, error.exit_code
+    if isinstance(error, UsageError):
+        where = error.ctx.command_path if error.ctx else "cloudcmp"
+        what = " ".join(error.format_message().split()).rstrip(".")
+        return (Fault(where, what[:1].lower() + what[1:], f"see '{where} --help'"),), EXIT_MISTAKE
+    if isinstance(error, OSError):
+        where, what = str(error.filename or "system"), (error.strerror or str(error)).lower()
+        return (Fault(where, what, "check the path, its rights and the space left"),), EXIT_FAULT
+    return (Fault("", "interrupted", "go on with 'cloudcmp run --resume DIR'"),), EXIT_INTERRUPTED
+
+
+def _failed(faults: Sequence[Fault], code: int, arguments: Sequence[str]) -> int:
+    if "--json" in arguments:
+        verb = next((word for word in arguments if not word.startswith("-")), "cloudcmp")
+        say(document(verb, None, (), faults))
+    for fault in faults:
+        warn(fault.line())
+    return code
