@@ -1,0 +1,35 @@
+"""What a trial should give, so that nothing else is believed."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from cloudcmp.model.cell import Cell
+from cloudcmp.model.metric import Metric, Reduce
+
+SeriesKey = tuple[str, tuple[tuple[str, str], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """One series that a trial should give: samples of a cell, or the histograms that percentiles are read from."""
+
+    metric: str
+    params: str
+    histogram: bool
+    total: bool
+    signed: bool
+
+
+def expected_series(cells: Iterable[str], metrics: Mapping[str, Metric]) -> dict[SeriesKey, Expected]:
+    """The series of a trial's cells, keyed by metric and sorted parameters as they stand in a frame."""
+    series: dict[SeriesKey, Expected] = {}
+    for text in cells:
+        cell = Cell.parse(text)
+        metric = metrics[cell.metric]
+        histogram = metric.reduce is Reduce.PERCENTILE
+        params = tuple(item for item in cell.params if not (histogram and item[0] == "percentile"))
+        sent = Cell(cell.metric, params)
+        series[cell.metric, params] = Expected(
+            cell.metric, sent.params_text, histogram, metric.reduce is Reduce.TOTAL, metric.signed
+        )
+    return series

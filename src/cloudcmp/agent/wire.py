@@ -1,0 +1,235 @@
+"""The decoder of what an agent prints. Everything that an agent says is untrusted until the whole stream has passed."""
+
+import hashlib
+import ipaddress
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cloudcmp.agent.expected import Expected, SeriesKey
+from cloudcmp.agent.frame import BadFrame, facts_of, number_of, parse_frame, scalar_of, text_of
+from cloudcmp.agent.histogram import fault_of
+from cloudcmp.agent.job import LINE_BYTES_MAX
+from cloudcmp.model.trial import Outcome, Sample, TrialResult
+
+_NOTE_KEY = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_ENDINGS = {outcome.value: outcome for outcome in Outcome if outcome is not Outcome.PREEMPTED}
+_JOINED_MAX = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one stream may hold; `total_bytes` also bounds the memory that its samples take (about three times that)."""
+
+    line_bytes: int = LINE_BYTES_MAX
+    frames: int = 1_000_000
+    total_bytes: int = 32 * 2**20
+    notes: int = 256
+
+
+class Decoder:
+    """Turns the bytes of one agent, cut anywhere, into a TrialResult; never raises for what they hold.
+
+    `expected` are the only series that are believed (`expected_series`); `deadline_s` bounds their times. With
+    `listens`, the agent is a server that says where it listens and gives no samples.
+    """
+
+    def __init__(
+        self,
+        expected: Mapping[SeriesKey, Expected],
+        deadline_s: float,
+        *,
+        listens: bool = False,
+        limits: Limits | None = None,
+    ) -> None:
+        self._expected = expected
+        self._deadline_s = deadline_s
+        self._listens = listens
+        self._limits = limits or Limits()
+        self._rest = bytearray()
+        self._bytes = 0
+        self._digest = hashlib.sha256()
+        self._seq = 0
+        self._last_t_s: dict[SeriesKey, float] = {}
+        self._samples: list[Sample] = []
+        self._hello: dict[str, object] = {}
+        self._notes: dict[str, str | float | int | bool] = {}
+        self._n_notes = 0
+        self._error = ""
+        self._outcome: Outcome | None = None
+        self.address: str | None = None
+        self.fault: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the end record came and held."""
+        return self._outcome is not None and self.fault is None
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes. After the first fault nothing is kept; `fault` says what it was."""
+        if self.fault is not None:
+            return
+        self._bytes += len(data)
+        try:
+            if self._bytes > self._limits.total_bytes:
+                raise BadFrame(f"the stream is longer than {self._limits.total_bytes} bytes")
+            self._take(data)
+        except BadFrame as bad:
+            self._forget(str(bad))
+
+    def result(self, cut: tuple[Outcome, str] | None = None) -> TrialResult:
+        """What came of the stream. `cut` says why reading stopped before its end, where it did."""
+        if self.fault is None and self._outcome is None:
+            if cut is not None:
+                return TrialResult(cut[0], (), cut[1], self._facts())
+            self._forget("the stream ended without an end record")
+        if self.fault is None and self._rest:
+            self._forget("there are bytes after the end record")
+        if self.fault is not None or self._outcome is None:
+            return TrialResult(Outcome.INVALID, (), self.fault or "")
+        if self._outcome is not Outcome.OK:
+            return TrialResult(self._outcome, (), self._error or f"the agent says {self._outcome}", self._facts())
+        missing = [series for key, series in self._expected.items() if key not in self._last_t_s]
+        if missing:
+            name = f"{missing[0].metric} {missing[0].params}".strip()
+            return TrialResult(Outcome.INVALID, (), f"the agent says ok, but gave nothing for {name}")
+        return TrialResult(Outcome.OK, tuple(self._samples), "", self._facts())
+
+    def _forget(self, fault: str) -> None:
+        self.fault = fault
+        self._samples.clear()
+        self._rest.clear()
+
+    def _facts(self) -> str:
+        return json.dumps({**self._hello, "notes": self._notes}, sort_keys=True, separators=(",", ":"))
+
+    def _take(self, data: bytes) -> None:
+        """Cut the bytes into lines; what has no end of line yet waits."""
+        lines = data.split(b"\n")
+        if len(lines) > 1:
+            lines[0] = bytes(self._rest) + lines[0]
+            self._rest.clear()
+            for line in lines[:-1]:
+                self._line(line)
+        self._rest += lines[-1]
+        if len(self._rest) >= self._limits.line_bytes:
+            raise BadFrame(f"frame {self._seq}: is longer than {self._limits.line_bytes} bytes")
+
+    def _line(self, line: bytes) -> None:
+        if self._outcome is not None:
+            raise BadFrame("there are bytes after the end record")
+        if self._seq >= self._limits.frames:
+            raise BadFrame(f"there are more than {self._limits.frames} frames")
+        if len(line) >= self._limits.line_bytes:
+            raise BadFrame(f"frame {self._seq}: is longer than {self._limits.line_bytes} bytes")
+        try:
+            self._frame(parse_frame(line, self._seq))
+        except BadFrame as bad:
+            raise BadFrame(f"frame {self._seq}: {bad}") from bad
+        self._seq += 1
+        self._digest.update(line)
+        self._digest.update(b"\n")
+
+    def _frame(self, frame: dict[str, object]) -> None:
+        kind = frame.get("type")
+        if (kind == "hello") is not (self._seq == 0):
+            raise BadFrame("hello must come first, and once")
+        match kind:
+            case "hello":
+                self._on_hello(frame)
+            case "ready":
+                self._on_ready(frame)
+            case "note":
+                self._on_note(frame)
+            case "sample":
+                self._on_sample(frame)
+            case "hist":
+                self._on_hist(frame)
+            case "error":
+                self._error = self._error or "; ".join(filter(None, (text_of(frame, "what"), text_of(frame, "next"))))
+            case "end":
+                self._on_end(frame)
+            case _:
+                raise BadFrame("is of no known type")
+
+    def _on_hello(self, frame: dict[str, object]) -> None:
+        clock = facts_of(frame, "clock")
+        if any(number_of(clock, key) < 0 for key in ("resolution_s", "cost_s")):
+            raise BadFrame("the clock's resolution or cost is negative")
+        self._hello = {
+            "version": text_of(frame, "version", 64),
+            "target": text_of(frame, "target", 64),
+            "host": facts_of(frame, "host"),
+            "clock": clock,
+        }
+
+    def _on_ready(self, frame: dict[str, object]) -> None:
+        if not self._listens or self.address is not None:
+            raise BadFrame("says ready where nothing should listen, or twice")
+        self.address = _address(text_of(frame, "addr", 64))
+
+    def _on_note(self, frame: dict[str, object]) -> None:
+        self._n_notes += 1
+        key, value = frame.get("key"), scalar_of(frame, "value")
+        if type(key) is not str or not _NOTE_KEY.fullmatch(key):
+            raise BadFrame("the note's key is not a plain word")
+        if self._n_notes > self._limits.notes:
+            raise BadFrame(f"there are more than {self._limits.notes} notes")
+        earlier = self._notes.get(key)
+        self._notes[key] = value if earlier is None or earlier == value else f"{earlier}; {value}"[:_JOINED_MAX]
+
+    def _on_sample(self, frame: dict[str, object]) -> None:
+        series, t_s = self._series(frame, histogram=False)
+        value = number_of(frame, "value")
+        if not series.signed and value <= 0:
+            raise BadFrame(f"{series.metric} can not be {value:g}")
+        self._samples.append(Sample(len(self._samples), series.metric, series.params, t_s, value, None))
+
+    def _on_hist(self, frame: dict[str, object]) -> None:
+        series, t_s = self._series(frame, histogram=True)
+        text = frame.get("hist")
+        if type(text) is not str:
+            raise BadFrame("hist is not text")
+        if fault := fault_of(text):
+            raise BadFrame(f"the histogram {fault}")
+        self._samples.append(Sample(len(self._samples), series.metric, series.params, t_s, None, text))
+
+    def _series(self, frame: dict[str, object], *, histogram: bool) -> tuple[Expected, float]:
+        """The series that a frame belongs to, and its time, both checked."""
+        metric, params = frame.get("metric"), frame.get("params")
+        if type(metric) is not str or type(params) is not dict:
+            raise BadFrame("metric or params is missing")
+        if any(type(item) is not str for item in params.values()):
+            raise BadFrame("params are not all text")
+        key = (metric, tuple(sorted(params.items())))
+        series = self._expected.get(key)
+        if series is None or series.histogram is not histogram:
+            raise BadFrame("gives what this trial does not measure")
+        t_s, last_s = number_of(frame, "t_s"), self._last_t_s.get(key, 0.0)
+        if not last_s <= t_s <= self._deadline_s or (series.total and t_s == last_s):
+            raise BadFrame(f"its time {t_s:g} s is not between {last_s:g} s and the deadline {self._deadline_s:g} s")
+        self._last_t_s[key] = t_s
+        return series, t_s
+
+    def _on_end(self, frame: dict[str, object]) -> None:
+        outcome = frame.get("outcome")
+        if type(outcome) is not str or outcome not in _ENDINGS:
+            raise BadFrame("ends with no known outcome")
+        if type(frame.get("count")) is not int or frame["count"] != len(self._samples):
+            raise BadFrame(f"does not count the {len(self._samples)} samples that came")
+        if frame.get("sha256") != self._digest.hexdigest():
+            raise BadFrame("the digest is not that of the bytes that came")
+        self._outcome = _ENDINGS[outcome]
+
+
+def _address(text: str) -> str:
+    """An `ip:port` (IPv6 in brackets) of a single host; raises BadFrame for anything else."""
+    host, _, port = text.rpartition(":")
+    try:
+        address = ipaddress.ip_address(host.removeprefix("[").removesuffix("]"))
+    except ValueError as error:
+        raise BadFrame("addr is not ip:port") from error
+    if not port.isascii() or not port.isdigit() or not 0 < int(port[:6]) < 65536 or address.is_unspecified:
+        raise BadFrame("addr is not ip:port")
+    return text
