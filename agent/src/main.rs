@@ -1,0 +1,114 @@
+//! The measuring agent of cloudcmp: a job on stdin, a probe, samples on stdout, nothing else.
+//!
+//! # Layout
+//! - `wire` what is said, `job` what is asked, `fault` how things go wrong
+//! - `clock` clocks and their cost, `pace` workers side by side for a time, `record` latency histograms
+//! - `pin` CPUs of a thread, `quiet` disturbance before and during a trial, `watch` deadline and controller
+//! - `host` facts of the machine, `region` memory, `scratch` the file a disk probe uses, `net` admitted connections
+//! - `probe` one file a probe, one table that lists them
+
+use std::io::Write as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::fault::{Fault, Outcome};
+use crate::job::Job;
+use crate::wire::Out;
+
+mod clock;
+mod fault;
+mod host;
+mod job;
+mod net;
+mod pace;
+mod pin;
+mod probe;
+mod quiet;
+mod record;
+mod region;
+mod rng;
+mod scratch;
+mod watch;
+mod wire;
+
+const HINT: &str = "cloudcmp-agent reads one job line from stdin; cloudcmp runs it for you. Flags: --probes, --version";
+
+fn main() {
+    let flags: Vec<_> = std::env::args_os().skip(1).collect();
+    let code = match flags.as_slice() {
+        [] if unsafe { libc::isatty(0) } == 1 => usage(HINT),
+        [] => measure(),
+        [flag] if flag == "--version" => print(&format!("cloudcmp-agent {}", env!("CARGO_PKG_VERSION"))),
+        [flag] if flag == "--probes" => print(&probe::table().to_string()),
+        _ => usage(HINT),
+    };
+    std::process::exit(code);
+}
+
+fn usage(hint: &str) -> i32 {
+    let _ = writeln!(std::io::stderr(), "{hint}"); // a closed stderr changes nothing
+    2
+}
+
+fn print(text: &str) -> i32 {
+    i32::from(writeln!(std::io::stdout(), "{text}").is_err())
+}
+
+/// Reads the job, says hello, runs the probe, says how it ended. Returns the exit code.
+fn measure() -> i32 {
+    let start = Instant::now();
+    let out = Arc::new(Out::new(Box::new(std::io::stdout())));
+    end_on_panic(Arc::clone(&out));
+    let job = read_line().and_then(|line| job::parse(&line));
+    let dir = job.as_ref().ok().and_then(|job| job.dir.as_deref());
+    let hello = out.hello(host::facts(dir), clock_facts());
+    let result = hello.and(job).and_then(|job| {
+        watch::start(Arc::clone(&out), start + Duration::from_secs_f64(job.deadline_s));
+        run(&job, &out)
+    });
+    out.finish(&result);
+    result.map_or_else(|fault| fault.exit_code, |()| 0)
+}
+
+fn run(job: &Job, out: &Out) -> Result<(), Fault> {
+    let context = probe::Context::new(job, out)?;
+    pin::to(&job.cpus)?;
+    (context.probe.run)(&context)
+}
+
+fn clock_facts() -> serde_json::Value {
+    let measured = clock::calibrate();
+    json!({"source": "CLOCK_MONOTONIC_RAW", "resolution_s": measured.resolution_s, "cost_s": measured.cost_s})
+}
+
+/// One line from stdin, without its line feed and without reading far beyond it.
+fn read_line() -> Result<Vec<u8>, Fault> {
+    let next = "send one job line and keep stdin open";
+    let mut line = Vec::new();
+    let mut chunk = [0_u8; 4096];
+    while line.len() < wire::LINE_LIMIT {
+        let got = unsafe { libc::read(0, chunk.as_mut_ptr().cast(), chunk.len()) };
+        if got <= 0 {
+            return Err(Fault::bad_job("bad job: stdin ended before a line did", next));
+        }
+        line.extend_from_slice(&chunk[..got as usize]);
+        if let Some(end) = line.iter().position(|&byte| byte == b'\n') {
+            line.truncate(end);
+            return Ok(line);
+        }
+    }
+    Err(Fault::bad_job("bad job: a line of 64 KiB or more", next))
+}
+
+/// A panic ends the trial as failed, with its words on the wire, and never with a half-written stream.
+fn end_on_panic(out: Arc<Out>) {
+    std::panic::set_hook(Box::new(move |info| {
+        let place = info.location().map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));
+        let words = info.payload_as_str().unwrap_or("a panic");
+        let fault = Fault { outcome: Outcome::Failed, ..Fault::failed(format!("{words}{place}"), "report this") };
+        let said = out.finish_within(Duration::from_secs(1), &Err(fault));
+        unsafe { libc::_exit(if said { 0 } else { 1 }) }
+    }));
+}

@@ -1,0 +1,216 @@
+//! The handshake, and the encrypted control connection that may follow it.
+//!
+//! Noise_NNpsk0: the client proves that it holds the secret with its first message, the server with its answer. A third
+//! message, which tells the connection's purpose, keeps a replayed first message out.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::time::Instant;
+
+use serde_json::Value;
+use snow::{Builder, HandshakeState, TransportState};
+
+use super::{HANDSHAKE, NEXT, Purpose};
+use crate::fault::{Fault, OrFault};
+
+const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
+const PROLOGUE: &[u8] = b"cloudcmp-agent data 1";
+/// The longest message, and thus what a stranger can make us hold.
+const LIMIT: usize = 4096;
+const TAG: usize = 16;
+
+/// An encrypted connection that carries small JSON messages.
+pub struct Control {
+    stream: TcpStream,
+    noise: TransportState,
+}
+
+impl Control {
+    pub fn send(&mut self, message: &Value) -> Result<(), Fault> {
+        let mut sealed = [0_u8; LIMIT];
+        let length = self.noise.write_message(message.to_string().as_bytes(), &mut sealed);
+        let length = length.or_fault("cannot seal a control message", NEXT)?;
+        write_framed(&self.stream, &sealed[..length]).or_fault("the peer is gone", NEXT)
+    }
+
+    pub fn receive(&mut self) -> Result<Value, Fault> {
+        let (mut sealed, mut plain) = ([0_u8; LIMIT], [0_u8; LIMIT]);
+        let length = read_framed(&self.stream, &mut sealed).or_fault("the peer is gone", NEXT)?;
+        let opened = self.noise.read_message(&sealed[..length], &mut plain);
+        let length = opened.or_fault("a control message is not the peer's", NEXT)?;
+        serde_json::from_slice(&plain[..length]).or_fault("a control message is no JSON", NEXT)
+    }
+
+    /// Receives a message and one number of it.
+    pub fn receive_number(&mut self, key: &str) -> Result<f64, Fault> {
+        number(&self.receive()?, key)
+    }
+
+    pub fn try_clone_stream(&self) -> Result<TcpStream, Fault> {
+        self.stream.try_clone().or_fault("cannot duplicate a connection", NEXT)
+    }
+}
+
+/// A finite number of a control message.
+pub fn number(message: &Value, key: &str) -> Result<f64, Fault> {
+    let found = message.get(key).and_then(Value::as_f64);
+    found.ok_or_else(|| Fault::failed(format!("a control message lacks {key:?}"), "run the same agent on both sides"))
+}
+
+/// The client's side.
+pub fn ask(stream: &TcpStream, secret: &[u8; 32], purpose: Purpose) -> Result<Control, Fault> {
+    let run = || -> Result<Control, Fault> {
+        let limits = Limits::begin(stream)?;
+        let mut noise = state(secret, true)?;
+        let mut buffer = [0_u8; LIMIT];
+        send_step(&limits, &mut noise)?;
+        let length = limits.receive(&mut buffer)?;
+        noise.read_message(&buffer[..length], &mut [0; LIMIT]).or_fault("the secrets differ", NEXT)?;
+        let mut noise = noise.into_transport_mode().or_fault("the handshake is not whole", NEXT)?;
+        let code = match purpose {
+            Purpose::Control => [0, 0, 0],
+            Purpose::Data(i) => [1, i.to_be_bytes()[0], i.to_be_bytes()[1]],
+        };
+        let length = noise.write_message(&code, &mut buffer).or_fault("cannot seal the purpose", NEXT)?;
+        limits.send(&buffer[..length])?;
+        Ok(Control { stream: stream.try_clone().or_fault("cannot duplicate a connection", NEXT)?, noise })
+    };
+    run().map_err(|fault| Fault { what: format!("handshake: {}", fault.what), ..fault })
+}
+
+/// The server's side.
+pub fn answer(stream: &TcpStream, secret: &[u8; 32]) -> Result<(Purpose, Control), Fault> {
+    let limits = Limits::begin(stream)?;
+    let mut noise = state(secret, false)?;
+    let (mut buffer, mut plain) = ([0_u8; LIMIT], [0_u8; LIMIT]);
+    let length = limits.receive(&mut buffer)?;
+    noise.read_message(&buffer[..length], &mut plain).or_fault("the secrets differ", NEXT)?;
+    send_step(&limits, &mut noise)?;
+    let mut noise = noise.into_transport_mode().or_fault("the handshake is not whole", NEXT)?;
+    let length = limits.receive(&mut buffer)?;
+    let length = noise.read_message(&buffer[..length], &mut plain).or_fault("a replayed handshake", NEXT)?;
+    let purpose = match plain[..length] {
+        [0, 0, 0] => Purpose::Control,
+        [1, high, low] => Purpose::Data(u16::from_be_bytes([high, low])),
+        _ => return Err(Fault::failed("a connection of unknown purpose", NEXT)),
+    };
+    let stream = stream.try_clone().or_fault("cannot duplicate a connection", NEXT)?;
+    Ok((purpose, Control { stream, noise }))
+}
+
+fn state(secret: &[u8; 32], client: bool) -> Result<HandshakeState, Fault> {
+    let pattern = PATTERN.parse().or_fault("noise", "report this")?;
+    let builder = Builder::new(pattern).psk(0, secret).and_then(|builder| builder.prologue(PROLOGUE));
+    let builder = builder.or_fault("noise", "report this")?;
+    let state = if client { builder.build_initiator() } else { builder.build_responder() };
+    state.or_fault("noise", "report this")
+}
+
+fn send_step(limits: &Limits, noise: &mut HandshakeState) -> Result<(), Fault> {
+    let mut buffer = [0_u8; LIMIT];
+    let length = noise.write_message(&[], &mut buffer).or_fault("noise", "report this")?;
+    limits.send(&buffer[..length])
+}
+
+/// A handshake's connection: every read gets what is left of the whole handshake's time, and no more.
+struct Limits<'a> {
+    stream: &'a TcpStream,
+    until: Instant,
+}
+
+impl Limits<'_> {
+    fn begin(stream: &TcpStream) -> Result<Limits<'_>, Fault> {
+        stream.set_nodelay(true).or_fault("cannot set a socket's limits", NEXT)?;
+        stream.set_write_timeout(Some(HANDSHAKE)).or_fault("cannot set a socket's limits", NEXT)?;
+        Ok(Limits { stream, until: Instant::now() + HANDSHAKE })
+    }
+
+    fn send(&self, message: &[u8]) -> Result<(), Fault> {
+        write_framed(self.stream, message).or_fault("the peer is gone", NEXT)
+    }
+
+    fn receive(&self, buffer: &mut [u8]) -> Result<usize, Fault> {
+        read_framed(self, buffer).or_fault("the peer said nothing that fits", NEXT)
+    }
+}
+
+impl Read for &Limits<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        let mut stream = self.stream;
+        stream.read(buffer)
+    }
+}
+
+fn write_framed(mut stream: &TcpStream, message: &[u8]) -> io::Result<()> {
+    let mut framed = (message.len() as u16).to_be_bytes().to_vec();
+    framed.extend_from_slice(message);
+    stream.write_all(&framed)
+}
+
+fn read_framed(mut stream: impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut length = [0_u8; 2];
+    stream.read_exact(&mut length)?;
+    let length = u16::from_be_bytes(length) as usize;
+    if length < TAG || length > buffer.len() {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    stream.read_exact(&mut buffer[..length])?;
+    Ok(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::net::TcpListener;
+    use std::thread;
+
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (client, listener.accept().unwrap().0)
+    }
+
+    #[test]
+    fn same_secret_is_admitted_and_messages_pass() {
+        let (client, server) = pair();
+        let asked = thread::spawn(move || ask(&client, &[7; 32], Purpose::Data(300)).unwrap());
+        let (purpose, mut control) = answer(&server, &[7; 32]).unwrap();
+        assert_eq!(purpose, Purpose::Data(300));
+        control.send(&json!({"t_s": 1.5})).unwrap();
+        assert_eq!(asked.join().unwrap().receive_number("t_s").unwrap(), 1.5);
+    }
+
+    #[test]
+    fn another_secret_or_noise_on_the_line_is_refused_without_a_byte() {
+        let (client, server) = pair();
+        let asked = thread::spawn(move || ask(&client, &[8; 32], Purpose::Control).is_err());
+        assert!(answer(&server, &[7; 32]).is_err());
+        drop(server);
+        assert!(asked.join().unwrap());
+        let (mut client, server) = pair();
+        client.write_all(&[0, 64]).unwrap();
+        client.write_all(&[1; 64]).unwrap();
+        assert!(answer(&server, &[7; 32]).is_err());
+        drop(server);
+        assert_eq!(client.read(&mut [0; 8]).unwrap_or(0), 0);
+    }
+
+    #[test]
+    fn a_replayed_first_message_is_refused() {
+        let secret = [7; 32];
+        let mut first = [0_u8; LIMIT];
+        let length = state(&secret, true).unwrap().write_message(&[], &mut first).unwrap();
+        for _ in 0..2 {
+            let (client, server) = pair();
+            write_framed(&client, &first[..length]).unwrap();
+            write_framed(&client, &[0; 19]).unwrap();
+            assert!(answer(&server, &secret).is_err());
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Reads or writes of one size against a file of known content: operations, bytes and latency.
+//!
+//! A worker is one submitter. With io_uring it keeps `depth` operations in flight; with preadv2/pwritev2 a depth of n
+//! is n threads of one operation each. Says nothing of metadata, of small files, or of a device that is nearly full.
+
+use std::fs::File;
+
+use serde_json::Value;
+
+use super::{Context, DURATION, INTERVAL, Kind, Metric, Param, Probe, SOLO, THREADS};
+use crate::fault::{Fault, OrFault};
+use crate::pace::{self, Pace, Work};
+use crate::record::Recorder;
+use crate::scratch;
+
+mod blocks;
+mod plain;
+mod ring;
+
+use blocks::Blocks;
+
+const CELL: &[&str] = &["block_bytes", "depth", "durability", "op", "pattern", "threads"];
+
+pub const PROBE: Probe = Probe {
+    name: "disk",
+    roles: SOLO,
+    params: &[
+        Param { name: "op", default: "read", kind: Kind::Choice(&["read", "write"]) },
+        Param { name: "pattern", default: "random", kind: Kind::Choice(&["random", "sequential"]) },
+        Param { name: "block_bytes", default: "4096", kind: Kind::Whole(1, 64 << 20) },
+        Param { name: "depth", default: "1", kind: Kind::Whole(1, 1024) },
+        THREADS,
+        Param { name: "durability", default: "direct", kind: Kind::Choice(&["direct", "osync", "fsync", "cached"]) },
+        Param { name: "file_bytes", default: "auto", kind: Kind::WholeOr(4096, 1 << 44, "auto") },
+        DURATION,
+        INTERVAL,
+        Param { name: "engine", default: "auto", kind: Kind::Choice(&["auto", "io_uring", "preadv2"]) },
+    ],
+    metrics: &[
+        Metric { name: "disk_ops_per_s", unit: "op/s", params: CELL },
+        Metric { name: "disk_bytes_per_s", unit: "B/s", params: CELL },
+        Metric { name: "disk_latency_s", unit: "s", params: CELL },
+    ],
+    run,
+};
+
+const AUTO_BYTES: u64 = 256 << 20;
+const SECTOR_BYTES: usize = 512;
+
+/// What each worker is to do.
+pub struct Task {
+    pub file: File,
+    pub block_bytes: usize,
+    pub write: bool,
+    pub random: bool,
+    /// An fdatasync follows each write.
+    pub sync: bool,
+    pub depth: usize,
+    pub seed: u64,
+}
+
+fn run(context: &Context) -> Result<(), Fault> {
+    let task = prepare(context)?;
+    let mut pace = context.pace();
+    let ring = choose_ring(context, &task)?;
+    context.out.note("engine", if ring { "io_uring" } else { "preadv2" })?;
+    if ring {
+        let shares = pace.threads;
+        measure(context, &pace, &task, |i| ring::Ring::new(&task, Blocks::new(&task, i, shares, file_blocks(&task)?)?))
+    } else {
+        pace.threads *= task.depth;
+        let shares = pace.threads;
+        measure(context, &pace, &task, |i| {
+            plain::Plain::new(&task, Blocks::new(&task, i, shares, file_blocks(&task)?)?)
+        })
+    }
+}
+
+/// A disk worker shows what it recorded and checks what it moved.
+pub trait Worker: Work {
+    fn recorder(&self) -> &Recorder;
+    fn blocks(&self) -> &Blocks;
+}
+
+fn measure<W: Worker>(
+    context: &Context,
+    pace: &Pace,
+    task: &Task,
+    make: impl Fn(usize) -> Result<W, Fault> + Sync,
+) -> Result<(), Fault> {
+    let mut t_end = 0.0;
+    let workers = pace::run(pace, make, |t_s, rate| {
+        t_end = t_s;
+        context.sample("disk_ops_per_s", t_s, rate)?;
+        context.sample("disk_bytes_per_s", t_s, rate * task.block_bytes as f64)
+    })?;
+    let mut all = Recorder::new();
+    let mut verified = 0;
+    for worker in &workers {
+        all.add(worker.recorder());
+        verified += worker.blocks().verify(&task.file)?;
+    }
+    context.out.note("operations", all.len())?;
+    context.out.note("verified_blocks", verified)?;
+    context.hist("disk_latency_s", t_end, &all)
+}
+
+/// Depth one gains nothing from a ring; deeper queues take it where the kernel lets them.
+fn choose_ring(context: &Context, task: &Task) -> Result<bool, Fault> {
+    match context.text("engine") {
+        "preadv2" => Ok(false),
+        "io_uring" => ring::available().map(|()| true).or_fault("io_uring is refused", "use engine=auto or preadv2"),
+        _ => Ok(task.depth > 1 && ring::available().is_ok()),
+    }
+}
+
+fn file_blocks(task: &Task) -> Result<u64, Fault> {
+    let bytes = task.file.metadata().or_fault("cannot look at the test file", "try again")?.len();
+    Ok(bytes / task.block_bytes as u64)
+}
+
+/// Opens, sizes and fills the file; notes how far direct I/O is real.
+fn prepare(context: &Context) -> Result<Task, Fault> {
+    let dir = context.dir()?;
+    let durability = context.text("durability");
+    let block_bytes = context.whole("block_bytes").unwrap_or(0) as usize;
+    let depth = context.whole("depth").unwrap_or(1) as usize;
+    let direct = durability == "direct";
+    if direct && !block_bytes.is_multiple_of(SECTOR_BYTES) {
+        let what = format!("bad job: O_DIRECT can not move blocks of {block_bytes} B");
+        return Err(Fault::bad_job(what, "use a multiple of 512, or another durability"));
+    }
+    if durability != "cached" && scratch::in_memory(dir) {
+        let what = format!("{} is in memory (tmpfs): there is no device to measure", dir.display());
+        return Err(Fault::failed(what, "name a directory on a disk, or use durability=cached"));
+    }
+    let bytes = file_bytes(context, block_bytes, depth)?;
+    let next = "name a directory that you may write to";
+    let base = scratch::open(dir, 0).or_fault(format!("cannot create a file in {}", dir.display()), next)?;
+    let direct_file = scratch::reopen(&base, libc::O_DIRECT);
+    context.out.note("o_direct", direct && direct_file.is_ok())?;
+    // Filled past the page cache where that can be, so that it is cold; a cached file must be warm.
+    let fill = if durability == "cached" || !bytes.is_multiple_of(4096) {
+        &base
+    } else {
+        direct_file.as_ref().unwrap_or(&base)
+    };
+    scratch::fill(fill, bytes, context.job.seed)?;
+    let file = match durability {
+        "direct" => direct_file.or_fault(
+            format!("the file system of {} refuses O_DIRECT", dir.display()),
+            "use durability=cached, osync or fsync, or another directory",
+        )?,
+        "osync" => scratch::reopen(&base, libc::O_SYNC).or_fault("cannot open with O_SYNC", next)?,
+        _ => base,
+    };
+    if durability != "cached" {
+        scratch::drop_cache(&file);
+    }
+    context.out.note("file_bytes", bytes)?;
+    context.out.note("fs", crate::host::file_system(dir).map_or(Value::Null, Value::from))?;
+    let write = context.text("op") == "write";
+    Ok(Task {
+        file,
+        block_bytes,
+        write,
+        random: context.text("pattern") == "random",
+        sync: write && durability == "fsync",
+        depth,
+        seed: context.job.seed,
+    })
+}
+
+/// The file's size: as given, or what fits; always whole blocks, and one for each operation in flight.
+fn file_bytes(context: &Context, block_bytes: usize, depth: usize) -> Result<u64, Fault> {
+    let free = scratch::free_bytes(context.dir()?)?;
+    let block = block_bytes as u64;
+    let wanted = context.whole("file_bytes").unwrap_or(AUTO_BYTES.min(free / 10));
+    let bytes = wanted / block * block;
+    let least = block * depth as u64 * context.threads() as u64;
+    if bytes < least || bytes > free {
+        let what = format!("a file of {wanted} B with {free} B free does not hold the {least} B in flight");
+        return Err(Fault::failed(what, "free some space, or lower block_bytes, depth or threads"));
+    }
+    Ok(bytes)
+}

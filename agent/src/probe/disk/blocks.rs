@@ -1,0 +1,131 @@
+//! Which block comes next, what it must hold, and whether it does.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use super::Task;
+use crate::fault::{Fault, OrFault};
+use crate::region::{Pages, Region};
+use crate::rng::{Rng, mix};
+use crate::scratch;
+
+/// Blocks that are read back whole, after the run.
+const SAMPLE: usize = 64;
+/// Written data differ in every such piece, so that no device can fold them into one.
+const PIECE_BYTES: usize = 4096;
+
+/// A worker's own share of the file.
+pub struct Blocks {
+    first: u64,
+    count: u64,
+    next: u64,
+    random: bool,
+    write: bool,
+    block_bytes: usize,
+    seed: u64,
+    rng: Rng,
+    /// The last blocks touched, a ring.
+    touched: Vec<u64>,
+    at: usize,
+}
+
+impl Blocks {
+    /// Share `i` of `shares` equal ones of a file of `blocks`.
+    pub fn new(task: &Task, i: usize, shares: usize, blocks: u64) -> Result<Blocks, Fault> {
+        let count = blocks / shares as u64;
+        if count == 0 {
+            let what = format!("{blocks} blocks are too few for {shares} workers");
+            return Err(Fault::failed(what, "raise file_bytes"));
+        }
+        Ok(Blocks {
+            first: count * i as u64,
+            count,
+            next: 0,
+            random: task.random,
+            write: task.write,
+            block_bytes: task.block_bytes,
+            seed: task.seed,
+            rng: Rng::new(task.seed, i as u64),
+            touched: vec![u64::MAX; SAMPLE],
+            at: 0,
+        })
+    }
+
+    /// The offset of the next block, bytes.
+    #[inline]
+    pub fn next_offset(&mut self) -> u64 {
+        let index = if self.random {
+            self.rng.below(self.count)
+        } else {
+            let index = self.next;
+            self.next = if index + 1 == self.count { 0 } else { index + 1 };
+            index
+        };
+        let offset = (self.first + index) * self.block_bytes as u64;
+        self.touched[self.at] = offset;
+        self.at = (self.at + 1) % SAMPLE;
+        offset
+    }
+
+    /// A buffer for one operation; for writes it holds the data, but for the stamps.
+    pub fn buffer(&self) -> Result<Region, Fault> {
+        let mut region = Region::new(self.block_bytes, Pages::Base)?;
+        scratch::pattern(self.write_seed(), 0, region.as_slice());
+        Ok(region)
+    }
+
+    fn write_seed(&self) -> u64 {
+        mix(self.seed ^ 0x5741_5445) // other words than the file was filled with
+    }
+
+    /// Makes a buffer the one for `offset`: each piece begins with a word of its own.
+    #[inline]
+    pub fn stamp(&self, offset: u64, buffer: &mut [u8]) {
+        for (i, piece) in buffer.chunks_mut(PIECE_BYTES).enumerate() {
+            let stamp = mix(self.seed ^ (offset + (i * PIECE_BYTES) as u64)).to_le_bytes();
+            let length = piece.len().min(8);
+            piece[..length].copy_from_slice(&stamp[..length]);
+        }
+    }
+
+    /// Checks the first word of a block just read; cheap enough for every read.
+    #[inline]
+    pub fn check(&self, offset: u64, buffer: &[u8]) -> Result<(), Fault> {
+        let Some(head) = buffer.first_chunk::<8>() else {
+            return Ok(());
+        };
+        if !offset.is_multiple_of(8) || u64::from_le_bytes(*head) == scratch::word(self.seed, offset / 8) {
+            return Ok(());
+        }
+        Err(wrong_data(offset))
+    }
+
+    /// Reads back the blocks touched last and compares every byte. Returns how many there were.
+    pub fn verify(&self, file: &File) -> Result<u64, Fault> {
+        let (mut read, mut expected) = (self.buffer()?, self.buffer()?);
+        let mut offsets: Vec<u64> = self.touched.iter().copied().filter(|&offset| offset != u64::MAX).collect();
+        offsets.sort_unstable();
+        offsets.dedup();
+        // Large blocks: a few tell as much, and cost time.
+        offsets.truncate((32_usize << 20).div_ceil(self.block_bytes).clamp(2, SAMPLE));
+        for &offset in &offsets {
+            if self.write {
+                self.stamp(offset, expected.as_slice());
+            } else if offset.is_multiple_of(8) {
+                scratch::pattern(self.seed, offset, expected.as_slice());
+            } else {
+                continue;
+            }
+            let tried = "cannot read back what was moved";
+            file.read_exact_at(read.as_slice(), offset).or_fault(tried, "look at the kernel log")?;
+            if read.as_slice() != expected.as_slice() {
+                return Err(wrong_data(offset));
+            }
+        }
+        Ok(offsets.len() as u64)
+    }
+}
+
+fn wrong_data(offset: u64) -> Fault {
+    Fault::invalid(format!("wrong data at offset {offset}"), "do not trust this disk; look at the kernel log")
+}

@@ -1,0 +1,184 @@
+//! Many operations in flight from one thread: io_uring.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+use io_uring::{IoUring, opcode, squeue, types};
+
+use super::blocks::Blocks;
+use super::{Task, Worker};
+use crate::clock::now_ns;
+use crate::fault::{Fault, OrFault};
+use crate::pace::Work;
+use crate::record::Recorder;
+use crate::region::Region;
+use crate::scratch;
+
+const NEXT: &str = "look at the kernel log, or use engine=preadv2";
+/// Marks the write of a write-and-sync pair; the pair ends with its sync.
+const FIRST_OF_TWO: u64 = 1 << 63;
+
+/// Whether the kernel lets this process set up a ring.
+pub fn available() -> io::Result<()> {
+    IoUring::new(2).map(drop)
+}
+
+struct Slot {
+    buffer: Region,
+    offset: u64,
+    start_ns: u64,
+}
+
+pub struct Ring {
+    ring: IoUring,
+    _file: File,
+    write: bool,
+    sync: bool,
+    /// Buffers are registered with the kernel: no page is pinned anew for each operation.
+    fixed: bool,
+    blocks: Blocks,
+    slots: Vec<Slot>,
+    /// Slots to be submitted next.
+    idle: Vec<u16>,
+    in_flight: usize,
+    recorder: Recorder,
+}
+
+impl Ring {
+    pub fn new(task: &Task, blocks: Blocks) -> Result<Ring, Fault> {
+        let file = scratch::duplicate(&task.file)?;
+        let ring = build(2 * task.depth as u32).or_fault("cannot set up io_uring", NEXT)?;
+        ring.submitter().register_files(&[file.as_raw_fd()]).or_fault("cannot register a file", NEXT)?;
+        let slot = |_| Ok(Slot { buffer: blocks.buffer()?, offset: 0, start_ns: 0 });
+        let slots = (0..task.depth).map(slot).collect::<Result<Vec<Slot>, Fault>>()?;
+        let part = |slot: &Slot| libc::iovec { iov_base: slot.buffer.as_ptr().cast(), iov_len: slot.buffer.len() };
+        let parts: Vec<libc::iovec> = slots.iter().map(part).collect();
+        // Refused above the limit of locked memory: then plain buffers do.
+        let fixed = unsafe { ring.submitter().register_buffers(&parts) }.is_ok();
+        let idle = (0..task.depth as u16).collect();
+        let (write, sync) = (task.write, task.sync);
+        Ok(Ring { ring, _file: file, write, sync, fixed, blocks, slots, idle, in_flight: 0, recorder: Recorder::new() })
+    }
+
+    /// Queues an operation for every idle slot.
+    fn refill(&mut self) -> Result<(), Fault> {
+        let start_ns = now_ns();
+        for &index in &self.idle {
+            let slot = &mut self.slots[index as usize];
+            slot.offset = self.blocks.next_offset();
+            slot.start_ns = start_ns;
+            if self.write {
+                self.blocks.stamp(slot.offset, slot.buffer.as_slice());
+            }
+            let entry = entry(slot, index, self.write, self.fixed);
+            let mut queue = self.ring.submission();
+            let pushed = if self.sync {
+                let first = entry.flags(squeue::Flags::IO_LINK).user_data(FIRST_OF_TWO | u64::from(index));
+                let sync = opcode::Fsync::new(types::Fixed(0)).flags(types::FsyncFlags::DATASYNC).build();
+                unsafe { queue.push_multiple(&[first, sync.user_data(index.into())]) }
+            } else {
+                unsafe { queue.push(&entry.user_data(index.into())) }
+            };
+            pushed.or_fault("the ring is full", NEXT)?;
+            self.in_flight += 1;
+        }
+        self.idle.clear();
+        Ok(())
+    }
+
+    /// Waits for what is in flight, uncounted; only the thread that built the ring may do so.
+    fn drain(&mut self) -> io::Result<()> {
+        while self.in_flight > 0 {
+            self.ring.submit_and_wait(1)?;
+            let last = |done: &io_uring::cqueue::Entry| done.user_data() & FIRST_OF_TWO == 0;
+            self.in_flight -= self.ring.completion().filter(last).count();
+        }
+        Ok(())
+    }
+
+    /// Takes what has completed; returns how many operations that were.
+    fn reap(&mut self) -> Result<f64, Fault> {
+        let now = now_ns();
+        let mut done = 0.0;
+        for completion in self.ring.completion() {
+            let first = completion.user_data() & FIRST_OF_TWO != 0;
+            let index = (completion.user_data() & !FIRST_OF_TWO) as u16;
+            self.in_flight -= usize::from(!first);
+            let slot = &mut self.slots[index as usize];
+            let expected = if self.sync && !first { 0 } else { slot.buffer.len() as i32 };
+            if completion.result() != expected {
+                return Err(refused(completion.result(), expected));
+            }
+            if first {
+                continue;
+            }
+            self.recorder.record_ns(now - slot.start_ns);
+            if !self.write {
+                self.blocks.check(slot.offset, slot.buffer.as_slice())?;
+            }
+            self.idle.push(index);
+            done += 1.0;
+        }
+        Ok(done)
+    }
+}
+
+/// The newest set of flags that the kernel takes: completions handled by this thread alone, when it asks.
+fn build(entries: u32) -> io::Result<IoUring> {
+    let lean = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries);
+    lean.or_else(|_| IoUring::new(entries))
+}
+
+fn entry(slot: &Slot, index: u16, write: bool, fixed: bool) -> squeue::Entry {
+    let (file, buffer, length) = (types::Fixed(0), slot.buffer.as_ptr(), slot.buffer.len() as u32);
+    match (write, fixed) {
+        (true, true) => opcode::WriteFixed::new(file, buffer, length, index).offset(slot.offset).build(),
+        (true, false) => opcode::Write::new(file, buffer, length).offset(slot.offset).build(),
+        (false, true) => opcode::ReadFixed::new(file, buffer, length, index).offset(slot.offset).build(),
+        (false, false) => opcode::Read::new(file, buffer, length).offset(slot.offset).build(),
+    }
+}
+
+fn refused(result: i32, expected: i32) -> Fault {
+    if result < 0 {
+        let error = io::Error::from_raw_os_error(-result);
+        return Fault::failed(format!("the disk refused an operation: {error}"), NEXT);
+    }
+    Fault::failed(format!("{result} B moved in place of {expected}"), NEXT)
+}
+
+impl Work for Ring {
+    fn batch(&mut self) -> Result<f64, Fault> {
+        self.refill()?;
+        loop {
+            match self.ring.submit_and_wait(1) {
+                Ok(_) => break,
+                Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
+                Err(error) => return Err(Fault::failed(format!("io_uring: {error}"), NEXT)),
+            }
+        }
+        self.reap()
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        self.drain().or_fault("io_uring", NEXT)
+    }
+}
+
+impl Drop for Ring {
+    /// The kernel must not write to buffers that are gone. After `finish` there is nothing left to wait for.
+    fn drop(&mut self) {
+        let _ = self.drain();
+    }
+}
+
+impl Worker for Ring {
+    fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    fn blocks(&self) -> &Blocks {
+        &self.blocks
+    }
+}

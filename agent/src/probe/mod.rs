@@ -1,0 +1,212 @@
+//! The one table of probes. A new probe is one file here, one line in `PROBES`, one doc section, one test.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use crate::fault::Fault;
+use crate::job::{Job, Peer, Role};
+use crate::pace::Pace;
+use crate::record::Recorder;
+use crate::wire::Out;
+
+mod disk;
+mod fma;
+mod rtt;
+
+/// All that the agent can measure.
+pub const PROBES: [Probe; 3] = [fma::PROBE, disk::PROBE, rtt::PROBE];
+
+/// One way to measure.
+pub struct Probe {
+    pub name: &'static str,
+    pub roles: &'static [Role],
+    pub params: &'static [Param],
+    pub metrics: &'static [Metric],
+    pub run: fn(&Context) -> Result<(), Fault>,
+}
+
+/// A parameter: its default, as text, and what it may be.
+pub struct Param {
+    pub name: &'static str,
+    pub default: &'static str,
+    pub kind: Kind,
+}
+
+pub enum Kind {
+    /// A whole number within these bounds.
+    Whole(u64, u64),
+    /// A whole number within these bounds, or this word.
+    WholeOr(u64, u64, &'static str),
+    /// Seconds within these bounds.
+    Seconds(f64, f64),
+    /// `one`, `all`, or a number of threads.
+    Threads,
+    Choice(&'static [&'static str]),
+    /// A short word that is only carried along.
+    Label,
+}
+
+/// A measured quantity, and the parameters that make it a cell.
+pub struct Metric {
+    pub name: &'static str,
+    pub unit: &'static str,
+    pub params: &'static [&'static str],
+}
+
+pub const SOLO: &[Role] = &[Role::Solo];
+pub const PAIR: &[Role] = &[Role::Server, Role::Client];
+pub const THREADS: Param = Param { name: "threads", default: "one", kind: Kind::Threads };
+pub const DURATION: Param = Param { name: "duration_s", default: "1", kind: Kind::Seconds(0.001, 86_400.0) };
+pub const INTERVAL: Param = Param { name: "interval_s", default: "1", kind: Kind::Seconds(0.001, 86_400.0) };
+pub const PATH: Param = Param { name: "path", default: "loopback", kind: Kind::Label };
+const MAX_THREADS: u64 = 1024;
+
+impl Kind {
+    fn name(&self) -> &'static str {
+        match self {
+            Kind::Whole(..) => "whole",
+            Kind::WholeOr(..) => "whole_or_word",
+            Kind::Seconds(..) => "seconds",
+            Kind::Threads => "threads",
+            Kind::Choice(_) => "choice",
+            Kind::Label => "label",
+        }
+    }
+
+    fn choices(&self) -> Vec<&'static str> {
+        match self {
+            Kind::Choice(choices) => choices.to_vec(),
+            Kind::Threads => vec!["one", "all"],
+            Kind::WholeOr(_, _, word) => vec![word],
+            _ => Vec::new(),
+        }
+    }
+
+    fn accepts(&self, text: &str) -> bool {
+        let whole = |low: u64, high: u64| text.parse().is_ok_and(|value: u64| (low..=high).contains(&value));
+        match *self {
+            Kind::Whole(low, high) => whole(low, high),
+            Kind::WholeOr(low, high, word) => text == word || whole(low, high),
+            Kind::Seconds(low, high) => text.parse().is_ok_and(|value: f64| value >= low && value <= high),
+            Kind::Threads => text == "one" || text == "all" || whole(1, MAX_THREADS),
+            Kind::Choice(choices) => choices.contains(&text),
+            Kind::Label => {
+                let word = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+                !text.is_empty() && text.len() <= 64 && text.chars().all(word)
+            }
+        }
+    }
+}
+
+/// The table as the document of `--probes`.
+pub fn table() -> Value {
+    let param =
+        |p: &Param| json!({"name": p.name, "default": p.default, "kind": p.kind.name(), "choices": p.kind.choices()});
+    let metric = |m: &Metric| json!({"name": m.name, "unit": m.unit, "params": m.params});
+    let probe = |p: &Probe| {
+        let roles: Vec<&str> = p.roles.iter().map(|role| role.name()).collect();
+        let params: Vec<Value> = p.params.iter().map(param).collect();
+        let metrics: Vec<Value> = p.metrics.iter().map(metric).collect();
+        json!({"name": p.name, "roles": roles, "params": params, "metrics": metrics})
+    };
+    json!({"version": env!("CARGO_PKG_VERSION"), "probes": PROBES.iter().map(probe).collect::<Vec<_>>()})
+}
+
+/// A checked job: every parameter is there and within its bounds.
+pub struct Context<'a> {
+    pub probe: &'static Probe,
+    pub job: &'a Job,
+    pub out: &'a Out,
+    params: BTreeMap<&'static str, String>,
+}
+
+impl<'a> Context<'a> {
+    pub fn new(job: &'a Job, out: &'a Out) -> Result<Context<'a>, Fault> {
+        static TABLE: [Probe; 3] = PROBES;
+        let Some(probe) = TABLE.iter().find(|probe| probe.name == job.probe) else {
+            let names: Vec<&str> = TABLE.iter().map(|probe| probe.name).collect();
+            let next = format!("use one of: {}", names.join(", "));
+            return Err(Fault::bad_job(format!("bad job: unknown probe {:?}", job.probe), next));
+        };
+        if !probe.roles.contains(&job.role) {
+            let what = format!("bad job: {} has no role {}", probe.name, job.role.name());
+            return Err(Fault::bad_job(what, "see --probes for the roles"));
+        }
+        Ok(Context { probe, job, out, params: fill(probe, &job.params)? })
+    }
+
+    pub fn text(&self, name: &str) -> &str {
+        self.params.get(name).map_or("", String::as_str)
+    }
+
+    /// A whole number; `None` when the word of a `WholeOr` stands in its place.
+    pub fn whole(&self, name: &str) -> Option<u64> {
+        self.text(name).parse().ok()
+    }
+
+    pub fn seconds(&self, name: &str) -> f64 {
+        self.text(name).parse().unwrap_or(0.0)
+    }
+
+    pub fn threads(&self) -> usize {
+        match self.text("threads") {
+            "all" => self.job.cpus.len(),
+            number => number.parse().unwrap_or(1),
+        }
+    }
+
+    /// The pace of a probe with the parameters `duration_s`, `interval_s` and `threads`.
+    pub fn pace(&self) -> Pace<'_> {
+        let duration_s = self.seconds("duration_s");
+        let interval_s = if self.params.contains_key("interval_s") { self.seconds("interval_s") } else { duration_s };
+        Pace { duration_s, interval_s, threads: self.threads(), cpus: &self.job.cpus, out: self.out }
+    }
+
+    pub fn sample(&self, metric: &str, t_s: f64, value: f64) -> Result<(), Fault> {
+        self.out.sample(metric, &self.cell(metric)?, t_s, value)
+    }
+
+    pub fn hist(&self, metric: &str, t_s: f64, recorder: &Recorder) -> Result<(), Fault> {
+        self.out.hist(metric, &self.cell(metric)?, t_s, &recorder.encode()?)
+    }
+
+    /// The canonical parameters of one of the probe's metrics.
+    fn cell(&self, metric: &str) -> Result<Map<String, Value>, Fault> {
+        let Some(found) = self.probe.metrics.iter().find(|found| found.name == metric) else {
+            return Err(Fault::failed(format!("{metric} is not in the table"), "report this"));
+        };
+        Ok(found.params.iter().map(|&name| (name.to_owned(), self.text(name).into())).collect())
+    }
+
+    pub fn dir(&self) -> Result<&Path, Fault> {
+        let next = "name a directory on the disk to be measured";
+        self.job.dir.as_deref().ok_or_else(|| Fault::bad_job("bad job: dir is null", next))
+    }
+
+    pub fn peer(&self) -> Result<(Peer, &[u8; 32]), Fault> {
+        match (&self.job.peer, &self.job.secret) {
+            (Some(peer), Some(secret)) => Ok((*peer, secret)),
+            _ => Err(Fault::bad_job("bad job: peer or secret is null", "give both to a network probe")),
+        }
+    }
+}
+
+/// The given parameters, checked, with the defaults of the others.
+fn fill(probe: &'static Probe, given: &BTreeMap<String, String>) -> Result<BTreeMap<&'static str, String>, Fault> {
+    if let Some(unknown) = given.keys().find(|name| probe.params.iter().all(|param| param.name != name.as_str())) {
+        let what = format!("bad job: {} has no parameter {unknown:?}", probe.name);
+        return Err(Fault::bad_job(what, "see --probes for the parameters"));
+    }
+    let mut params = BTreeMap::new();
+    for param in probe.params {
+        let text = given.get(param.name).map_or(param.default, String::as_str);
+        if !param.kind.accepts(text) {
+            let what = format!("bad job: {}.{} can not be {text:?}", probe.name, param.name);
+            return Err(Fault::bad_job(what, "see --probes for what it may be"));
+        }
+        params.insert(param.name, text.to_owned());
+    }
+    Ok(params)
+}

@@ -1,0 +1,154 @@
+//! What the agent says: NDJSON frames on stdout, numbered from 0, closed by an end record with count and digest.
+//!
+//! Only finite numbers can be written: `sample` and `note` refuse the others before a byte leaves.
+
+use std::io::Write;
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::fault::{Fault, Outcome};
+
+/// The longest line either side may write, its line feed included, bytes.
+pub const LINE_LIMIT: usize = 64 * 1024;
+/// A stream with more frames than this is refused by the reader.
+pub const FRAME_LIMIT: u64 = 1_000_000;
+
+/// The one writer of stdout.
+pub struct Out {
+    stream: Mutex<Stream>,
+}
+
+struct Stream {
+    sink: Box<dyn Write + Send>,
+    digest: Sha256,
+    seq: u64,
+    count: u64,
+    ended: bool,
+}
+
+impl Out {
+    pub fn new(sink: Box<dyn Write + Send>) -> Out {
+        Out { stream: Mutex::new(Stream { sink, digest: Sha256::new(), seq: 0, count: 0, ended: false }) }
+    }
+
+    pub fn hello(&self, host: Value, clock: Value) -> Result<(), Fault> {
+        let body = json!({"version": env!("CARGO_PKG_VERSION"), "target": target(), "host": host, "clock": clock});
+        self.lock().frame("hello", body)
+    }
+
+    pub fn ready(&self, addr: &str) -> Result<(), Fault> {
+        self.lock().frame("ready", json!({"addr": addr}))
+    }
+
+    /// One fact about this trial; a number that is not finite is left out, as unknown facts are.
+    pub fn note(&self, key: &str, value: impl Into<Value>) -> Result<(), Fault> {
+        match value.into() {
+            Value::Null => Ok(()),
+            value => self.lock().frame("note", json!({"key": key, "value": value})),
+        }
+    }
+
+    pub fn sample(&self, metric: &str, params: &Map<String, Value>, t_s: f64, value: f64) -> Result<(), Fault> {
+        if !value.is_finite() || !t_s.is_finite() || t_s < 0.0 {
+            let what = format!("{metric} came out as {value} at {t_s} s");
+            return Err(Fault::invalid(what, "report this: a probe must not produce such a number"));
+        }
+        let mut stream = self.lock();
+        stream.frame("sample", json!({"metric": metric, "params": params, "t_s": t_s, "value": value}))?;
+        stream.count += 1;
+        Ok(())
+    }
+
+    pub fn hist(&self, metric: &str, params: &Map<String, Value>, t_s: f64, hist: &str) -> Result<(), Fault> {
+        let mut stream = self.lock();
+        stream.frame("hist", json!({"metric": metric, "params": params, "t_s": t_s, "hist": hist}))?;
+        stream.count += 1;
+        Ok(())
+    }
+
+    /// Writes the last frames: an error if there is a fault, then the end record. Later calls write nothing.
+    pub fn finish(&self, result: &Result<(), Fault>) {
+        self.lock().finish(result);
+    }
+
+    /// As `finish`, for a thread that may not wait on a writer who is stuck; `false` when the lock was not to be had.
+    pub fn finish_within(&self, patience: Duration, result: &Result<(), Fault>) -> bool {
+        let until = Instant::now() + patience;
+        loop {
+            if let Ok(mut stream) = self.stream.try_lock() {
+                stream.finish(result);
+                return true;
+            }
+            if Instant::now() >= until {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Stream> {
+        self.stream.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Stream {
+    fn frame(&mut self, kind: &str, body: Value) -> Result<(), Fault> {
+        if self.ended {
+            return Ok(());
+        }
+        if self.seq + 3 > FRAME_LIMIT && !matches!(kind, "error" | "end") {
+            return Err(Fault::failed("more than a million frames", "use a longer interval_s"));
+        }
+        let mut frame = Map::new();
+        frame.insert("v".into(), 1.into());
+        frame.insert("seq".into(), self.seq.into());
+        frame.insert("type".into(), kind.into());
+        if let Value::Object(fields) = body {
+            frame.extend(fields);
+        }
+        let mut line = Value::Object(frame).to_string();
+        line.push('\n');
+        if line.len() > LINE_LIMIT {
+            return Err(Fault::failed(format!("a {kind} frame of {} bytes", line.len()), "report this"));
+        }
+        self.digest.update(line.as_bytes());
+        self.seq += 1;
+        let sent = self.sink.write_all(line.as_bytes()).and_then(|()| self.sink.flush());
+        sent.map_err(|error| Fault::failed(format!("cannot write to stdout: {error}"), "keep the reader open"))
+    }
+
+    fn finish(&mut self, result: &Result<(), Fault>) {
+        if self.ended {
+            return;
+        }
+        let mut outcome = Outcome::Ok;
+        if let Err(fault) = result {
+            outcome = fault.outcome;
+            let body = json!({"what": one_line(&fault.what), "next": one_line(&fault.next)});
+            let _ = self.frame("error", body);
+        }
+        let digest: String = self.digest.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let body = json!({"outcome": outcome.name(), "count": self.count, "sha256": digest});
+        let _ = self.frame("end", body); // nobody left to tell
+        self.ended = true;
+    }
+}
+
+/// At most 2,000 characters, on one line.
+fn one_line(text: &str) -> String {
+    text.chars().take(2000).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// The triple that this binary was built for.
+pub fn target() -> String {
+    let env = if cfg!(target_env = "musl") { "musl" } else { "gnu" };
+    format!("{}-unknown-{}-{env}", std::env::consts::ARCH, std::env::consts::OS)
+}
+
+/// A number for a note: `Null`, which `note` drops, when it is not finite.
+pub fn finite(value: f64) -> Value {
+    serde_json::Number::from_f64(value).map_or(Value::Null, Value::Number)
+}
