@@ -1,0 +1,32 @@
+"""Published tables recomputed with the project's own statistics, and what does not follow from them.
+
+`recompute` takes a document of `cloudcmp.published` and walks its relations (how it says that its figures were made)
+and its claims (the sentences about them). Whether a figure follows is decided by the rounding that is printed, that of
+the inputs included, and by nothing else.
+"""
+
+from cloudcmp.analysis.published.claims import check_claim
+from cloudcmp.analysis.published.relations import KINDS, repeated_columns
+from cloudcmp.analysis.published.verdict import Check, ClaimCheck, Recomputation, Verdict
+from cloudcmp.published import Document
+
+__all__ = ["Check", "ClaimCheck", "Recomputation", "Verdict", "recompute"]
+
+
+def recompute(document: Document) -> Recomputation:
+    """Every derived figure and every checkable sentence of a document, with its verdict.
+
+    Checks come in the order of the tables. A figure whose inputs are not printed is in the list as such.
+    Does not tell why a figure does not follow: a slip in typing and a slip in computing look the same.
+    """
+    checks = [check for relation in document.relations for check in KINDS[relation.kind](document, relation)]
+    place = {table.number: at for at, table in enumerate(document.tables)}
+    checks.sort(key=lambda check: place[check.table.partition(",")[0]])
+    copies = {
+        (repeat.table.number, repeat.column)
+        for relation in document.relations
+        if relation.kind == "distinct"
+        for repeat in repeated_columns(document, relation)
+    }
+    claims = tuple(check_claim(document, claim, copies) for claim in document.claims)
+    return Recomputation(document.name, tuple(checks), claims)

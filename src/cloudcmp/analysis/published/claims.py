@@ -1,0 +1,266 @@
+"""Sentences held against the tables that they speak of: one predicate for each kind of claim, one table of kinds.
+
+A predicate gives what the tables say, in figures, and whether the sentence is true of them; None when a figure that it
+needs is not printed.
+"""
+
+import math
+from collections.abc import Callable, Collection
+
+from cloudcmp.analysis.published.number import Number, cov_of, read
+from cloudcmp.analysis.published.reading import columns, cov_row, label, numbers, pair_of, printed, sessions
+from cloudcmp.analysis.published.verdict import ClaimCheck, Verdict
+from cloudcmp.published import Claim, Document
+
+SIGNIFICANT_BELOW = 0.05
+"""What the document calls statistically significant (6, first page)."""
+
+Finding = tuple[str, bool | None]
+Predicate = Callable[[Document, Claim], Finding]
+
+
+def check_claim(document: Document, claim: Claim, copies: Collection[tuple[str, str]]) -> ClaimCheck:
+    """The verdict on one sentence.
+
+    `copies` are the (table, column) that repeat another: a sentence that is true of such a column follows from
+    the other one's figures, not from its own, which are not printed.
+    """
+    found, holds = KINDS[claim.kind](document, claim)
+    used = {(table.number, column) for name in claim.tables for table, column in columns(document, name)}
+    copied = sorted({number for number, _ in used.intersection(copies)})
+    note = f"rests on table {', '.join(copied)}, which repeats another" if copied else ""
+    tables = tuple(dict.fromkeys(name.partition(":")[0] for name in (*claim.tables, *claim.against)))
+    verdict = Verdict.of(None if holds and copied else holds)
+    return ClaimCheck(document.name, claim.page, claim.section, claim.quote, tables, found, verdict, note)
+
+
+def times(document: Document, claim: Claim) -> Finding:
+    """The first named is `stated` times the second, within the rounding of all three figures."""
+    ((table, column),) = columns(document, claim.tables[0])
+    figures = numbers(document, table, column)
+    ratio, stated = figures[claim.names[0]].over(figures[claim.names[1]]), _figure(claim.stated)
+    cut = "" if ratio.meets(stated) or not _cut_to(ratio, claim.stated) else " (cut off, not rounded)"
+    return f"{ratio.value:.4g} times{cut}", ratio.meets(stated)
+
+
+def highest(document: Document, claim: Claim) -> Finding:
+    """The named are above all others, in every column of the tables."""
+    return _extreme(document, claim, largest=True)
+
+
+def lowest(document: Document, claim: Claim) -> Finding:
+    """The named are below all others, in every column of the tables."""
+    return _extreme(document, claim, largest=False)
+
+
+def lowest_of_all(document: Document, claim: Claim) -> Finding:
+    """The least figure of all the columns together is the named one's."""
+    figures = {
+        (name, table.number): number.value
+        for reference in claim.tables
+        for table, column in columns(document, reference)
+        for name, number in numbers(document, table, column).items()
+    }
+    name, number = min(figures, key=lambda key: figures[key])
+    return f"table {number}: {name} {figures[name, number]:g}", (name,) == claim.names
+
+
+def steadiest(document: Document, claim: Claim) -> Finding:
+    """The named has the least coefficient of variation in every table, as printed and as its sessions give it."""
+    return _variation(document, claim, largest=False)
+
+
+def most_variable(document: Document, claim: Claim) -> Finding:
+    """The named has the greatest coefficient of variation in every table, as printed and as its sessions give it."""
+    return _variation(document, claim, largest=True)
+
+
+def significant(document: Document, claim: Claim) -> Finding:
+    """The named pairs, and no others, have p < 0.05 in every row about them and in every column."""
+    said = set(claim.names)
+    wrong, missing = [], []
+    for reference in claim.tables:
+        for table, column in columns(document, reference):
+            by_pair = _p_values(printed(document, table, column))
+            for pair, cells in by_pair.items():
+                known = [number.value for number in map(read, cells) if number is not None]
+                below = all(p < SIGNIFICANT_BELOW for p in known)
+                where = f"table {table.number} {label(document, column)}: {pair}"
+                if below != (pair in said):
+                    wrong.append(f"{where} up to p = {max(known):.3g}")
+                elif below and len(known) < len(cells):
+                    missing.append(f"{where} has a cell without a figure")
+    if wrong:
+        return "; ".join(wrong), False
+    return "; ".join(missing) or "p < 0.05 in these rows and no others", None if missing else True
+
+
+def insignificant(document: Document, claim: Claim) -> Finding:
+    """The named pairs have p > 0.05 in every row about them."""
+    ((table, column),) = columns(document, claim.tables[0])
+    rows = {row: cell for row, cell in printed(document, table, column).items() if pair_of(row, claim.names)}
+    holds = all(_figure(cell).value > SIGNIFICANT_BELOW for cell in rows.values())
+    return "; ".join(f"{row}: p = {cell}" for row, cell in rows.items()), holds
+
+
+def equal(document: Document, claim: Claim) -> Finding:
+    """All platforms have the same figure, in every column."""
+    different = []
+    for reference in claim.tables:
+        ((table, column),) = columns(document, reference)
+        cells = printed(document, table, column).values()
+        if len({_figure(cell).value for cell in cells}) > 1:
+            different.append(f"table {table.number}: {', '.join(cells)}")
+    return "; ".join(different) or "the same in each table", not different
+
+
+def near(document: Document, claim: Claim) -> Finding:
+    """What was measured is close to what is advertised, in the first pair of tables; the others are shown beside it.
+
+    "Close" has no measure of its own. The yardstick is the document's: what it calls "much lower than advertised"
+    elsewhere is not close, and nor is anything at least as far off (as a ratio). Undecided where it calls nothing so.
+    """
+    shares = [
+        list(_shares(document, measured, advertised).values())
+        for measured, advertised in zip(claim.tables, claim.against, strict=True)
+    ]
+    everything = [share for found in shares for share in found]
+    text = f"{_spread(shares[0])} of it; in tables {', '.join(claim.tables)} together {_spread(everything)}"
+    far = [_shares(document, c.tables[0], c.against[0])[c.names[0]] for c in document.claims if c.kind == "much_lower"]
+    if not far:
+        return text, None
+    yardstick = min(abs(math.log(share.value)) for share in far)
+    return text, all(abs(math.log(share.value)) < yardstick for share in shares[0])
+
+
+def much_lower(document: Document, claim: Claim) -> Finding:
+    """What was measured is below what is advertised, whatever the rounding; how much is much is not ours to say."""
+    share = _shares(document, claim.tables[0], claim.against[0])[claim.names[0]]
+    return f"{share.value:.0%} of it", share.high < 1.0
+
+
+def achieved(document: Document, claim: Claim) -> Finding:
+    """What was measured reaches what is advertised, to the place that the advertisement is rounded to."""
+    share = _shares(document, claim.tables[0], claim.against[0])[claim.names[0]]
+    return f"{share.value:.0%} of it", share.high >= 1.0
+
+
+def at_most(document: Document, claim: Claim) -> Finding:
+    """What was measured does not exceed the stated limit."""
+    ((table, column),) = columns(document, claim.tables[0])
+    figure = numbers(document, table, column)[claim.names[0]]
+    return f"table {table.number}: {figure.value:g} {table.unit}", figure.low <= _figure(claim.stated).high
+
+
+def per_core(document: Document, claim: Claim) -> Finding:
+    """The advertised bandwidth over the number of vCPUs is what is stated for one."""
+    ((table, column),) = columns(document, claim.tables[0])
+    ((_, cores_column),) = columns(document, claim.against[0])
+    name = claim.names[0]
+    cores = numbers(document, table, cores_column)[name].value
+    each = numbers(document, table, column)[name].times(1.0 / cores)
+    text = f"table {table.number}: {each.value / 1000.0:g} Gbps for each of {cores:g}"
+    return text, each.meets(_figure(claim.stated))
+
+
+def count(_: Document, claim: Claim) -> Finding:
+    """As many things are named as are stated."""
+    return f"{len(claim.names)} are listed: {', '.join(claim.names)}", len(claim.names) == int(claim.stated)
+
+
+def present(document: Document, claim: Claim) -> Finding:
+    """All that is named has a row in every table."""
+    tables = [document.table(number) for number in claim.tables]
+    absent = [
+        name for name in claim.names if not all(any(name.lower() in r.lower() for r in t.names()) for t in tables)
+    ]
+    return f"no row for {', '.join(absent)}" if absent else "all have a row", not absent
+
+
+KINDS: dict[str, Predicate] = {
+    "times": times,
+    "highest": highest,
+    "lowest": lowest,
+    "lowest_of_all": lowest_of_all,
+    "steadiest": steadiest,
+    "most_variable": most_variable,
+    "significant": significant,
+    "insignificant": insignificant,
+    "equal": equal,
+    "near": near,
+    "much_lower": much_lower,
+    "achieved": achieved,
+    "at_most": at_most,
+    "per_core": per_core,
+    "count": count,
+    "present": present,
+}
+
+
+def _figure(text: str) -> Number:
+    number = read(text)
+    if number is None:
+        raise ValueError(f"{text!r} is not a figure")
+    return number
+
+
+def _cut_to(ratio: Number, stated: str) -> bool:
+    places = len(stated.partition(".")[2])
+    return math.floor(ratio.value * 10.0**places) == round(float(stated) * 10.0**places)
+
+
+def _leads(figures: dict[str, float], names: tuple[str, ...], *, largest: bool) -> bool:
+    inside = [figures[name] for name in names]
+    outside = [value for name, value in figures.items() if name not in names]
+    return bool(min(inside) > max(outside) if largest else max(inside) < min(outside))
+
+
+def _extreme(document: Document, claim: Claim, *, largest: bool) -> Finding:
+    against, shown = [], []
+    for reference in claim.tables:
+        for table, column in columns(document, reference):
+            figures = {name: number.value for name, number in numbers(document, table, column).items()}
+            where = f"table {table.number} {label(document, column)}"
+            line = _ranking(where, figures, len(claim.names), largest=largest)
+            shown.append(line)
+            if not _leads(figures, claim.names, largest=largest):
+                against.append(line)
+    return "; ".join(against or shown[:2]) + (" ..." if not against and len(shown) > 2 else ""), not against
+
+
+def _ranking(where: str, figures: dict[str, float], leading: int, *, largest: bool) -> str:
+    order = sorted(figures, key=lambda name: figures[name], reverse=largest)[: leading + 1]
+    return f"{where}: " + ", ".join(f"{name} {figures[name]:.10g}" for name in order)
+
+
+def _variation(document: Document, claim: Claim, *, largest: bool) -> Finding:
+    against, shown = [], []
+    for table in map(document.table, claim.tables):
+        as_printed = {name: _figure(text).value for name, text in cov_row(document, table).items()}
+        recomputed = {name: cov_of(x).value * 100.0 for name, x in sessions(document, table).items()}
+        for source, figures in (("printed", as_printed), ("recomputed", recomputed)):
+            rounded = {name: float(f"{value:.3g}") for name, value in figures.items()}
+            line = _ranking(f"table {table.number} {source}", rounded, 1, largest=largest) + " %"
+            shown.append(line)
+            if not _leads(figures, claim.names, largest=largest):
+                against.append(line)
+    return "; ".join(against or shown[:1]) + (" ..." if not against and len(shown) > 1 else ""), not against
+
+
+def _p_values(cells: dict[str, str]) -> dict[str, list[str]]:
+    by_pair: dict[str, list[str]] = {}
+    for row, cell in cells.items():
+        by_pair.setdefault(row.split(" ")[0], []).append(cell)
+    return by_pair
+
+
+def _shares(document: Document, measured: str, advertised: str) -> dict[str, Number]:
+    ((table, column),) = columns(document, measured)
+    ((offers, offered),) = columns(document, advertised)
+    promised = numbers(document, offers, offered)
+    return {name: figure.over(promised[name]) for name, figure in numbers(document, table, column).items()}
+
+
+def _spread(shares: list[Number]) -> str:
+    values = [share.value * 100.0 for share in shares]
+    return f"{min(values):.0f} to {max(values):.0f} %"

@@ -1,0 +1,150 @@
+"""A printed figure as the range that its rounding leaves open, and the arithmetic of such ranges."""
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from cloudcmp.stats.describe import cov, mean, sd
+from cloudcmp.stats.tests import welch_t
+
+# Only what float arithmetic itself may lose, relative to the figure; nothing is forgiven beyond the printed rounding.
+_FLOAT_SLACK = 1e-12
+_FIGURE = re.compile(r"(?:Less than )?(-?\d+(?:\.\d+)?(?:E[+-]\d+)?)\s*(%|GB|Mbps|Gbps)?")
+_TO_MBIT = {"Mbps": 1, "Gbps": 1000}
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A figure and the least and greatest that it can be, all in the same unit; low <= value <= high."""
+
+    value: float
+    low: float
+    high: float
+
+    def meets(self, other: "Number") -> bool:
+        """Whether some figure lies within both ranges, their ends included."""
+        slack = _FLOAT_SLACK * max(abs(self.value), abs(other.value))
+        return self.low <= other.high + slack and other.low <= self.high + slack
+
+    def over(self, other: "Number") -> "Number":
+        """The quotient of two positive figures; ValueError when the divisor may be 0 or negative."""
+        if other.low <= 0.0 or self.low < 0.0:
+            raise ValueError(f"{self} over {other}: a quotient of printed figures needs them positive")
+        return Number(self.value / other.value, self.low / other.high, self.high / other.low)
+
+    def times(self, factor: float) -> "Number":
+        """The figure in another unit; `factor` is positive."""
+        return Number(self.value * factor, self.low * factor, self.high * factor)
+
+
+def read(text: str) -> Number | None:
+    """The figure that a cell prints, with half a unit of its last place on either side; None for a cell without one.
+
+    A percent sign or GB is left out; Mbps and Gbps are given in Mbit/s, so that they can be compared.
+    "Less than 500Mbps" is read as the 500 that it promises at most.
+    """
+    found = _FIGURE.fullmatch(text.strip())
+    if found is None:
+        return None
+    figure, half = Decimal(found[1]), _half(found[1])
+    scale = _TO_MBIT.get(found[2], 1)
+    return Number(float(figure * scale), float((figure - half) * scale), float((figure + half) * scale))
+
+
+def rounding(text: str) -> float | None:
+    """Half a unit of the last printed place, in the unit of the cell; None for a cell without a figure."""
+    found = _FIGURE.fullmatch(text.strip())
+    return float(_half(found[1])) if found else None
+
+
+def like(text: str, value: float) -> str:
+    """`value` written as `text` prints its figure, with one more place (more where that would show no digit)."""
+    found = _FIGURE.fullmatch(text.strip())
+    places = -int(Decimal(found[1]).as_tuple().exponent) if found else 3
+    if found and "E" in found[1]:
+        mantissa = found[1].split("E")[0]
+        return f"{value:.{len(mantissa.partition('.')[2]) + 1}E}"
+    shown = f"{value:.{max(places + 1, 0)}f}"
+    return f"{value:.2g}" if value != 0.0 and not shown.strip("-0.") else shown
+
+
+def along(statistic: Callable[[Sequence[float]], float | None], figures: Sequence[Number]) -> Number:
+    """A statistic that never falls when an input rises, such as a median or a mean, with its exact range."""
+    ends = [[figure.value for figure in figures], [f.low for f in figures], [f.high for f in figures]]
+    value, low, high = (_known(statistic(end)) for end in ends)
+    return Number(value, low, high)
+
+
+def cov_of(figures: Sequence[Number]) -> Number:
+    """The coefficient of variation of printed figures, a ratio, with a range that holds every value it can have.
+
+    At a positive mean it is quasi-convex in its inputs, so that its greatest value lies at a corner of their ranges.
+    The least is bounded by the least standard deviation (all inputs pulled to one centre) over the greatest mean.
+    """
+    centre = _centre(figures)
+    least = _known(sd([min(max(centre, f.low), f.high) for f in figures])) / mean([f.high for f in figures])
+    value = _known(cov([f.value for f in figures]))
+    corners = itertools.product(*((f.low, f.high) for f in figures))
+    return Number(value, min(least, value), max(_known(cov(corner)) for corner in corners))
+
+
+def welch_p_of(a: Sequence[Number], b: Sequence[Number]) -> Number:
+    """The two-sided p value of Welch's test on printed figures, with its range.
+
+    Each input is put to that end of its own range which lowers p, then to the other. Exact as long as p only rises or
+    only falls with an input across its rounding, as it does where the rounding is small against the spread.
+    """
+    figures = [*a, *b]
+    nominal = [f.value for f in figures]
+
+    def p_value(x: Sequence[float]) -> float:
+        result = welch_t(x[: len(a)], x[len(a) :])
+        if result is None:
+            raise ValueError("Welch's test needs two values on either side")
+        return result.p_value
+
+    lowering, raising = [], []
+    for place, figure in enumerate(figures):
+        ends = [(p_value([*nominal[:place], end, *nominal[place + 1 :]]), end) for end in (figure.low, figure.high)]
+        lowering.append(min(ends)[1])
+        raising.append(max(ends)[1])
+    value = p_value(nominal)
+    return Number(value, min(value, p_value(lowering)), max(value, p_value(raising)))
+
+
+def pooled_median_bounds(medians: Sequence[Number], count: int) -> tuple[float, float]:
+    """The least and greatest median of all values pooled, of which only the medians of equal groups are known.
+
+    `count` is the odd size of a group. At least (count + 1) / 2 values of a group are no greater than its median, which
+    bounds each order statistic of the pool from above by one of the medians; from below it is the mirror image.
+    """
+    total, half = count * len(medians), (count + 1) // 2
+    ranks = [(total + 1) // 2, total // 2 + 1]
+    places = [-(-rank // half) - 1 for rank in ranks]
+    highs = sorted(f.high for f in medians)
+    lows = sorted((f.low for f in medians), reverse=True)
+    return mean([lows[place] for place in places]), mean([highs[place] for place in places])
+
+
+def _half(digits: str) -> Decimal:
+    return Decimal((0, (5,), int(Decimal(digits).as_tuple().exponent) - 1))
+
+
+def _centre(figures: Sequence[Number]) -> float:
+    """The centre that all inputs can be pulled towards at once with the least spread left, by bisection."""
+    low, high = min(f.low for f in figures), max(f.high for f in figures)
+    for _ in range(200):
+        middle = (low + high) / 2.0
+        if middle > mean([min(max(middle, f.low), f.high) for f in figures]):
+            high = middle
+        else:
+            low = middle
+    return (low + high) / 2.0
+
+
+def _known(value: float | None) -> float:
+    if value is None:
+        raise ValueError("the statistic is not defined for these figures")
+    return value
