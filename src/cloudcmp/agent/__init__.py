@@ -1,10 +1,9 @@
 """The controller's side of the measuring agent: where it is, what is sent to it, and what is believed of its answer."""
 
 from cloudcmp.agent.expected import Expected, expected_series
-from cloudcmp.agent.histogram import fault_of as fault_of_histogram
 from cloudcmp.agent.job import encode_job
 from cloudcmp.agent.locate import locate
 from cloudcmp.agent.text import clean
 from cloudcmp.agent.wire import Decoder, Limits
 
-__all__ = ["Decoder", "Expected", "Limits", "clean", "encode_job", "expected_series", "fault_of_histogram", "locate"]
+__all__ = ["Decoder", "Expected", "Limits", "clean", "encode_job", "expected_series", "locate"]

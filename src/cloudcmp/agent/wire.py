@@ -4,12 +4,11 @@ import hashlib
 import ipaddress
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from cloudcmp.agent.expected import Expected, SeriesKey
 from cloudcmp.agent.frame import BadFrame, facts_of, number_of, parse_frame, scalar_of, text_of
-from cloudcmp.agent.histogram import fault_of
 from cloudcmp.agent.job import LINE_BYTES_MAX
 from cloudcmp.model.trial import Outcome, Sample, TrialResult
 
@@ -31,20 +30,23 @@ class Limits:
 class Decoder:
     """Turns the bytes of one agent, cut anywhere, into a TrialResult; never raises for what they hold.
 
-    `expected` are the only series that are believed (`expected_series`); `deadline_s` bounds their times. With
-    `listens`, the agent is a server that says where it listens and gives no samples.
+    `expected` are the only series that are believed (`expected_series`); `deadline_s` bounds their times;
+    `read_histogram` raises ValueError for a histogram that can not be read. With `listens`, the agent is a server that
+    says where it listens.
     """
 
     def __init__(
         self,
         expected: Mapping[SeriesKey, Expected],
         deadline_s: float,
+        read_histogram: Callable[[str], object],
         *,
         listens: bool = False,
         limits: Limits | None = None,
     ) -> None:
         self._expected = expected
         self._deadline_s = deadline_s
+        self._read_histogram = read_histogram
         self._listens = listens
         self._limits = limits or Limits()
         self._rest = bytearray()
@@ -191,8 +193,10 @@ class Decoder:
         text = frame.get("hist")
         if type(text) is not str:
             raise BadFrame("hist is not text")
-        if fault := fault_of(text):
-            raise BadFrame(f"the histogram {fault}")
+        try:
+            self._read_histogram(text)
+        except ValueError as error:
+            raise BadFrame("the histogram can not be read") from error
         self._samples.append(Sample(len(self._samples), series.metric, series.params, t_s, None, text))
 
     def _series(self, frame: dict[str, object], *, histogram: bool) -> tuple[Expected, float]:

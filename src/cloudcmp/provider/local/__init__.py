@@ -1,0 +1,6 @@
+"""This machine, as a provider like any other."""
+
+from cloudcmp.provider.local.cloud import LocalInstance, LocalProvider
+from cloudcmp.provider.local.machine import Machine, read_machine
+
+__all__ = ["LocalInstance", "LocalProvider", "Machine", "read_machine"]
