@@ -34,7 +34,7 @@ def cluster_bootstrap_interval(
     tail = (1.0 - fraction(confidence, "confidence")) / 2.0
     if resamples < 1:
         raise ValueError(f"resamples: {resamples}; draw at least one, a thousand for a 95 % interval")
-    if not launch_groups:
+    if len(launch_groups) == 0:
         raise ValueError("launch_groups: no launches; leave out what was not measured")
     groups = [finite(group, f"launch_groups, launch {at + 1}") for at, group in enumerate(launch_groups)]
     if len(groups) < 2:

@@ -140,10 +140,10 @@ def _bucket_of(values: Floats) -> Integers:
 
 
 def _largest_of(index: Integers) -> Floats:
-    """The largest value, in ns, that falls into each bucket."""
+    """The largest value, in ns, that falls into each bucket; the last bucket reaches past the range and is cut off."""
     dropped = np.maximum((index >> _HALF_BITS) - 1, 0)
     largest: Integers = ((index - (dropped << _HALF_BITS) + 1) << dropped) - 1
-    return largest.astype(np.float64)
+    return np.minimum(largest, LARGEST_NS).astype(np.float64)
 
 
 _LAST_INDEX = int(_bucket_of(np.array([float(LARGEST_NS)]))[0])

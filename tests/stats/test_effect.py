@@ -1,0 +1,161 @@
+"""Effect sizes against brute force and scipy, and how they behave under exchange, scale and shift."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cloudcmp.stats import effect
+from cloudcmp.stats.describe import Interval
+from cloudcmp.stats.effect import (
+    cliffs_delta,
+    difference_interval,
+    fieller_interval,
+    hodges_lehmann,
+    hodges_lehmann_shift,
+    ratio_interval,
+)
+from cloudcmp.stats.tests import paired_t, welch_t
+
+steady = settings(deadline=None, derandomize=True, max_examples=50)
+numbers = st.integers(-50, 50).map(lambda v: v / 4)
+samples = st.lists(numbers, min_size=1, max_size=25)
+pairs = st.lists(numbers, min_size=2, max_size=25)
+
+
+@given(samples, samples)
+@steady
+def test_cliffs_delta_is_the_count_over_all_pairs(a: list[float], b: list[float]) -> None:
+    counted = sum((x > y) - (x < y) for x in a for y in b) / (len(a) * len(b))
+    assert cliffs_delta(a, b) == pytest.approx(counted)
+    assert cliffs_delta(a, b) == -cliffs_delta(b, a)
+    assert cliffs_delta([math.exp(v) for v in a], [math.exp(v) for v in b]) == cliffs_delta(a, b)
+
+
+def test_cliffs_delta_is_mann_and_whitneys_u() -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=30), rng.normal(0.4, 2, 50)
+    u = scipy.stats.mannwhitneyu(a, b).statistic
+    assert cliffs_delta(a, b) == pytest.approx(2 * u / (30 * 50) - 1)
+    assert cliffs_delta([2.0], [1.0]) == 1.0
+
+
+def test_cliffs_delta_of_large_samples_needs_no_table_of_pairs() -> None:
+    rng = np.random.default_rng(4)
+    delta = cliffs_delta(rng.normal(0.5, 1, 300_000), rng.normal(0, 1, 300_000))
+    assert delta == pytest.approx(2 * scipy.stats.norm.cdf(0.5 / math.sqrt(2)) - 1, abs=0.005)
+
+
+@given(samples)
+@steady
+def test_hodges_lehmann_is_the_median_of_walsh_averages(d: list[float]) -> None:
+    walsh = [(d[i] + d[j]) / 2 for i in range(len(d)) for j in range(i, len(d))]
+    assert hodges_lehmann(d) == pytest.approx(float(np.median(walsh)))
+    assert hodges_lehmann([-v for v in d]) == pytest.approx(-hodges_lehmann(d))
+    assert hodges_lehmann([v * 8 + 3 for v in d]) == pytest.approx(hodges_lehmann(d) * 8 + 3)
+
+
+@given(samples, samples)
+@steady
+def test_hodges_lehmann_shift_is_the_median_of_pairwise_differences(a: list[float], b: list[float]) -> None:
+    assert hodges_lehmann_shift(a, b) == pytest.approx(float(np.median([x - y for x in a for y in b])))
+    assert hodges_lehmann_shift(a, b) == pytest.approx(-hodges_lehmann_shift(b, a))
+
+
+@given(samples, samples)
+@settings(parent=steady, max_examples=40)
+def test_counting_by_bisection_finds_what_listing_finds(a: list[float], b: list[float]) -> None:
+    listed = hodges_lehmann(a), hodges_lehmann_shift(a, b)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(effect, "_LISTED_PAIRS", 0)
+        assert (hodges_lehmann(a), hodges_lehmann_shift(a, b)) == pytest.approx(listed, abs=1e-12)
+
+
+def test_many_pairs_take_no_memory() -> None:
+    rng = np.random.default_rng(6)
+    a, b = rng.normal(3, 1, 40_001), rng.normal(1, 1, 30_000)
+    assert hodges_lehmann(a) == pytest.approx(3, abs=0.03)
+    assert hodges_lehmann_shift(a, b) == pytest.approx(2, abs=0.04)
+
+
+def test_one_wild_round_hardly_moves_hodges_lehmann() -> None:
+    assert abs(hodges_lehmann([1.0, 1.1, 0.9, 1.0, 1.05, 500.0]) - 1.0) < 0.1
+
+
+def test_ratio_interval_by_hand() -> None:
+    # ln 2 with sd 0.1 over 4 rounds; t(0.975, 3) = 3.182446.
+    d = math.log(2) + np.array([0.1, -0.1, 0.1, -0.1]) * math.sqrt(3) / 2
+    result = ratio_interval(d)
+    assert result is not None
+    half = 3.182446 * 0.1 / 2
+    assert result[0] == pytest.approx(2)
+    assert result[1] == Interval(pytest.approx(2 * math.exp(-half)), pytest.approx(2 * math.exp(half)))
+
+
+@given(pairs, st.sampled_from([0.5, 0.9, 0.95]))
+@steady
+def test_ratio_interval_and_paired_t_agree(d: list[float], confidence: float) -> None:
+    result, test, turned = ratio_interval(d, confidence), paired_t(d), ratio_interval([-v for v in d], confidence)
+    assert result is not None
+    assert test is not None
+    assert turned is not None
+    ratio, interval = result
+    assert interval.low <= ratio * (1 + 1e-12)
+    assert ratio <= interval.high * (1 + 1e-12)
+    if abs(test.p_value - (1 - confidence)) > 1e-9:
+        assert (not interval.low <= 1 <= interval.high) == (test.p_value < 1 - confidence)
+    assert turned[1] == Interval(pytest.approx(1 / interval.high), pytest.approx(1 / interval.low))
+
+
+def test_a_ratio_beyond_the_range_of_numbers_is_refused() -> None:
+    with pytest.raises(ValueError, match="leaves the range of numbers"):
+        ratio_interval([900.0, 901.0])
+    with pytest.raises(ValueError, match="leaves the range of numbers"):
+        ratio_interval([-900.0, -901.0])
+
+
+def test_fieller_by_the_printed_formula() -> None:
+    rng = np.random.default_rng(7)
+    a, b = rng.normal(12, 1, 8), rng.normal(10, 2, 11)
+    x, y = a.mean(), b.mean()
+    hx = scipy.stats.t.ppf(0.975, 7) * a.std(ddof=1) / math.sqrt(8)
+    hy = scipy.stats.t.ppf(0.975, 10) * b.std(ddof=1) / math.sqrt(11)
+    root = math.sqrt((x * y) ** 2 - (x**2 - hx**2) * (y**2 - hy**2))
+    low, high = (x * y - root) / (y**2 - hy**2), (x * y + root) / (y**2 - hy**2)
+    assert fieller_interval(a, b) == Interval(pytest.approx(low), pytest.approx(high))
+    turned = fieller_interval(-a, -b)
+    assert turned == Interval(pytest.approx(low), pytest.approx(high))
+
+
+def test_fieller_has_no_interval_when_the_divisor_may_be_zero() -> None:
+    assert fieller_interval([1.0, 2.0, 3.0], [-1.0, 0.5, 1.0]) is None
+    assert fieller_interval([1.0, 2.0], [0.0, 0.0]) is None
+    assert fieller_interval([1.0], [1.0, 2.0]) is None
+    assert fieller_interval([3.0, 3.0], [2.0, 2.0]) == Interval(1.5, 1.5)
+
+
+@given(pairs, pairs)
+@steady
+def test_difference_interval_is_the_inverse_of_welch(a: list[float], b: list[float]) -> None:
+    interval, test = difference_interval(a, b), welch_t(a, b)
+    assert interval is not None
+    assert test is not None
+    if abs(test.p_value - 0.05) > 1e-9:
+        assert (not interval.low <= 0 <= interval.high) == (test.p_value < 0.05)
+    turned = difference_interval(b, a)
+    assert turned == Interval(pytest.approx(-interval.high), pytest.approx(-interval.low))
+
+
+def test_difference_interval_is_scipys() -> None:
+    rng = np.random.default_rng(8)
+    a, b = rng.normal(5, 1, 9), rng.normal(4, 3, 14)
+    theirs = scipy.stats.ttest_ind(a, b, equal_var=False).confidence_interval(0.9)
+    assert difference_interval(a, b, 0.9) == Interval(pytest.approx(theirs.low), pytest.approx(theirs.high))
+
+
+def test_one_value_has_no_interval() -> None:
+    assert ratio_interval([0.1]) is None
+    assert difference_interval([1.0], [1.0, 2.0]) is None
