@@ -9,7 +9,7 @@ from scipy import special
 from cloudcmp.stats.check import Floats, finite, is_constant
 from cloudcmp.stats.describe import mean, sd
 
-# Above this the exact signed-rank distribution is more work than the normal one is wrong (p within 0.0005).
+# Above this the exact signed-rank distribution is more work than the normal one is wrong (p within 0.001).
 _EXACT_SIGNED_RANKS = 200
 
 

@@ -13,7 +13,7 @@ def between_share(values: npt.ArrayLike, launch_ids: npt.ArrayLike) -> float | N
     One-way random effects, method of moments for unequal numbers of runs: s_w^2 = MS_within,
     s_b^2 = (MS_between - MS_within) / n0 with n0 = (n - sum n_i^2 / n) / (k - 1), cut off at 0.
     None with fewer than 2 launches, without a launch of 2 runs or more, and when nothing varies at all.
-    With few launches it is rough: six launches of two runs leave it uncertain by about 0.4 either way.
+    With few launches it is rough: from six launches of two runs, a true 0.5 is estimated anywhere from 0 to 0.9.
     Source: Searle, Casella and McCulloch, "Variance Components", section 3.6.
     """
     sample = finite(values, "between_share")
