@@ -24,6 +24,14 @@ class Channel(Protocol):
         """What the agent prints, in pieces of any size, until it ends."""
         ...
 
+    async def hang_up(self) -> None:
+        """Close the agent's standard input, which tells it to stop."""
+        ...
+
+    async def last_words(self) -> str:
+        """How the agent ended and the beginning of its error output, as it came: never shown uncleaned."""
+        ...
+
 
 class Instance(Protocol):
     """A launched machine on which agents can be started, one process a job."""

@@ -1,0 +1,70 @@
+"""The table of providers. Each is imported only when it is made: some bring libraries that take long to load."""
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.metric import Metric
+from cloudcmp.model.plan import Candidate
+from cloudcmp.model.protocol import Provider
+from cloudcmp.provider.time import VirtualTime
+
+if TYPE_CHECKING:
+    from cloudcmp.provider.simulated.values import Encode
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What providers are made with; each takes what it needs. The defaults are enough to list offerings.
+
+    `work` is a folder of the study's own for launches and simulated state; `agent` the located binary.
+    """
+
+    work: Path | None = None
+    agent: Path | None = None
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    candidates: tuple[Candidate, ...] = ()
+    time: VirtualTime | None = None
+    encode_histogram: "Encode | None" = None
+
+
+def _local(means: Means) -> Provider:
+    from cloudcmp.provider.local import LocalProvider
+
+    return LocalProvider((means.work or Path()) / "launches", means.agent)
+
+
+def _simulated(means: Means) -> Provider:
+    from cloudcmp.provider.simulated import SimulatedProvider
+
+    def no_histograms(_: object) -> str:
+        raise UserMistake.at("simulated", "no way to write histograms was given", "make the provider with one")
+
+    return SimulatedProvider(
+        means.metrics,
+        means.time or VirtualTime(0.0),
+        means.encode_histogram or no_histograms,
+        means.candidates,
+        means.work / "simulated-clouds.ndjson" if means.work else None,
+    )
+
+
+_MAKERS: dict[str, Callable[[Means], Provider]] = {"local": _local, "simulated": _simulated}
+
+
+def names() -> tuple[str, ...]:
+    """The providers that can be used, sorted."""
+    return tuple(sorted(_MAKERS))
+
+
+def make(name: str, means: Means | None = None) -> Provider:
+    """The provider of a name; raises UserMistake for an unknown one, naming the nearest."""
+    maker = _MAKERS.get(name)
+    if maker is None:
+        near = difflib.get_close_matches(name, names(), n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(names())}"
+        raise UserMistake.at("provider", f"unknown provider {name!r}", hint)
+    return maker(means or Means())

@@ -1,0 +1,189 @@
+"""The simulated clouds: planted truth, virtual time, planted faults."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from cloudcmp.errors import LostAnswer, NoCapacity, OutsideFault, Refused, UserMistake
+from cloudcmp.model.lease import CreateRequest, Found, Lease
+from cloudcmp.model.metric import Metric
+from cloudcmp.model.offering import CellTruth, Faults, Offering
+from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
+from cloudcmp.model.protocol import Channel
+from cloudcmp.provider.simulated import offerings as sold
+from cloudcmp.provider.simulated.inventory import Inventory, Resource
+from cloudcmp.provider.simulated.stream import Fate, SimulatedChannel, encode, frame_of, hello, ready
+from cloudcmp.provider.simulated.values import Encode, Moment, readings
+from cloudcmp.provider.time import VirtualTime
+
+_ADDRESS = "127.0.0.1"
+_SERVER = f"{_ADDRESS}:4711"
+_CREATION = 2  # sets the draws of faults apart from each other and from those of values
+_RUNNING = 3
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What all simulated machines share: the table of metrics, the time, and how histograms are written."""
+
+    metrics: Mapping[str, Metric]
+    time: VirtualTime
+    encode_histogram: Encode
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedInstance:
+    """A simulated machine; its agents answer from the planted truth at once. `taken` tells the cloud that it is gone."""
+
+    world: World
+    candidate: Candidate
+    launch: Launch
+    truth: Mapping[str, CellTruth]
+    faults: Faults
+    taken: Callable[[], None]
+    address: str = _ADDRESS
+    folder: str | None = None
+
+    @property
+    def cpus(self) -> Sequence[int]:
+        """As many processors as the offering has."""
+        return range(max(1, int(self.candidate.offering.vcpus or 1)))
+
+    def start(self, job: bytes, trial: PlannedTrial, earlier: int) -> AbstractAsyncContextManager[Channel]:
+        """A simulated agent on the job; faults befall the agent that gives the samples, never a server."""
+        offering = self.candidate.offering
+        greeting = hello(offering.vcpus, offering.memory_gib)
+        if json.loads(job)["role"] == "server":
+            return SimulatedChannel(encode([greeting, ready(_SERVER)], 0), Fate.ENDS, 0.0, self.taken)
+        moment = Moment(self.world.time.at(trial.start_s), trial.start_s)
+        found = readings(
+            trial, self.launch.seed, earlier, moment, self.truth, self.world.metrics, self.world.encode_histogram
+        )
+        fate, spoil = _fate(self.faults, trial.seed, earlier)
+        return SimulatedChannel(encode([greeting, *map(frame_of, found)], len(found)), fate, spoil, self.taken)
+
+
+class SimulatedProvider:
+    """Clouds whose truth is known. Nothing is billed; every number and every fault follows from the plan's seeds.
+
+    `candidates` are the plan's own, each with its truth in every cell of the plan; without them only the look-ups can
+    be used. `state_file` keeps what the clouds hold across processes. `encode_histogram` takes nanoseconds.
+    """
+
+    name = sold.PROVIDER
+    simulated = True
+    billed = False
+
+    def __init__(
+        self,
+        metrics: Mapping[str, Metric],
+        time: VirtualTime,
+        encode_histogram: Encode,
+        candidates: Sequence[Candidate] = (),
+        state_file: Path | None = None,
+    ) -> None:
+        self._world = World(metrics, time, encode_histogram)
+        self._candidates = {candidate.index: candidate for candidate in candidates}
+        self._truths = {index: _cells(candidate) for index, candidate in self._candidates.items()}
+        self._inventory = Inventory(state_file)
+
+    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
+        """The instance types of the three simulated clouds."""
+        return sold.offerings(region)
+
+    def host(self, candidate: Candidate) -> str:
+        """Every candidate has machines of its own."""
+        return f"{self.name}/{candidate.id}"
+
+    async def create(self, request: CreateRequest) -> str:
+        """A machine at the request's time; the same token gives the same machine again.
+
+        Raises NoCapacity or LostAnswer as planted (after the latter the machine exists), Refused for a token whose
+        machine has ended.
+        """
+        faults = self._faults(request.candidate)
+        no_room, lost = _draws(request.seed, _CREATION)[:2]
+        where = f"{request.region}/{request.offering}"
+        cloud_id = f"sim-{hashlib.sha256(request.token.encode()).hexdigest()[:16]}"
+        known = self._inventory.get(cloud_id)
+        if known is not None:
+            if known.end is not None:
+                raise Refused.at(where, "the machine of this token has ended", "ask with a new token")
+            return cloud_id
+        if no_room < faults.capacity:
+            raise NoCapacity.at(where, "the simulated cloud has none left", "it is planted: see faults.capacity")
+        visible_at = float(request.at + faults.stale_list_s)
+        self._inventory.add(Resource(cloud_id, request.name, request.token, tuple(sorted(request.tags)), visible_at))
+        if lost < faults.lost_answer:
+            raise LostAnswer.at(where, "the answer to the request was lost", "look for the machine by its token")
+        return cloud_id
+
+    async def find(self, study: str, token: str | None = None) -> tuple[Found, ...]:
+        """The running machines whose tags name the study, or that carry the token; new ones may not be listed yet."""
+        now = self._world.time.now()
+        return tuple(
+            Found(resource.cloud_id, resource.name, resource.token, resource.tags, "running")
+            for resource in self._inventory
+            if resource.end is None
+            and resource.visible_at <= now
+            and (("cloudcmp:study", study) in resource.tags or (token is not None and token == resource.token))
+        )
+
+    async def destroy(self, cloud_id: str) -> None:
+        """The machine ends at once."""
+        self._inventory.end(cloud_id, "destroyed")
+
+    async def gone(self, cloud_id: str) -> str | None:
+        """How the machine ended, None while it runs."""
+        resource = self._inventory.get(cloud_id)
+        return f"{cloud_id} does not exist" if resource is None else resource.end and f"{cloud_id} {resource.end}"
+
+    async def connect(self, lease: Lease, candidate: Candidate, launch: Launch) -> SimulatedInstance:
+        """The machine, after its planted boot time has passed in virtual time."""
+        cloud_id = lease.cloud_id or ""
+        resource = self._inventory.get(cloud_id)
+        if resource is None or resource.end is not None:
+            raise OutsideFault.at(cloud_id, "the simulated machine is gone", "run the study again with --resume")
+        truth = self._candidates[candidate.index].truth
+        await self._world.time.sleep((truth.boot_s if truth else None) or 0.0)
+        return SimulatedInstance(
+            self._world,
+            candidate,
+            launch,
+            self._truths[candidate.index],
+            self._faults(candidate.index),
+            lambda: self._inventory.end(cloud_id, "was taken back by the cloud"),
+        )
+
+    def _faults(self, index: int) -> Faults:
+        candidate = self._candidates.get(index)
+        if candidate is None:
+            raise UserMistake.at(
+                "simulated", f"candidate {index} is not of this plan", "make the provider from the plan"
+            )
+        return candidate.truth.faults if candidate.truth else Faults()
+
+
+def _cells(candidate: Candidate) -> dict[str, CellTruth]:
+    return dict(candidate.truth.cells) if candidate.truth else {}
+
+
+def _draws(*seeds: int) -> list[float]:
+    """Four uniform numbers that belong to the seeds."""
+    numbers: list[float] = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seeds))).random(4).tolist()
+    return numbers
+
+
+def _fate(faults: Faults, seed: int, earlier: int) -> tuple[Fate, float]:
+    """What befalls one run, and after which share of its output."""
+    hang, garbage, preemption, spoil = _draws(seed, earlier, _RUNNING)
+    if preemption < faults.preemption:
+        return Fate.TAKEN, spoil
+    if hang < faults.hang:
+        return Fate.HANGS, spoil
+    return (Fate.GARBAGE if garbage < faults.garbage else Fate.ENDS), spoil

@@ -1,0 +1,113 @@
+"""What a simulated agent prints: the same bytes as the real one, with the planted faults."""
+
+import hashlib
+import json
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cloudcmp.provider.simulated.values import Reading
+
+_BROKEN = b"\xff\xfe\x00 not a frame \xff"
+
+
+class Fate(StrEnum):
+    """What happens to one run of a simulated agent."""
+
+    ENDS = "ends"
+    HANGS = "hangs"
+    GARBAGE = "garbage"
+    TAKEN = "taken"
+
+
+def hello(vcpus: float | None, memory_gib: float | None) -> dict[str, object]:
+    """The first frame's fields: facts that are as planted as the numbers."""
+    return {
+        "type": "hello",
+        "version": "simulated",
+        "target": "simulated",
+        "host": {"simulated": True, "cpus": vcpus, "memory_gib": memory_gib},
+        "clock": {"source": "virtual", "resolution_s": 0.0, "cost_s": 0.0},
+    }
+
+
+def ready(address: str) -> dict[str, object]:
+    """The frame of a server that listens."""
+    return {"type": "ready", "addr": address}
+
+
+def frame_of(reading: Reading) -> dict[str, object]:
+    """The frame of one sample or histogram."""
+    frame: dict[str, object] = {"metric": reading.metric, "params": dict(reading.params), "t_s": reading.t_s}
+    if reading.hist is not None:
+        return {"type": "hist", **frame, "hist": reading.hist}
+    return {"type": "sample", **frame, "value": reading.value}
+
+
+def encode(frames: Iterable[dict[str, object]], samples: int) -> bytes:
+    """A whole ok stream: the frames numbered, and the end record with its count and digest."""
+    lines = [
+        json.dumps({"v": 1, "seq": seq, **frame}, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        for seq, frame in enumerate(frames)
+    ]
+    body = b"".join(lines)
+    end = {"type": "end", "outcome": "ok", "count": samples, "sha256": hashlib.sha256(body).hexdigest()}
+    return body + json.dumps({"v": 1, "seq": len(lines), **end}, separators=(",", ":")).encode() + b"\n"
+
+
+@dataclass(slots=True)
+class SimulatedChannel:
+    """A channel to a simulated agent; use it as an async context. `spoil` is where, as a share, garbage or the end comes.
+
+    A hang raises TimeoutError as soon as the output before it was read: the virtual deadline has passed by then.
+    """
+
+    data: bytes
+    fate: Fate
+    spoil: float
+    taken: Callable[[], None]
+
+    async def __aenter__(self) -> "SimulatedChannel":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Nothing is left running."""
+
+    def stdout(self) -> AsyncIterator[bytes]:
+        """The agent's bytes."""
+        first_line = self.data.index(b"\n") + 1
+        cut = first_line + int(self.spoil * (len(self.data) - first_line))
+        match self.fate:
+            case Fate.ENDS:
+                pieces = [self.data]
+            case Fate.GARBAGE:
+                pieces = [self.data[:cut], _BROKEN, self.data[cut + len(_BROKEN) :]]
+            case Fate.HANGS | Fate.TAKEN:
+                pieces = [self.data[:cut]]
+        return _Pieces(pieces, self.fate, self.taken)
+
+    async def hang_up(self) -> None:
+        """A simulated agent has ended by itself."""
+
+    async def last_words(self) -> str:
+        """There is no process that could have said anything."""
+        return ""
+
+
+class _Pieces:
+    def __init__(self, pieces: Sequence[bytes], fate: Fate, taken: Callable[[], None]) -> None:
+        self._pieces = iter(pieces)
+        self._fate = fate
+        self._taken = taken
+
+    def __aiter__(self) -> "_Pieces":
+        return self
+
+    async def __anext__(self) -> bytes:
+        for piece in self._pieces:
+            return piece
+        if self._fate is Fate.HANGS:
+            raise TimeoutError
+        if self._fate is Fate.TAKEN:
+            self._taken()
+        raise StopAsyncIteration
