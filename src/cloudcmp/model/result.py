@@ -29,7 +29,8 @@ class Estimate:
     """A candidate's figures in one cell, over launches; in the metric's unit. None is unknown, never zero.
 
     `n_ok` of `n_started` trials gave values; `n` launches did. `values` are the launch values in plan order, `rounds`
-    their rounds (None where unknown). `reason` says why there is no estimate.
+    their rounds (None where unknown). `reason` says why there is no estimate. `value` follows the plan's whole order of
+    aggregation (launches within sessions, then sessions); without sessions it is the median or mean that the plan names.
     """
 
     candidate: int
@@ -52,6 +53,7 @@ class Estimate:
     work_per_money: float | None = None
     warnings: tuple[str, ...] = ()
     reason: str = ""
+    value: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,7 @@
+"""From samples to figures: launch values, estimates with intervals, distributions, and what speaks against them."""
+
+from cloudcmp.analysis.estimates import NOT_OFFERED, estimate
+from cloudcmp.analysis.latencies import cdfs
+from cloudcmp.analysis.warnings import FEWEST_LAUNCHES
+
+__all__ = ["FEWEST_LAUNCHES", "NOT_OFFERED", "cdfs", "estimate"]

@@ -1,0 +1,167 @@
+"""What each candidate showed in each cell, over launches, with what speaks against trusting it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from cloudcmp.analysis.aggregation import steps_of, value_in_order
+from cloudcmp.analysis.latencies import Latencies, latencies_of
+from cloudcmp.analysis.rows import Rows, counts_of, rows_of, slot_ranges
+from cloudcmp.analysis.warnings import warnings_of
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.cell import Cell
+from cloudcmp.model.metric import Metric, Reduce
+from cloudcmp.model.plan import Plan
+from cloudcmp.model.result import Bounds, Estimate
+from cloudcmp.model.values import HistogramRow, TrialValues
+from cloudcmp.stats import describe
+from cloudcmp.stats.variance import between_share
+
+Floats = npt.NDArray[np.float64]
+
+# The reason of an estimate whose candidate has no trial of the cell in the plan.
+NOT_OFFERED = "not offered"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """One candidate's values in one cell: of launches (plan indices beside them) and of single trials."""
+
+    launches: Sequence[int]
+    values: Floats
+    trial_launches: npt.NDArray[np.int64]
+    trial_values: Floats
+
+
+def estimate(
+    plan: Plan, values: TrialValues, histograms: Sequence[HistogramRow], metrics: Mapping[str, Metric]
+) -> tuple[Estimate, ...]:
+    """Every candidate's figures in every cell of the plan, by cell in the plan's order and candidate by index.
+
+    A launch's value is the median (or mean, as `plan.aggregation` says) of its ok trials' values; a latency percentile
+    is read from the launch's histograms added together. n, median with its exact order-statistic interval, mean with
+    its Student-t interval, 5th and 95th percentile and CoV are over launches; `value` follows the plan's whole order of
+    aggregation. The between-launch share needs two ok runs on a launch; for a percentile it compares the trials' own.
+    A candidate that the plan gives no trial of a cell has the reason `not offered`; one without an ok trial has no
+    figures and the failures as its reason. In an imported table percentiles are values like others.
+    Raises UserMistake for a metric that `metrics` does not hold, ValueError for an ok value that is not finite.
+    It does not say whether a launch was typical of the offering: that is what launches in other rounds are for.
+    """
+    offered = _offered(plan)
+    cells = {text: Cell.parse(text) for text in dict.fromkeys([*offered, *values.cells])}
+    reduced = _reduced(cells, metrics, plan)
+    started, ok = counts_of(plan, values)
+    column = {text: at for at, text in enumerate(values.cells)}
+    asked = np.array([not reduced[text] for text in values.cells], dtype=np.bool_)
+    rows = rows_of(plan, values, asked, steps_of(plan)[0])
+    latencies = latencies_of(histograms)
+    ranges = slot_ranges(plan)
+    found: list[Estimate] = []
+    for text, cell in cells.items():
+        at = column.get(text)
+        for candidate in plan.candidates:
+            first, last = ranges[candidate.index]
+            counts = (0, 0) if at is None else (int(started[candidate.index, at]), int(ok[candidate.index, at]))
+            if reduced[text]:
+                some = _from_histograms(latencies, cell, rows.launch_at[first:last].tolist())
+            else:
+                some = _NOTHING if at is None else _from_rows(rows, at, first, last)
+            is_offered = candidate.index in offered.get(text, frozenset()) or counts[0] > 0
+            found.append(_estimate(plan, candidate.index, cell, metrics[cell.metric], counts, some, is_offered))
+    return tuple(found)
+
+
+def _offered(plan: Plan) -> dict[str, frozenset[int]]:
+    """The cells that the plan asks for, in its order, with the candidates that have them."""
+    owner = [launch.candidate for launch in plan.launches]
+    found: dict[str, set[int]] = {}
+    for candidate, cells in dict.fromkeys((owner[trial.launch], trial.cells) for trial in plan.trials):
+        for cell in cells:
+            found.setdefault(cell, set()).add(candidate)
+    return {cell: frozenset(candidates) for cell, candidates in found.items()}
+
+
+def _reduced(cells: Mapping[str, Cell], metrics: Mapping[str, Metric], plan: Plan) -> dict[str, bool]:
+    """For each cell whether its values come from histograms."""
+    unknown = sorted({cell.metric for cell in cells.values()} - set(metrics))
+    if unknown:
+        raise UserMistake.at("metrics", f"{unknown[0]!r} is not in the table of metrics", "see 'cloudcmp list metrics'")
+    return {
+        text: metrics[cell.metric].reduce is Reduce.PERCENTILE and not plan.imported for text, cell in cells.items()
+    }
+
+
+_NOTHING = _Found((), np.empty(0), np.empty(0, dtype=np.int64), np.empty(0))
+
+
+def _from_rows(rows: Rows, cell: int, first: int, last: int) -> _Found:
+    launches, trials = rows.within(rows.launch_keys, cell, first, last), rows.within(rows.keys, cell, first, last)
+    base = cell * rows.slots.size
+    return _Found(
+        rows.launch_at[rows.launch_keys[launches] - base].tolist(),
+        rows.launch_values[launches],
+        rows.keys[trials],
+        rows.values[trials],
+    )
+
+
+def _from_histograms(latencies: Latencies, cell: Cell, launches: Sequence[int]) -> _Found:
+    values = latencies.launch_values(cell, launches)
+    trials = latencies.trial_values(cell, launches)
+    return _Found(
+        tuple(values),
+        np.array(list(values.values()), dtype=np.float64),
+        np.array([at for at, _ in trials], dtype=np.int64),
+        np.array([value for _, value in trials], dtype=np.float64),
+    )
+
+
+def _estimate(
+    plan: Plan, candidate: int, cell: Cell, metric: Metric, counts: tuple[int, int], found: _Found, is_offered: bool
+) -> Estimate:
+    n_started, n_ok = counts
+    launches = [plan.launches[at] for at in found.launches]
+    sessions = tuple(launch.session for launch in launches)
+    bare = Estimate(
+        candidate,
+        str(cell),
+        n_started,
+        n_ok,
+        len(launches),
+        tuple(found.values.tolist()),
+        tuple(None if launch.round < 0 else launch.round for launch in launches),
+        sessions,
+    )
+    if not launches:
+        return replace(bare, reason=_why_nothing(n_started, n_ok, is_offered))
+    x = found.values
+    share = between_share(found.trial_values, found.trial_launches)
+    return replace(
+        bare,
+        value=value_in_order(plan, x, sessions),
+        median=describe.median(x),
+        median_bounds=_bounds(describe.median_interval(x)),
+        mean=describe.mean(x),
+        mean_bounds=_bounds(describe.t_interval(x)),
+        p5=describe.quantile(x, 0.05),
+        p95=describe.quantile(x, 0.95),
+        cov=describe.cov(x),
+        between_share=share,
+        warnings=tuple(warnings_of(plan, bare, metric, x, found.trial_values, found.trial_launches)),
+    )
+
+
+def _why_nothing(n_started: int, n_ok: int, is_offered: bool) -> str:
+    if not is_offered:
+        return NOT_OFFERED
+    if n_started == 0:
+        return "no trial was started"
+    if n_ok == 0:
+        return f"{n_started} of {n_started} trials failed"
+    return f"{n_ok} ok trials recorded no latency"
+
+
+def _bounds(interval: describe.Interval | None, confidence: float = 0.95) -> Bounds | None:
+    return None if interval is None else Bounds(interval.low, interval.high, confidence)

@@ -1,0 +1,85 @@
+"""Latency histograms, added together over a launch before a percentile is read; percentiles are never averaged."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from cloudcmp.model.cell import Cell
+from cloudcmp.model.plan import Plan
+from cloudcmp.model.values import HistogramRow
+from cloudcmp.model.view import Cdf
+from cloudcmp.stats.histogram import Histogram, cdf, from_base64, merge, percentile_s
+
+# A drawn curve shows no more than this; steps between are left out, the first and the last never.
+_CDF_POINTS = 400
+
+_Name = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LaunchLatency:
+    """What one launch recorded of one latency: all its ok trials added together, and each alone."""
+
+    whole: Histogram
+    trials: tuple[Histogram, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Latencies:
+    """The histograms of a study, by (metric, params without percentile) and launch."""
+
+    of: Mapping[_Name, Mapping[int, LaunchLatency]]
+
+    def launch_values(self, cell: Cell, launches: Iterable[int]) -> dict[int, float]:
+        """The percentile that `cell` names, in seconds, for each of the launches that recorded any latency."""
+        name, percent = _without_percentile(cell)
+        found = self.of.get(name, {})
+        return {at: percentile_s(found[at].whole, percent) for at in launches if at in found}
+
+    def trial_values(self, cell: Cell, launches: Iterable[int]) -> list[tuple[int, float]]:
+        """(launch, percentile in seconds) for each single trial: only to tell where the spread comes from."""
+        name, percent = _without_percentile(cell)
+        found = self.of.get(name, {})
+        return [(at, percentile_s(one, percent)) for at in launches if at in found for one in found[at].trials]
+
+
+def latencies_of(histograms: Sequence[HistogramRow]) -> Latencies:
+    """Read all histograms once; raises ValueError for one that is not HdrHistogram V2 as the store accepts it."""
+    found: dict[_Name, dict[int, list[Histogram]]] = defaultdict(lambda: defaultdict(list))
+    for row in histograms:
+        found[row.metric, row.params][row.launch].append(from_base64(row.hist))
+    return Latencies(
+        {
+            name: {at: LaunchLatency(merge(some), tuple(some)) for at, some in launches.items()}
+            for name, launches in found.items()
+        }
+    )
+
+
+def cdfs(plan: Plan, histograms: Sequence[HistogramRow]) -> tuple[Cdf, ...]:
+    """The cumulative distribution of each latency for each candidate, all launches added together.
+
+    Ordered by metric, params, candidate; at most 400 points, first and last kept. Seconds against shares in (0, 1].
+    Launches with more operations weigh more, as in CloudCmp's figure 4; it carries no interval.
+    """
+    owner = [launch.candidate for launch in plan.launches]
+    found: dict[tuple[str, str, int], list[Histogram]] = defaultdict(list)
+    for row in histograms:
+        found[row.metric, row.params, owner[row.launch]].append(from_base64(row.hist))
+    return tuple(
+        Cdf(candidate, metric, params, *_thinned(merge(found[metric, params, candidate])))
+        for metric, params, candidate in sorted(found)
+    )
+
+
+def _thinned(histogram: Histogram) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    x_s, share = (tuple(column.tolist()) for column in cdf(histogram))
+    step = -(-len(x_s) // _CDF_POINTS)
+    kept = sorted({*range(0, len(x_s), step), len(x_s) - 1})
+    return tuple(x_s[at] for at in kept), tuple(share[at] for at in kept)
+
+
+def _without_percentile(cell: Cell) -> tuple[_Name, float]:
+    params = dict(cell.params)
+    percent = float(params.pop("percentile"))
+    return (cell.metric, Cell.of(cell.metric, params).params_text), percent

@@ -1,0 +1,73 @@
+"""What speaks against trusting an estimate, one line each."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from cloudcmp.model.metric import Metric
+from cloudcmp.model.plan import Plan
+from cloudcmp.model.result import Estimate
+from cloudcmp.stats.describe import mean
+from cloudcmp.stats.drift import trend
+from cloudcmp.stats.modality import two_modes
+from cloudcmp.units import format_quantity
+
+# The fewest launches that give a 95 % interval of a median, and the fewest that a verdict needs.
+FEWEST_LAUNCHES = 6
+# Six rounds that only rise have p = 0.0028; a study of a hundred cells warns wrongly in about one of three.
+_DRIFT_P = 0.003
+# Longer series are averaged to this many stretches first: the test looks at every pair.
+_DRIFT_POINTS = 40
+# Two levels are looked for among at most this many trials, evenly chosen.
+_MODES_POINTS = 2000
+
+Floats = npt.NDArray[np.float64]
+
+
+def warnings_of(
+    plan: Plan, bare: Estimate, metric: Metric, x: Floats, trials: Floats, trial_launches: npt.NDArray[np.int64]
+) -> Iterator[str]:
+    """The warnings of one estimate: `x` are its launch values in the plan's order, `trials` those of single trials."""
+    if bare.n < FEWEST_LAUNCHES:
+        yield f"too few launches: {bare.n} of at least {FEWEST_LAUNCHES}, so no 95 % interval of the median"
+    failed = bare.n_started - bare.n_ok
+    if failed:
+        yield f"{failed} of {bare.n_started} trials failed"
+    if trials.size == np.unique(trial_launches).size:
+        yield "one run a launch: the between-launch share of the spread is unknown"
+    if plan.imported and metric.reduce == "percentile" and trials.size > bare.n:
+        yield "percentiles of several runs were reduced as values: the table holds no histograms"
+    modes = two_modes(_thinned(trials))
+    if modes is not None:
+        low, high = format_quantity(modes.low, metric.unit), format_quantity(modes.high, metric.unit)
+        yield f"two levels: {low} and {high}, {modes.share_high * 100:.0f} % of the values in the upper one"
+    drift = _drift_per_round(x)
+    if drift is not None:
+        yield f"drift over rounds: {drift * 100:+.2g} % of the mean a round"
+
+
+def _thinned(values: Floats) -> Floats:
+    return values[:: -(-values.size // _MODES_POINTS)]
+
+
+def _drift_per_round(x: Floats) -> float | None:
+    """The slope a round as a share of the mean where the values clearly rise or fall, None elsewhere."""
+    if x.size < FEWEST_LAUNCHES:
+        return None
+    stretch = -(-x.size // _DRIFT_POINTS)
+    points = x if stretch == 1 else np.array([part.mean() for part in np.array_split(x, _DRIFT_POINTS)])
+    centre = mean(x)
+    if centre == 0.0 or not _leans(points):
+        return None
+    found = trend(points)
+    if found is None or found.p_value >= _DRIFT_P:
+        return None
+    return found.slope_per_round * points.size / x.size / abs(centre)
+
+
+def _leans(points: Floats) -> bool:
+    """Whether later values tend to one side at all: a cheap look that spares most cells the exact test."""
+    n = points.size
+    score = np.sign(points[None, :] - points[:, None])[np.triu_indices(n, 1)].sum()
+    return bool(abs(score) >= 2.5 * np.sqrt(n * (n - 1.0) * (2.0 * n + 5.0) / 18.0))

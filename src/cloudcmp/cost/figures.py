@@ -1,0 +1,69 @@
+"""Cost per task and work per money, from an estimate's median and the candidate's price for an hour."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from cloudcmp.model.cell import Cell
+from cloudcmp.model.metric import Better, Metric
+from cloudcmp.model.plan import Candidate, Plan, hourly_cost
+from cloudcmp.model.result import Estimate
+from cloudcmp.units import Money
+
+_SECONDS_PER_HOUR = 3600
+# Units of scores, which say how fast and not how much: their work per money is the score for a price of one an hour.
+_SCORES = ("index", "score")
+
+
+def with_cost(plan: Plan, estimates: Sequence[Estimate], metrics: Mapping[str, Metric]) -> tuple[Estimate, ...]:
+    """The estimates with `cost_per_task` and `work_per_money` filled in where the candidate's price is known.
+
+    `cost_per_task` = price / 3600 x median, for finishing times of tasks (CloudCmp, IMC 2010, section 4.1); what a
+    launch costs before and after the task, minimum billing periods and traffic are left out. `work_per_money` =
+    median x 3600 / price, for rates (in units of `work_unit`); for scores median / price. Each is in the currency of
+    the candidate's own price: nothing is converted, and where currencies differ each estimate carries a warning.
+    """
+    prices = {candidate.index: price_of(candidate) for candidate in plan.candidates}
+    currencies = {money.currency for money in prices.values() if money is not None}
+    measured = {text: metrics[Cell.parse(text).metric] for text in dict.fromkeys(one.cell for one in estimates)}
+    return tuple(_priced(one, measured[one.cell], prices[one.candidate], currencies) for one in estimates)
+
+
+def price_of(candidate: Candidate) -> Money | None:
+    """Money an hour for all instances of a candidate; None where the price is missing, zero, negative or infinite."""
+    amount, price = hourly_cost(candidate), candidate.offering.price
+    if amount is None or price is None or not amount.is_finite() or amount <= 0:
+        return None
+    return Money(amount, price.currency)
+
+
+def is_task(metric: Metric) -> bool:
+    """Whether a metric is the finishing time of a task: seconds, named `..._time_s`, lower is better, above zero."""
+    finishing = metric.unit == "s" and metric.name.endswith("_time_s")
+    return finishing and metric.better is Better.LOWER and not metric.signed
+
+
+def work_unit(metric: Metric, currency: str) -> str | None:
+    """The unit of `work_per_money`, such as `flop/USD`; None for a metric that is neither a rate nor a score."""
+    if metric.better is not Better.HIGHER or metric.signed:
+        return None
+    if metric.unit.endswith("/s"):
+        return f"{metric.unit.removesuffix('/s')}/{currency}"
+    return f"{metric.unit}/({currency}/h)" if metric.unit in _SCORES else None
+
+
+def _priced(one: Estimate, metric: Metric, price: Money | None, currencies: set[str]) -> Estimate:
+    if one.median is None or price is None:
+        return one
+    unit = work_unit(metric, price.currency)
+    if unit is None and not is_task(metric):
+        return one
+    warnings = one.warnings
+    if len(currencies) > 1:
+        others = ", ".join(sorted(currencies - {price.currency}))
+        warnings = (*warnings, f"its cost is in {price.currency}; other prices are in {others}")
+    if is_task(metric):
+        cost = Money(price.amount * Decimal(repr(one.median)) / _SECONDS_PER_HOUR, price.currency)
+        return replace(one, cost_per_task=cost, warnings=warnings)
+    hours = 1 if metric.unit in _SCORES else _SECONDS_PER_HOUR
+    return replace(one, work_per_money=one.median * hours / float(price.amount), warnings=warnings)
