@@ -1,0 +1,59 @@
+"""Money as readers compare it: for as many tasks as make a sum that people know, and work for one unit of it."""
+
+from dataclasses import dataclass
+
+from cloudcmp.cost import work_unit
+from cloudcmp.model.result import Estimate
+from cloudcmp.report.book import Book, Page
+from cloudcmp.report.numbers import Scale, known
+
+_MANY = ((1.0, ""), (1e3, "thousand "), (1e6, "million "), (1e9, "billion "), (1e12, "trillion "), (1e15, "10^15 "))
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What one cell costs on each candidate, in one unit that says what the money is for; by the candidate's index."""
+
+    axis: str
+    scale: Scale
+    values: dict[int, float]
+
+
+def cost_of(page: Page) -> Costs | None:
+    """Cost per task of a cell; None where no price is known or prices are in several currencies."""
+    money = {at: one.cost_per_task for at, one in page.estimates.items() if one.cost_per_task is not None}
+    currencies = sorted({one.currency for one in money.values()})
+    if len(currencies) != 1:
+        return None
+    values = {at: float(one.amount) for at, one in money.items()}
+    low = min(values.values())
+    factor, many = next((pair for pair in _MANY if low * pair[0] >= 0.1), _MANY[-1])
+    axis = f"{currencies[0]} for {many}tasks" if many else f"{currencies[0]} for a task"
+    return Costs(axis, Scale(1 / factor, axis), values)
+
+
+def work_of(book: Book, page: Page) -> Costs | None:
+    """Work for one unit of money; None where no price is known or prices are in several currencies."""
+    work = {at: one.work_per_money for at, one in page.estimates.items() if known(one.work_per_money)}
+    prices = [book.candidates[at].offering.price for at in work]
+    currencies = sorted({price.currency for price in prices if price is not None})
+    unit = work_unit(page.metric, currencies[0]) if len(currencies) == 1 else None
+    if unit is None:
+        return None
+    scale = Scale.of(list(work.values()), page.metric.unit)
+    return Costs(scale.unit.removesuffix(page.metric.unit) + unit, scale, work)
+
+
+def figures_of(book: Book, page: Page) -> Costs | None:
+    """The cost of a task where the metric is one, else the work that money buys."""
+    return cost_of(page) or work_of(book, page)
+
+
+def without_price(book: Book) -> tuple[str, ...]:
+    """The candidates whose price is unknown."""
+    return tuple(one.id for one in book.candidates if one.offering.price is None)
+
+
+def has_cost(one: Estimate) -> bool:
+    """Whether money can be said of an estimate."""
+    return one.cost_per_task is not None or known(one.work_per_money)

@@ -1,0 +1,114 @@
+"""Numbers as people read them: one unit for a cell, three digits, intervals that match their value."""
+
+import math
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from cloudcmp.model.result import Bounds, Comparison
+from cloudcmp.units import format_in, format_quantity, format_ratio, scale_of
+
+UNKNOWN = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The unit in which all values of one cell are shown: value / factor is in `unit`."""
+
+    factor: float
+    unit: str
+
+    @classmethod
+    def of(cls, values: list[float], unit: str) -> "Scale":
+        """The unit that suits the values of a cell: that of their geometric middle, so that none is far off."""
+        sizes = sorted(abs(value) for value in values if math.isfinite(value) and value != 0)
+        return cls(*scale_of(sizes[len(sizes) // 2] if sizes else 0.0, unit))
+
+    def number(self, value: float | None) -> str:
+        """A value in this unit without naming it, a dash where it is unknown."""
+        return UNKNOWN if not known(value) else format_in(value, self.factor, "")
+
+    def quantity(self, value: float | None) -> str:
+        """A value with this unit, a dash where it is unknown."""
+        return UNKNOWN if not known(value) else format_in(value, self.factor, self.unit)
+
+    def half_width(self, bounds: Bounds | None, beside: float | None) -> str:
+        """Half of an interval's width with as many decimals as the value beside it, and at least one digit."""
+        if bounds is None or not known(bounds.low) or not known(bounds.high):
+            return ""
+        half = (bounds.high - bounds.low) / 2 / self.factor
+        shown = self.number(beside)
+        decimals = len(shown.partition(".")[2]) if "e" not in shown else 2
+        text = f"{half:.{decimals}f}"
+        return text if half == 0 or float(text) else f"{half:.1g}"
+
+    def interval(self, bounds: Bounds | None) -> str:
+        """Both ends of an interval in this unit."""
+        if bounds is None or not known(bounds.low) or not known(bounds.high):
+            return UNKNOWN
+        return f"{self.number(bounds.low)} to {self.number(bounds.high)}"
+
+    def shown(self, value: float | None) -> float | None:
+        """A value in this unit as a number for a figure, None where it is unknown."""
+        return value / self.factor if known(value) else None
+
+
+def known(value: float | None) -> TypeGuard[float]:
+    """Whether there is a value: neither None nor a number that is not finite."""
+    return value is not None and math.isfinite(value)
+
+
+def ratio(value: float | None) -> str:
+    """A ratio of two values: a signed change in percent up to a factor of two, then a factor."""
+    if not known(value):
+        return UNKNOWN
+    return format_ratio(value) if 0.5 <= value <= 2 else f"×{format_in(value, 1.0, '')}"
+
+
+def signed(value: float | None, unit: str) -> str:
+    """A difference with its sign and unit."""
+    if not known(value):
+        return UNKNOWN
+    return f"{'+' if value > 0 else ''}{format_quantity(value, unit)}"
+
+
+def effect(comparison: Comparison, unit: str, *, turned: bool = False) -> str:
+    """The effect of a comparison, a against b, or b against a when `turned`."""
+    value = comparison.effect
+    if not known(value):
+        return UNKNOWN
+    if comparison.by_difference:
+        return signed(-value if turned else value, unit)
+    return ratio(1 / value if turned and value else value)
+
+
+def effect_bounds(comparison: Comparison, bounds: Bounds | None, unit: str) -> str:
+    """An interval of the effect, in the same way of writing as the effect itself."""
+    if bounds is None:
+        return UNKNOWN
+    show = (lambda value: signed(value, unit)) if comparison.by_difference else ratio
+    return f"{show(bounds.low)} to {show(bounds.high)}"
+
+
+def detectable(comparison: Comparison, unit: str) -> str:
+    """The smallest true effect that the launches could have told, without a sign."""
+    value = comparison.detectable
+    if not known(value):
+        return UNKNOWN
+    return format_quantity(value, unit) if comparison.by_difference else ratio(value).removeprefix("+")
+
+
+def probability(value: float | None) -> str:
+    """A p value: three decimals, never a bare zero."""
+    if not known(value):
+        return UNKNOWN
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def share(value: float | None) -> str:
+    """A share in percent."""
+    return UNKNOWN if not known(value) else f"{value * 100:.1f} %"
+
+
+def plain(value: float | None) -> str:
+    """A number without a unit, two decimals."""
+    return UNKNOWN if not known(value) else f"{value:.2f}"

@@ -1,0 +1,70 @@
+"""Strings from outside, made safe for a terminal, a figure and a table of cells."""
+
+import csv
+import io
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+# Control, format (which holds the bidirectional overrides), surrogate, private-use and unassigned characters, and
+# line and paragraph separators.
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_ASCII = str.maketrans(
+    {"±": "+-", "×": "x", "µ": "u", "–": "-", "—": "-", "−": "-", "·": ",", "…": "...", "≥": ">=", "≤": "<=", "→": "->",
+     "▲": "+", "▼": "-", "★": "*", "√": "ok", "’": "'", " ": " "}
+)  # fmt: skip
+
+
+def clean(text: str, limit: int = 300) -> str:
+    """A string without control, escape, bidirectional and other invisible characters, on one line, cut at `limit`."""
+    # A cut far above the limit first, so that a string of a gigabyte costs nothing.
+    kept = "".join(" " if unicodedata.category(char) in _HIDDEN else char for char in text[: 8 * limit])
+    return clip(" ".join(kept.split()), limit)
+
+
+def clip(text: str, limit: int) -> str:
+    """A string cut to at most `limit` characters, the last of them an ellipsis where it was cut."""
+    return text if len(text) <= limit else text[: max(0, limit - 1)] + "…"
+
+
+def clip_middle(text: str, limit: int) -> str:
+    """A string cut in its middle to at most `limit` characters, because names differ at their ends."""
+    if len(text) <= limit:
+        return text
+    head = (limit - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (limit - 1 - head):]}"
+
+
+def short_names(names: Sequence[str], limit: int) -> tuple[str, ...]:
+    """The names cut to `limit` characters, made distinct by a number where cutting made two the same."""
+    cut = [clip_middle(clean(name), limit) for name in names]
+    return tuple(
+        name if cut.count(name) == 1 else f"{clip(name, max(1, limit - len(str(at)) - 1))}#{at}"
+        for at, name in enumerate(cut, start=1)
+    )
+
+
+def plain_ascii(text: str) -> str:
+    """A string for a terminal that shows only ASCII: our own signs spelled out, others as `?`."""
+    return text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
+
+
+def csv_field(value: object) -> str:
+    """A field that no spreadsheet takes for a formula; None is empty, numbers stay numbers."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    text = clean(str(value), 2000)
+    return f"'{text}" if str(value).startswith(_FORMULA) or text.startswith(_FORMULA) else text
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A CSV table (RFC 4180 with LF) whose text fields are neutralised."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([csv_field(column) for column in columns])
+    writer.writerows([csv_field(value) for value in row] for row in rows)
+    return out.getvalue()

@@ -1,0 +1,130 @@
+"""What readers call things: cells, candidates, verdicts and where numbers come from."""
+
+from collections.abc import Iterable, Mapping
+
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.cell import Cell
+from cloudcmp.model.metric import Better, Metric
+from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.result import Verdict
+from cloudcmp.report.text import clean
+
+# Parameters in the order in which people say them; all others come before the threads, by name.
+_ORDER = ("task", "benchmark", "class", "mode", "service", "block_bytes", "size_bytes", "pattern", "op", "phase",
+          "os", "direction", "vantage", "path", "protocol", "durability", "kernel", "store", "precision",
+          "pages")  # fmt: skip
+_LAST = ("percentile", "threads")
+# Said in every name, because a reader who does not know them reads the number wrongly.
+_ALWAYS = frozenset({"threads", "percentile", "path", "op", "pattern", "block_bytes", "service", "phase", "vantage"})
+_PHRASE = frozenset({"block_bytes", "size_bytes", "pattern", "op"})
+_COUNTED = {"streams": "stream", "copies": "copy", "clients": "client"}
+_PATTERNS = {"percentile": "p{}", "pages": "{} pages", "rate_bytes_per_s": "rate {}"}
+_SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+_FLIPPED = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
+
+
+def metric_words(name: str) -> str:
+    """A metric's name without the unit's spelling: `fma_flop_per_s` is `fma flop/s`, `rtt_s` is `rtt`."""
+    words = name.removesuffix("_per_s").split("_")
+    if name.endswith("_per_s"):
+        return clean(" ".join(words)) + "/s"
+    return clean(" ".join(words[:-1] if len(words) > 1 and words[-1] in {"s", "ratio"} else words))
+
+
+def _size(value: str) -> str:
+    if not value.isdigit():
+        return value
+    count = int(value)
+    return next((f"{count // size} {unit}" for size, unit in _SIZES if count and count % size == 0), f"{count} B")
+
+
+def param_words(key: str, value: str) -> str:
+    """One parameter as people say it: `threads=one` is `1 thread`, `block_bytes=4096` is `4 KiB`."""
+    if key == "threads":
+        return {"one": "1 thread", "1": "1 thread", "all": "all threads"}.get(value, f"{value} threads")
+    if key in _COUNTED:
+        return f"1 {_COUNTED[key]}" if value == "1" else f"{value} {key}"
+    if key.endswith("_bytes"):
+        noun = key.removesuffix("_bytes")
+        return _size(value) if noun in {"size", "block", "record"} else f"{noun} {_size(value)}"
+    pattern = _PATTERNS.get(key, "{}" if key in _ORDER else f"{key.replace('_', ' ')} {{}}")
+    return pattern.replace("{}", value)
+
+
+def parse_cell(text: str) -> Cell:
+    """The cell of a text form; a text that is not of that form is shown as a metric without parameters."""
+    try:
+        return Cell.parse(text)
+    except UserMistake:
+        return Cell(text)
+
+
+class CellNames:
+    """Short names for the cells of one study: parameters that all cells of a metric share are said once, apart."""
+
+    def __init__(self, cells: Iterable[str], labels: Mapping[str, str] | None = None) -> None:
+        self._labels = labels or {}
+        self._values: dict[str, dict[str, set[str]]] = {}
+        self._count: dict[str, int] = {}
+        for cell in map(parse_cell, dict.fromkeys(cells)):
+            seen = self._values.setdefault(cell.metric, {})
+            self._count[cell.metric] = self._count.get(cell.metric, 0) + 1
+            for key, value in cell.params:
+                seen.setdefault(key, set()).add(value)
+
+    def _shared(self, cell: Cell, key: str) -> bool:
+        return key not in _ALWAYS and len(self._values.get(cell.metric, {}).get(key, ())) <= 1
+
+    def short(self, text: str, without: frozenset[str] = frozenset()) -> str:
+        """A cell's name with only the parameters that set it apart from the metric's other cells."""
+        if text in self._labels:
+            return clean(self._labels[text])
+        cell = parse_cell(text)
+        name = self._labels.get(cell.metric, metric_words(cell.metric))
+        kept = [pair for pair in cell.params if not self._shared(cell, pair[0]) and pair[0] not in without]
+        return clean(", ".join([name, *_phrases(kept)]))
+
+    def shared(self, metric: str) -> str:
+        """The parameters that all cells of a metric have in common, as people say them."""
+        pairs = [(key, min(values)) for key, values in self._values.get(metric, {}).items() if len(values) == 1]
+        return clean(", ".join(_phrases([pair for pair in pairs if self._shared(Cell(metric), pair[0])])))
+
+
+def _phrases(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Parameters as people say them and in their order, what belongs together in one phrase: `4 KiB random read`."""
+    rank = {key: at for at, key in enumerate(_ORDER)} | {key: 101 + at for at, key in enumerate(_LAST)}
+    ordered = sorted(pairs, key=lambda pair: (rank.get(pair[0], 100), pair[0]))
+    phrase = " ".join(param_words(*pair) for pair in ordered if pair[0] in _PHRASE)
+    rest = [param_words(*pair) for pair in ordered if pair[0] not in _PHRASE]
+    return [phrase, *rest] if phrase else rest
+
+
+def direction(metric: Metric) -> str:
+    """Which way is better, in words."""
+    return "more is better" if metric.better is Better.HIGHER else "less is better"
+
+
+def stands_in(candidate: Candidate) -> str | None:
+    """What really ran in place of an offering, None where the offering itself did."""
+    if candidate.runner == candidate.offering.provider:
+        return None
+    return f"{clean(candidate.runner)} stands in for {clean(candidate.offering.provider)}"
+
+
+def origin(plan: Plan) -> str:
+    """Where the numbers come from, for every caption: empty where all were measured on what was asked for."""
+    simulated = [candidate.simulated for candidate in plan.candidates]
+    words = []
+    if any(simulated):
+        names = ", ".join(clean(one.id, 40) for one in plan.candidates if one.simulated)
+        words.append("SIMULATED" if all(simulated) else f"SIMULATED in part ({names})")
+    if plan.imported:
+        words.append("IMPORTED")
+    standing = [one for one in plan.candidates if not one.simulated and stands_in(one)]
+    words += dict.fromkeys(f"on {one.runner}, which stands in for {one.offering.provider}" for one in standing)
+    return clean("; ".join(words))
+
+
+def flipped(verdict: Verdict | None) -> Verdict | None:
+    """The same verdict as seen from the other candidate."""
+    return _FLIPPED.get(verdict, verdict) if verdict is not None else None
