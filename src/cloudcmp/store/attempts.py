@@ -1,0 +1,114 @@
+"""The rows of attempts: begun, then ended by themselves or by the controller's own end."""
+
+from collections.abc import Callable
+from typing import Any
+
+from cloudcmp.model.trial import Attempt, Outcome
+from cloudcmp.store.crash import crash_point
+from cloudcmp.store.database import Database, seal
+from cloudcmp.store.faults import corrupt
+
+INTERRUPTED_WHY = "the controller ended before the trial did"
+_COLUMNS = "trial, attempt, outcome, started_at, ended_at, why, interrupted, n_samples, sha256, facts"
+
+Begin = tuple[int, int, float]
+"""Trial, attempt and start (Unix seconds) of an attempt to be written as begun."""
+
+
+def begin(database: Database, first: Begin) -> None:
+    """Write that an attempt starts; raises ValueError for one that was begun before."""
+    with database.transaction() as connection:
+        _insert(connection, first)
+        crash_point("begin.before_commit")
+    crash_point("begin.after_commit")
+
+
+def _insert(connection: Any, first: Begin) -> None:
+    trial, attempt, started_at = first
+    done = connection.execute("SELECT 1 FROM attempt WHERE trial = ? AND attempt = ?", (trial, attempt)).fetchone()
+    if done is not None:
+        raise ValueError(f"attempt {attempt} of trial {trial} was begun before")
+    sealed = seal("attempt", trial, attempt, None, float(started_at), None, "", 0, 0, None, "{}")
+    connection.execute(
+        "INSERT INTO attempt (trial, attempt, started_at, seal) VALUES (?,?,?,?)", (trial, attempt, started_at, sealed)
+    )
+
+
+def finish(database: Database, attempt: Attempt, file: str | None, begin_next: Begin | None) -> None:
+    """Write how a begun attempt ended, and the start of the next one with it; the acknowledgement of its samples."""
+    with database.transaction() as connection:
+        _update(connection, attempt, file)
+        if begin_next is not None:
+            _insert(connection, begin_next)
+        crash_point("finish.before_commit")
+    crash_point("finish.after_commit")
+
+
+def _update(connection: Any, attempt: Attempt, file: str | None) -> None:
+    values = (
+        attempt.trial, attempt.attempt, attempt.outcome.value, float(attempt.started_at), float(attempt.ended_at),
+        attempt.why, int(attempt.interrupted), attempt.n_samples, attempt.sha256, attempt.facts,
+    )  # fmt: skip
+    changed = connection.execute(
+        "UPDATE attempt SET outcome = ?3, started_at = ?4, ended_at = ?5, why = ?6, interrupted = ?7, n_samples = ?8,"
+        " sha256 = ?9, facts = ?10, file = ?11, seal = ?12 WHERE trial = ?1 AND attempt = ?2 AND outcome IS NULL",
+        (*values, file, seal("attempt", *values)),
+    )
+    if changed.rowcount != 1:
+        raise ValueError(f"attempt {attempt.attempt} of trial {attempt.trial} is not open")
+
+
+def interrupt_open(database: Database, at: Callable[[int], float]) -> int:
+    """End every open attempt as aborted and interrupted, at the time `at` gives for its trial; returns how many."""
+    open_ones = open_attempts(database)
+    if not open_ones:
+        return 0
+    with database.transaction() as connection:
+        for trial, attempt, started_at in open_ones:
+            cut = Attempt(trial, attempt, Outcome.ABORTED, started_at, at(trial), INTERRUPTED_WHY, interrupted=True)
+            _update(connection, cut, None)
+        crash_point("interrupt.before_commit")
+    crash_point("interrupt.after_commit")
+    return len(open_ones)
+
+
+def open_attempts(database: Database) -> list[Begin]:
+    """The attempts that have begun and not ended."""
+    rows = database.rows("SELECT trial, attempt, started_at FROM attempt WHERE outcome IS NULL ORDER BY trial, attempt")
+    return [(trial, attempt, started_at) for trial, attempt, started_at in rows]
+
+
+def ended(database: Database) -> tuple[tuple[Attempt, str | None], ...]:
+    """Every attempt that has ended with the name of the file of its samples, in the order of trial and attempt."""
+    rows = database.rows(f"SELECT {_COLUMNS}, file, seal FROM attempt ORDER BY trial, attempt")  # noqa: S608 (constants)
+    return tuple(found for found in (_attempt(database, row) for row in rows) if found is not None)
+
+
+def _attempt(database: Database, row: tuple[Any, ...]) -> tuple[Attempt, str | None] | None:
+    *values, file, sealed = row
+    if seal("attempt", *values) != sealed:
+        raise corrupt(database.path, f"the row of trial {values[0]}, attempt {values[1]} was changed")
+    if values[2] is None:
+        return None
+    trial, attempt, outcome, started_at, ended_at, why, interrupted, n_samples, sha256, facts = values
+    return (
+        Attempt(
+            trial, attempt, Outcome(outcome), started_at, ended_at, why, bool(interrupted), n_samples, sha256, facts
+        ),
+        file,
+    )
+
+
+def count(database: Database, trial: int, *, interrupted_too: bool) -> int:
+    """How many attempts at a trial ended by themselves, or were begun at all."""
+    query = "SELECT count(*) FROM attempt WHERE trial = ? AND (? OR (outcome IS NOT NULL AND NOT interrupted))"
+    return int(database.rows(query, (trial, interrupted_too))[0][0])
+
+
+def first_ok(attempts: tuple[tuple[Attempt, str | None], ...]) -> dict[int, tuple[Attempt, str | None]]:
+    """For each trial the first attempt that ended ok: the one that gives its values."""
+    chosen: dict[int, tuple[Attempt, str | None]] = {}
+    for attempt, file in attempts:
+        if attempt.outcome is Outcome.OK and not attempt.interrupted:
+            chosen.setdefault(attempt.trial, (attempt, file))
+    return chosen

@@ -1,0 +1,162 @@
+"""The study's database: its tables, how it is opened, and transactions that are durable when they end."""
+
+import hashlib
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from cloudcmp.errors import Fault, NewerSchema, UserMistake
+from cloudcmp.store.faults import corrupt, from_sqlite, storage, unconfirmed
+
+DATABASE_FILE = "study.db"
+SCHEMA_VERSION = 1
+APPLICATION_ID = 0x636C6363
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal TEXT NOT NULL);
+CREATE TABLE plan (id INTEGER PRIMARY KEY CHECK (id = 0), body TEXT NOT NULL, sha256 TEXT NOT NULL);
+CREATE TABLE trial (trial INTEGER PRIMARY KEY, body TEXT NOT NULL);
+CREATE TABLE price (
+    id INTEGER PRIMARY KEY, provider TEXT NOT NULL, region TEXT NOT NULL, offering TEXT NOT NULL,
+    amount_per_hour TEXT NOT NULL, currency TEXT NOT NULL, source TEXT NOT NULL, as_of TEXT, seal TEXT NOT NULL);
+CREATE TABLE lease (
+    id INTEGER PRIMARY KEY, slot TEXT NOT NULL, attempt INTEGER NOT NULL, event TEXT NOT NULL, provider TEXT NOT NULL,
+    region TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, token TEXT NOT NULL, at REAL NOT NULL, cloud_id TEXT,
+    price_per_hour TEXT, currency TEXT, ttl_s REAL, detail TEXT NOT NULL, seal TEXT NOT NULL);
+CREATE TABLE launch (
+    id INTEGER PRIMARY KEY, launch INTEGER NOT NULL, event TEXT NOT NULL, at REAL NOT NULL, slot TEXT NOT NULL,
+    outcome TEXT NOT NULL, why TEXT NOT NULL, seal TEXT NOT NULL);
+CREATE TABLE attempt (
+    trial INTEGER NOT NULL, attempt INTEGER NOT NULL, outcome TEXT, started_at REAL NOT NULL, ended_at REAL,
+    why TEXT NOT NULL DEFAULT '', interrupted INTEGER NOT NULL DEFAULT 0, n_samples INTEGER NOT NULL DEFAULT 0,
+    sha256 TEXT, facts TEXT NOT NULL DEFAULT '{}', file TEXT, seal TEXT NOT NULL, PRIMARY KEY (trial, attempt));
+"""
+
+Row = tuple[Any, ...]
+
+
+def seal(*values: object) -> str:
+    """A digest over a row's values: SQLite does not notice a flipped bit in its pages."""
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
+
+
+class Database:
+    """A connection on which every transaction is fsynced before it returns. Raises our errors only."""
+
+    def __init__(self, folder: Path, *, write: bool) -> None:
+        """Open the database of a study that is there; `write` needs the study's lock to be held.
+
+        Raises UserMistake where there is none, NewerSchema, CorruptStore and StorageFault.
+        """
+        self.path = folder / DATABASE_FILE
+        self._mutex = threading.Lock()
+        self._unconfirmed = False
+        with storage(self.path):
+            if not self.path.is_file():
+                raise no_study(folder)
+            self._connection = _connect(self.path, "rw" if write else _read_mode(self.path))
+        try:
+            self._check(folder)
+            if write:
+                self._prepare_writing()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    @staticmethod
+    def create(folder: Path) -> None:
+        """Make the tables in a new file that only its owner can read; they are no study until a plan is committed."""
+        path = folder / DATABASE_FILE
+        with storage(path):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            connection = _connect(path, "rw")
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.executescript(f"BEGIN;{_TABLES}PRAGMA user_version = {SCHEMA_VERSION};COMMIT;")
+            finally:
+                connection.close()
+
+    def _check(self, folder: Path) -> None:
+        with storage(self.path):
+            if self._value("PRAGMA application_id") != APPLICATION_ID:
+                raise no_study(folder)
+            version = self._value("PRAGMA user_version")
+        if version > SCHEMA_VERSION:
+            raise NewerSchema.at(
+                str(folder),
+                f"was written by a later version of cloudcmp (schema {version}, this one reads up to {SCHEMA_VERSION})",
+                "use that version",
+            )
+        if version < 1:
+            raise corrupt(self.path, f"has the impossible schema {version}")
+
+    def _prepare_writing(self) -> None:
+        """Move the log's rows into the database itself, so that none rests on an fsync that once failed."""
+        with storage(self.path):
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = FULL")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _value(self, statement: str) -> Any:
+        return self._connection.execute(statement).fetchone()[0]
+
+    def rows(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
+        """All rows of a query."""
+        try:
+            with self._mutex:
+                return self._connection.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise from_sqlite(error, self.path) from error
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All statements inside are durable together when it ends, or none is."""
+        with self._mutex, storage(self.path):
+            if self._unconfirmed:
+                raise unconfirmed(self.path)
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._commit()
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _commit(self) -> None:
+        try:
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            # Whether these rows are on the disk is not known; opening the study again finds out.
+            self._unconfirmed = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_IOERR
+            raise
+
+    def close(self) -> None:
+        """Close the connection; nothing is lost where that fails."""
+        with self._mutex, storage(self.path):
+            self._connection.close()
+
+
+def no_study(folder: Path) -> UserMistake:
+    """The mistake of naming a folder that holds no study."""
+    return UserMistake(Fault(str(folder), "is no cloudcmp study", "name a folder that cloudcmp run or import made"))
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    uri = f"file:{quote(str(path.absolute()))}?{'mode=ro&immutable=1' if mode == 'immutable' else f'mode={mode}'}"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=10.0)
+
+
+def _read_mode(path: Path) -> str:
+    """`immutable` where no log waits and the folder can not be written: SQLite could not make its shared memory."""
+    log = path.with_name(path.name + "-wal")
+    waiting = log.exists() and log.stat().st_size > 0
+    return "ro" if waiting or os.access(path.parent, os.W_OK) else "immutable"

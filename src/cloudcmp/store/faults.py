@@ -1,0 +1,80 @@
+"""What the operating system and SQLite report, as one line for a person."""
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cloudcmp.errors import CloudcmpError, CorruptStore, Fault, StorageFault, StudyBusy
+
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_DENIED = {errno.EACCES, errno.EPERM}
+
+
+def from_os(error: OSError, where: Path) -> StorageFault:
+    """The fault that an OSError at a path stands for."""
+    if error.errno in _FULL:
+        return disk_full(where)
+    if error.errno == errno.EFBIG:
+        return _storage(where, "the limit on the size of files is reached", "raise it, then go on with --resume")
+    if error.errno == errno.EROFS:
+        return _storage(where, "the file system is read-only", "make it writable or name another folder with --out")
+    if error.errno in _DENIED:
+        return _storage(where, "permission denied", "change its permissions or name another folder with --out")
+    what = error.strerror or str(error)
+    return _storage(where, f"input or output failed ({what})", "check the disk, then go on with --resume")
+
+
+def from_sqlite(error: sqlite3.Error, where: Path) -> CloudcmpError:
+    """The fault that an error of SQLite on a database stands for."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return disk_full(where)
+    if code == sqlite3.SQLITE_READONLY:
+        return from_os(OSError(errno.EACCES, ""), where)
+    if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return from_os(OSError(errno.EIO, str(error)), where)
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StudyBusy(Fault(str(where.parent), "another process holds the study's database", "wait, then try again"))
+    return corrupt(where, f"is damaged ({error})")
+
+
+def disk_full(where: Path) -> StorageFault:
+    """The fault of a disk without space."""
+    return _storage(where, "the disk is full", "free some space, then go on with --resume")
+
+
+def disk_is_full(error: CloudcmpError) -> bool:
+    """Whether an error came from a lack of space."""
+    cause = error.__cause__
+    if isinstance(cause, sqlite3.Error):
+        return getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
+    return isinstance(cause, OSError) and cause.errno in _FULL
+
+
+def corrupt(where: Path, what: str) -> CorruptStore:
+    """The fault of a file that does not hold what was acknowledged."""
+    return CorruptStore(Fault(str(where), what, "restore the study's folder from a copy"))
+
+
+def unconfirmed(where: Path) -> StorageFault:
+    """The fault of going on after the disk did not confirm what was written."""
+    return _storage(
+        where, "the disk did not confirm that it holds what was written", "check the disk, then go on with --resume"
+    )
+
+
+def _storage(where: Path, what: str, next: str) -> StorageFault:
+    return StorageFault(Fault(str(where), what, next))
+
+
+@contextmanager
+def storage(where: Path) -> Iterator[None]:
+    """Turn what the system and SQLite raise inside into our errors, for the file at hand."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise from_sqlite(error, where) from error
+    except OSError as error:
+        raise from_os(error, where) from error

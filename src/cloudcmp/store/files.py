@@ -1,0 +1,108 @@
+"""Files that are on the disk when we say so: written aside, fsynced, renamed, and the folder fsynced."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import BinaryIO
+
+from cloudcmp.store.crash import crash_point
+from cloudcmp.store.faults import from_os, unconfirmed
+
+RESERVE_FILE = "reserve"
+RESERVE_BYTES = 4 * 1024 * 1024
+TEMPORARY = ".part"
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_durably(path: Path, content: bytes | Callable[[BinaryIO], None]) -> None:
+    """Make the file `path`, with bytes or with what a function writes, durable; a reader sees it whole or not at all.
+
+    After a failed fsync the kernel may drop what it could not write and report success the next time, so the content is
+    written once more to a new file, never fsynced again. Raises StorageFault; `path` is then as it was.
+    """
+    for attempt in (0, 1):
+        temporary = path.with_name(f"{path.name}.{attempt}{TEMPORARY}")
+        try:
+            if _write_temporary(temporary, content):
+                crash_point("file.before_rename")
+                temporary.rename(path)
+                crash_point("file.before_folder_fsync")
+                sync_folder(path.parent)
+                crash_point("file.after_folder_fsync")
+                return
+        except OSError as error:
+            discard([temporary])
+            raise from_os(error, path) from error
+        discard([temporary])
+    raise unconfirmed(path)
+
+
+def _write_temporary(path: Path, content: bytes | Callable[[BinaryIO], None]) -> bool:
+    """Write and fsync; False where only the fsync failed."""
+    crash_point("file.before_write")
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        if isinstance(content, bytes):
+            file.write(content)
+        else:
+            content(file)
+        file.flush()
+        crash_point("file.before_fsync")
+        try:
+            os.fsync(file.fileno())
+        except OSError:
+            return False
+    return True
+
+
+def discard(paths: Iterable[Path]) -> None:
+    """Remove files where that is possible; what stays is swept when the study is next opened."""
+    for path in paths:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError:
+            continue
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, as hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class Reserve:
+    """A file that holds space which the clean-up of a study may need on a full disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / RESERVE_FILE
+
+    def keep(self) -> bool:
+        """Set the space aside if it is not; False where the disk has none left."""
+        try:
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            try:
+                if os.fstat(descriptor).st_blocks * 512 < RESERVE_BYTES:
+                    os.posix_fallocate(descriptor, 0, RESERVE_BYTES)
+            finally:
+                os.close(descriptor)
+        except OSError:
+            discard([self._path])
+            return False
+        return True
+
+    def free(self) -> bool:
+        """Give the space back; False where there was none."""
+        try:
+            self._path.unlink()
+        except OSError:
+            return False
+        return True

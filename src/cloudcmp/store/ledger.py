@@ -1,0 +1,123 @@
+"""The append-only rows of leases and launches, and what they add up to."""
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from cloudcmp.model.lease import STATE_OF, Lease, LeaseEvent, LeaseRow
+from cloudcmp.store.crash import crash_point
+from cloudcmp.store.database import Database, seal
+from cloudcmp.store.faults import corrupt
+
+_LEASE = (
+    "slot, attempt, event, provider, region, kind, name, token, at, cloud_id, price_per_hour, currency, ttl_s, detail"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRecord:
+    """One time that a launch was carried out, for the lease of `slot`; None where it has not ended. Unix seconds."""
+
+    launch: int
+    slot: str
+    begun_at: float
+    ended_at: float | None = None
+    outcome: str | None = None
+    why: str = ""
+
+
+def append_lease(database: Database, row: LeaseRow) -> None:
+    """Write one row of the ledger; it is durable when this returns."""
+    price = None if row.price_per_hour is None else str(row.price_per_hour)
+    ttl_s = None if row.ttl_s is None else float(row.ttl_s)
+    values = (
+        row.slot, row.attempt, row.event.value, row.provider, row.region, row.kind, row.name, row.token, float(row.at),
+        row.cloud_id, price, row.currency, ttl_s, row.detail,
+    )  # fmt: skip
+    with database.transaction() as connection:
+        connection.execute(
+            f"INSERT INTO lease ({_LEASE}, seal) VALUES ({','.join('?' * 15)})",  # noqa: S608 (constants)
+            (*values, seal("lease", *values)),
+        )
+        crash_point("lease.before_commit")
+    crash_point("lease.after_commit")
+
+
+def lease_rows(database: Database) -> tuple[LeaseRow, ...]:
+    """The whole ledger, in the order in which it was written."""
+    rows = database.rows(f"SELECT {_LEASE}, seal FROM lease ORDER BY id")  # noqa: S608 (constants)
+    return tuple(_lease_row(database, row) for row in rows)
+
+
+def _lease_row(database: Database, row: tuple[Any, ...]) -> LeaseRow:
+    if seal("lease", *row[:-1]) != row[-1]:
+        raise corrupt(database.path, f"a row of the ledger, of slot {row[0]}, was changed")
+    slot, attempt, event, provider, region, kind, name, token, at, cloud_id, price, currency, ttl_s, detail, _ = row
+    amount = None if price is None else Decimal(price)
+    thing = (provider, region, kind, name, token)
+    return LeaseRow(slot, attempt, LeaseEvent(event), *thing, at, cloud_id, amount, currency, ttl_s, detail)
+
+
+def fold(rows: Iterable[LeaseRow]) -> tuple[Lease, ...]:
+    """Each lease as its last row leaves it, in the order of their first rows; one lease is one attempt at a slot."""
+    leases: dict[tuple[str, int], Lease] = {}
+    for row in rows:
+        before = leases.get((row.slot, row.attempt))
+        created_at = row.at if row.event is LeaseEvent.CREATED else None
+        leases[row.slot, row.attempt] = Lease(
+            row.slot,
+            row.attempt,
+            STATE_OF[row.event],
+            row.provider,
+            row.region,
+            row.kind,
+            row.name,
+            row.token,
+            row.cloud_id or (before.cloud_id if before else None),
+            before.created_at if before and before.created_at is not None else created_at,
+        )
+    return tuple(leases.values())
+
+
+def begin_launch(database: Database, launch: int, at: float, slot: str) -> None:
+    """Write that a launch is now carried out on the lease of a slot."""
+    with database.transaction() as connection:
+        _insert_launch(connection, launch, "BEGIN", at, slot, "", "")
+        crash_point("launch.before_commit")
+    crash_point("launch.after_commit")
+
+
+def end_launch(database: Database, launch: int, at: float, outcome: str, why: str) -> None:
+    """Write how the launch that was begun last under this index ended."""
+    with database.transaction() as connection:
+        _insert_launch(connection, launch, "END", at, "", outcome, why)
+        crash_point("launch.before_commit")
+    crash_point("launch.after_commit")
+
+
+def _insert_launch(connection: sqlite3.Connection, *values: object) -> None:
+    launch, event, at, slot, outcome, why = values
+    sealed = seal("launch", launch, event, float(at), slot, outcome, why)  # type: ignore[arg-type]
+    connection.execute(
+        "INSERT INTO launch (launch, event, at, slot, outcome, why, seal) VALUES (?,?,?,?,?,?,?)", (*values, sealed)
+    )
+
+
+def launches(database: Database) -> tuple[LaunchRecord, ...]:
+    """Each time that a launch was carried out, in the order in which they began."""
+    records: list[LaunchRecord] = []
+    for launch, event, at, slot, outcome, why, sealed in database.rows(
+        "SELECT launch, event, at, slot, outcome, why, seal FROM launch ORDER BY id"
+    ):
+        if seal("launch", launch, event, at, slot, outcome, why) != sealed:
+            raise corrupt(database.path, f"a row of launch {launch} was changed")
+        if event == "BEGIN":
+            records.append(LaunchRecord(launch, slot, at))
+            continue
+        index = max((i for i, record in enumerate(records) if record.launch == launch), default=None)
+        if index is not None:
+            begun = records[index]
+            records[index] = LaunchRecord(launch, begun.slot, begun.begun_at, at, outcome, why)
+    return tuple(records)

@@ -1,0 +1,123 @@
+"""What is written before the first trial: the plan, the prices at that time, and small texts about the study."""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+
+from cloudcmp.errors import Fault, UserMistake
+from cloudcmp.model.codec import CodecError, from_json, to_json
+from cloudcmp.model.offering import Price
+from cloudcmp.model.plan import Plan, PlannedTrial
+from cloudcmp.store.database import Database, seal
+from cloudcmp.store.faults import corrupt
+
+OWN = "."
+"""The keys of notes that begin so are the store's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a study comes from: its text as the user wrote it, versions and the like, and its Unix time (s)."""
+
+    study_text: str
+    provenance: dict[str, str]
+    created_at: float
+
+
+def _digest(body: str, trials: Iterable[str]) -> str:
+    digest = hashlib.sha256(body.encode())
+    for trial in trials:
+        digest.update(b"\n" + trial.encode())
+    return digest.hexdigest()
+
+
+def insert_plan(connection: sqlite3.Connection, plan: Plan) -> None:
+    """Write the plan, its trials one a row, and the known prices of its candidates."""
+    body = to_json(replace(plan, trials=()))
+    trials = [to_json(trial) for trial in plan.trials]
+    connection.execute("INSERT INTO plan VALUES (0, ?, ?)", (body, _digest(body, trials)))
+    connection.executemany("INSERT INTO trial VALUES (?, ?)", enumerate(trials))
+    for candidate in plan.candidates:
+        offering = candidate.offering
+        if (price := offering.price) is None:
+            continue
+        as_of = None if price.as_of is None else price.as_of.isoformat()
+        thing = (offering.provider, offering.region, offering.name)
+        values = (*thing, str(price.amount_per_hour), price.currency, price.source, as_of)
+        connection.execute(
+            "INSERT INTO price (provider, region, offering, amount_per_hour, currency, source, as_of, seal)"
+            " VALUES (?,?,?,?,?,?,?,?)",
+            (*values, seal("price", *values)),
+        )
+
+
+def load_plan(database: Database) -> Plan:
+    """The plan as it was written; raises CorruptStore where it was changed since."""
+    found = database.rows("SELECT body, sha256 FROM plan")
+    trials = [body for (body,) in database.rows("SELECT body FROM trial ORDER BY trial")]
+    if not found:
+        raise UserMistake(
+            Fault(str(database.path.parent), "the study was cut short while it was made", "start it again")
+        )
+    if _digest(found[0][0], trials) != found[0][1]:
+        raise corrupt(database.path, "the plan was changed")
+    try:
+        plan = from_json(Plan, found[0][0])
+        return replace(plan, trials=from_json(tuple[PlannedTrial, ...], f"[{','.join(trials)}]"))
+    except CodecError as error:
+        raise corrupt(database.path, f"the plan can not be read ({error})") from None
+
+
+def prices(database: Database) -> tuple[tuple[str, str, str, Price], ...]:
+    """Provider, region, offering and price of each candidate whose price was known when the study was planned."""
+    found = []
+    for *values, sealed in database.rows(
+        "SELECT provider, region, offering, amount_per_hour, currency, source, as_of, seal FROM price ORDER BY id"
+    ):
+        if seal("price", *values) != sealed:
+            raise corrupt(database.path, f"the price of {values[2]} was changed")
+        provider, region, offering, amount, currency, source, as_of = values
+        day = None if as_of is None else date.fromisoformat(as_of)
+        found.append((provider, region, offering, Price(Decimal(amount), currency, source, day)))
+    return tuple(found)
+
+
+def put_meta(connection: sqlite3.Connection, key: str, value: str) -> None:
+    """Write a small text under a key, in place of an earlier one."""
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", (key, value, seal("meta", key, value)))
+
+
+def get_meta(database: Database, key: str) -> str | None:
+    """The small text under a key, None where there is none; raises CorruptStore where it was changed."""
+    for value, sealed in database.rows("SELECT value, seal FROM meta WHERE key = ?", (key,)):
+        if seal("meta", key, value) != sealed:
+            raise corrupt(database.path, f"the note {key!r} was changed")
+        return str(value)
+    return None
+
+
+def insert_origin(connection: sqlite3.Connection, origin: Origin) -> None:
+    """Write where the study comes from."""
+    put_meta(connection, OWN + "origin", to_json(origin))
+
+
+def load_origin(database: Database) -> Origin:
+    """Where the study comes from."""
+    text = get_meta(database, OWN + "origin")
+    try:
+        return from_json(Origin, text or "")
+    except CodecError as error:
+        raise corrupt(database.path, f"the study's origin can not be read ({error})") from None
+
+
+def insert_digest(connection: sqlite3.Connection, file: str, sha256: str) -> None:
+    """Write the digest of a file of samples that holds those of several trials."""
+    put_meta(connection, OWN + "digest." + file, sha256)
+
+
+def digest_of(database: Database, file: str) -> str | None:
+    """The digest of a file of samples that holds those of several trials, None where no such file was acknowledged."""
+    return get_meta(database, OWN + "digest." + file)

@@ -1,0 +1,119 @@
+"""The Parquet files of samples, and the digests without which none is read."""
+
+import io
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cloudcmp.model.trial import Attempt, Sample
+from cloudcmp.store.database import Database
+from cloudcmp.store.faults import corrupt, storage
+from cloudcmp.store.files import sha256_of
+from cloudcmp.store.planned import digest_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SAMPLES_FOLDER = "samples"
+COMPRESSION = "zstd"
+IMPORTED_FILE = "imported.parquet"
+FILE_NAME = re.compile(r"(trial-\d+-\d+|study-\d+|imported)\.parquet")
+
+
+def schema() -> "pa.Schema":
+    """The columns of every file of samples; `value` and `hist` exclude each other, `t_s` is in seconds."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            ("trial_id", pa.int32()),
+            ("attempt", pa.int32()),
+            ("seq", pa.int32()),
+            ("metric", pa.string()),
+            ("params", pa.string()),
+            ("t_s", pa.float64()),
+            ("value", pa.float64()),
+            ("hist", pa.string()),
+        ]
+    )
+
+
+def file_name(trial: int, attempt: int) -> str:
+    """The name of the file of one attempt."""
+    return f"trial-{trial:06d}-{attempt}.parquet"
+
+
+def distinct(samples: Iterable[Sample]) -> list[Sample]:
+    """The samples in the order of `seq`, each once: one that was sent again is dropped.
+
+    Raises ValueError for a time or a value that is no finite number.
+    """
+    by_seq: dict[int, Sample] = {}
+    for sample in samples:
+        if not (math.isfinite(sample.t_s) and (sample.value is None or math.isfinite(sample.value))):
+            raise ValueError(f"sample {sample.seq} of {sample.metric} is not finite")
+        by_seq.setdefault(sample.seq, sample)
+    return [by_seq[seq] for seq in sorted(by_seq)]
+
+
+def encode(trial: int, attempt: int, samples: Sequence[Sample]) -> bytes:
+    """The Parquet file of one attempt; the same samples give the same bytes."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns: list[list[Any]] = [
+        [trial] * len(samples),
+        [attempt] * len(samples),
+        [sample.seq for sample in samples],
+        [sample.metric for sample in samples],
+        [sample.params for sample in samples],
+        [sample.t_s for sample in samples],
+        [sample.value for sample in samples],
+        [sample.hist for sample in samples],
+    ]
+    buffer = io.BytesIO()
+    table = pa.table([pa.array(column, field.type) for column, field in zip(columns, schema(), strict=True)], schema())
+    pq.write_table(table, buffer, compression=COMPRESSION)
+    return buffer.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of samples, the digest that was acknowledged, and in words whose samples it holds."""
+
+    path: Path
+    sha256: str
+    whose: str
+
+
+def sources(database: Database, folder: Path, attempts: Iterable[tuple[Attempt, str | None]]) -> list[Source]:
+    """The files that hold the samples of some attempts, each once, in the order of the attempts."""
+    digests: dict[str, str] = {}
+    found: dict[str, Source] = {}
+    for attempt, file in attempts:
+        if attempt.sha256 is None or file in found:
+            continue
+        whose = f"trial {attempt.trial}, attempt {attempt.attempt}"
+        if file is None or not FILE_NAME.fullmatch(file):
+            raise corrupt(database.path, f"the row of {whose} names no file of samples")
+        if file.startswith("study-"):
+            digests[file] = digests.get(file) or digest_of(database, file) or ""
+            found[file] = Source(folder / file, digests[file], "all trials")
+        else:
+            found[file] = Source(folder / file, attempt.sha256, whose)
+    return list(found.values())
+
+
+def checked(source: Source) -> Path:
+    """The path of a file whose bytes are those that were acknowledged; raises CorruptStore naming file and trial."""
+    if not source.path.is_file():
+        raise corrupt(source.path, f"the samples of {source.whose} are missing")
+    with storage(source.path):
+        found = sha256_of(source.path)
+    if found != source.sha256:
+        what = f"SHA-256 {found[:12]}... instead of {source.sha256[:12]}..."
+        raise corrupt(source.path, f"the samples of {source.whose} were changed ({what})")
+    return source.path

@@ -1,0 +1,270 @@
+"""A study on disk: one folder with a database of what happened and the samples beside it."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
+
+from cloudcmp.errors import CloudcmpError, CorruptStore, Fault
+from cloudcmp.model.lease import Lease, LeaseEvent, LeaseRow
+from cloudcmp.model.offering import Price
+from cloudcmp.model.plan import Plan
+from cloudcmp.model.trial import Attempt, Sample
+from cloudcmp.model.values import HistogramRow, Series, TrialValues
+from cloudcmp.store import attempts as attempt_rows
+from cloudcmp.store import ledger, planned, samples, values
+from cloudcmp.store.attempts import Begin
+from cloudcmp.store.compact import compact, sweep
+from cloudcmp.store.crash import crash_point
+from cloudcmp.store.creation import lay_out
+from cloudcmp.store.database import DATABASE_FILE, Database, no_study
+from cloudcmp.store.faults import disk_is_full, storage
+from cloudcmp.store.files import Reserve, write_durably
+from cloudcmp.store.ledger import LaunchRecord
+from cloudcmp.store.lock import StudyLock
+from cloudcmp.store.planned import OWN, Origin
+from cloudcmp.store.samples import IMPORTED_FILE, SAMPLES_FOLDER
+
+T = TypeVar("T")
+
+
+class StudyStore:
+    """The one way to a study's folder. Everything that returns from a writing method is on the disk.
+
+    Methods may be called from several threads. All raise StorageFault for a full, read-only or failing disk and
+    CorruptStore for a file that does not hold what was acknowledged.
+    """
+
+    def __init__(self, folder: Path, database: Database, lock: StudyLock | None) -> None:
+        """Made by `create` and `open` only."""
+        self.folder = folder
+        self._database = database
+        self._lock = lock
+        self._reserve = Reserve(folder)
+        self._samples = folder / SAMPLES_FOLDER
+        self.plan = planned.load_plan(database)
+        origin = planned.load_origin(database)
+        self.study_text = origin.study_text
+        self.provenance = dict(origin.provenance)
+        self.created_at = origin.created_at
+
+    @classmethod
+    def create(
+        cls, folder: Path, plan: Plan, *, study_text: str, provenance: Mapping[str, str], created_at: float
+    ) -> "StudyStore":
+        """Make a study's folder with its plan, opened for writing; `created_at` in Unix seconds.
+
+        Raises UserMistake where the folder is there and is not empty; leaves nothing behind where it fails.
+        """
+        lay_out(folder, plan, Origin(study_text, dict(provenance), created_at), lambda _: {})
+        return cls.open(folder, write=True)
+
+    @classmethod
+    def open(cls, folder: Path, *, write: bool) -> "StudyStore":
+        """Open a study that is there; with `write` for this process alone, and leftovers of a crash are removed.
+
+        Raises UserMistake where the folder holds no study, StudyBusy, NewerSchema and CorruptStore.
+        """
+        with storage(folder):
+            if not (folder / DATABASE_FILE).is_file():
+                raise no_study(folder)
+        lock = StudyLock(folder) if write else None
+        try:
+            crash_point("open.locked")
+            database = Database(folder, write=write)
+            try:
+                store = cls(folder, database, lock)
+                if write:
+                    store._tidy_up()
+            except BaseException:
+                database.close()
+                raise
+        except BaseException:
+            if lock is not None:
+                lock.release()
+            raise
+        return store
+
+    def _tidy_up(self) -> None:
+        crash_point("open.before_sweep")
+        named = {file for _, file in attempt_rows.ended(self._database) if file is not None}
+        if planned.digest_of(self._database, IMPORTED_FILE) is not None:
+            named.add(IMPORTED_FILE)
+        sweep(self._samples, named)
+        self._reserve.keep()
+
+    def close(self) -> None:
+        """Let go of the database and of the lock."""
+        try:
+            self._database.close()
+        finally:
+            if self._lock is not None:
+                self._lock.release()
+                self._lock = None
+
+    def __enter__(self) -> "StudyStore":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Leases and launches
+
+    def append_lease(self, row: LeaseRow) -> None:
+        """Write one row of the ledger. On a full disk an INTENT fails; every other row may use the reserve."""
+        if row.event is LeaseEvent.INTENT:
+            ledger.append_lease(self._database, row)
+        else:
+            self._despite_full_disk(lambda: ledger.append_lease(self._database, row))
+
+    def lease_rows(self) -> tuple[LeaseRow, ...]:
+        """The whole ledger, in the order in which it was written."""
+        return ledger.lease_rows(self._database)
+
+    def leases(self) -> tuple[Lease, ...]:
+        """Each lease as its last row leaves it, in the order of their first rows."""
+        return ledger.fold(self.lease_rows())
+
+    def begin_launch(self, launch: int, at: float, slot: str) -> None:
+        """Write that a launch of the plan is now carried out on the lease of a slot."""
+        ledger.begin_launch(self._database, launch, at, slot)
+
+    def end_launch(self, launch: int, at: float, outcome: str, why: str = "") -> None:
+        """Write how the launch that was begun last under this index ended."""
+        self._despite_full_disk(lambda: ledger.end_launch(self._database, launch, at, outcome, why))
+
+    def launches(self) -> tuple[LaunchRecord, ...]:
+        """Each time that a launch was carried out, in the order in which they began."""
+        return ledger.launches(self._database)
+
+    def _despite_full_disk(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except CloudcmpError as error:
+            if not (disk_is_full(error) and self._reserve.free()):
+                raise
+            write()
+
+    # Trials
+
+    def begin_attempt(self, trial: int, attempt: int, started_at: float) -> None:
+        """Write that an attempt starts; raises ValueError where it was begun before."""
+        attempt_rows.begin(self._database, (trial, attempt, started_at))
+
+    def finish_attempt(
+        self, attempt: Attempt, samples_of: Sequence[Sample], *, begin_next: Begin | None = None
+    ) -> Attempt:
+        """Write how an attempt ended; once this returns, it and its samples outlast the process and the machine.
+
+        `n_samples` and `sha256` are filled in; a sample sent twice (by `seq`) is kept once. `begin_next` is
+        (trial, attempt, started_at) of an attempt to begin in the same step. Raises ValueError for an attempt that is
+        not open and for samples that are not finite.
+        """
+        rows = samples.distinct(samples_of)
+        file = digest = None
+        if rows:
+            file = samples.file_name(attempt.trial, attempt.attempt)
+            content = samples.encode(attempt.trial, attempt.attempt, rows)
+            digest = hashlib.sha256(content).hexdigest()
+            write_durably(self._samples / file, content)
+        done = replace(attempt, n_samples=len(rows), sha256=digest)
+        attempt_rows.finish(self._database, done, file, begin_next)
+        return done
+
+    def interrupt_open(self, at: Callable[[int], float]) -> int:
+        """End each attempt that the controller's own end cut short as interrupted, at `at(trial)`; returns how many."""
+        return attempt_rows.interrupt_open(self._database, at)
+
+    def open_attempts(self) -> tuple[Begin, ...]:
+        """Trial, attempt and start of each attempt that has begun and not ended."""
+        return tuple(attempt_rows.open_attempts(self._database))
+
+    def attempts(self) -> tuple[Attempt, ...]:
+        """Every attempt that has ended, in the order of trial and attempt."""
+        return tuple(attempt for attempt, _ in attempt_rows.ended(self._database))
+
+    def done(self) -> frozenset[int]:
+        """The trials with an attempt that ended by itself, well or not."""
+        return frozenset(attempt.trial for attempt in self.attempts() if not attempt.interrupted)
+
+    def earlier(self, trial: int) -> int:
+        """How many attempts at a trial ended by themselves: the k of its random numbers."""
+        return attempt_rows.count(self._database, trial, interrupted_too=False)
+
+    def next_attempt(self, trial: int) -> int:
+        """The number of the next attempt at a trial: how many were begun before."""
+        return attempt_rows.count(self._database, trial, interrupted_too=True)
+
+    # What the samples say
+
+    def trial_values(self, totals: frozenset[str]) -> TrialValues:
+        """One row for each trial with an attempt that ended by itself and each of its cells, in the order of the plan.
+
+        The value is the median of the samples, or for metrics in `totals` the whole run's total over its time. It comes
+        from the first ok attempt; a cell is ok where that gave a sample with a finite value, a percentile cell where it
+        gave a histogram. The rows of an imported study are those of its table.
+        """
+        rows = attempt_rows.ended(self._database)
+        started = frozenset(attempt.trial for attempt, _ in rows if not attempt.interrupted)
+        return self._reading(lambda pairs, files: values.trial_values(self.plan, started, pairs, files, totals))
+
+    def histograms(self) -> tuple[HistogramRow, ...]:
+        """The histograms of every trial's first ok attempt, in the order of trial and frame."""
+        launches = {trial.index: trial.launch for trial in self.plan.trials}
+        return self._reading(lambda pairs, files: values.histograms(launches, pairs, files))
+
+    def series(self, *, least: int = 10, most: int = 100, points: int = 2000) -> tuple[Series, ...]:
+        """The samples over time of each trial and cell with at least `least` of them; the first `most` such series.
+
+        Of a longer series `points` samples are kept, evenly spaced, with the first and the last: for drawing only.
+        """
+        return self._reading(lambda pairs, files: values.series(self.plan, pairs, files, least, most, points))
+
+    def _reading(self, read: Callable[[Sequence[tuple[int, int]], Sequence[Path]], T]) -> T:
+        """Read the samples of every trial's first ok attempt, once the digests of their files were checked."""
+        rows = tuple(attempt_rows.first_ok(attempt_rows.ended(self._database)).values())
+        try:
+            files = [samples.checked(source) for source in samples.sources(self._database, self._samples, rows)]
+            return read([(attempt.trial, attempt.attempt) for attempt, _ in rows], files)
+        except CorruptStore:
+            if rows == tuple(attempt_rows.first_ok(attempt_rows.ended(self._database)).values()):
+                raise
+        return self._reading(read)  # the files were made one meanwhile, by the process that writes
+
+    def verify(self) -> None:
+        """Check every file of samples against its digest; raises CorruptStore naming each damaged one and its trial."""
+        faults: list[Fault] = []
+        for source in samples.sources(self._database, self._samples, attempt_rows.ended(self._database)):
+            try:
+                samples.checked(source)
+            except CorruptStore as error:
+                faults.extend(error.faults)
+        if faults:
+            raise CorruptStore(*faults)
+
+    def compact(self) -> None:
+        """Make the small files of samples one; for the end of a study, and safe to be cut short."""
+        compact(self._database, self._samples)
+
+    # Notes
+
+    def prices(self) -> tuple[tuple[str, str, str, Price], ...]:
+        """Provider, region, offering and price of each candidate whose price was known when the study was planned."""
+        return planned.prices(self._database)
+
+    def meta(self, key: str) -> str | None:
+        """The small text that was set under a key, None where there is none."""
+        return planned.get_meta(self._database, key)
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Write a small text under a key, in place of an earlier one."""
+        if key.startswith(OWN):
+            raise ValueError(f"the key {key!r} is the store's own")
+        with self._database.transaction() as connection:
+            planned.put_meta(connection, key, value)
+            crash_point("meta.before_commit")
+        crash_point("meta.after_commit")

@@ -1,0 +1,209 @@
+"""From samples to one value for each trial and cell, by DuckDB over the Parquet files."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cloudcmp.model.cell import parse_params
+from cloudcmp.model.plan import Plan
+from cloudcmp.model.values import HistogramRow, Series, TrialValues
+from cloudcmp.store.faults import corrupt
+
+if TYPE_CHECKING:
+    import duckdb
+    import numpy as np
+    from numpy.typing import NDArray
+
+MEMORY_LIMIT = "1GB"
+
+_MEDIANS = """
+SELECT trial_id, cell, median(value) AS value
+FROM samples JOIN chosen USING (trial_id, attempt) JOIN cells USING (metric, params)
+WHERE NOT total AND value IS NOT NULL GROUP BY trial_id, cell
+"""
+# The sum is ordered, so that it does not depend on the order of files or on the number of threads.
+_TOTALS = """
+SELECT trial_id, cell, sum(part ORDER BY t_s, seq) / max(t_s) AS value FROM (
+    SELECT trial_id, cell, seq, t_s,
+        value * (t_s - lag(t_s, 1, 0.0) OVER (PARTITION BY trial_id, cell ORDER BY t_s, seq)) AS part
+    FROM samples JOIN chosen USING (trial_id, attempt) JOIN cells USING (metric, params)
+    WHERE total AND value IS NOT NULL)
+GROUP BY trial_id, cell
+"""
+_HISTOGRAMS = """
+SELECT DISTINCT trial_id, cell, 0.0 AS value
+FROM samples JOIN chosen USING (trial_id, attempt) JOIN histogram_cells USING (metric, params)
+WHERE hist IS NOT NULL
+"""
+
+
+@contextmanager
+def engine(files: Sequence[Path]) -> Iterator["duckdb.DuckDBPyConnection"]:
+    """A DuckDB that sees the rows of `files`, which are of one folder, as the view `samples`.
+
+    The files are named through a link, because DuckDB would read `*`, `?` and `[` in a path as a pattern.
+    """
+    import duckdb
+
+    with tempfile.TemporaryDirectory(prefix="cloudcmp-") as scratch:
+        threads = min(len(os.sched_getaffinity(0)), 8)
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": MEMORY_LIMIT,
+            "threads": threads,
+            "temp_directory": scratch,
+        }
+        connection = duckdb.connect(config=settings)
+        try:
+            if files:
+                link = Path(scratch) / "samples"
+                link.symlink_to(files[0].parent.absolute())
+                names = ", ".join(f"'{link / path.name}'" for path in files)
+                connection.execute(f"CREATE VIEW samples AS SELECT * FROM read_parquet([{names}])")  # noqa: S608 (our own names)
+            yield connection
+        except duckdb.Error as error:
+            where = files[0].parent if files else Path(scratch)
+            raise corrupt(where, f"the samples can not be read ({str(error).splitlines()[0]})") from error
+        finally:
+            connection.close()
+
+
+def trial_values(
+    plan: Plan,
+    started: frozenset[int],
+    chosen: Sequence[tuple[int, int]],
+    files: Sequence[Path],
+    totals: frozenset[str],
+) -> TrialValues:
+    """One row for each trial of `started` and each of its cells, in the order of the plan.
+
+    `chosen` are the attempts, as (trial, attempt), that give the values. A cell without a sample, or with a value that
+    is not finite, is not ok.
+    """
+    import numpy as np
+
+    cells = list(dict.fromkeys(cell for trial in plan.trials for cell in trial.cells))
+    index = {cell: i for i, cell in enumerate(cells)}
+    rows = [
+        (trial.launch, trial.index, index[cell])
+        for trial in plan.trials
+        if trial.index in started
+        for cell in trial.cells
+    ]
+    launch, of_trial, cell = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    value = np.zeros(len(rows))
+    ok = np.zeros(len(rows), dtype=np.bool_)
+    if files and chosen:
+        keys, found = _measured(cells, chosen, files, totals)
+        wanted = of_trial * len(cells) + cell
+        at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+        if len(keys):
+            ok = (keys[at] == wanted) & np.isfinite(found[at])
+            value[ok] = found[at][ok]
+    return TrialValues(tuple(cells), launch.astype(np.int32), cell.astype(np.int32), ok, value)
+
+
+def _measured(
+    cells: Sequence[str], chosen: Sequence[tuple[int, int]], files: Sequence[Path], totals: frozenset[str]
+) -> tuple["NDArray[np.int64]", "NDArray[np.float64]"]:
+    """Values by trial x number of cells + cell, in the order of these keys."""
+    import numpy as np
+
+    with engine(files) as connection:
+        register(connection, cells, chosen, totals)
+        parts = [connection.execute(query).fetchnumpy() for query in (_MEDIANS, _TOTALS, _HISTOGRAMS)]
+    trials, indexes, values = (
+        np.concatenate([np.ma.filled(part[name].astype(np.float64), np.nan) for part in parts])
+        for name in ("trial_id", "cell", "value")
+    )
+    keys = trials.astype(np.int64) * len(cells) + indexes.astype(np.int64)
+    order = np.argsort(keys, kind="stable")
+    return keys[order], values[order]
+
+
+def register(
+    connection: "duckdb.DuckDBPyConnection",
+    cells: Sequence[str],
+    chosen: Sequence[tuple[int, int]],
+    totals: frozenset[str] = frozenset(),
+) -> None:
+    """Give DuckDB the tables `chosen`, `cells` and `histogram_cells` (whose params are without the percentile)."""
+    import pyarrow as pa
+
+    plain: list[tuple[int, str, str]] = []
+    percentile: list[tuple[int, str, str]] = []
+    for i, cell in enumerate(cells):
+        metric, _, params = cell.partition(" ")
+        rest = parse_params(params)
+        if rest.pop("percentile", None) is None:
+            plain.append((i, metric, params))
+        else:
+            percentile.append((i, metric, ";".join(f"{key}={value}" for key, value in sorted(rest.items()))))
+    connection.register(
+        "chosen",
+        pa.table(
+            {
+                "trial_id": pa.array([trial for trial, _ in chosen], pa.int32()),
+                "attempt": pa.array([attempt for _, attempt in chosen], pa.int32()),
+            }
+        ),
+    )
+    for name, rows in (("cells", plain), ("histogram_cells", percentile)):
+        connection.register(
+            name,
+            pa.table(
+                {
+                    "cell": pa.array([i for i, _, _ in rows], pa.int32()),
+                    "metric": pa.array([metric for _, metric, _ in rows], pa.string()),
+                    "params": pa.array([params for _, _, params in rows], pa.string()),
+                    "total": pa.array([metric in totals for _, metric, _ in rows], pa.bool_()),
+                }
+            ),
+        )
+
+
+def histograms(
+    launches: Mapping[int, int], chosen: Sequence[tuple[int, int]], files: Sequence[Path]
+) -> tuple[HistogramRow, ...]:
+    """Every histogram of the chosen attempts; `launches` gives the launch of each trial."""
+    if not files:
+        return ()
+    with engine(files) as connection:
+        register(connection, (), chosen)
+        rows = connection.execute(
+            "SELECT trial_id, metric, params, hist FROM samples JOIN chosen USING (trial_id, attempt)"
+            " WHERE hist IS NOT NULL ORDER BY trial_id, seq"
+        ).fetchall()
+    return tuple(HistogramRow(launches[trial], trial, metric, params, hist) for trial, metric, params, hist in rows)
+
+
+_SERIES = """
+WITH found AS (
+    SELECT trial_id, cell, t_s, value,
+        row_number() OVER (PARTITION BY trial_id, cell ORDER BY t_s, seq) - 1 AS i,
+        count(*) OVER (PARTITION BY trial_id, cell) AS n
+    FROM samples JOIN chosen USING (trial_id, attempt) JOIN cells USING (metric, params)
+    WHERE value IS NOT NULL)
+SELECT trial_id, cell, list(t_s ORDER BY i), list(value ORDER BY i)
+FROM found
+WHERE n >= $least AND (n <= $points OR i = 0 OR i * ($points - 1) // (n - 1) <> (i - 1) * ($points - 1) // (n - 1))
+GROUP BY trial_id, cell ORDER BY trial_id, cell LIMIT $most
+"""
+
+
+def series(
+    plan: Plan, chosen: Sequence[tuple[int, int]], files: Sequence[Path], least: int, most: int, points: int
+) -> tuple[Series, ...]:
+    """The samples over time of each cell with at least `least` of them, thinned to `points`; at most `most` series."""
+    if not files:
+        return ()
+    cells = list(dict.fromkeys(cell for trial in plan.trials for cell in trial.cells))
+    launches = {trial.index: trial.launch for trial in plan.trials}
+    with engine(files) as connection:
+        register(connection, cells, chosen)
+        rows = connection.execute(_SERIES, {"least": least, "most": most, "points": points}).fetchall()
+    return tuple(
+        Series(launches[trial], trial, cells[cell], tuple(t_s), tuple(value)) for trial, cell, t_s, value in rows
+    )
