@@ -75,12 +75,12 @@ def unixbench_index(document: Document, relation: Relation) -> Checks:
         index = printed(document, table, "INDEX")
         for row, result in results.items():
             found = result.times(10.0 / baselines[row].value)
-            yield check_figure(document.name, table, row, "INDEX", "10 result / baseline", index[row], found, "index")
+            yield check_figure(document.name, table, row, "index", "10 result / baseline", index[row], found, "index")
         tests = [number for row, number in numbers(document, table, "INDEX").items() if row in results]
         for row in index.keys() - results.keys():
             found = along(geometric_mean, tests)
             what = f"geometric mean of {len(tests)} indices"
-            yield check_figure(document.name, table, row, "INDEX", what, index[row], found, "index")
+            yield check_figure(document.name, table, row, "index", what, index[row], found, "index")
 
 
 def means_of_runs(document: Document, relation: Relation) -> Checks:
