@@ -114,7 +114,7 @@ def test_a_column_repeats_another_over_the_cells_that_both_print():
     assert not repeats(("1", "2", "3", "4"), ("1", "2", "3", "4", "5"))
 
 
-@pytest.mark.parametrize("number", ["8", "9", "11", "17", "19", "20", "31", "D.2", "A.1"])
+@pytest.mark.parametrize("number", ["8", "9", "11", "31", "D.2", "A.1"])
 def test_one_changed_figure_of_the_real_tables_is_found(number: str):
     """The first figure of a table in which all follows is raised a thousandfold: something must not follow any more."""
     table = DEVAL.table(number)

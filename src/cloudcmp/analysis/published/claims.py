@@ -40,7 +40,7 @@ def times(document: Document, claim: Claim) -> Finding:
     figures = numbers(document, table, column)
     ratio, stated = figures[claim.names[0]].over(figures[claim.names[1]]), _figure(claim.stated)
     cut = "" if ratio.meets(stated) or not _cut_to(ratio, claim.stated) else " (cut off, not rounded)"
-    return f"{ratio.value:.4g} times{cut}", ratio.meets(stated)
+    return f"{ratio.value:.5g} times{cut}", ratio.meets(stated)
 
 
 def highest(document: Document, claim: Claim) -> Finding:
