@@ -135,9 +135,9 @@ def _half(digits: str) -> Decimal:
 def _centre(figures: Sequence[Number]) -> float:
     """The centre that all inputs can be pulled towards at once with the least spread left, by bisection."""
     low, high = min(f.low for f in figures), max(f.high for f in figures)
-    for _ in range(200):
+    for _ in range(60):
         middle = (low + high) / 2.0
-        if middle > mean([min(max(middle, f.low), f.high) for f in figures]):
+        if middle > sum(min(max(middle, f.low), f.high) for f in figures) / len(figures):
             high = middle
         else:
             low = middle
