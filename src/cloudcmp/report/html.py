@@ -1,0 +1,75 @@
+"""The report: one file that runs no script and loads nothing."""
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from importlib import resources
+
+import jinja2
+
+from cloudcmp import __version__
+from cloudcmp.model.view import View
+from cloudcmp.report.book import Book
+from cloudcmp.report.figures import Figure, figures
+from cloudcmp.report.sheets import asked, estimates, hosts, outcomes, pairs, verdicts
+from cloudcmp.report.text import clean
+
+_FOLDER = resources.files("cloudcmp.report") / "templates"
+
+
+@dataclass(frozen=True, slots=True)
+class _Picture:
+    """A figure as an image of the page, in which nothing that the drawing holds can run."""
+
+    name: str
+    title: str
+    caption: str
+    source: str
+
+    @classmethod
+    def of(cls, figure: Figure) -> "_Picture":
+        encoded = base64.b64encode(figure.svg.encode()).decode("ascii")
+        return cls(figure.name, figure.title, figure.caption, f"data:image/svg+xml;base64,{encoded}")
+
+
+def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
+    """The report of a study as one HTML document; equal views give equal bytes.
+
+    drawn: the study's figures where they are drawn already. Every string of the view is cleaned of invisible
+    characters and escaped; the page's policy allows its one style sheet, by digest, and images that it carries itself.
+    What was interrupted is said in the element `interruptions` alone, the last of the page.
+    """
+    book = Book.of(view)
+    style = _read("report.css")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        loader=jinja2.FunctionLoader(_read),
+    )  # fmt: skip
+    pictures = [_Picture.of(figure) for figure in (figures(view) if drawn is None else drawn)]
+    return environment.get_template("report.html.j2").render(
+        style=style,  # holds no character that escaping changes, so that the digest holds
+        digest=digest,
+        version=__version__,
+        name=clean(view.plan.name, 120),
+        question=clean(view.plan.question, 2000),
+        origin=book.origin,
+        answer=[clean(line, 1000) for line in view.analysis.answer],
+        warnings=outcomes.warnings(book),
+        no_price=asked.no_price(book),
+        facts=asked.facts(book),
+        candidates=asked.candidates(book),
+        matrix=verdicts.matrix(book),
+        winners=verdicts.winners(book),
+        pictures=pictures,
+        estimates=estimates.sheets(book),
+        pairs=pairs.sheets(book),
+        outcomes=outcomes.sheet(book),
+        hosts=hosts.sheets(book),
+        provenance=[(clean(name, 80), clean(text, 600)) for name, text in view.provenance],
+        interruptions=[clean(line, 400) for line in view.interruptions],
+    )
+
+
+def _read(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")

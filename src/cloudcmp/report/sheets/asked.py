@@ -1,0 +1,134 @@
+"""What was asked, of whom, at what price."""
+
+from datetime import UTC, date, datetime
+
+from cloudcmp.model.offering import Match, Price
+from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.study import Session
+from cloudcmp.report.book import Book
+from cloudcmp.report.numbers import UNKNOWN
+from cloudcmp.report.sheets.sheet import Field, Sheet, captioned, columns, row
+from cloudcmp.report.text import clean
+from cloudcmp.report.words import stands_in
+from cloudcmp.units import format_money, format_quantity, format_seconds
+
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+def candidates(book: Book) -> Sheet:
+    """Who was compared, with list price, its source and its age."""
+    day = studied_on(book)
+    titles = ("candidate", "offering", "class", "vCPUs", "memory", "price an hour", "price from", "what ran")
+    rows = [
+        row(Field(one.id, _details(one)), f"{one.offering.provider} / {one.offering.region} / {one.offering.name}",
+            one.offering.category or UNKNOWN, _amount(one.offering.vcpus), _memory(one.offering.memory_gib),
+            _price(one), _price_source(one.offering.price, day), _ran(one))
+        for one in book.candidates
+    ]  # fmt: skip
+    note = "" if any(one.offering.price for one in book.candidates) else no_price(book)
+    return Sheet(captioned(book.origin, "Candidates"), columns(*titles, numeric=("vCPUs", "memory", "price an hour")),
+                 tuple(rows), note)  # fmt: skip
+
+
+def no_price(book: Book) -> str:
+    """Why there are no cost figures, empty where every price is known."""
+    missing = [clean(one.id, 40) for one in book.candidates if one.offering.price is None]
+    if not missing:
+        return ""
+    if len(missing) == len(book.candidates):
+        return "No price is known for any candidate: no cost figures."
+    return f"No price: {', '.join(missing)}; their cost is unknown, not zero."
+
+
+def studied_on(book: Book) -> date:
+    """The UTC day on which the last trial ended, or the plan's start where none did."""
+    ended = [one.ended_at for one in book.view.attempts if not one.interrupted]
+    return datetime.fromtimestamp(max(ended, default=book.view.plan.start_at), UTC).date()
+
+
+def _amount(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:g}"
+
+
+def _memory(gib: float | None) -> str:
+    return UNKNOWN if gib is None else f"{gib:g} GiB"
+
+
+def _details(one: Candidate) -> str:
+    parts = [f"{one.count} of it" if one.count > 1 else "", f"with {one.volume}" if one.volume else ""]
+    if one.asked:
+        parts.append(f"asked for {_asked(one.asked)}" + (f"; differs: {', '.join(one.differs)}" if one.differs else ""))
+    return "; ".join(filter(None, parts))
+
+
+def _asked(match: Match) -> str:
+    parts = (f"{match.vcpus:g} vCPUs" if match.vcpus else "", f"{match.memory_gib:g} GiB" if match.memory_gib else "",
+             match.category or "")  # fmt: skip
+    return ", ".join(filter(None, parts)) or "any"
+
+
+def _price(one: Candidate) -> Field:
+    price = one.offering.price
+    if price is None:
+        return Field("unknown", kind="unsure")
+    text = f"{price.amount_per_hour.normalize():f} {price.currency}"
+    return Field(text, f"× {one.count}" if one.count > 1 else "")
+
+
+def _price_source(price: Price | None, day: date) -> str:
+    if price is None:
+        return UNKNOWN
+    if price.as_of is None:
+        return f"{price.source}, undated"
+    age = (day - price.as_of).days
+    return f"{price.source}, {price.as_of.isoformat()} ({age} days old when measured)"
+
+
+def _ran(one: Candidate) -> Field:
+    if one.simulated:
+        return Field(stands_in(one) or "simulated: planted truth", kind="label")
+    return Field(stands_in(one) or clean(one.runner))
+
+
+def facts(book: Book) -> tuple[tuple[str, str], ...]:
+    """How the study was made up, as names and words."""
+    plan = book.view.plan
+    decide = ", ".join(clean(one.cell, 120) for one in plan.decide) or "every measured cell"
+    pairs = [
+        ("design", _design(plan)),
+        ("decided by", decide),
+        ("order of aggregation", ", ".join(plan.aggregation)),
+        ("sessions", "; ".join(_session(one) for one in plan.sessions)),
+        ("budget", format_money(plan.budget) if plan.budget else ""),
+        ("worst case", format_money(plan.quote.worst_cost) if plan.quote.worst_cost else ""),
+        ("planned time", format_seconds(plan.quote.expected_s) if plan.quote.expected_s else ""),
+        ("seed", str(plan.seed)),
+    ]
+    return tuple((name, clean(text, 600)) for name, text in pairs if text)
+
+
+def _design(plan: Plan) -> str:
+    if plan.imported:
+        return "an imported table"
+    start = datetime.fromtimestamp(plan.start_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    short = "; short form: smallest sizes, one run" if plan.short else ""
+    return (f"{plan.rounds} rounds with a fresh launch of each candidate, {plan.runs} runs on each, in random order, "
+            f"{len(plan.trials)} trials from {start}{short}")  # fmt: skip
+
+
+def _session(one: Session) -> str:
+    days = ", ".join(_DAYS[day] for day in one.days)
+    hours = [f"{at // 3600:02d}:{at % 3600 // 60:02d}" for at in (one.from_s, one.until_s)]
+    return f"{one.name}: {days} {hours[0]} to {hours[1]} {one.timezone}"
+
+
+def advertised(one: Candidate) -> dict[str, str]:
+    """What an offering promises, under the names that facts go by where there is one to set beside it."""
+    promised = {"vcpus": _amount(one.offering.vcpus), "memory": _memory(one.offering.memory_gib)}
+    return promised | {key: _attribute(key, value) for key, value in one.offering.attributes}
+
+
+def _attribute(key: str, value: str) -> str:
+    if key.endswith("_bytes_per_s") and value.replace(".", "", 1).isdigit():
+        return format_quantity(float(value), "B/s")
+    return value

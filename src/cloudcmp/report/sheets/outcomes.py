@@ -1,0 +1,55 @@
+"""How the trials ended: a failure is a result, and is listed like one."""
+
+from collections import Counter
+
+from cloudcmp.model.trial import Attempt, Outcome
+from cloudcmp.report.book import Book
+from cloudcmp.report.sheets.sheet import Field, Sheet, captioned, columns, row
+from cloudcmp.report.text import clean
+
+_MOST_REASONS = 3
+
+
+def sheet(book: Book) -> Sheet | None:
+    """Attempts by candidate and outcome with their reasons, without those that the controller itself cut short."""
+    plan = book.view.plan
+    of_trial = {trial.index: trial for trial in plan.trials}
+    of_launch = {launch.index: launch.candidate for launch in plan.launches}
+    ended: dict[int, list[Attempt]] = {}
+    for one in book.view.attempts:
+        trial = of_trial.get(one.trial)
+        if trial is not None and not one.interrupted:
+            ended.setdefault(of_launch[trial.launch], []).append(one)
+    if not ended:
+        return None
+    kinds = [outcome for outcome in Outcome
+             if any(one.outcome is outcome for attempts in ended.values() for one in attempts)]  # fmt: skip
+    rows = [
+        row(book.candidates[at].id, *(str(sum(one.outcome is kind for one in ended[at])) for kind in kinds),
+            Field(_reasons(ended[at])))
+        for at in sorted(ended)
+    ]  # fmt: skip
+    titles = columns("candidate", *kinds, "why", numeric=tuple(kinds))
+    return Sheet(captioned(book.origin, "How the trials ended"), titles, tuple(rows))
+
+
+def _reasons(attempts: list[Attempt]) -> str:
+    """The most frequent reasons of those that failed, with their number."""
+    counted = Counter(clean(one.why, 120) for one in attempts if one.outcome is not Outcome.OK and one.why)
+    ranked = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+    said = [f"{why} ({times} times)" if times > 1 else why for why, times in ranked[:_MOST_REASONS]]
+    return "; ".join(said) + ("; and others" if len(ranked) > _MOST_REASONS else "")
+
+
+def warnings(book: Book) -> tuple[str, ...]:
+    """Everything that a reader must know before trusting a number, each once."""
+    said = [*book.view.analysis.warnings, *book.view.warnings]
+    by_text: dict[tuple[int, str], list[str]] = {}
+    for page in book.pages:
+        for at, one in page.estimates.items():
+            for text in one.warnings:
+                by_text.setdefault((at, text), []).append(page.name)
+    for (at, text), names in by_text.items():
+        where = f"{names[0]} and {len(names) - 1} more cells" if len(names) > 1 else names[0]
+        said.append(f"{book.candidates[at].id}: {text} ({where})")
+    return tuple(dict.fromkeys(clean(text, 400) for text in said))

@@ -1,0 +1,74 @@
+"""A table as text: what the template draws, and nothing that it has to compute."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cloudcmp.model.result import Verdict
+from cloudcmp.report.text import clean
+
+KINDS = {
+    Verdict.BETTER: "better",
+    Verdict.WORSE: "worse",
+    Verdict.SAME: "same",
+    Verdict.CANNOT_TELL: "unsure",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field: its text, smaller words below it, and a kind that the style sheet knows."""
+
+    text: str
+    below: str = ""
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its title, whether it holds numbers, and what the title means."""
+
+    title: str
+    numeric: bool = False
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of fields; a heading is a row with one field that spans all columns."""
+
+    fields: tuple[Field, ...]
+    heading: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table with its caption; `note` stands below it."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    note: str = ""
+
+
+def row(*fields: str | Field) -> Row:
+    """A row of texts and fields; all text from outside is cleaned here."""
+    return Row(tuple(_cleaned(field if isinstance(field, Field) else Field(field)) for field in fields))
+
+
+def heading(text: str, below: str = "") -> Row:
+    """A row that names what follows it."""
+    return Row((_cleaned(Field(text, below)),), heading=True)
+
+
+def _cleaned(field: Field) -> Field:
+    return Field(clean(field.text, 400), clean(field.below, 600), field.kind)
+
+
+def columns(*titles: str, numeric: Sequence[str] = ()) -> tuple[Column, ...]:
+    """Columns of these titles; `numeric` names those that are right aligned."""
+    return tuple(Column(clean(title, 120), title in numeric) for title in titles)
+
+
+def captioned(origin: str, words: str) -> str:
+    """A caption that says where the numbers come from."""
+    return f"{words} [{origin}]" if origin else words
