@@ -38,7 +38,7 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedInstance:
-    """A simulated machine; its agents answer from the planted truth at once. `taken` tells the cloud that it is gone."""
+    """A simulated machine; its agents answer from the planted truth at once. `taken` tells the cloud that it went."""
 
     world: World
     candidate: Candidate

@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One machine of the cloud. Lists show it from `visible_at` (virtual Unix seconds); `end` says how it went, if it did."""
+    """One machine of the cloud. Lists show it from `visible_at` (virtual Unix seconds); `end` says how it went."""
 
     cloud_id: str
     name: str

@@ -57,7 +57,7 @@ def encode(frames: Iterable[dict[str, object]], samples: int) -> bytes:
 
 @dataclass(slots=True)
 class SimulatedChannel:
-    """A channel to a simulated agent; use it as an async context. `spoil` is where, as a share, garbage or the end comes.
+    """A channel to a simulated agent, itself an async context. `spoil` is where, as a share, garbage or the end comes.
 
     A hang raises TimeoutError as soon as the output before it was read: the virtual deadline has passed by then.
     """

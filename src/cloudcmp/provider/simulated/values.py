@@ -181,7 +181,7 @@ def _latencies_ns(anchors: Sequence[tuple[float, float]]) -> Floats:
 
 @lru_cache(maxsize=4)
 def _grid(count: int) -> Floats:
-    """Standard normal quantiles of the ranks 1 .. count, so that a percentile falls on a latency; the last on its middle."""
+    """Standard normal quantiles of the ranks 1 .. count, so that a percentile falls on a latency."""
     normal = NormalDist()
-    ranks = [*range(1, count), count - 0.5]
+    ranks = [*range(1, count), count - 0.5]  # the quantile of the last rank itself is infinite
     return np.array([normal.inv_cdf(rank / count) for rank in ranks])

@@ -1,0 +1,107 @@
+"""The trials of one launch, in order, each recorded before the next one starts."""
+
+from collections.abc import Mapping, Sequence
+
+from cloudcmp.agent import clean
+from cloudcmp.measure.bench import Bench, Visit
+from cloudcmp.measure.trial import Gone, Turn, run_trial
+from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
+from cloudcmp.model.protocol import Instance
+from cloudcmp.model.trial import Attempt, Outcome, TrialResult
+
+_TAKEN = "the machine was taken away during an earlier trial of the launch"
+
+
+async def run_launch(
+    bench: Bench,
+    candidate: Candidate,
+    launch: Launch,
+    trials: Sequence[PlannedTrial],
+    instance: Instance,
+    gone: Gone,
+    before: Mapping[int, Outcome],
+) -> Visit:
+    """Run the trials of a launch that have not ended yet.
+
+    `trials` are all of the launch's, in order; `before` gives the outcome of those that ended by themselves in an
+    earlier run. Once the machine is taken away, the rest is recorded as preempted. When told to stop, the current trial
+    is the last.
+    Raises what `run_trial` and the store raise; an attempt that was begun then stays open.
+    """
+    bench.progress.launch(candidate.id, launch.round)
+    todo = [trial for trial in trials if trial.index not in before]
+    if was_taken(trials, before):
+        return record_all(bench, candidate, todo, Outcome.PREEMPTED, _TAKEN)
+    begun: _Begin | None = None
+    for place, trial in enumerate(todo):
+        if bench.stop.is_set():
+            return Visit(Outcome.ABORTED, False, "stopped on request")
+        number, started_at = _begin(bench, trial) if begun is None else begun
+        turn = Turn(trial, bench.records.earlier(trial.index), instance, gone)
+        result = await run_trial(bench, turn)
+        taken = result.outcome is Outcome.PREEMPTED
+        following = None if taken or bench.stop.is_set() else next(iter(todo[place + 1 :]), None)
+        ended_at = bench.clock.at(trial.start_s + _lasted_s(trial, result.outcome))
+        begun = None if following is None else _next(bench, following)
+        _finish(bench, candidate, trial, number, started_at, ended_at, result, following, begun)
+        if taken:
+            record_all(bench, candidate, todo[place + 1 :], Outcome.PREEMPTED, _TAKEN)
+            return Visit(Outcome.PREEMPTED, True, result.why)
+    return Visit(Outcome.OK, True)
+
+
+def record_all(bench: Bench, candidate: Candidate, trials: Sequence[PlannedTrial], outcome: Outcome, why: str) -> Visit:
+    """Give each trial an attempt with an outcome that is not ok: for a machine that never came, or went."""
+    line = clean(why)
+    for trial in trials:
+        number, started_at = _begin(bench, trial)
+        _finish(bench, candidate, trial, number, started_at, started_at, TrialResult(outcome, (), line), None, None)
+    return Visit(outcome, True, line)
+
+
+def was_taken(trials: Sequence[PlannedTrial], before: Mapping[int, Outcome]) -> bool:
+    """Whether an earlier run lost the launch's machine: then no other one may stand in for it."""
+    return any(before.get(trial.index) is Outcome.PREEMPTED for trial in trials)
+
+
+_Begin = tuple[int, float]
+
+
+def _next(bench: Bench, trial: PlannedTrial) -> _Begin:
+    return bench.records.next_attempt(trial.index), bench.clock.at(trial.start_s)
+
+
+def _begin(bench: Bench, trial: PlannedTrial) -> _Begin:
+    number, started_at = _next(bench, trial)
+    bench.records.begin_attempt(trial.index, number, started_at)
+    return number, started_at
+
+
+def _finish(
+    bench: Bench,
+    candidate: Candidate,
+    trial: PlannedTrial,
+    number: int,
+    started_at: float,
+    ended_at: float,
+    result: TrialResult,
+    following: PlannedTrial | None,
+    begun: _Begin | None,
+) -> None:
+    attempt = Attempt(
+        trial=trial.index,
+        attempt=number,
+        outcome=result.outcome,
+        started_at=started_at,
+        ended_at=ended_at,
+        why=result.why,
+        facts=result.facts,
+    )
+    begin_next = (following.index, *begun) if following is not None and begun is not None else None
+    bench.records.finish_attempt(attempt, result.samples, begin_next=begin_next)
+    bench.progress.trial(candidate.id, trial.probe, result.outcome.value, trial.expected_s)
+
+
+def _lasted_s(trial: PlannedTrial, outcome: Outcome) -> float:
+    """How long the trial took, where time is planned."""
+    return trial.deadline_s if outcome is Outcome.TIMEOUT else trial.expected_s

@@ -1,0 +1,168 @@
+"""The leases of one study as this process knows them: read once from the journal, and written through to it."""
+
+import hashlib
+import re
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Protocol
+
+from cloudcmp.model.lease import STATE_OF, CreateRequest, Lease, LeaseEvent, LeaseRow, LeaseState
+from cloudcmp.model.plan import Candidate, Launch, hourly_cost
+from cloudcmp.model.protocol import Provider
+from cloudcmp.provider.time import Time
+
+KIND = "instance"
+TAG_SCHEMA = "1"
+_NAME_MAX = 63
+
+
+class Journal(Protocol):
+    """What is needed of the store: rows that are durable when `append_lease` returns."""
+
+    def append_lease(self, row: LeaseRow) -> None:
+        """Write one row, or raise."""
+        ...
+
+    def leases(self) -> tuple[Lease, ...]:
+        """Each lease as its rows leave it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to look for what may exist, how often, and how long to wait until something is seen gone. Seconds."""
+
+    grace_s: float = 600.0
+    poll_s: float = 5.0
+    give_up_s: float = 1200.0
+    listings: int = 3
+
+
+def patience_with(provider: Provider) -> Patience:
+    """Clouds answer late and list later; this machine's own folders do neither."""
+    if provider.billed or provider.simulated:
+        return Patience()
+    return Patience(grace_s=0.0, poll_s=0.1, give_up_s=30.0)
+
+
+class Ledger:
+    """The open and past leases of a study, and the time by which they are kept.
+
+    `study` names the study in tags, alike on every machine and unlike any other's; `owner` is a hash that tells users
+    of one account apart, never a name.
+    """
+
+    def __init__(self, journal: Journal, study: str, time: Time, *, owner: str = "unknown") -> None:
+        self._journal = journal
+        self.study = study
+        self.time = time
+        self._owner = owner
+        self._leases = {(lease.slot, lease.attempt): lease for lease in journal.leases()}
+
+    def open_leases(self) -> tuple[Lease, ...]:
+        """Every lease that is not known to be gone."""
+        return tuple(lease for lease in self._leases.values() if lease.state is not LeaseState.GONE)
+
+    def open_of(self, slot: str) -> tuple[Lease, ...]:
+        """The open leases of one slot: at most one, unless a controller died at a bad moment."""
+        return tuple(lease for lease in self.open_leases() if lease.slot == slot)
+
+    def find(self, slot: str, attempt: int) -> Lease | None:
+        """The lease of a slot's attempt."""
+        return self._leases.get((slot, attempt))
+
+    def request_for(self, candidate: Candidate, launch: Launch, ttl_s: float) -> CreateRequest:
+        """The request for a launch's machine: a new attempt at its slot, with a token of its own."""
+        slot = slot_of(launch)
+        attempt = 1 + max((key[1] for key in self._leases if key[0] == slot), default=0)
+        # The plan's time, so that a simulated machine's history does not depend on what else went on.
+        at = self.time.at(launch.start_s)
+        return CreateRequest(
+            slot=slot,
+            attempt=attempt,
+            kind=KIND,
+            name=_name(f"cloudcmp-{self.study}-{slot}-{attempt}"),
+            token=token_of(self.study, slot, attempt),
+            region=candidate.offering.region,
+            offering=candidate.offering.name,
+            ttl_s=ttl_s,
+            tags=tuple(sorted(self._tags(slot, attempt, at + ttl_s))),
+            candidate=candidate.index,
+            round=launch.round,
+            seed=launch.seed,
+            at=at,
+        )
+
+    def intend(self, request: CreateRequest, provider: Provider, candidate: Candidate) -> Lease:
+        """Commit the intent to create; where this raises, nothing may be created."""
+        price = candidate.offering.price
+        row = LeaseRow(
+            slot=request.slot,
+            attempt=request.attempt,
+            event=LeaseEvent.INTENT,
+            provider=provider.name,
+            region=request.region,
+            kind=request.kind,
+            name=request.name,
+            token=request.token,
+            at=request.at,
+            price_per_hour=hourly_cost(candidate),
+            currency=None if price is None else price.currency,
+            ttl_s=request.ttl_s,
+        )
+        lease = Lease(
+            row.slot,
+            row.attempt,
+            LeaseState.INTENDED,
+            row.provider,
+            row.region,
+            row.kind,
+            row.name,
+            row.token,
+            None,
+            None,
+        )
+        self._journal.append_lease(row)
+        self._leases[row.slot, row.attempt] = lease
+        return lease
+
+    def write(self, lease: Lease, event: LeaseEvent, *, cloud_id: str | None = None, detail: str = "") -> Lease:
+        """Commit what happened to a lease, and return it as it is now; it is known here even where the journal raises."""
+        at = self.time.now()
+        created_at = at if event is LeaseEvent.CREATED else lease.created_at
+        after = replace(lease, state=STATE_OF[event], cloud_id=cloud_id or lease.cloud_id, created_at=created_at)
+        self._leases[lease.slot, lease.attempt] = after
+        self._journal.append_lease(
+            LeaseRow(
+                after.slot, after.attempt, event, after.provider, after.region, after.kind, after.name, after.token, at,
+                cloud_id=after.cloud_id, detail=detail,
+            )
+        )  # fmt: skip
+        return after
+
+    def _tags(self, slot: str, attempt: int, expires_at: float) -> Iterator[tuple[str, str]]:
+        yield "cloudcmp:schema", TAG_SCHEMA
+        yield "cloudcmp:study", self.study
+        yield "cloudcmp:slot", slot
+        yield "cloudcmp:attempt", str(attempt)
+        yield "cloudcmp:owner", self._owner
+        yield "cloudcmp:expires", datetime.fromtimestamp(expires_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def slot_of(launch: Launch) -> str:
+    """The slot that a launch's machine takes."""
+    return f"launch-{launch.index}"
+
+
+def token_of(study: str, slot: str, attempt: int) -> str:
+    """The idempotency token of (study, slot, attempt): a UUID, because some clouds take nothing else."""
+    digest = hashlib.sha256(f"{study}\n{slot}\n{attempt}".encode()).digest()
+    return str(uuid.UUID(bytes=digest[:16], version=4))
+
+
+def _name(text: str) -> str:
+    """A name that every cloud takes: lower case letters, digits, dashes, at most 63; its end tells attempts apart."""
+    plain = re.sub(r"[^a-z0-9-]+", "-", text.lower())
+    return plain if len(plain) <= _NAME_MAX else f"{plain[:20].rstrip('-')}-{plain[-(_NAME_MAX - 21) :].lstrip('-')}"

@@ -1,0 +1,224 @@
+"""A lease from intent to evidence that it is gone.
+
+Nothing is created whose intent is not on the disk; what must go is destroyed even when nothing can be written.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused
+from cloudcmp.model.lease import Found, Lease, LeaseEvent, LeaseState
+from cloudcmp.model.plan import Candidate, Launch
+from cloudcmp.model.protocol import Provider
+from cloudcmp.provision.ledger import KIND, Ledger, Patience, patience_with, slot_of
+from cloudcmp.store.crash import crash_point
+
+CLOUD_CRASH_POINTS = (
+    "cloud.before_create",
+    "cloud.after_create",
+    "cloud.after_find",
+    "cloud.before_destroy",
+    "cloud.after_destroy",
+    "cloud.after_gone",
+)
+"""Crash points around each call to a provider; those around each row of the journal are the store's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What came of ending a lease: evidence that it is gone, or None and why not. `unwritten` is a journal's fault."""
+
+    lease: Lease
+    evidence: str | None
+    why: str = ""
+    unwritten: str = ""
+
+
+async def acquire(
+    ledger: Ledger,
+    provider: Provider,
+    candidate: Candidate,
+    launch: Launch,
+    ttl_s: float,
+    patience: Patience | None = None,
+) -> Lease:
+    """A machine for a launch, with its intent committed before it is asked for.
+
+    What an earlier attempt at the slot may have left is ended first. Raises NoCapacity, Refused, LostAnswer (the answer
+    was lost and the machine not found again), ProviderFault, and the journal's own error (then nothing was created, or
+    it was destroyed again).
+    """
+    patience = patience or patience_with(provider)
+    for earlier in ledger.open_of(slot_of(launch)):
+        release_before = await release(ledger, provider, earlier, patience)
+        if release_before.evidence is None:
+            raise ProviderFault.at(earlier.name, f"it is not seen gone ({release_before.why})", "cloudcmp cleanup")
+    request = ledger.request_for(candidate, launch, ttl_s)
+    lease = ledger.intend(request, provider, candidate)
+    crash_point("cloud.before_create")
+    try:
+        cloud_id = await provider.create(request)
+    except (NoCapacity, Refused) as fault:
+        _try_write(ledger, lease, LeaseEvent.REFUSED, detail=str(fault))
+        raise
+    except LostAnswer as fault:
+        _try_write(ledger, lease, LeaseEvent.INDETERMINATE, detail=str(fault))
+        return await _find_again(ledger, provider, lease, patience)
+    except BaseException as error:
+        # Whether the request arrived is not known: the intent stays open, and whoever ends the study looks for it.
+        _try_write(ledger, lease, LeaseEvent.INDETERMINATE, detail=f"{type(error).__name__} during the request")
+        raise
+    crash_point("cloud.after_create")
+    return await _created(ledger, provider, lease, cloud_id, patience)
+
+
+async def release(ledger: Ledger, provider: Provider, lease: Lease, patience: Patience | None = None) -> Release:
+    """End a lease and wait until it is seen gone; never raises for a provider or a journal that fails.
+
+    A lease whose machine was never seen is looked for first, by token, tag and name.
+    """
+    patience = patience or patience_with(provider)
+    if lease.cloud_id is not None:
+        return await _end(ledger, provider, lease, lease.cloud_id, patience)
+    try:
+        found = await _look_for(ledger, provider, lease, patience)
+    except ProviderFault as fault:
+        return Release(lease, None, str(fault))
+    if not found:
+        evidence = _absence(patience)
+        return Release(lease, evidence, unwritten=_try_write(ledger, lease, LeaseEvent.GONE, detail=evidence))
+    ended = [await _end(ledger, provider, lease, item.cloud_id, patience) for item in found]
+    return next((item for item in ended if item.evidence is None), ended[0])
+
+
+async def release_all(ledger: Ledger, providers: Mapping[str, Provider]) -> tuple[Release, ...]:
+    """End every open lease of the study, then whatever else its providers list under the study's tag.
+
+    Returns what came of each; those without evidence are left over and must be shown to the user.
+    """
+    releases = []
+    for lease in ledger.open_leases():
+        provider = providers.get(lease.provider)
+        if provider is None:
+            releases.append(Release(lease, None, f"the provider {lease.provider} is not at hand"))
+            continue
+        releases.append(await release(ledger, provider, lease))
+    left = {item.lease.cloud_id for item in releases if item.evidence is None}
+    for name, provider in providers.items():
+        try:
+            strays = await provider.find(ledger.study)
+        except ProviderFault as fault:
+            releases.append(Release(_stray(name, None), None, f"could not be listed: {fault}"))
+            continue
+        for stray in strays:
+            if stray.cloud_id not in left:
+                known = _known(ledger, name, stray)
+                releases.append(await _end(ledger, provider, known, stray.cloud_id, patience_with(provider)))
+    return tuple(releases)
+
+
+async def _find_again(ledger: Ledger, provider: Provider, lease: Lease, patience: Patience) -> Lease:
+    """The machine whose answer was lost; a second one of the same request is destroyed."""
+    found = await _look_for(ledger, provider, lease, patience)
+    if not found:
+        ledger.write(lease, LeaseEvent.GONE, detail=_absence(patience))
+        raise LostAnswer.at(lease.name, "the answer was lost, and no such machine was found", "run again with --resume")
+    for double in found[1:]:
+        await _end(ledger, provider, lease, double.cloud_id, patience, write=False)
+    return await _created(ledger, provider, lease, found[0].cloud_id, patience)
+
+
+async def _created(ledger: Ledger, provider: Provider, lease: Lease, cloud_id: str, patience: Patience) -> Lease:
+    """The lease, live; a machine that can not be written down is not kept."""
+    try:
+        return ledger.write(lease, LeaseEvent.CREATED, cloud_id=cloud_id)
+    except Exception:
+        await _end(ledger, provider, lease, cloud_id, patience)
+        raise
+
+
+async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: Patience) -> tuple[Found, ...]:
+    """The machines of a lease, by token, tag and name; none only after the grace and enough complete listings.
+
+    Raises ProviderFault where the provider could not be listed often enough in twice the time.
+    """
+    began, listings, fault = ledger.time.now(), 0, "no listing came"
+    while True:
+        try:
+            listed = await provider.find(ledger.study, lease.token)
+            listings += 1
+        except ProviderFault as error:
+            listed, fault = (), str(error)
+        crash_point("cloud.after_find")
+        mine = tuple(item for item in listed if item.token == lease.token or _same_name(item, lease))
+        if mine:
+            return mine
+        waited_s = ledger.time.now() - began
+        if listings >= patience.listings and waited_s >= patience.grace_s:
+            return ()
+        if waited_s > 2 * patience.grace_s + patience.give_up_s:
+            raise ProviderFault.at(
+                lease.name, f"it can not be looked for: {fault}", "cloudcmp cleanup, once it answers"
+            )
+        await ledger.time.sleep(min(patience.poll_s, patience.grace_s) if listings else patience.poll_s)
+
+
+def _same_name(item: Found, lease: Lease) -> bool:
+    """Whether an item without a token is the lease's by name: names carry study, slot and attempt."""
+    return item.token is None and item.name == lease.name
+
+
+async def _end(
+    ledger: Ledger, provider: Provider, lease: Lease, cloud_id: str, patience: Patience, *, write: bool = True
+) -> Release:
+    """Ask for destruction until the machine is seen gone or patience ends; a failing journal does not stop it."""
+    unwritten = _try_write(ledger, lease, LeaseEvent.DELETE_ASKED, cloud_id=cloud_id) if write else ""
+    began, why = ledger.time.now(), "it is still there"
+    while True:
+        crash_point("cloud.before_destroy")
+        try:
+            await provider.destroy(cloud_id)
+            crash_point("cloud.after_destroy")
+            evidence = await provider.gone(cloud_id)
+        except (ProviderFault, OSError) as fault:
+            evidence, why = None, str(fault)
+        crash_point("cloud.after_gone")
+        if evidence is not None:
+            if write:
+                unwritten = _try_write(ledger, lease, LeaseEvent.GONE, cloud_id=cloud_id, detail=evidence) or unwritten
+            return Release(lease, evidence, unwritten=unwritten)
+        if ledger.time.now() - began >= patience.give_up_s:
+            return Release(lease, None, why, unwritten)
+        await ledger.time.sleep(patience.poll_s)
+
+
+def _try_write(
+    ledger: Ledger, lease: Lease, event: LeaseEvent, *, cloud_id: str | None = None, detail: str = ""
+) -> str:
+    """Write a row if it can be written; what failed, else nothing: destroying never waits for the journal."""
+    try:
+        ledger.write(lease, event, cloud_id=cloud_id, detail=detail)
+    except Exception as error:
+        return str(error)
+    return ""
+
+
+def _absence(patience: Patience) -> str:
+    return f"not found by token, tag or name in {patience.listings} listings or more over {patience.grace_s:g} s"
+
+
+def _known(ledger: Ledger, provider: str, found: Found) -> Lease:
+    """The ledger's own lease of a machine that a provider lists as ours, or one made from its tags."""
+    tags = dict(found.tags)
+    attempt = tags.get("cloudcmp:attempt", "")
+    lease = ledger.find(tags.get("cloudcmp:slot", ""), int(attempt) if attempt.isdigit() else 0)
+    return lease if lease is not None and lease.token == found.token else _stray(provider, found)
+
+
+def _stray(provider: str, found: Found | None) -> Lease:
+    name = found.name if found else provider
+    cloud_id = found.cloud_id if found else None
+    slot = f"stray-{cloud_id}" if cloud_id else "listing"
+    return Lease(
+        slot, 0, LeaseState.LIVE, provider, "", KIND, name, (found.token if found else None) or "", cloud_id, None
+    )
