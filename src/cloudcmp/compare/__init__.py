@@ -1,8 +1,23 @@
 """Candidates set against each other: effects, tests of the whole family, verdicts, winners."""
 
-from cloudcmp.compare.comparisons import compare
-from cloudcmp.compare.family import deciding
+from cloudcmp.compare.comparisons import REPLICATION_UNKNOWN, compare
+from cloudcmp.compare.family import ALPHA, deciding
+from cloudcmp.compare.pairing import Figures, figures_of
 from cloudcmp.compare.unlike import FACTS, Fact
+from cloudcmp.compare.verdict import SAME_RATIO, TOO_WIDE
 from cloudcmp.compare.winners import WinnerRow, winner_rows
 
-__all__ = ["FACTS", "Fact", "WinnerRow", "compare", "deciding", "winner_rows"]
+__all__ = [
+    "ALPHA",
+    "FACTS",
+    "REPLICATION_UNKNOWN",
+    "SAME_RATIO",
+    "TOO_WIDE",
+    "Fact",
+    "Figures",
+    "WinnerRow",
+    "compare",
+    "deciding",
+    "figures_of",
+    "winner_rows",
+]

@@ -19,6 +19,8 @@ from cloudcmp.model.result import Comparison, Estimate, Verdict, Winner
 from cloudcmp.stats.power import detectable_log_difference
 
 POWER = 0.8
+# The note of a plan made from a table that does not say which rows came from one launch.
+REPLICATION_UNKNOWN = "replication unknown"
 Facts = Mapping[int, Mapping[str, str]]
 
 
@@ -53,7 +55,8 @@ def compare(
 
     Give all estimates of a study, always: the family of the verdicts is every pair in every deciding cell that the plan
     gives to both (see `deciding`, `adjusted`), whatever is shown of it later. `facts` holds for each candidate's index
-    what `unlike` looks at, and may hold `replication: unknown` for a table whose rows may come from one launch.
+    what `unlike` looks at. Where `plan.quote.notes` holds `replication unknown` (a table that does not tell launches
+    apart), every comparison is marked so.
     `detectable` is on the scale of `effect` (a ratio above 1, or a difference), two-sided at 0.05 / family size.
     A comparison says nothing of launches outside the rounds that were measured.
     """
@@ -94,7 +97,7 @@ def _questions(
                 _Question(
                     cell, metric, a, b, text in margins, margins.get(text),
                     NOT_OFFERED not in (a.reason, b.reason), figures, bar,
-                    (*marks, *_more_marks(figures, a, b, facts)),
+                    (*marks, *_more_marks(plan, figures)),
                 )
             )  # fmt: skip
     return questions
@@ -104,12 +107,12 @@ def _untestable(figures: Figures | None) -> str:
     return "no rounds with both, or a value of 0 or below" if figures is None else ""
 
 
-def _more_marks(figures: Figures | None, a: Estimate, b: Estimate, facts: Facts) -> tuple[str, ...]:
+def _more_marks(plan: Plan, figures: Figures | None) -> tuple[str, ...]:
     marks = []
     if figures is not None and not figures.by_rounds:
         marks.append("no rounds: Welch's t decides")
-    if "unknown" in (facts.get(one.candidate, {}).get("replication") for one in (a, b)):
-        marks.append("replication unknown")
+    if REPLICATION_UNKNOWN in plan.quote.notes:
+        marks.append(REPLICATION_UNKNOWN)
     if figures is not None and figures.spread == 0.0:
         marks.append("no spread at all: coarse or copied values")
     return tuple(marks)

@@ -25,7 +25,6 @@ class Fact:
 # part of what the offering is. What differs by nature (processor, memory, instruction set) is not looked at.
 FACTS = (
     Fact("agent_version", "agent version", refuses=True),
-    Fact("agent_target", "agent target", refuses=False),
     Fact("compiler", "compiler"),
     Fact("image", "image"),
     Fact("kernel", "kernel"),

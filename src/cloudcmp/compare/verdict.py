@@ -10,6 +10,7 @@ from cloudcmp.model.result import Bounds, Estimate, Verdict
 # Ratios inside (1 / SAME_RATIO, SAME_RATIO) make no practical difference.
 SAME_RATIO = 1.03
 LARGEST_FAILED_PERCENT = 10
+TOO_WIDE = "interval too wide"
 
 
 def barred(plan: Plan, one: Estimate) -> str:
@@ -60,7 +61,7 @@ def verdict_of(
         none = 0.0 if metric.signed else 1.0
         higher = figures.effect > none
         return (Verdict.BETTER if higher == (metric.better is Better.HIGHER) else Verdict.WORSE), ""
-    return Verdict.CANNOT_TELL, "interval too wide"
+    return Verdict.CANNOT_TELL, TOO_WIDE
 
 
 def _inside(bounds: Bounds | None, metric: Metric, margin: float | None) -> bool:

@@ -1,0 +1,204 @@
+"""A few plain sentences: who is best where, by how much and how surely, what can not be told yet and what it takes."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from cloudcmp.answer.outlook import family_size, more_rounds, rounds_needed
+from cloudcmp.answer.phrases import how_much, listed, span, turned
+from cloudcmp.compare import SAME_RATIO, TOO_WIDE, deciding
+from cloudcmp.cost import is_task, price_of
+from cloudcmp.model.cell import Cell
+from cloudcmp.model.metric import Metric
+from cloudcmp.model.plan import Plan
+from cloudcmp.model.result import Bounds, Comparison, Estimate, Verdict, Winner
+from cloudcmp.units import format_money
+
+# More sentences than this are no answer any more; the rest is in the tables.
+_CELLS_TOLD = 8
+_TOLD_APART = (Verdict.BETTER, Verdict.WORSE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """All that is known of one deciding cell."""
+
+    plan: Plan
+    cell: Cell
+    metric: Metric
+    winner: Winner
+    estimates: Mapping[int, Estimate]
+    pairs: Mapping[frozenset[int], Comparison]
+    margin: float | None
+    family: int
+
+    def name(self, candidate: int) -> str:
+        return self.plan.candidates[candidate].id
+
+    def ranked(self) -> list[int]:
+        """Candidates with a median, best first."""
+        sign = -1.0 if self.metric.better == "higher" else 1.0
+        known = {at: one.median for at, one in self.estimates.items() if one.median is not None}
+        return sorted(known, key=lambda at: (sign * known[at], at))
+
+    def verdict(self, a: int, b: int) -> Verdict | None:
+        pair = self.pairs.get(frozenset((a, b)))
+        return None if pair is None else pair.verdict
+
+    def doubtful(self) -> list[int]:
+        """Winners that are neither the best nor practically the same as it."""
+        won = self.winner.winners
+        return [at for at in won[1:] if self.verdict(won[0], at) is not Verdict.SAME]
+
+
+def in_words(
+    plan: Plan,
+    estimates: Sequence[Estimate],
+    comparisons: Sequence[Comparison],
+    winners: Sequence[Winner],
+    metrics: Mapping[str, Metric],
+) -> tuple[str, ...]:
+    """The answer as sentences, most important first; at most eight cells that decide are told one by one.
+
+    For each: who is best, by how much against the next with the 95 % interval and n; ties and their cheapest; what can
+    not be told yet, and how many more rounds would probably tell it, with their time and money. Says what the numbers
+    are not: simulated ones measured nothing, loopback is no network. Adds nothing that the tables do not show.
+    """
+    cells = _cells(plan, estimates, comparisons, winners, metrics)
+    if not cells:
+        return (*_caveats(plan, cells), "No cell that decides was measured for two candidates: there is no verdict.")
+    told = [sentence for cell in cells[:_CELLS_TOLD] for sentence in _of_cell(cell)]
+    rest = len(cells) - _CELLS_TOLD
+    more = [f"{rest} more cells are in the table."] if rest > 0 else []
+    return (*_caveats(plan, cells), *_overall(cells), *told, *more, *_of_prices(plan))
+
+
+def _cells(
+    plan: Plan,
+    estimates: Sequence[Estimate],
+    comparisons: Sequence[Comparison],
+    winners: Sequence[Winner],
+    metrics: Mapping[str, Metric],
+) -> list[_Cell]:
+    family = family_size(estimates, comparisons)
+    margins = deciding(plan, (one.cell for one in winners))
+    of_cell: dict[str, dict[int, Estimate]] = {}
+    pairs: dict[str, dict[frozenset[int], Comparison]] = {}
+    for one in estimates:
+        of_cell.setdefault(one.cell, {})[one.candidate] = one
+    for pair in comparisons:
+        if pair.decides:
+            pairs.setdefault(pair.cell, {})[frozenset((pair.a, pair.b))] = pair
+    found = []
+    for winner in winners:
+        if winner.cell in pairs:
+            cell = Cell.parse(winner.cell)
+            found.append(
+                _Cell(plan, cell, metrics[cell.metric], winner, of_cell[winner.cell], pairs[winner.cell],
+                      margins.get(winner.cell), family)
+            )  # fmt: skip
+    return found
+
+
+def _caveats(plan: Plan, cells: Sequence[_Cell]) -> Iterator[str]:
+    simulated = [candidate.id for candidate in plan.candidates if candidate.simulated]
+    if len(simulated) == len(plan.candidates):
+        yield "All numbers are simulated: they were planted, nothing was measured."
+    elif simulated:
+        yield f"The numbers of {listed(simulated)} are simulated: they were planted, nothing was measured there."
+    if any(cell.cell.get("path") == "loopback" for cell in cells):
+        yield "Cells with path=loopback were measured inside one machine: they say nothing of a network."
+
+
+def _overall(cells: Sequence[_Cell]) -> Iterator[str]:
+    """Who wins how many cells, when there are several."""
+    if len(cells) < 2:
+        return
+    alone = Counter(cell.name(cell.winner.winners[0]) for cell in cells if len(cell.winner.winners) == 1)
+    told = [f"{name} alone is best in {n}" for name, n in alone.most_common()]
+    tied = sum(len(cell.winner.winners) > 1 and not cell.doubtful() for cell in cells)
+    open_ = sum(not cell.winner.winners or bool(cell.doubtful()) for cell in cells)
+    told += [f"{tied} have several that are practically the same"] * bool(tied)
+    told += [f"{open_} can not be told yet"] * bool(open_)
+    yield f"Of {len(cells)} cells that decide, {listed(told)}."
+
+
+def _of_cell(cell: _Cell) -> Iterator[str]:
+    won = cell.winner.winners
+    if not won:
+        yield f"{cell.cell}: {cell.winner.reason or 'cannot tell yet'}.{_outlook(cell, cell.ranked()[:2])}"
+        return
+    doubtful = cell.doubtful()
+    ties = [at for at in won[1:] if at not in doubtful]
+    yield f"{cell.cell}: {_lead(cell, won[0], ties, doubtful)}{_cheapest_task(cell)}"
+    if doubtful:
+        names = listed([cell.name(at) for at in doubtful])
+        yield f"{cell.cell}: whether {names} is behind can not be told yet.{_outlook(cell, [won[0], doubtful[0]])}"
+
+
+def _lead(cell: _Cell, best: int, ties: Sequence[int], doubtful: Sequence[int]) -> str:
+    if ties:
+        names = listed([cell.name(at) for at in (best, *ties)])
+        star = cell.winner.starred
+        cheapest = "" if star is None else f", {cell.name(star)} the cheapest of them"
+        start = f"{names} are practically the same and {'lead' if doubtful else 'best'}{cheapest}"
+    else:
+        start = f"{cell.name(best)} {'leads' if doubtful else 'is best'}"
+    rest = (at for at in cell.ranked() if at not in (best, *ties, *doubtful))
+    behind = [at for at in rest if cell.verdict(best, at) in _TOLD_APART]
+    if not behind:
+        return start + "."
+    pair = cell.pairs[frozenset((best, behind[0]))]
+    effect, bounds = turned(pair, best)
+    amount = how_much(effect, cell.metric.unit, pair.by_difference)
+    sure = "no interval" if bounds is None else f"95 % interval {span(bounds, cell.metric.unit, pair.by_difference)}"
+    what = "the next" if len(behind) > 1 or ties or doubtful else "the other"
+    link = f". {cell.name(best)} is " if ties else ": "
+    return f"{start}{link}{amount} than {cell.name(behind[0])}, {what} ({sure}, n = {pair.n})."
+
+
+def _outlook(cell: _Cell, two: Sequence[int]) -> str:
+    """How many more rounds would probably tell two candidates apart; empty where that is unknown."""
+    pair = cell.pairs.get(frozenset(two))
+    if len(two) < 2 or pair is None or pair.verdict is not Verdict.CANNOT_TELL:
+        return ""
+    needed = rounds_needed(pair, cell.estimates[pair.a], cell.estimates[pair.b], cell.margin, cell.family)
+    if needed is None or needed <= pair.n:
+        return ""
+    names = listed([cell.name(at) for at in two])
+    if not pair.by_difference and pair.effect and 1 / SAME_RATIO < pair.effect < SAME_RATIO:
+        what = f"show a difference of {(SAME_RATIO - 1) * 100:.0f} % between {names}, if there is one"
+    else:
+        what = f"tell {names} apart, if they differ as it seems"
+    return f" {more_rounds(cell.plan, needed - pair.n)} would probably {what}."
+
+
+def _cheapest_task(cell: _Cell) -> str:
+    """Where a task costs least, told only where the interval of the cost ratio leaves no doubt."""
+    costs = {at: one.cost_per_task for at, one in cell.estimates.items() if one.cost_per_task is not None}
+    if not is_task(cell.metric) or len(costs) < 2 or len({cost.currency for cost in costs.values()}) > 1:
+        return ""
+    first, second, *_ = sorted(costs, key=lambda at: (costs[at].amount, at))
+    pair = cell.pairs.get(frozenset((first, second)))
+    prices = [price_of(cell.plan.candidates[at]) for at in (first, second)]
+    if pair is None or pair.bounds is None or None in prices:
+        return ""
+    if pair.verdict is Verdict.CANNOT_TELL and pair.reason != TOO_WIDE:
+        return ""
+    _, bounds = turned(pair, first)
+    ratio = float(prices[0].amount / prices[1].amount) if prices[0] and prices[1] else 1.0
+    if bounds is None or bounds.high * ratio >= 1.0:
+        return ""
+    less = span(Bounds(bounds.low * ratio, bounds.high * ratio), "", False)
+    return (
+        f" A task costs least on {cell.name(first)}: {format_money(costs[first])}, "
+        f"{less} than on {cell.name(second)} (95 % interval)."
+    )
+
+
+def _of_prices(plan: Plan) -> Iterator[str]:
+    unknown = [candidate.id for candidate in plan.candidates if price_of(candidate) is None]
+    if len(unknown) == len(plan.candidates):
+        yield "No price is known, so nothing is said of cost."
+    elif unknown:
+        yield f"The price of {listed(unknown)} is unknown, so nothing is said of its cost."
