@@ -4,7 +4,8 @@
 //! - `wire` what is said, `job` what is asked, `fault` how things go wrong
 //! - `clock` clocks and their cost, `pace` workers side by side for a time, `record` latency histograms
 //! - `pin` CPUs of a thread, `quiet` disturbance before and during a trial, `watch` deadline and controller
-//! - `host` facts of the machine, `region` memory, `scratch` the file a disk probe uses, `net` admitted connections
+//! - `host` facts of the machine, `region` memory, `rng` seeded numbers, `solve` linear systems,
+//!   `scratch` the file a disk probe uses, `net` admitted connections
 //! - `probe` one file a probe, one table that lists them
 
 use std::io::Write as _;
@@ -30,6 +31,7 @@ mod record;
 mod region;
 mod rng;
 mod scratch;
+mod solve;
 mod watch;
 mod wire;
 

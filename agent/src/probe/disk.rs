@@ -37,7 +37,7 @@ pub const PROBE: Probe = Probe {
         Param { name: "engine", default: "auto", kind: Kind::Choice(&["auto", "io_uring", "preadv2"]) },
     ],
     metrics: &[
-        Metric { name: "disk_ops_per_s", unit: "op/s", params: CELL },
+        Metric { name: "disk_op_per_s", unit: "op/s", params: CELL },
         Metric { name: "disk_bytes_per_s", unit: "B/s", params: CELL },
         Metric { name: "disk_latency_s", unit: "s", params: CELL },
     ],
@@ -91,7 +91,7 @@ fn measure<W: Worker>(
     let mut t_end = 0.0;
     let workers = pace::run(pace, make, |t_s, rate| {
         t_end = t_s;
-        context.sample("disk_ops_per_s", t_s, rate)?;
+        context.sample("disk_op_per_s", t_s, rate)?;
         context.sample("disk_bytes_per_s", t_s, rate * task.block_bytes as f64)
     })?;
     let mut all = Recorder::new();

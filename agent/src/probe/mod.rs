@@ -11,12 +11,17 @@ use crate::pace::Pace;
 use crate::record::Recorder;
 use crate::wire::Out;
 
+mod chase;
 mod disk;
 mod fma;
+mod int;
+mod lu;
 mod rtt;
+mod stream;
 
 /// All that the agent can measure.
-pub const PROBES: [Probe; 3] = [fma::PROBE, disk::PROBE, rtt::PROBE];
+pub const PROBES: [Probe; 7] =
+    [fma::PROBE, int::PROBE, lu::PROBE, stream::PROBE, chase::PROBE, disk::PROBE, rtt::PROBE];
 
 /// One way to measure.
 pub struct Probe {
@@ -124,7 +129,7 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub fn new(job: &'a Job, out: &'a Out) -> Result<Context<'a>, Fault> {
-        static TABLE: [Probe; 3] = PROBES;
+        static TABLE: [Probe; 7] = PROBES;
         let Some(probe) = TABLE.iter().find(|probe| probe.name == job.probe) else {
             let names: Vec<&str> = TABLE.iter().map(|probe| probe.name).collect();
             let next = format!("use one of: {}", names.join(", "));

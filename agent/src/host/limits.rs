@@ -1,0 +1,104 @@
+//! What holds this process back: control groups, pressure, stolen time.
+
+use std::fs;
+
+use serde_json::{Map, Value, json};
+
+use super::{number, read};
+
+pub fn facts() -> Value {
+    json!({
+        "cpu_quota": cpu_quota(),
+        "memory_max_bytes": memory_max_bytes(),
+        "cpuset": status_field("Cpus_allowed_list"),
+        "locked_bytes": locked_bytes(),
+    })
+}
+
+/// The folders of this process' groups that hold a file of the name, the closest first, up to the top.
+fn group_files(file: &str, controller: &str) -> Vec<String> {
+    let Some(groups) = read("/proc/self/cgroup") else { return Vec::new() };
+    let mut found = Vec::new();
+    for line in groups.lines() {
+        let mut fields = line.splitn(3, ':');
+        let (Some(_), Some(names), Some(path)) = (fields.next(), fields.next(), fields.next()) else { continue };
+        let roots: &[&str] = match names {
+            "" => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
+            _ if names.split(',').any(|name| name == controller) => &["/sys/fs/cgroup"],
+            _ => continue,
+        };
+        for root in roots {
+            let root = if names.is_empty() { (*root).to_owned() } else { format!("{root}/{names}") };
+            let mut path = path.trim_end_matches('/');
+            loop {
+                let candidate = format!("{root}{path}/{file}");
+                if fs::metadata(&candidate).is_ok() {
+                    found.push(candidate);
+                }
+                let Some((parent, _)) = path.rsplit_once('/') else { break };
+                path = parent;
+            }
+        }
+    }
+    found
+}
+
+/// CPUs' worth of time that the groups allow; `None` without a quota.
+fn cpu_quota() -> Option<f64> {
+    let two = |path: &String| {
+        let text = read(path)?;
+        let (quota, period) = text.split_once(' ')?;
+        Some(quota.parse::<f64>().ok()? / period.parse::<f64>().ok()?)
+    };
+    let one = |path: &String| {
+        let quota = number::<f64>(path)?;
+        let period = number::<f64>(&path.replace("cfs_quota_us", "cfs_period_us"))?;
+        (quota > 0.0).then_some(quota / period)
+    };
+    let new = group_files("cpu.max", "cpu").iter().filter_map(two).collect::<Vec<f64>>();
+    let old = group_files("cpu.cfs_quota_us", "cpu").iter().filter_map(one).collect::<Vec<f64>>();
+    let least = new.into_iter().chain(old).fold(f64::INFINITY, f64::min);
+    least.is_finite().then_some(least)
+}
+
+/// The least memory that a group of this process allows, bytes; `None` without a limit.
+pub fn memory_max_bytes() -> Option<u64> {
+    let paths = [group_files("memory.max", "memory"), group_files("memory.limit_in_bytes", "memory")].concat();
+    // The old interface says "no limit" by a number close to 2^63.
+    paths.iter().filter_map(|path| number::<u64>(path)).filter(|&bytes| bytes < 1 << 60).min()
+}
+
+fn status_field(key: &str) -> Option<String> {
+    let text = read("/proc/self/status")?;
+    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+    Some(line.trim().to_owned())
+}
+
+/// Memory that may be locked, bytes; `None` without a limit.
+fn locked_bytes() -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let code = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) };
+    (code == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+}
+
+/// Share of the last ten seconds in which some task waited, by resource.
+pub fn pressure() -> Value {
+    let mut found = Map::new();
+    for resource in ["cpu", "memory", "io"] {
+        let some = |text: String| {
+            let line = text.lines().find(|line| line.starts_with("some"))?;
+            let percent: f64 = line.split_whitespace().find_map(|word| word.strip_prefix("avg10="))?.parse().ok()?;
+            Some(percent / 100.0)
+        };
+        let share = read(&format!("/proc/pressure/{resource}")).and_then(some);
+        found.insert(format!("{resource}_share_10s"), json!(share));
+    }
+    Value::Object(found)
+}
+
+/// CPU time stolen from all CPUs since boot, s.
+pub fn steal_s() -> Option<f64> {
+    let text = read("/proc/stat")?;
+    let ticks: u64 = text.lines().next()?.split_whitespace().nth(8)?.parse().ok()?;
+    Some(ticks as f64 / unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64)
+}

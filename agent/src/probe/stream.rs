@@ -1,0 +1,213 @@
+//! STREAM triad, `a = b + 3 c`: bytes a second as McCalpin (1995) counts them, 24 an element.
+//!
+//! Non-temporal stores write past the caches; a plain store first reads the line that it writes, which the count
+//! leaves out. Says nothing of latency, nor of caches while the arrays are four times the last one.
+
+use std::hint::black_box;
+
+use super::{Context, DURATION, INTERVAL, Kind, Metric, Param, Probe, SOLO, THREADS};
+use crate::clock::now_ns;
+use crate::fault::Fault;
+use crate::host;
+use crate::pace::{self, Work};
+use crate::region::{Pages, Region};
+
+mod kernels;
+
+use kernels::{GRANULE, Kernel, Part};
+
+pub const PROBE: Probe = Probe {
+    name: "stream",
+    roles: SOLO,
+    params: &[
+        THREADS,
+        DURATION,
+        INTERVAL,
+        Param { name: "array_bytes", default: "auto", kind: Kind::WholeOr(1 << 14, 1 << 44, "auto") },
+        Param { name: "store", default: "nontemporal", kind: Kind::Choice(&["nontemporal", "plain"]) },
+        Param { name: "kernel", default: "triad", kind: Kind::Choice(&["triad"]) },
+    ],
+    metrics: &[Metric { name: "triad_bytes_per_s", unit: "B/s", params: &["store", "threads"] }],
+    run,
+};
+
+const AUTO_LIMIT_BYTES: u64 = 512 << 20;
+/// Elements of a batch: well under a millisecond, far above a clock read.
+const BATCH: usize = 1 << 18;
+/// In how many places at once a worker may walk; which is best differs between memory controllers.
+const WALKS: [usize; 2] = [1, 4];
+const WARM_SCALAR: f64 = 1.0;
+const SCALAR: f64 = 3.0;
+
+fn run(context: &Context) -> Result<(), Fault> {
+    let (kernel, isa) = kernels::dispatch(context.text("store") == "nontemporal");
+    let bytes = array_bytes(context)?;
+    context.out.note("isa", isa)?;
+    let threads = context.threads();
+    let unit = GRANULE * WALKS[WALKS.len() - 1];
+    let elements = bytes as usize / 8 / threads / unit * unit;
+    if elements == 0 {
+        return Err(Fault::failed("an array is too small to be shared out", "raise array_bytes or lower threads"));
+    }
+    let make = |_| Triad::new(kernel, elements);
+    let emit = |t_s, rate| context.sample("triad_bytes_per_s", t_s, rate);
+    let workers = pace::run(&context.pace(), make, emit)?;
+    context.out.note("walks", workers.iter().map(|worker| worker.walks as u64).max())?;
+    context.out.note("huge_bytes", workers.iter().map(|worker| worker.huge_bytes).sum::<u64>())
+}
+
+/// The size of each array: as given, or large beside the caches and small beside the memory. Says what is too small.
+fn array_bytes(context: &Context) -> Result<u64, Fault> {
+    let cache = host::last_level_cache_bytes();
+    let memory = host::memory_bytes().unwrap_or(u64::MAX);
+    let auto = cache.map_or(AUTO_LIMIT_BYTES, |cache| cache * 4).min(memory / 10).min(AUTO_LIMIT_BYTES);
+    let bytes = context.whole("array_bytes").unwrap_or(auto);
+    if bytes.saturating_mul(3) > memory / 10 * 9 {
+        return Err(Fault::failed(format!("three arrays of {bytes} B do not fit in memory"), "lower array_bytes"));
+    }
+    context.out.note("array_bytes", bytes)?;
+    match cache {
+        None => context.out.note("warning", "the size of the last-level cache is not known")?,
+        Some(cache) if bytes < cache * 4 => {
+            context.out.note("warning", "arrays smaller than four times the last-level cache: part of this is cache")?
+        }
+        Some(_) => {}
+    }
+    Ok(bytes)
+}
+
+struct Triad {
+    kernel: Kernel,
+    a: Region,
+    b: Region,
+    c: Region,
+    elements: usize,
+    /// Places walked at once: the arrays are cut into so many runs of `elements / walks`.
+    walks: usize,
+    /// Elements of each run that this pass has done.
+    at: usize,
+    wrapped: bool,
+    huge_bytes: u64,
+}
+
+impl Triad {
+    /// Maps, fills (first touch, in this thread), and makes one warm pass that also finds the best way to walk.
+    fn new(kernel: Kernel, elements: usize) -> Result<Triad, Fault> {
+        let map = || Region::new(elements * 8, Pages::Huge);
+        let mut triad =
+            Triad { kernel, a: map()?, b: map()?, c: map()?, elements, walks: 1, at: 0, wrapped: false, huge_bytes: 0 };
+        // Whole numbers: the triad of them is exact, fused or not.
+        fill(triad.b.as_f64(), 7);
+        fill(triad.c.as_f64(), 5);
+        triad.walks = triad.best_walks();
+        triad.at = 0;
+        triad.wrapped = false;
+        for region in [&triad.a, &triad.b, &triad.c] {
+            triad.huge_bytes += region.huge_bytes()?;
+        }
+        Ok(triad)
+    }
+
+    fn best_walks(&mut self) -> usize {
+        let mut best = (f64::INFINITY, 1);
+        self.pass(1); // touches `a`
+        for walks in WALKS {
+            let start = now_ns();
+            let done = self.pass(walks);
+            let cost = (now_ns() - start) as f64 / done as f64;
+            if cost < best.0 {
+                best = (cost, walks);
+            }
+        }
+        best.1
+    }
+
+    /// Walks through the whole arrays once; returns the elements done.
+    fn pass(&mut self, walks: usize) -> usize {
+        (self.walks, self.at, self.wrapped) = (walks, 0, false);
+        let mut done = 0;
+        while !self.wrapped {
+            done += self.step(WARM_SCALAR);
+        }
+        done
+    }
+
+    /// The next batch; returns the elements done.
+    #[inline]
+    fn step(&mut self, scalar: f64) -> usize {
+        let run = self.elements / self.walks;
+        let length = (BATCH / self.walks).min(run - self.at);
+        let part = Part {
+            a: self.a.as_ptr().cast(),
+            b: self.b.as_ptr().cast(),
+            c: self.c.as_ptr().cast(),
+            first: self.at,
+            length,
+            run,
+            walks: self.walks,
+        };
+        unsafe { (self.kernel)(&part, black_box(scalar)) };
+        self.at += length;
+        if self.at == run {
+            self.at = 0;
+            self.wrapped = true;
+        }
+        length * self.walks
+    }
+
+    /// Known answer: what the run has passed holds `b + 3 c`, the rest what the warm pass left.
+    fn verify(&mut self) -> Result<(), Fault> {
+        let run = self.elements / self.walks;
+        let (at, wrapped) = (self.at, self.wrapped);
+        let (a, b, c) = (self.a.as_f64(), self.b.as_f64(), self.c.as_f64());
+        for first in (0..self.elements).step_by(run) {
+            let done = first + if wrapped { run } else { at };
+            let right = |range: std::ops::Range<usize>, scalar: f64| {
+                let known = |i: usize| a[i] == b[i] + scalar * c[i];
+                range.clone().all(known)
+            };
+            if !right(first..done, SCALAR) || !right(done..first + run, WARM_SCALAR) {
+                return Err(Fault::invalid("the triad's result is wrong", "do not trust this memory, or report this"));
+            }
+        }
+        if b[self.elements - 1] != ((self.elements - 1) % 7 + 1) as f64 {
+            return Err(Fault::invalid("an operand has changed", "do not trust this memory, or report this"));
+        }
+        Ok(())
+    }
+}
+
+fn fill(values: &mut [f64], period: usize) {
+    for (i, value) in values.iter_mut().enumerate() {
+        *value = (i % period + 1) as f64;
+    }
+}
+
+impl Work for Triad {
+    fn batch(&mut self) -> Result<f64, Fault> {
+        Ok((self.step(SCALAR) * 24) as f64)
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        self.verify()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kernel_and_walk_gives_the_triad() {
+        for nontemporal in [true, false] {
+            for walks in WALKS {
+                let mut triad = Triad::new(kernels::dispatch(nontemporal).0, GRANULE * 4 * 3).unwrap();
+                triad.walks = walks;
+                triad.batch().unwrap();
+                triad.verify().unwrap();
+                triad.a.as_f64()[GRANULE * 2] += 1.0;
+                assert_eq!(triad.verify().unwrap_err().outcome.name(), "invalid");
+            }
+        }
+    }
+}
