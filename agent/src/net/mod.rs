@@ -15,7 +15,7 @@ mod datagram;
 mod noise;
 
 pub use datagram::{admit_datagrams, open_datagrams};
-pub use noise::Control;
+pub use noise::{Control, number};
 
 /// A handshake takes no longer than this.
 const HANDSHAKE: Duration = Duration::from_secs(5);

@@ -5,7 +5,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use snow::{Builder, HandshakeState, TransportState};
@@ -41,9 +41,9 @@ impl Control {
         serde_json::from_slice(&plain[..length]).or_fault("a control message is no JSON", NEXT)
     }
 
-    /// Receives a message and one number of it.
-    pub fn receive_number(&mut self, key: &str) -> Result<f64, Fault> {
-        number(&self.receive()?, key)
+    /// Waits so long for a message from now on.
+    pub fn patience(&mut self, longest: Duration) -> Result<(), Fault> {
+        self.stream.set_read_timeout(Some(longest)).or_fault("cannot set a socket's limits", NEXT)
     }
 
     pub fn try_clone_stream(&self) -> Result<TcpStream, Fault> {
@@ -183,7 +183,7 @@ mod tests {
         let (purpose, mut control) = answer(&server, &[7; 32]).unwrap();
         assert_eq!(purpose, Purpose::Data(300));
         control.send(&json!({"t_s": 1.5})).unwrap();
-        assert_eq!(asked.join().unwrap().receive_number("t_s").unwrap(), 1.5);
+        assert_eq!(number(&asked.join().unwrap().receive().unwrap(), "t_s").unwrap(), 1.5);
     }
 
     #[test]

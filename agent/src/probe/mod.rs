@@ -18,10 +18,12 @@ mod int;
 mod lu;
 mod rtt;
 mod stream;
+mod tcp;
+mod udp;
 
 /// All that the agent can measure.
-pub const PROBES: [Probe; 7] =
-    [fma::PROBE, int::PROBE, lu::PROBE, stream::PROBE, chase::PROBE, disk::PROBE, rtt::PROBE];
+pub const PROBES: [Probe; 9] =
+    [fma::PROBE, int::PROBE, lu::PROBE, stream::PROBE, chase::PROBE, disk::PROBE, tcp::PROBE, udp::PROBE, rtt::PROBE];
 
 /// One way to measure.
 pub struct Probe {
@@ -129,7 +131,7 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub fn new(job: &'a Job, out: &'a Out) -> Result<Context<'a>, Fault> {
-        static TABLE: [Probe; 7] = PROBES;
+        static TABLE: [Probe; 9] = PROBES;
         let Some(probe) = TABLE.iter().find(|probe| probe.name == job.probe) else {
             let names: Vec<&str> = TABLE.iter().map(|probe| probe.name).collect();
             let next = format!("use one of: {}", names.join(", "));

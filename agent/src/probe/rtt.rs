@@ -93,6 +93,7 @@ fn serve(context: &Context) -> Result<(), Fault> {
     let cpu = context.job.cpus[context.job.cpus.len() - 1];
     // Ends with the process; until then it may wait in a receive.
     std::thread::spawn(move || echo(line, cpu, size));
+    control.patience(net::IDLE + Duration::from_secs_f64(context.seconds("duration_s")))?;
     control.receive().map(drop)
 }
 
