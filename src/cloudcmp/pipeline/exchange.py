@@ -1,0 +1,67 @@
+"""Tidy tables, in and out."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cloudcmp import analysis
+from cloudcmp.catalog import METRICS
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.metric import Reduce
+from cloudcmp.model.plan import Plan
+from cloudcmp.pipeline.viewing import metrics_of
+from cloudcmp.store import StudyStore, tidy
+from cloudcmp.store.tidy import TidyRow
+from cloudcmp.store.tidy_export import export_rows
+
+
+def _rows(folder: Path) -> tuple[TidyRow, ...]:
+    with StudyStore.open(folder, write=False) as store:
+        return export_rows(store, METRICS, _percentiles(store))
+
+
+def _percentiles(store: StudyStore) -> Mapping[tuple[int, str], float]:
+    """The value of each launch in each percentile cell, from the launch's histograms added together."""
+    plan, metrics = store.plan, metrics_of(store)
+    if plan.imported:
+        return {}
+    totals = frozenset(name for name, metric in metrics.items() if metric.reduce is Reduce.TOTAL)
+    launches = _launch_index(plan)
+    return {
+        (launches[one.candidate, session, round_], one.cell): value
+        for one in analysis.estimate(plan, store.trial_values(totals), store.histograms(), metrics)
+        if "percentile=" in one.cell
+        for value, round_, session in zip(one.values, one.rounds, one.sessions, strict=True)
+    }
+
+
+def _launch_index(plan: Plan) -> dict[tuple[int, str | None, int | None], int]:
+    return {(launch.candidate, launch.session, launch.round): launch.index for launch in plan.launches}
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    """A study's values as records with the tidy table's columns."""
+    found = _rows(folder)
+    names = tidy.attribute_names(found)
+    return [dict(zip((*tidy.COLUMNS, *names), row.cells(names), strict=True)) for row in found]
+
+
+def export(folder: Path, out: Path | None, format_: str) -> int:
+    """Write a study's values as a tidy table, CSV or Parquet, without `out` as CSV to standard output; the row count.
+
+    Raises UserMistake for another format, or Parquet without a file to write.
+    """
+    if format_ not in {"csv", "parquet"}:
+        raise UserMistake.at("--format", f"unknown format {format_!r}", "use csv or parquet")
+    if out is None and format_ == "parquet":
+        raise UserMistake.at("--format", "parquet is not for a terminal", "name a file with --out")
+    found = _rows(folder)
+    if out is None:
+        import sys
+
+        sys.stdout.write(tidy.csv_text(found))
+    elif format_ == "csv":
+        tidy.write_csv(out, found)
+    else:
+        tidy.write_parquet(out, found)
+    return len(found)

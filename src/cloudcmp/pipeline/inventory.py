@@ -1,0 +1,124 @@
+"""What there is to choose from, as tables."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from cloudcmp.catalog import METRICS, PROBES, SUITES, hint
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.metric import Param
+from cloudcmp.model.offering import Offering, Price
+from cloudcmp.provider.registry import make, names
+from cloudcmp.units import Money, format_money
+
+Row = tuple[str, ...]
+Table = tuple[Row, Sequence[Row]]
+
+
+def table(kind: str, name: str | None) -> Table:
+    """The columns and rows of one kind of thing; `name` picks one provider, or one item to be shown in full.
+
+    Raises UserMistake for a name that is not there, naming the nearest.
+    """
+    return _TABLES[kind](name)
+
+
+def _picked(name: str | None, known: Sequence[str], kind: str) -> Sequence[str]:
+    if name is None:
+        return known
+    if name not in known:
+        raise UserMistake.at(kind, f"unknown {name!r}", hint(name, known, f"cloudcmp list {kind}"))
+    return [name]
+
+
+def _providers(name: str | None) -> Table:
+    rows = []
+    for each in _picked(name, names(), "providers"):
+        provider = make(each)
+        kind = "planted numbers" if provider.simulated else "measures"
+        rows.append((each, kind, "billed" if provider.billed else "free", str(len(provider.offerings()))))
+    return ("provider", "numbers", "cost", "offerings"), rows
+
+
+def _offerings(name: str | None) -> Table:
+    rows = [
+        (one.provider, one.region, one.name, _text(one.vcpus), _text(one.memory_gib), one.category or "unknown")
+        for one in _all_offerings(name)
+    ]
+    return ("provider", "region", "offering", "vCPUs", "GiB", "category"), rows
+
+
+def _prices(name: str | None) -> Table:
+    rows = [(one.provider, one.region, one.name, *_priced(one.price)) for one in _all_offerings(name)]
+    return ("provider", "region", "offering", "price", "source", "as of"), rows
+
+
+def _priced(price: Price | None) -> Row:
+    if price is None:
+        return "unknown", "none", "none"
+    per_hour = f"{format_money(Money(price.amount_per_hour, price.currency))}/h"
+    return per_hour, price.source, str(price.as_of or "unknown")
+
+
+def _all_offerings(name: str | None) -> list[Offering]:
+    return [one for each in _picked(name, names(), "providers") for one in make(each).offerings()]
+
+
+def _text(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:g}"
+
+
+def _probes(name: str | None) -> Table:
+    if name is not None:
+        probe = PROBES[_picked(name, tuple(PROBES), "probes")[0]]
+        params = [(p.name, p.kind.value, p.default, _meaning(p)) for p in probe.params]
+        return ("parameter", "kind", "default", "meaning"), params
+    rows = [(p.name, "built" if p.built else "simulated only", ", ".join(p.metrics), p.doc) for p in PROBES.values()]
+    return ("probe", "agent", "metrics", "what it does"), rows
+
+
+def _meaning(param: Param) -> str:
+    return f"{param.doc} ({', '.join(param.words)})" if param.words else param.doc
+
+
+def _suites(name: str | None) -> Table:
+    rows = []
+    for each in _picked(name, tuple(SUITES), "suites"):
+        for probe, params in SUITES[each].probes:
+            rows.append((each, probe, "; ".join(f"{key}: {' '.join(values)}" for key, values in params) or "defaults"))
+    return ("suite", "probe", "parameters"), rows
+
+
+def _metrics(name: str | None) -> Table:
+    if name is not None:
+        metric = METRICS[_picked(name, tuple(METRICS), "metrics")[0]]
+        return ("what", "of " + metric.name), [
+            ("measures", metric.doc),
+            ("does not measure", metric.excludes),
+            ("unit", metric.unit),
+            ("better", metric.better.value),
+            ("parameters", ", ".join(metric.params) or "none"),
+            ("a trial's value", f"{metric.reduce.value} of its samples"),
+        ]
+    rows = [(m.name, m.group.value, m.unit, m.better.value, ", ".join(m.params)) for m in METRICS.values()]
+    return ("metric", "group", "unit", "better", "parameters"), rows
+
+
+def _studies(name: str | None) -> Table:
+    from cloudcmp.pipeline.running import STUDIES
+
+    files = sorted(Path("studies").glob("*.yaml"))
+    folders = sorted(path.parent for path in STUDIES.glob("*/study.db"))
+    known = [str(path) for path in (*files, *folders)]
+    rows = [(each, "study file" if each.endswith(".yaml") else "measured") for each in _picked(name, known, "studies")]
+    return ("study", "kind"), rows
+
+
+_TABLES: dict[str, Callable[[str | None], Table]] = {
+    "providers": _providers,
+    "offerings": _offerings,
+    "prices": _prices,
+    "probes": _probes,
+    "suites": _suites,
+    "metrics": _metrics,
+    "studies": _studies,
+}

@@ -1,0 +1,195 @@
+"""From a plan to a measured study: the one place where provisioning, measuring and storing are joined."""
+
+import asyncio
+import hashlib
+import signal
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cloudcmp import __version__, agent
+from cloudcmp.catalog import METRICS, PROBES
+from cloudcmp.errors import Fault, StorageFault, UserMistake
+from cloudcmp.measure import Bench
+from cloudcmp.model.codec import to_json
+from cloudcmp.model.plan import Plan
+from cloudcmp.model.protocol import Progress, Provider
+from cloudcmp.pipeline.rounds import Crew, run_rounds
+from cloudcmp.provider.registry import Means, make
+from cloudcmp.provider.time import Time, VirtualTime, WallTime
+from cloudcmp.provision import Ledger, Release, release_all
+from cloudcmp.stats.histogram import encode, from_base64
+from cloudcmp.store import StudyStore
+
+STUDIES = Path("cloudcmp-studies")
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended: whether all trials were run, else why not; `left` are machines that could not be seen gone."""
+
+    folder: Path
+    finished: bool
+    reason: str = ""
+    interrupted: bool = False
+    left: tuple[str, ...] = ()
+
+
+def new_folder(plan: Plan, out: Path | None) -> Path:
+    """Where a new study goes: `out`, else a folder of the study's name and the time in UTC."""
+    if out is not None:
+        return out
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    folder = STUDIES / f"{plan.name}-{stamp}"
+    again = (STUDIES / f"{plan.name}-{stamp}-{count}" for count in range(2, 1000))
+    return next(path for path in (folder, *again) if not path.exists())
+
+
+def start(plan: Plan, text: str, folder: Path, *, work: Path | None, wait: bool, progress: Progress) -> Ending:
+    """Measure a new study in `folder`; test files of `local` go under `work`, by default beside the samples.
+
+    Raises UserMistake where the folder is not empty, AgentMissing, StorageFault.
+    """
+    binary = _agent(plan)
+    created_at = plan.start_at if _simulated(plan) else time.time()
+    with StudyStore.create(
+        folder, plan, study_text=text, provenance=_provenance(plan, binary), created_at=created_at
+    ) as store:
+        return _drive(store, binary, work, wait, progress)
+
+
+def resume(folder: Path, *, work: Path | None, wait: bool, progress: Progress) -> Ending:
+    """Go on with a study: attempts that were cut short are marked and run again, all others stay as they are."""
+    with StudyStore.open(folder, write=True) as store:
+        plan = store.plan
+        if plan.imported:
+            raise UserMistake.at(str(folder), "an imported table has nothing to run", "use compare or report")
+        moment = _time(plan)
+        store.interrupt_open(lambda trial: moment.at(plan.trials[trial].start_s))
+        return _drive(store, _agent(plan), work, wait, progress)
+
+
+def cleanup(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Destroy all that a study still owns; returns a line for each thing destroyed and for each thing left."""
+    with StudyStore.open(folder, write=True) as store:
+        ledger = Ledger(store, _study_id(store), _time(store.plan))
+        releases = asyncio.run(release_all(ledger, _providers(store, None, None)))
+    return tuple(_line(one) for one in releases if one.evidence), _left(releases)
+
+
+def _drive(store: StudyStore, binary: Path | None, work: Path | None, wait: bool, progress: Progress) -> Ending:
+    plan = store.plan
+    providers = _providers(store, binary, work)
+    moment = _time(plan)
+    ledger = Ledger(store, _study_id(store), moment)
+    bench = Bench(store, METRICS, PROBES, moment, progress, from_base64)
+    crew = Crew(plan, store, providers, ledger, bench, wait=wait)
+    done = store.done()
+    todo = [trial for trial in plan.trials if trial.index not in done]
+    progress.begin(len(todo), sum(trial.expected_s for trial in todo))
+    try:
+        reason, left = asyncio.run(_measure(crew))
+    finally:
+        progress.end()
+    finished = not reason
+    if finished:
+        store.compact()
+    return Ending(store.folder, finished, reason, bench.stop.is_set(), left)
+
+
+async def _measure(crew: Crew) -> tuple[str, tuple[str, ...]]:
+    """Run what is left of the study, then make sure that nothing is; why it ended early, and what is left."""
+    _heed_signals(crew.bench.stop)
+    reason = ""
+    try:
+        # What a killed controller left behind is ended before anything new is asked for.
+        await release_all(crew.ledger, crew.providers)
+        reason = await run_rounds(crew)
+    finally:
+        releases = await release_all(crew.ledger, crew.providers)
+    return reason, _left(releases)
+
+
+def _heed_signals(stop: asyncio.Event) -> None:
+    """The first signal ends the study after the trial that runs; the second one at once."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+    def heed() -> None:
+        if stop.is_set() and task is not None:
+            task.cancel()
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        with suppress(ValueError, RuntimeError):  # not in the main thread: whoever embeds us minds the signals
+            loop.add_signal_handler(number, heed)
+
+
+def _left(releases: Iterable[Release]) -> tuple[str, ...]:
+    return tuple(_line(one) for one in releases if one.evidence is None)
+
+
+def _line(one: Release) -> str:
+    lease = one.lease
+    told = one.evidence or one.why
+    return f"{lease.provider}/{lease.region} {lease.cloud_id or lease.name}: {told}"
+
+
+def _simulated(plan: Plan) -> bool:
+    return all(candidate.simulated for candidate in plan.candidates)
+
+
+def _time(plan: Plan) -> Time:
+    """The wall's time, or virtual time when every candidate is simulated; raises UserMistake for a mixture."""
+    if _simulated(plan):
+        return VirtualTime(plan.start_at)
+    if any(candidate.simulated for candidate in plan.candidates):
+        raise UserMistake.at(plan.name, "simulated and real candidates share no clock", "use --on simulated for all")
+    return WallTime()
+
+
+def _agent(plan: Plan) -> Path | None:
+    return None if _simulated(plan) else agent.locate()
+
+
+def _providers(store: StudyStore, binary: Path | None, work: Path | None) -> dict[str, Provider]:
+    plan, moment = store.plan, _time(store.plan)
+    means = Means(
+        work=work or store.folder / "work",
+        agent=binary,
+        metrics=METRICS,
+        candidates=plan.candidates,
+        time=moment if isinstance(moment, VirtualTime) else None,
+        encode_histogram=encode,
+    )
+    if means.work is not None:
+        _make_folder(means.work)
+    return {name: make(name, means) for name in dict.fromkeys(one.runner for one in plan.candidates)}
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        fault = Fault(str(folder), (error.strerror or "can not be made").lower(), "name another folder with --dir")
+        raise StorageFault(fault) from error
+
+
+def _study_id(store: StudyStore) -> str:
+    """A name for tags: alike on every machine, unlike any other study's."""
+    digest = hashlib.sha256(f"{to_json(store.plan)}\n{store.created_at}".encode()).hexdigest()
+    return f"{store.plan.name}-{digest[:12]}"
+
+
+def _provenance(plan: Plan, binary: Path | None) -> dict[str, str]:
+    found = {"cloudcmp": __version__}
+    if binary is not None:
+        found["agent sha256"] = hashlib.sha256(binary.read_bytes()).hexdigest()
+    for candidate in plan.candidates:
+        price = candidate.offering.price
+        if price is not None:
+            dated = f", as of {price.as_of}" if price.as_of else ", no date"
+            found[f"price of {candidate.id}"] = f"{price.amount_per_hour} {price.currency}/h from {price.source}{dated}"
+    return found

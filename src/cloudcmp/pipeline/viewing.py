@@ -1,0 +1,174 @@
+"""From a study's folder to what a reader is shown."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from cloudcmp import analysis, answer, compare, cost
+from cloudcmp.analysis.facts import told
+from cloudcmp.catalog import METRICS, hint
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.metric import Metric, Reduce
+from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.result import Analysis
+from cloudcmp.model.trial import Attempt
+from cloudcmp.model.view import View
+from cloudcmp.pipeline.pricing import reprice as repriced
+from cloudcmp.store import StudyStore
+
+
+def metrics_of(store: StudyStore) -> Mapping[str, Metric]:
+    """The metrics that a study's cells belong to: the table's, or those that an imported table brought along."""
+    return METRICS | store.imported_metrics() if store.plan.imported else METRICS
+
+
+def view(folder: Path, *, reprice: bool = False) -> View:
+    """Everything that a report shows of a study; `reprice` sets today's prices in place of the study's own.
+
+    Raises UserMistake where the folder holds no study, CorruptStore where a file does not hold what was acknowledged.
+    """
+    with StudyStore.open(folder, write=False) as store:
+        plan = repriced(store.plan) if reprice else store.plan
+        return _view(store, plan, metrics_of(store))
+
+
+def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric]) -> View:
+    attempts = store.attempts()
+    counted = tuple(attempt for attempt in attempts if not attempt.interrupted)
+    histograms = store.histograms()
+    totals = frozenset(name for name, metric in metrics.items() if metric.reduce is Reduce.TOTAL)
+    estimates = analysis.estimate(plan, store.trial_values(totals), histograms, metrics)
+    estimates = cost.with_cost(plan, estimates, metrics)
+    facts = analysis.facts_of(plan, counted)
+    comparisons, winners = compare.compare(plan, estimates, metrics, facts)
+    words = answer.in_words(plan, estimates, comparisons, winners, metrics)
+    return View(
+        plan=plan,
+        metrics=dict(metrics),
+        analysis=Analysis(estimates, comparisons, winners, (), words),
+        attempts=counted,
+        series=store.series(),
+        cdfs=analysis.cdfs(plan, histograms),
+        hosts=tuple((at, _flat(plan, counted, at)) for at in sorted(facts)),
+        provenance=_provenance(store, plan),
+        interruptions=_interruptions(plan, attempts),
+        warnings=(*_unfinished(plan, counted), *plan.quote.notes, *analysis.quality(plan, counted)),
+    )
+
+
+def _provenance(store: StudyStore, plan: Plan) -> tuple[tuple[str, str], ...]:
+    """Where the numbers come from: versions, seed, dates, digests; in a simulated study every date is virtual."""
+    virtual = " (virtual)" if plan.candidates and all(candidate.simulated for candidate in plan.candidates) else ""
+    created = datetime.fromtimestamp(store.created_at, UTC).strftime("%Y-%m-%d %H:%M UTC") + virtual
+    return (("study", plan.name), ("begun", created), ("seed", str(plan.seed)), *sorted(store.provenance.items()))
+
+
+def _interruptions(plan: Plan, attempts: Sequence[Attempt]) -> tuple[str, ...]:
+    """One line for each attempt that the controller's own end cut short: no failure of the candidate, and run again."""
+    lines = []
+    for attempt in attempts:
+        if attempt.interrupted:
+            trial = plan.trials[attempt.trial]
+            launch = plan.launches[trial.launch]
+            where = f"{plan.candidates[launch.candidate].id}, round {launch.round + 1}"
+            lines.append(f"{where}: {trial.probe}, run {trial.run + 1}, was cut short and run again")
+    return tuple(lines)
+
+
+def _unfinished(plan: Plan, counted: Sequence[Attempt]) -> tuple[str, ...]:
+    missing = len(plan.trials) - len({attempt.trial for attempt in counted})
+    if plan.imported or not missing:
+        return ()
+    return (f"{missing} of {len(plan.trials)} trials were not run yet: go on with 'cloudcmp run --resume'",)
+
+
+def _flat(plan: Plan, attempts: Sequence[Attempt], candidate: int) -> tuple[tuple[str, str], ...]:
+    """What the agents of a candidate told of their machine, as sorted text pairs; from its first launch that told."""
+    for attempt in attempts:
+        if plan.launches[plan.trials[attempt.trial].launch].candidate == candidate:
+            host = told(attempt).get("host")
+            if isinstance(host, dict) and host:
+                return tuple(sorted(_pairs("", host)))
+    return ()
+
+
+def _pairs(prefix: str, value: Any) -> list[tuple[str, str]]:
+    if isinstance(value, dict):
+        return [pair for key, item in value.items() for pair in _pairs(f"{prefix}.{key}" if prefix else str(key), item)]
+    if value is None:
+        return []
+    text = ", ".join(str(item) for item in value) if isinstance(value, list) else str(value)
+    return [(prefix, text)]
+
+
+def only(shown: View, metric: str | None) -> View:
+    """The view with just one metric's cells, or one cell; verdicts stay those of the whole family.
+
+    Raises UserMistake where the study has no such cell.
+    """
+    if metric is None:
+        return shown
+    cells = {one.cell for one in shown.analysis.estimates}
+    kept = {cell for cell in cells if cell == metric or cell.split(" ", 1)[0] == metric}
+    if not kept:
+        nearest = hint(metric, cells | {cell.split(" ", 1)[0] for cell in cells}, "cloudcmp compare DIR")
+        raise UserMistake.at("--metric", f"the study has no cell {metric!r}", nearest)
+    found = shown.analysis
+    return replace(
+        shown,
+        analysis=replace(
+            found,
+            estimates=tuple(one for one in found.estimates if one.cell in kept),
+            comparisons=tuple(one for one in found.comparisons if one.cell in kept),
+            winners=tuple(one for one in found.winners if one.cell in kept),
+        ),
+    )
+
+
+def as_data(shown: View) -> dict[str, Any]:
+    """The view as the JSON document's data: candidates, estimates, comparisons, winners, the answer in words."""
+    plan = shown.plan
+    return {
+        "study": plan.name,
+        "question": plan.question,
+        "simulated": any(candidate.simulated for candidate in plan.candidates),
+        "candidates": [_candidate(candidate) for candidate in plan.candidates],
+        "estimates": shown.analysis.estimates,
+        "comparisons": shown.analysis.comparisons,
+        "winners": shown.analysis.winners,
+        "answer": shown.analysis.answer,
+        "interruptions": shown.interruptions,
+    }
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "index": candidate.index,
+        "id": candidate.id,
+        "offering": candidate.offering,
+        "runner": candidate.runner,
+        "volume": candidate.volume,
+        "count": candidate.count,
+        "differs": candidate.differs,
+    }
+
+
+def write_report(shown: View, path: Path) -> Path:
+    """Write the HTML report; the file is there whole or not at all."""
+    from cloudcmp.report import html
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(html.render(shown), encoding="utf-8")
+    part.replace(path)
+    return path
+
+
+def write_figures(shown: View, folder: Path) -> tuple[Path, ...]:
+    """Write each figure as SVG and PNG with its data as CSV."""
+    from cloudcmp.report import figures
+
+    folder.mkdir(parents=True, exist_ok=True)
+    return tuple(figures.write_figures(shown, folder))
