@@ -27,12 +27,14 @@ class CandidateSpec:
 class ProbeSpec:
     """One probe with one set of parameter values as the user wrote them, suites and lists already spread out.
 
-    `params` holds only what was written, as text in base units; defaults are the catalogue's.
+    `params` holds only what was written, as text in base units; defaults are the catalogue's. `runs` is None where the
+    study's own number holds.
     """
 
     where: str
     probe: str
     params: tuple[tuple[str, str], ...] = ()
+    runs: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,91 @@
+"""The entries of `candidates`, with what may be planted in them."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from cloudcmp.catalog import METRICS, hint
+from cloudcmp.model.offering import CellTruth, Match, Truth
+from cloudcmp.model.offering import Faults as PlantedFaults
+from cloudcmp.model.study import CandidateSpec
+from cloudcmp.study import quantities
+from cloudcmp.study.cells import CellBook
+from cloudcmp.study.faults import Faults, Path, shown
+from cloudcmp.study.shape import CandidateShape, CellShape, TruthShape, fit
+from cloudcmp.study.tree import Tree
+
+SIMULATED = "simulated"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What the checks of a file share."""
+
+    faults: Faults
+    tree: Tree
+    providers: Collection[str]
+    billed: Collection[str]
+
+
+def check(number: int, item: Any, scope: Scope) -> None:
+    """Note what is wrong with a candidate as a whole, even where a part of it has no right shape."""
+    path: Path = ("candidates", number)
+    faults, tree = scope.faults, scope.tree
+    if not isinstance(item, dict):
+        return
+    provider = item.get("provider")
+    if isinstance(provider, str) and provider not in scope.providers:
+        advice = hint(provider, scope.providers, "cloudcmp list providers")
+        faults.add(tree.place((*path, "provider")), f"unknown provider {shown(provider)}", advice)
+    if (item.get("offering") is None) == (item.get("match") is None):
+        what = "a candidate has either an offering or a match"
+        faults.add(tree.place(path), what, "write offering: m7i.large, or match: {vcpus: 2, memory_gib: 8}")
+    if item.get("match") == {}:
+        faults.add(tree.place((*path, "match")), "match is empty", "write e.g. match: {vcpus: 2, memory_gib: 8}")
+    if "truth" in item and provider != SIMULATED:
+        what = f"truth can only be planted in provider: {SIMULATED}"
+        faults.add(tree.key((*path, "truth")), what, "leave truth out, or simulate the candidate")
+
+
+def candidate(number: int, shape: CandidateShape, book: CellBook, scope: Scope) -> CandidateSpec:
+    """One candidate of the right shape; what is wrong with its truth is added to the scope's faults."""
+    path: Path = ("candidates", number)
+    return CandidateSpec(
+        where=scope.faults.where(scope.tree.place(path)),
+        provider=shape.provider,
+        region=shape.region,
+        offering=shape.offering,
+        match=Match(shape.match.vcpus, shape.match.memory_gib, shape.match.category) if shape.match else None,
+        volume=shape.volume,
+        count=shape.count,
+        price=shape.price,
+        truth=_truth(shape.truth, (*path, "truth"), book, scope) if shape.truth else None,
+    )
+
+
+def _truth(shape: TruthShape, path: Path, book: CellBook, scope: Scope) -> Truth:
+    cells = [_cell(text, value, (*path, "cells", text), book, scope) for text, value in shape.cells.items()]
+    planted = PlantedFaults(**shape.faults.model_dump())
+    return Truth(tuple(cell for cell in cells if cell is not None), shape.boot_s, planted)
+
+
+def _cell(text: str, value: Any, path: Path, book: CellBook, scope: Scope) -> tuple[str, CellTruth] | None:
+    """What is planted in the cells that a text selects; None where it is wrong."""
+    tree, faults = scope.tree, scope.faults
+    if isinstance(value, (int, float, str)):
+        value = {"mean": value}
+    shape = fit(CellShape, tree, value, path, faults)
+    cell = book.select(text, tree.key(path), faults)
+    if shape is None or cell is None:
+        return None
+    metric = METRICS[cell.metric]
+    place = tree.place((*path, "mean"))
+    try:
+        mean = quantities.in_unit_of(metric, shape.mean)
+    except (ValueError, OverflowError) as error:
+        faults.add_text(place, f"mean: {error}", f"it is in {metric.unit}")
+        return None
+    if mean <= 0 and not metric.signed:
+        faults.add(place, f"mean: {shown(shape.mean)} is not more than 0", f"write e.g. {metric.typical:g}")
+        return None
+    return str(cell), CellTruth(mean, shape.cov, shape.between, shape.drift, shape.daily)

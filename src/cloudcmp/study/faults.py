@@ -1,0 +1,53 @@
+"""Where a study file's faults are collected, each with its line and column."""
+
+import re
+
+from cloudcmp.errors import Fault, UserMistake
+
+_UNSHOWN = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\uf900-\uffef\U00010000-\U000e0fff]")
+_SHOWN = 60
+
+Path = tuple[str | int, ...]
+Place = tuple[int, int]
+
+
+def shown(word: object) -> str:
+    """What somebody wrote, on one line, without control characters, and not too long to read; text is quoted."""
+    text = _UNSHOWN.sub("?", str(word).lower() if isinstance(word, bool) else str(word))
+    text = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+    return text if isinstance(word, (bool, int, float)) else repr(text)
+
+
+def one_line(text: str) -> str:
+    """Somebody else's message on one line, without control characters."""
+    return _UNSHOWN.sub("?", " ".join(text.split()))[:200]
+
+
+class Faults:
+    """The faults of one file. Only the first at a place is kept: the rest follow from it."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._found: dict[Place, Fault] = {}
+
+    def add(self, place: Place, what: str, next: str) -> None:
+        """A fault at a line and column, both counted from 1."""
+        self._found.setdefault(place, Fault(self.where(place), one_line(what), one_line(next)))
+
+    def add_text(self, place: Place, message: str, next: str) -> None:
+        """A fault whose message may hold what to do after a semicolon; `next` is for those that do not."""
+        what, _, advice = message.partition("; ")
+        self.add(place, what, advice or next)
+
+    def at(self, place: Place) -> bool:
+        """Whether a fault is known at a place."""
+        return place in self._found
+
+    def where(self, place: Place) -> str:
+        """A place as people read it: file:line:column."""
+        return f"{self._file}:{place[0]}:{place[1]}"
+
+    def raise_any(self) -> None:
+        """Raise UserMistake with all faults, in the order of the file, if there are any."""
+        if self._found:
+            raise UserMistake(*(fault for _, fault in sorted(self._found.items())))

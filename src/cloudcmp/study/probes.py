@@ -1,0 +1,154 @@
+"""The entries of `probes`: suites and lists spread out, every parameter in base units."""
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cloudcmp.catalog import PROBES, SUITES, canonical, cells_of, hint, suite_of
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.metric import ParamKind
+from cloudcmp.model.study import ProbeSpec
+from cloudcmp.study.faults import Faults, Place, shown
+from cloudcmp.study.shape import ProbeShape
+from cloudcmp.study.tree import Tree
+
+MAX_SPECS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One entry with what is needed to complain about it."""
+
+    number: int
+    shape: ProbeShape
+    tree: Tree
+    faults: Faults
+
+    def place(self, *inner: str | int) -> Place:
+        return self.tree.place(("probes", self.number, *inner))
+
+
+def probe_specs(entries: list[tuple[int, ProbeShape]], tree: Tree, faults: Faults) -> tuple[ProbeSpec, ...] | None:
+    """All probes with one set of parameters each; None where any entry is wrong."""
+    found: list[ProbeSpec] = []
+    given: dict[frozenset[object], Place] = {}
+    right = True
+    for number, shape in entries:
+        entry = _Entry(number, shape, tree, faults)
+        specs = _spread(entry)
+        right = right and specs is not None
+        for spec in specs or ():
+            cells = frozenset(cells_of(spec.probe, dict(spec.params)))
+            if cells in given:
+                what = f"these {spec.probe} parameters give the same cells as line {given[cells][0]}"
+                faults.add(entry.place(), what, "measure each cell in one way: leave one out, or change a parameter")
+                right = False
+                break
+            given[cells] = entry.place()
+            found.append(spec)
+        if len(found) > MAX_SPECS:
+            faults.add(entry.place(), f"more than {MAX_SPECS} combinations of parameters", "split the study")
+            return None
+    return tuple(found) if right else None
+
+
+def _spread(entry: _Entry) -> list[ProbeSpec] | None:
+    """The probes of one entry; None where it is wrong."""
+    shape, faults = entry.shape, entry.faults
+    if shape.command is not None:
+        faults.add(entry.place("command"), "commands of your own are not built yet", "use probe: or suite:")
+        return None
+    if (shape.probe is None) == (shape.suite is None):
+        faults.add(entry.place(), "an entry names one probe, or one suite", "write - {probe: stream} or - {suite: cpu}")
+        return None
+    if shape.suite is not None:
+        return _suite(entry, shape.suite)
+    name = shape.probe or ""
+    if name not in PROBES:
+        advice = hint(name, PROBES, "cloudcmp list probes")
+        faults.add(entry.place("probe"), f"unknown probe {shown(name)}", advice)
+        return None
+    values = _values(entry, (name,))
+    return None if values is None else _product(entry, name, values)
+
+
+def _suite(entry: _Entry, name: str) -> list[ProbeSpec] | None:
+    """The probes of a suite; a parameter that is written goes to those of them that know it."""
+    if name not in SUITES:
+        advice = hint(name, SUITES, "cloudcmp list suites")
+        entry.faults.add(entry.place("suite"), f"unknown suite {shown(name)}", advice)
+        return None
+    members = suite_of(name)
+    values = _values(entry, tuple(probe for probe, _ in members))
+    if values is None:
+        return None
+    found: list[ProbeSpec] = []
+    for probe, params in members:
+        known = {param.name for param in PROBES[probe].params}
+        own = {key: texts for key, texts in values.items() if key in known}
+        found.extend(_product(entry, probe, {**params, **own}) or ())
+    return found
+
+
+def _values(entry: _Entry, probes: tuple[str, ...]) -> dict[str, tuple[str, ...]] | None:
+    """The written parameters with their values as text in base units; None where one is wrong."""
+    found: dict[str, tuple[str, ...]] = {}
+    right = True
+    for key, value in entry.shape.params.items():
+        takers = [name for name in probes if any(param.name == key for param in PROBES[name].params)]
+        if not takers:
+            known = sorted({param.name for name in probes for param in PROBES[name].params})
+            advice = hint(key, known, f"cloudcmp list probes {probes[0]}")
+            what = f"{entry.shape.probe or entry.shape.suite} has no parameter {shown(key)}"
+            entry.faults.add(entry.tree.key(("probes", entry.number, "params", key)), what, advice)
+            right = False
+            continue
+        items = value if isinstance(value, list) else [value]
+        if not items:
+            entry.faults.add(entry.place("params", key), f"{key}: the list is empty", "write a value, or no key")
+        texts = [_canonical(entry, takers[0], key, number, item) for number, item in enumerate(items)]
+        right = right and bool(items) and None not in texts
+        found[key] = tuple(text for text in texts if text is not None)
+    return found if right else None
+
+
+def _canonical(entry: _Entry, probe: str, key: str, number: int, item: Any) -> str | None:
+    """One value as canonical text, None where it is wrong."""
+    many = isinstance(entry.shape.params[key], list)
+    place = entry.place("params", key, number) if many else entry.place("params", key)
+    if isinstance(item, bool) or not isinstance(item, (str, int, float)) or item == "":
+        what = f"{key}: {shown(item)} is not a value"
+        entry.faults.add(place, what, "write a word, a number, or a number with its unit")
+        return None
+    text = str(item).strip()
+    if isinstance(item, float) and math.isfinite(item):
+        text = str(int(item)) if item == int(item) else f"{item:.12f}".rstrip("0").rstrip(".")
+    try:
+        found = canonical(PROBES[probe], key, text)
+        kind = next(param.kind for param in PROBES[probe].params if param.name == key)
+        if kind in {ParamKind.SECONDS, ParamKind.RATE} and _too_small(key, found):
+            raise UserMistake.at("", f"{key}: {shown(item)} is not more than 0")
+    except UserMistake as error:
+        fault = error.faults[0]
+        entry.faults.add_text(place, fault.what, fault.next or "write a larger value")
+        return None
+    return found
+
+
+def _too_small(key: str, text: str) -> bool:
+    """Whether a time or rate is below what can be meant; an interval of 0 stands for back to back."""
+    number = float(text) if text.replace(".", "", 1).replace("e-", "", 1).isdigit() else -1.0
+    return text != "max" and (number < 0 or (number == 0 and key not in {"interval_s", "warmup_s"}))
+
+
+def _product(entry: _Entry, probe: str, values: Mapping[str, tuple[str, ...]]) -> list[ProbeSpec] | None:
+    """One spec for each combination of values."""
+    if math.prod(len(texts) for texts in values.values()) > MAX_SPECS:
+        entry.faults.add(entry.place("params"), f"more than {MAX_SPECS} combinations of parameters", "split the study")
+        return None
+    where = entry.faults.where(entry.place())
+    keys = sorted(values)
+    combinations = itertools.product(*(values[key] for key in keys))
+    return [ProbeSpec(where, probe, tuple(zip(keys, one, strict=True)), entry.shape.runs) for one in combinations]

@@ -1,0 +1,132 @@
+"""What people write in a study's fields, as numbers in base units; every ValueError is `what; what next`."""
+
+import math
+import re
+from decimal import Decimal
+from zoneinfo import ZoneInfo, available_timezones
+
+from cloudcmp.catalog import nearest
+from cloudcmp.model.metric import Metric
+from cloudcmp.model.offering import Price
+from cloudcmp.study.faults import shown
+from cloudcmp.units import Money, parse_money, parse_price_per_hour, parse_rate, parse_ratio, parse_seconds
+
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_DAY_WORDS = {"weekdays": range(5), "weekend": range(5, 7), "all": range(7)}
+_HOURS = re.compile(r"(\d\d?):(\d\d)\s*-\s*(\d\d?):(\d\d)")
+_PREFIXED = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([kMGTP]?)(\S*)")
+_PREFIX = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+_DAY_S = 86400
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a finite number (true and false are not)."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def duration(value: object) -> float:
+    """Seconds, more than none, of text such as `30 min`."""
+    if not isinstance(value, str):
+        raise ValueError(f"{shown(value)} needs a unit of time; write e.g. 30 min, 1 h or 7 days")
+    seconds = parse_seconds(value)
+    if seconds <= 0:
+        raise ValueError(f"{shown(value)} is not more than zero; write e.g. 30 min")
+    return seconds
+
+
+def money(value: object) -> Money:
+    """An amount with its currency."""
+    if not isinstance(value, str):
+        raise ValueError(f"{shown(value)} needs a currency; write e.g. 5 USD")
+    return parse_money(value)
+
+
+def price(value: object) -> Price:
+    """A price per hour; zero is refused, because a price of zero is an unknown one."""
+    if not isinstance(value, str):
+        raise ValueError(f"{shown(value)} needs a currency and its period; write e.g. 0.10 USD/h")
+    if re.match(r"\s*[+-]?0*\.?0*(?:[eE][+-]?\d+)?\s*[A-Z]{3}\s*/", value):
+        raise ValueError("a price of zero is an unknown price; leave it out, or write e.g. 0.10 USD/h")
+    found = parse_price_per_hour(value)
+    return Price(found.amount, found.currency, "study file")
+
+
+def share(value: object) -> float:
+    """A share between 0 and 1, such as `3 %` or 0.03."""
+    ratio = float(str(value)) if is_number(value) else parse_ratio(str(value))
+    if not 0 <= ratio <= 1:
+        raise ValueError(f"{shown(value)} is not between 0 and 1; write e.g. 3 % or 0.03")
+    return ratio
+
+
+def change(value: object) -> float:
+    """A relative change, which may be negative, such as `-1 %`."""
+    ratio = float(str(value)) if is_number(value) else parse_ratio(str(value))
+    if not -1 < ratio <= 10:
+        raise ValueError(f"{shown(value)} is no relative change; write e.g. 1 % or -0.01")
+    return ratio
+
+
+def in_unit_of(metric: Metric, value: object) -> float:
+    """A number in a metric's unit, bare or with a unit of its own (`12 GB/s`, `80 us`, `5 Gflop/s`, `2 %`)."""
+    if is_number(value):
+        return float(str(value))
+    text = str(value)
+    if metric.unit == "s":
+        return parse_seconds(text)
+    if metric.unit == "B/s":
+        return parse_rate(text)
+    if metric.unit == "ratio":
+        return parse_ratio(text)
+    found = _PREFIXED.fullmatch(text.strip())
+    if found is None or found[3] != metric.unit:
+        raise ValueError(f"{shown(value)} is not in {metric.unit}; write e.g. {metric.typical:g} {metric.unit}")
+    try:
+        number = float(Decimal(found[1])) * _PREFIX[found[2]]
+    except ArithmeticError as error:
+        raise ValueError(f"{shown(value)} is not a number; write e.g. {metric.typical:g} {metric.unit}") from error
+    if not math.isfinite(number):
+        raise ValueError(f"{shown(value)} is too large; write e.g. {metric.typical:g} {metric.unit}")
+    return number
+
+
+def days(value: object) -> tuple[int, ...]:
+    """Numbers of the days (Monday is 0) that a list of names, or one of the words, stands for."""
+    words = value if isinstance(value, list) else [value]
+    found: set[int] = set()
+    for word in words:
+        if word in DAYS:
+            found.add(DAYS.index(word))
+        elif isinstance(word, str) and word in _DAY_WORDS:
+            found.update(_DAY_WORDS[word])
+        else:
+            known = ", ".join((*DAYS, *_DAY_WORDS))
+            close = nearest(str(word), (*DAYS, *_DAY_WORDS))
+            raise ValueError(f"{shown(word)} is no day; " + (f"nearest: {close}" if close else f"use {known}"))
+    if not found:
+        raise ValueError("no day is named; write e.g. [mon, tue] or weekdays")
+    return tuple(sorted(found))
+
+
+def hours(value: object) -> tuple[int, int]:
+    """Seconds after midnight at which a window opens and closes; `22:00-06:00` closes on the next day."""
+    found = _HOURS.fullmatch(value.strip()) if isinstance(value, str) else None
+    numbers = [int(part) for part in found.groups()] if found else [99]
+    if found is None or max(numbers[0], numbers[2]) > 24 or max(numbers[1], numbers[3]) > 59:
+        raise ValueError(f"{shown(value)} is no time window; write e.g. 09:00-17:00 or 22:00-06:00")
+    opens, closes = numbers[0] * 3600 + numbers[1] * 60, numbers[2] * 3600 + numbers[3] * 60
+    if opens >= _DAY_S or closes > _DAY_S or opens == closes:
+        raise ValueError(f"{shown(value)} is no time window; write e.g. 09:00-17:00, or 00:00-24:00 for a whole day")
+    return opens, closes if closes > opens else closes + _DAY_S
+
+
+def timezone(value: object) -> str:
+    """The name of a time zone that exists."""
+    text = str(value)
+    try:
+        ZoneInfo(text)
+    except (OSError, ValueError, KeyError) as error:
+        close = nearest(text, available_timezones())
+        advice = f"nearest: {close}" if close else "write e.g. Europe/Stockholm or UTC"
+        raise ValueError(f"unknown time zone {shown(value)}; {advice}") from error
+    return text

@@ -1,0 +1,243 @@
+"""The shapes of a study file's parts, and what is said where a part has another one."""
+
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from cloudcmp.catalog import nearest
+from cloudcmp.model.offering import Price
+from cloudcmp.study import quantities
+from cloudcmp.study.faults import Faults, Path, shown
+from cloudcmp.study.tree import Tree
+from cloudcmp.units import Money
+
+_MAX_COUNT = 10_000
+
+
+def _word(value: object) -> str:
+    """A name: text of one line. A number is text too where a name is asked for."""
+    if not isinstance(value, (str, int, float)) or isinstance(value, bool) or not str(value).strip():
+        raise ValueError(f"{shown(value)} is not a name; write a word, in quotes if it looks like something else")
+    text = str(value).strip()
+    if len(text) > 200 or not text.isprintable():
+        raise ValueError(f"{shown(value)} is no name of one line; write a short word")
+    return text
+
+
+def _text(value: object) -> str:
+    """Text that may be folded over lines."""
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{shown(value)} is not a sentence; write it in quotes")
+    return " ".join(value.split())
+
+
+def _whole(value: object) -> int:
+    """A whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MAX_COUNT:
+        raise ValueError(f"{shown(value)} is not a whole number from 1 to {_MAX_COUNT}; write e.g. 6")
+    return value
+
+
+def _seed(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
+        raise ValueError(f"{shown(value)} is not a whole number from 0 to 2^53; write e.g. seed: 1")
+    return value
+
+
+def _schema(value: object) -> int:
+    if value is True or value != 1:
+        raise ValueError(f"schema {shown(value)} is not known; write schema: 1, or take a later cloudcmp")
+    return 1
+
+
+def _positive(value: object) -> float:
+    """A number above zero whose unit is in the key."""
+    if not quantities.is_number(value) or float(str(value)) <= 0:
+        raise ValueError(f"{shown(value)} is not a number above 0; its unit is in the key, write e.g. 8")
+    return float(str(value))
+
+
+def _seconds_in_key(value: object) -> float:
+    """Seconds: a bare number, because the key says so, or text with a unit."""
+    return _positive(value) if quantities.is_number(value) else quantities.duration(value)
+
+
+def _as_cell(value: object) -> object:
+    """`decide` takes a cell's text in place of a mapping."""
+    return {"cell": value} if isinstance(value, str) else value
+
+
+Word = Annotated[str, BeforeValidator(_word)]
+Text = Annotated[str, BeforeValidator(_text)]
+Whole = Annotated[int, BeforeValidator(_whole)]
+Positive = Annotated[float, BeforeValidator(_positive)]
+Duration = Annotated[float, BeforeValidator(quantities.duration)]
+Share = Annotated[float, BeforeValidator(quantities.share)]
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+
+
+class Head(_Shape):
+    """The file's top: what is asked, how often, and the parts, which are looked at one by one."""
+
+    schema_: Annotated[int, BeforeValidator(_schema)] = Field(1, alias="schema")
+    question: Text = ""
+    name: Word | None = None
+    candidates: list[Any] = []
+    probes: list[Any] = []
+    decide: list[Any] = []
+    launches: Whole = 6
+    runs: Whole = 2
+    sessions: list[Any] = []
+    every: Duration | None = None
+    for_: Duration | None = Field(None, alias="for")
+    stop: Literal["fixed"] = "fixed"
+    budget: Annotated[Money, BeforeValidator(quantities.money)] | None = None
+    deadline: Duration | None = None
+    seed: Annotated[int, BeforeValidator(_seed)] = 1
+
+
+class MatchShape(_Shape):
+    """What an offering must be like."""
+
+    vcpus: Positive | None = None
+    memory_gib: Positive | None = None
+    category: Word | None = None
+
+
+class FaultsShape(_Shape):
+    """What goes wrong on a simulated candidate."""
+
+    capacity: Share = 0.0
+    preemption: Share = 0.0
+    hang: Share = 0.0
+    garbage: Share = 0.0
+    lost_answer: Share = 0.0
+    stale_list_s: Annotated[float, BeforeValidator(_seconds_in_key)] = 0.0
+
+
+class CellShape(_Shape):
+    """What is planted in a cell; `mean` is read with the metric's unit in mind."""
+
+    mean: Any
+    cov: Share = 0.02
+    between: Share = 0.02
+    drift: Annotated[float, BeforeValidator(quantities.change)] = 0.0
+    daily: Share = 0.0
+
+
+class TruthShape(_Shape):
+    """What is planted in a simulated candidate."""
+
+    cells: dict[str, Any] = {}
+    boot_s: Annotated[float, BeforeValidator(_seconds_in_key)] | None = None
+    faults: FaultsShape = FaultsShape()
+
+
+class CandidateShape(_Shape):
+    """One candidate."""
+
+    provider: Word
+    region: Word | None = None
+    offering: Word | None = None
+    match: MatchShape | None = None
+    volume: Word | None = None
+    count: Whole = 1
+    price: Annotated[Price, BeforeValidator(quantities.price)] | None = None
+    truth: TruthShape | None = None
+
+
+class ProbeShape(_Shape):
+    """One entry of `probes`."""
+
+    probe: Word | None = None
+    suite: Word | None = None
+    command: Any = None
+    params: dict[str, Any] = {}
+    runs: Whole | None = None
+
+
+class DecideShape(_Shape):
+    """One entry of `decide`."""
+
+    cell: Word
+    margin: Any = None
+
+
+class SessionShape(_Shape):
+    """One time window."""
+
+    name: Word
+    days: Annotated[tuple[int, ...], BeforeValidator(quantities.days)]
+    hours: Annotated[tuple[int, int], BeforeValidator(quantities.hours)]
+    timezone: Annotated[str, BeforeValidator(quantities.timezone)]
+
+
+_NEXT = {
+    "schema": "write schema: 1",
+    "question": 'write e.g. question: "Which cloud is fastest for us?"',
+    "candidates": "write - {provider: aws, region: us-east-1, offering: m7i.large}",
+    "probes": "write - {probe: stream} or - {suite: cpu}",
+    "decide": "write - triad_bytes_per_s, or - {cell: udp_loss_ratio, margin: 1 %}",
+    "sessions": "write - {name: peak, days: weekdays, hours: 09:00-17:00, timezone: UTC}",
+    "params": "write params: {threads: one}",
+    "match": "write match: {vcpus: 2, memory_gib: 8, category: general}",
+    "truth": "write truth: {cells: {rtt_s: {mean: 200 us}}}",
+    "cells": "write cells: {rtt_s: {mean: 200 us}}",
+    "mean": "write e.g. mean: 200 us",
+    "faults": "write faults: {capacity: 2 %}",
+    "stop": "write stop: fixed, the only rule so far",
+    "provider": "see 'cloudcmp list providers'",
+    "timezone": "write e.g. timezone: Europe/Stockholm",
+    "days": "write e.g. days: weekdays",
+    "hours": "write e.g. hours: 09:00-17:00",
+    "cell": "write a metric, or a metric and key=value;key=value",
+    "name": "write e.g. name: peak",
+}
+
+
+_S = TypeVar("_S", bound=_Shape)
+
+
+def fit(shape: type[_S], tree: Tree, data: Any, path: Path, faults: Faults) -> _S | None:
+    """The data at a path in its shape, None where it has another; each difference is added to `faults`."""
+    try:
+        return shape.model_validate(_as_cell(data) if shape is DecideShape else data)
+    except ValidationError as error:
+        for item in error.errors(include_url=False, include_input=False):
+            _explain(shape, dict(item), tree, path, faults)
+        return None
+
+
+def _explain(shape: type[_Shape], item: dict[str, Any], tree: Tree, path: Path, faults: Faults) -> None:
+    """One of pydantic's findings, as a fault with a place."""
+    inner: Path = item["loc"]
+    full = (*path, *inner)
+    name = next((str(part) for part in reversed(full) if isinstance(part, str)), "study")
+    advice = _NEXT.get(name, "see the folder studies for examples")
+    match item["type"]:
+        case "extra_forbidden":
+            known = _keys_of(shape, inner[:-1])
+            close = nearest(name, known)
+            advice = f"nearest: {close}" if close else f"known here: {', '.join(known)}"
+            faults.add(tree.key(full), f"unknown key {shown(name)}", advice)
+        case "missing":
+            faults.add(tree.place(full[:-1]), f"{name} is missing", advice)
+        case "value_error":
+            faults.add_text(tree.place(full), f"{name}: {item['ctx']['error']}", advice)
+        case "list_type":
+            faults.add(tree.place(full), f"{name} must be a list", advice)
+        case "literal_error":
+            faults.add(tree.place(full), f"{name}: this is not known", advice)
+        case _:
+            faults.add(tree.place(full), f"{name} must hold key: value", advice)
+
+
+def _keys_of(shape: type[BaseModel], path: Path) -> list[str]:
+    """The keys that are known at a path inside a shape."""
+    inner: dict[str, type[BaseModel]] = {"match": MatchShape, "truth": TruthShape, "faults": FaultsShape}
+    for part in path:
+        shape = inner.get(str(part), shape)
+    return [entry.alias or name for name, entry in shape.model_fields.items()]
