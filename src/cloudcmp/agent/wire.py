@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from cloudcmp.agent.expected import Expected, SeriesKey
 from cloudcmp.agent.frame import BadFrame, facts_of, number_of, parse_frame, scalar_of, text_of
 from cloudcmp.agent.job import LINE_BYTES_MAX
+from cloudcmp.agent.text import clean
 from cloudcmp.model.trial import Outcome, Sample, TrialResult
 
 _NOTE_KEY = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -209,7 +210,8 @@ class Decoder:
         key = (metric, tuple(sorted(params.items())))
         series = self._expected.get(key)
         if series is None or series.histogram is not histogram:
-            raise BadFrame("gives what this trial does not measure")
+            given = clean(f"{metric} {';'.join(f'{name}={item}' for name, item in key[1])}", 120)
+            raise BadFrame(f"gives {given}, which this trial does not measure")
         t_s, last_s = number_of(frame, "t_s"), self._last_t_s.get(key, 0.0)
         if not last_s <= t_s <= self._deadline_s or (series.total and t_s == last_s):
             raise BadFrame(f"its time {t_s:g} s is not between {last_s:g} s and the deadline {self._deadline_s:g} s")

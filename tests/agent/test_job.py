@@ -1,0 +1,40 @@
+import json
+
+import pytest
+
+from cloudcmp.agent import encode_job
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.plan import PlannedTrial
+
+
+def trial(**params):
+    return PlannedTrial(3, 0, "fma", tuple(sorted(params.items())), (), 0, 0.0, 1.0, 20.0, 7)
+
+
+def test_the_job_is_one_line_with_all_that_the_agent_needs():
+    line = encode_job(trial(threads="one", precision="f64"), cpus=[0, 1], folder="/x")
+    assert line.endswith(b"}\n")
+    assert line.count(b"\n") == 1
+    assert json.loads(line) == {
+        "v": 1,
+        "seq": 0,
+        "type": "job",
+        "probe": "fma",
+        "params": {"threads": "one", "precision": "f64"},
+        "role": "solo",
+        "cpus": [0, 1],
+        "dir": "/x",
+        "peer": None,
+        "secret": None,
+        "deadline_s": 20.0,
+        "seed": 7,
+    }
+
+
+def test_a_line_feed_in_a_parameter_stays_inside_the_line():
+    assert encode_job(trial(path="a\nb"), cpus=[], folder=None).count(b"\n") == 1
+
+
+def test_a_job_longer_than_a_line_is_refused():
+    with pytest.raises(UserMistake, match="probe fma: its job takes 7.* bytes; at most 65536"):
+        encode_job(trial(path="x" * 70_000), cpus=[0], folder=None)
