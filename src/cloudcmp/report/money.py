@@ -7,7 +7,7 @@ from cloudcmp.model.result import Estimate
 from cloudcmp.report.book import Book, Page
 from cloudcmp.report.numbers import Scale, known
 
-_MANY = ((1.0, ""), (1e3, "thousand "), (1e6, "million "), (1e9, "billion "), (1e12, "trillion "), (1e15, "10^15 "))
+_MANY = ((1.0, "task"), (1e3, "1000 tasks"), (1e6, "million tasks"), (1e9, "billion tasks"), (1e12, "trillion tasks"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ def cost_of(page: Page) -> Costs | None:
     values = {at: float(one.amount) for at, one in money.items()}
     low = min(values.values())
     factor, many = next((pair for pair in _MANY if low * pair[0] >= 0.1), _MANY[-1])
-    axis = f"{currencies[0]} for {many}tasks" if many else f"{currencies[0]} for a task"
+    axis = f"{currencies[0]} per {many}"
     return Costs(axis, Scale(1 / factor, axis), values)
 
 

@@ -68,7 +68,8 @@ def signed(value: float | None, unit: str) -> str:
     """A difference with its sign and unit."""
     if not known(value):
         return UNKNOWN
-    return f"{'+' if value > 0 else ''}{format_quantity(value, unit)}"
+    text = f"{'+' if value > 0 else ''}{format_quantity(value, unit)}"
+    return text.replace("%", "points") if unit == "ratio" else text  # a difference of percentages is none itself
 
 
 def effect(comparison: Comparison, unit: str, *, turned: bool = False) -> str:

@@ -9,10 +9,8 @@ from collections.abc import Iterable, Sequence
 # line and paragraph separators.
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-_ASCII = str.maketrans(
-    {"±": "+-", "×": "x", "µ": "u", "–": "-", "—": "-", "−": "-", "·": ",", "…": "...", "≥": ">=", "≤": "<=", "→": "->",
-     "▲": "+", "▼": "-", "★": "*", "√": "ok", "’": "'", " ": " "}
-)  # fmt: skip
+# One character for one, so that what was aligned stays so.
+_ASCII = str.maketrans("±×µ–—−·…≥≤→▲▼★’≠δ", "~xu---,.><>^v*'#d")
 
 
 def clean(text: str, limit: int = 300) -> str:

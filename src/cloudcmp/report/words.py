@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
-from cloudcmp.model.metric import Better, Metric
+from cloudcmp.model.metric import Better, Group, Metric
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.result import Verdict
 from cloudcmp.report.text import clean
@@ -97,6 +97,11 @@ def _phrases(pairs: Iterable[tuple[str, str]]) -> list[str]:
     phrase = " ".join(param_words(*pair) for pair in ordered if pair[0] in _PHRASE)
     rest = [param_words(*pair) for pair in ordered if pair[0] not in _PHRASE]
     return [phrase, *rest] if phrase else rest
+
+
+def group_words(group: Group) -> str:
+    """A group of metrics as a heading."""
+    return "Wide-area network" if group is Group.WAN else group.capitalize()
 
 
 def direction(metric: Metric) -> str:

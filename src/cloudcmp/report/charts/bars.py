@@ -6,7 +6,7 @@ from cloudcmp.model.result import Estimate
 from cloudcmp.report.book import Book, Page
 from cloudcmp.report.charts.base import INK, MOST_PANELS, Cast, Figure, Spec, draw, layer, number, panel_title, title_of
 from cloudcmp.report.numbers import known
-from cloudcmp.report.words import direction
+from cloudcmp.report.words import direction, group_words
 
 _WIDTH, _STEP = 250, 22
 _COLUMNS = ("cell", "candidate", "unit", "median", "p5", "p95", "n", "n_ok", "n_started")
@@ -31,7 +31,7 @@ def panel(title: str, axis: str, bars: list[Bar], cast: Cast) -> Spec:
     """Horizontal bars from zero, one for each candidate, with their words in a column on the right."""
     y: Spec = {"field": "who", "type": "nominal", "sort": None, "title": None,
                "axis": {"domain": False, "ticks": False, "labelPadding": 6}}  # fmt: skip
-    x = number("value", axis, axis={"tickCount": 5}, scale={"zero": True})
+    x = number("value", axis, axis={"tickCount": 4}, scale={"zero": True})
     ink: Spec = {"color": INK, "aria": False}
     return {
         "title": title,
@@ -84,7 +84,7 @@ def figures(book: Book, cast: Cast) -> list[Figure]:
                   [_bar(page, one.index, cast.names[one.index]) for one in book.candidates], cast)
             for page in shown
         ]  # fmt: skip
-        title = title_of(book, f"{group.capitalize()}: medians of the launches")
+        title = title_of(book, f"{group_words(group)}: medians of the launches")
         caption = ("Bars: median over launches. Whiskers: 5th and 95th percentile. n: launches; ok: trials that gave a "
                    f"value, of those started.{left_out(pages, shown)}")  # fmt: skip
         rows = tuple(_row(book, page, one) for page in pages for one in page.estimates.values())

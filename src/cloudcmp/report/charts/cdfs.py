@@ -6,6 +6,7 @@ from cloudcmp.report.book import Book
 from cloudcmp.report.charts.base import DASHES, MOST_PANELS, SHAPES, Cast, Figure, Spec, draw, layer, number, title_of
 from cloudcmp.report.numbers import Scale
 from cloudcmp.report.text import clean
+from cloudcmp.report.words import group_words
 
 _COLUMNS = ("metric", "params", "candidate", "latency_s", "share", "n", "n_ok", "n_started")
 _POINTS = 160
@@ -26,7 +27,7 @@ def figures(book: Book, cast: Cast) -> list[Figure]:
             continue
         shown = list(kinds.items())[:MOST_PANELS]
         panels = [_panel(book, *kind, curves, cast) for kind, curves in shown]
-        title = title_of(book, f"{group.capitalize()}: how latencies are spread")
+        title = title_of(book, f"{group_words(group)}: how latencies are spread")
         rest = "" if len(shown) == len(kinds) else f" {len(shown)} of {len(kinds)} are drawn."
         caption = ("Share of operations that took at most so long, over all launches; marks at 25, 50, 75 and 95 %. "
                    "The axis is logarithmic where the slowest took more than 100 times as long as the fastest. "
@@ -80,7 +81,7 @@ def _panel(book: Book, metric: str, params: str, curves: list[Cdf], cast: Cast) 
              for one in curves for x, y in _marked(one) if x > 0 or not log]  # fmt: skip
     x = number("x", f"{scale.unit}{', logarithmic' if log else ''}, less is better",
                scale={"type": "log" if log else "linear", "zero": False, "nice": True},
-               axis={"tickCount": 6, "format": "~g"})  # fmt: skip
+               axis={"tickCount": 6, "format": ",.4~r"})  # fmt: skip
     y = number("share", "share of operations", scale={"domain": [0, 1]}, axis={"tickCount": 5, "format": ".0%"})
     dash: Spec = {"field": "who", "type": "nominal", "scale": cast.scale(DASHES), "title": None}
     shape: Spec = {"field": "who", "type": "nominal", "scale": cast.scale(SHAPES), "title": None}

@@ -5,6 +5,7 @@ from cloudcmp.report.charts.bars import Bar, chosen, left_out, panel
 from cloudcmp.report.charts.base import Cast, Figure, draw, panel_title, title_of
 from cloudcmp.report.money import Costs, cost_of, figures_of, without_price
 from cloudcmp.report.text import clean
+from cloudcmp.report.words import group_words
 
 _COLUMNS = ("cell", "candidate", "cost_per_task", "currency", "work_per_money", "work_unit", "n", "n_ok", "n_started")
 
@@ -19,7 +20,7 @@ def figures(book: Book, cast: Cast) -> list[Figure]:
             continue
         shown = chosen(priced)
         panels = [_panel(book, page, costs, cast) for page in shown if (costs := figures_of(book, page))]
-        title = title_of(book, f"{group.capitalize()}: what it costs")
+        title = title_of(book, f"{group_words(group)}: what it costs")
         caption = ("List price of the time that was used, at the median; n: launches; ok: trials that gave a value, of "
                    f"those started.{left_out(priced, shown)}"
                    f"{f' No price: {missing}.' if missing else ''}")  # fmt: skip

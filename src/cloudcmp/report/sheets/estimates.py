@@ -5,18 +5,15 @@ from cloudcmp.report.book import Book, Page
 from cloudcmp.report.money import cost_of, work_of
 from cloudcmp.report.numbers import UNKNOWN, known, share
 from cloudcmp.report.sheets.sheet import Column, Field, Row, Sheet, captioned, heading, row
-from cloudcmp.report.words import direction
+from cloudcmp.report.words import direction, group_words
 
 # Beyond this the page is no longer read, and the numbers are in the export.
 MOST_ROWS = 1500
 _COLUMNS = (
     Column("candidate"),
-    Column("median", True, "median of the launch values"),
-    Column("interval of the median", True, "exact, by order statistics; its confidence stands below it where it is not 95 %"),
-    Column("mean", True, "mean of the launch values"),
-    Column("interval of the mean", True, "Student-t, 95 %"),
-    Column("5 %", True, "5th percentile of the launch values"),
-    Column("95 %", True, "95th percentile of the launch values"),
+    Column("median", True, "median of the launch values, with its exact interval by order statistics below"),
+    Column("mean", True, "mean of the launch values, with its Student-t interval (95 %) below"),
+    Column("5 % to 95 %", True, "5th and 95th percentile of the launch values"),
     Column("CoV", True, "coefficient of variation between launch values"),
     Column("between launches", True, "share of the variance that lies between launches, not between runs of one"),
     Column("n", True, "launches with a value"),
@@ -34,7 +31,7 @@ def sheets(book: Book) -> tuple[Sheet, ...]:
         note = f"{rest} further cells are left to `cloudcmp export`." if rest else ""
         money = any(cost_of(page) or work_of(book, page) for page in kept)
         titles = (*_COLUMNS, Column("cost", True, "list price of the time used")) if money else _COLUMNS
-        made.append(Sheet(captioned(book.origin, f"{group.capitalize()}: all figures"), titles, tuple(rows), note))
+        made.append(Sheet(captioned(book.origin, f"{group_words(group)}: all figures"), titles, tuple(rows), note))
     return tuple(made)
 
 
@@ -48,15 +45,12 @@ def _line(book: Book, page: Page, one: Estimate) -> Row:
     scale, name = page.scale, Field(book.candidates[one.candidate].id, "; ".join(one.warnings))
     counts = (str(one.n), f"{one.n_ok} / {one.n_started}")
     if not known(one.median):
-        return row(name, Field("no value", one.reason, "unsure"), *[UNKNOWN] * 7, *counts, UNKNOWN)
+        return row(name, Field("no value", one.reason, "unsure"), *[UNKNOWN] * 4, *counts, UNKNOWN)
     return row(
         name,
-        Field(scale.quantity(one.median), kind="strong"),
-        _interval(page, one.median_bounds),
-        scale.quantity(one.mean),
-        _interval(page, one.mean_bounds),
-        scale.number(one.p5),
-        scale.number(one.p95),
+        Field(scale.quantity(one.median), _interval(page, one.median_bounds), "strong"),
+        Field(scale.quantity(one.mean), _interval(page, one.mean_bounds)),
+        UNKNOWN if one.p5 is None or one.p95 is None else f"{scale.number(one.p5)} to {scale.number(one.p95)}",
         share(one.cov),
         share(one.between_share),
         *counts,
@@ -64,9 +58,11 @@ def _line(book: Book, page: Page, one: Estimate) -> Row:
     )
 
 
-def _interval(page: Page, bounds: Bounds | None) -> Field:
-    odd = bounds is not None and abs(bounds.confidence - 0.95) > 1e-9
-    return Field(page.scale.interval(bounds), f"{bounds.confidence * 100:.1f} %" if bounds is not None and odd else "")
+def _interval(page: Page, bounds: Bounds | None) -> str:
+    if bounds is None:
+        return "no interval"
+    odd = abs(bounds.confidence - 0.95) > 1e-9
+    return page.scale.interval(bounds) + (f" ({bounds.confidence * 100:.1f} %)" if odd else "")
 
 
 def money_of(book: Book, page: Page, at: int) -> str:

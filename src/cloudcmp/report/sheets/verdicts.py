@@ -8,7 +8,7 @@ from cloudcmp.report import numbers
 from cloudcmp.report.book import MARKS, Book, Page
 from cloudcmp.report.numbers import known
 from cloudcmp.report.sheets.sheet import KINDS, Column, Field, Row, Sheet, captioned, columns, heading, row
-from cloudcmp.report.words import direction, param_words, parse_cell
+from cloudcmp.report.words import direction, group_words, param_words, parse_cell
 
 _MOST_COLUMNS = 6
 
@@ -21,7 +21,8 @@ def matrix(book: Book) -> Sheet | None:
     wide = len(book.candidates) <= _MOST_COLUMNS
     rows: list[Row] = []
     for group, pages in groups:
-        rows += [heading(group), *(_wide(book, page) if wide else _long(book, page) for page in pages)] if pages else []
+        lines = [_wide(book, page) if wide else _long(book, page) for page in pages]
+        rows += [heading(group_words(group)), *lines] if lines else []
     names = [one.id for one in book.candidates]
     titles = [Column("cell"), *(Column(name, numeric=True) for name in names)] if wide else columns(
         "cell", "best", "practically the same as the best", "worse", "cannot tell yet")  # fmt: skip

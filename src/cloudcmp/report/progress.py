@@ -1,0 +1,93 @@
+"""How a study goes, while it runs: a live line with the time left, or plain lines where there is no terminal."""
+
+import time
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn
+
+from cloudcmp.report.table import ascii_only, say
+from cloudcmp.report.text import clean, clip
+from cloudcmp.units import format_seconds
+
+_WORDS = 34
+
+
+class LiveProgress:
+    """A `Progress` on a console: a live bar in a terminal, else one line at the start, for each launch, and at the end.
+
+    clock: monotonic seconds. The time left is what the plan expects of the trials to come, stretched by how much longer
+    or shorter than planned the trials so far have taken.
+    """
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
+        self._clock = clock
+        self._trials = self._done = self._failed = 0
+        self._expected_s = self._done_s = self._begun = 0.0
+        self._where = ""
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+
+    def begin(self, trials: int, expected_s: float) -> None:
+        """A study starts or goes on, with this much left."""
+        self._trials, self._expected_s, self._begun = trials, expected_s, self._clock()
+        self._done, self._failed, self._done_s = 0, 0, 0.0
+        if not self._console.is_terminal:
+            say(self._console, f"{trials} trials, about {format_seconds(expected_s)}")
+            return
+        plain = ascii_only(self._console)
+        self._bar = Progress(
+            SpinnerColumn("line" if plain else "dots"),
+            TextColumn("{task.fields[where]}", markup=False),
+            BarColumn(bar_width=14),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[left]}", markup=False),
+            console=self._console,
+            transient=True,
+        )
+        self._task = self._bar.add_task("", total=trials, where="starting", left=f"about {format_seconds(expected_s)}")
+        self._bar.start()
+
+    def launch(self, candidate: str, round: int) -> None:
+        """A launch begins; rounds are shown counted from 1."""
+        self._where = f"round {round + 1}: {clean(candidate, 200)}"
+        if self._bar is None:
+            left = f", {self._left()}" if self._done else ""
+            say(self._console, f"{self._where} ({self._done} of {self._trials} trials done{left})")
+        else:
+            self._show(self._where)
+
+    def trial(self, candidate: str, probe: str, outcome: str, expected_s: float) -> None:
+        """A trial ended; one that failed is told at once."""
+        self._done += 1
+        self._done_s += expected_s
+        if outcome != "ok":
+            self._failed += 1
+            say(self._console, f"{clean(candidate, 200)}: {clean(probe, 80)} {clean(outcome, 40)}", "yellow")
+        if self._bar is not None:
+            self._show(f"{self._where}, {clean(probe, 80)}")
+
+    def end(self) -> None:
+        """Nothing more will come."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar, self._task = None, None
+        failed = f", {self._failed} of them not ok" if self._failed else ""
+        say(self._console, f"{self._done} trials in {format_seconds(self._clock() - self._begun)}{failed}")
+
+    def left_s(self) -> float | None:
+        """Seconds that the rest takes at the pace so far; None before the first trial has ended."""
+        if self._done_s <= 0:
+            return None
+        pace = (self._clock() - self._begun) / self._done_s
+        return max(0.0, self._expected_s - self._done_s) * pace
+
+    def _left(self) -> str:
+        left = self.left_s()
+        return f"about {format_seconds(left if left is not None else self._expected_s)} left"
+
+    def _show(self, where: str) -> None:
+        if self._bar is not None and self._task is not None:
+            failed = f", {self._failed} not ok" if self._failed else ""
+            self._bar.update(self._task, completed=self._done, where=clip(where, _WORDS), left=self._left() + failed)

@@ -1,0 +1,105 @@
+"""Tables for a terminal: never wider than it, numbers whole, and nothing in them that moves the cursor."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from cloudcmp.report.text import clean, plain_ascii
+
+_LEAST_TEXT, _GAP = 8, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A column of numbers in a terminal's table: right aligned and never broken."""
+
+    title: str
+    numeric: bool = True
+
+
+def ascii_only(console: Console) -> bool:
+    """Whether a terminal shows nothing beyond ASCII."""
+    return not console.encoding.lower().startswith("utf")
+
+
+def safe(console: Console, text: str, style: str = "", limit: int = 2000) -> Text:
+    """A string as text that this terminal can show, without markup and control characters."""
+    kept = clean(text, limit)
+    return Text(plain_ascii(kept) if ascii_only(console) else kept, style=style)
+
+
+def say(console: Console, text: str, style: str = "", indent: int = 0, *, keep: bool = False) -> None:
+    """Print a string as paragraphs that fit the terminal, indented where asked; `keep` leaves our own spaces as set."""
+    for line in text.splitlines() or [""]:
+        shown = safe(console, line, style)
+        if keep:
+            shown = Text(plain_ascii(line) if ascii_only(console) else line, style=style)
+        console.print(Padding(shown, (0, 0, 0, indent)), highlight=False)
+
+
+def table(
+    console: Console,
+    columns: Sequence[str | Head],
+    rows: Sequence[Sequence[str]],
+    *,
+    title: str = "",
+    note: str = "",
+) -> None:
+    """Print a table that fits the terminal's width.
+
+    columns: titles, or `Head` for numbers. rows: texts, as many as there are columns. Text columns are folded; where
+    even that does not fit, every row becomes a block of `title: text` lines.
+    """
+    heads = [column if isinstance(column, Head) else Head(column, numeric=False) for column in columns]
+    shown = [[safe(console, field) for field in row] for row in rows]
+    if title:
+        console.print(safe(console, title, "bold"), highlight=False)
+    widths = _fit(console.width, heads, shown)
+    if not shown:
+        console.print(safe(console, "nothing to show", "dim"))
+    elif widths is None:
+        _blocks(console, heads, shown)
+    else:
+        _grid(console, heads, shown, widths)
+    if note:
+        say(console, note, "dim")
+
+
+def _fit(width: int, heads: Sequence[Head], rows: Sequence[Sequence[Text]]) -> list[int] | None:
+    """Widths of the columns, None where the numbers alone leave no room for the words."""
+    natural = [max([len(head.title), *(row[at].cell_len for row in rows)]) for at, head in enumerate(heads)]
+    room = width - _GAP * (len(heads) - 1)
+    if sum(natural) <= room:
+        return natural
+    least = [size if head.numeric else min(size, _LEAST_TEXT) for size, head in zip(natural, heads, strict=True)]
+    if sum(least) > room:
+        return None
+    widths, spare = list(least), room - sum(least)
+    while spare > 0:  # a column at a time to the one that lacks most, so that long ones do not starve each other
+        at = max(range(len(heads)), key=lambda one: (natural[one] - widths[one]) / max(1, widths[one]))
+        if natural[at] <= widths[at]:
+            break
+        widths[at] += 1
+        spare -= 1
+    return widths
+
+
+def _grid(console: Console, heads: Sequence[Head], rows: Sequence[Sequence[Text]], widths: Sequence[int]) -> None:
+    drawn = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, show_edge=False, header_style="bold")
+    for head, width in zip(heads, widths, strict=True):
+        justify = "right" if head.numeric else "left"
+        drawn.add_column(safe(console, head.title), justify=justify, width=width, overflow="fold")  # type: ignore[arg-type]
+    for row in rows:
+        drawn.add_row(*row)
+    console.print(drawn, highlight=False)
+
+
+def _blocks(console: Console, heads: Sequence[Head], rows: Sequence[Sequence[Text]]) -> None:
+    for row in rows:
+        for head, field in zip(heads, row, strict=True):
+            console.print(Text.assemble((f"{clean(head.title)}: ", "bold"), field), highlight=False)
+        console.print()
