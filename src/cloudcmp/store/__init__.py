@@ -3,5 +3,25 @@
 from cloudcmp.store.crash import CRASH_POINTS, crash_point
 from cloudcmp.store.ledger import LaunchRecord
 from cloudcmp.store.study_store import StudyStore
+from cloudcmp.store.tidy import TidyRow, csv_text, write_csv, write_parquet
+from cloudcmp.store.tidy_agree import TidyTable
+from cloudcmp.store.tidy_export import NO_ROUNDS, REPLICATION_UNKNOWN, export_rows
+from cloudcmp.store.tidy_import import import_table
+from cloudcmp.store.tidy_rows import read_tidy
 
-__all__ = ["CRASH_POINTS", "LaunchRecord", "StudyStore", "crash_point"]
+__all__ = [
+    "CRASH_POINTS",
+    "NO_ROUNDS",
+    "REPLICATION_UNKNOWN",
+    "LaunchRecord",
+    "StudyStore",
+    "TidyRow",
+    "TidyTable",
+    "crash_point",
+    "csv_text",
+    "export_rows",
+    "import_table",
+    "read_tidy",
+    "write_csv",
+    "write_parquet",
+]

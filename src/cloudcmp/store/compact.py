@@ -10,7 +10,7 @@ from cloudcmp.store.crash import crash_point
 from cloudcmp.store.database import Database
 from cloudcmp.store.faults import storage
 from cloudcmp.store.files import discard, sha256_of, sync_folder, write_durably
-from cloudcmp.store.planned import insert_digest
+from cloudcmp.store.planned import digest_key, put_meta
 from cloudcmp.store.samples import COMPRESSION, Source, checked, schema, sources
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def compact(database: Database, folder: Path) -> None:
     with storage(path):
         digest = sha256_of(path)
     with database.transaction() as connection:
-        insert_digest(connection, path.name, digest)
+        put_meta(connection, digest_key(path.name), digest)
         connection.execute("UPDATE attempt SET file = ? WHERE file IS NOT NULL", (path.name,))
         crash_point("compact.before_commit")
     crash_point("compact.after_commit")

@@ -113,11 +113,11 @@ def load_origin(database: Database) -> Origin:
         raise corrupt(database.path, f"the study's origin can not be read ({error})") from None
 
 
-def insert_digest(connection: sqlite3.Connection, file: str, sha256: str) -> None:
-    """Write the digest of a file of samples that holds those of several trials."""
-    put_meta(connection, OWN + "digest." + file, sha256)
+def digest_key(file: str) -> str:
+    """The key under which the digest of a file that holds the samples of several trials is written."""
+    return f"{OWN}digest.{file}"
 
 
 def digest_of(database: Database, file: str) -> str | None:
-    """The digest of a file of samples that holds those of several trials, None where no such file was acknowledged."""
-    return get_meta(database, OWN + "digest." + file)
+    """The digest of a file that holds the samples of several trials, None where no such file was acknowledged."""
+    return get_meta(database, digest_key(file))

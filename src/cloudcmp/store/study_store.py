@@ -9,12 +9,13 @@ from typing import TypeVar
 
 from cloudcmp.errors import CloudcmpError, CorruptStore, Fault
 from cloudcmp.model.lease import Lease, LeaseEvent, LeaseRow
+from cloudcmp.model.metric import Metric
 from cloudcmp.model.offering import Price
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.trial import Attempt, Sample
 from cloudcmp.model.values import HistogramRow, Series, TrialValues
 from cloudcmp.store import attempts as attempt_rows
-from cloudcmp.store import ledger, planned, samples, values
+from cloudcmp.store import imported, ledger, planned, samples, values
 from cloudcmp.store.attempts import Begin
 from cloudcmp.store.compact import compact, sweep
 from cloudcmp.store.crash import crash_point
@@ -22,6 +23,7 @@ from cloudcmp.store.creation import lay_out
 from cloudcmp.store.database import DATABASE_FILE, Database, no_study
 from cloudcmp.store.faults import disk_is_full, storage
 from cloudcmp.store.files import Reserve, write_durably
+from cloudcmp.store.imported import ImportedRow
 from cloudcmp.store.ledger import LaunchRecord
 from cloudcmp.store.lock import StudyLock
 from cloudcmp.store.planned import OWN, Origin
@@ -208,6 +210,8 @@ class StudyStore:
         from the first ok attempt; a cell is ok where that gave a sample with a finite value, a percentile cell where it
         gave a histogram. The rows of an imported study are those of its table.
         """
+        if self.plan.imported:
+            return imported.trial_values(self.imported_rows())
         rows = attempt_rows.ended(self._database)
         started = frozenset(attempt.trial for attempt, _ in rows if not attempt.interrupted)
         return self._reading(lambda pairs, files: values.trial_values(self.plan, started, pairs, files, totals))
@@ -238,7 +242,9 @@ class StudyStore:
     def verify(self) -> None:
         """Check every file of samples against its digest; raises CorruptStore naming each damaged one and its trial."""
         faults: list[Fault] = []
-        for source in samples.sources(self._database, self._samples, attempt_rows.ended(self._database)):
+        table = imported.source(self._database, self._samples)
+        files = samples.sources(self._database, self._samples, attempt_rows.ended(self._database))
+        for source in [*files, *([] if table is None else [table])]:
             try:
                 samples.checked(source)
             except CorruptStore as error:
@@ -249,6 +255,14 @@ class StudyStore:
     def compact(self) -> None:
         """Make the small files of samples one; for the end of a study, and safe to be cut short."""
         compact(self._database, self._samples)
+
+    def imported_rows(self) -> tuple[ImportedRow, ...]:
+        """The rows of an imported study's table, in its order; none of a measured study."""
+        return imported.rows(self._database, self._samples)
+
+    def imported_metrics(self) -> dict[str, Metric]:
+        """The metrics of an imported study's table, by name; none of a measured study."""
+        return imported.metrics(self._database)
 
     # Notes
 

@@ -1,0 +1,217 @@
+"""What the rows of a table must agree on: units, directions, attributes of an offering, and what a launch is."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+
+from cloudcmp.errors import Fault, UserMistake
+from cloudcmp.model.cell import Cell
+from cloudcmp.model.metric import Better, Group, Metric, Reduce
+from cloudcmp.model.trial import Outcome
+from cloudcmp.store.tidy import COLUMNS
+
+MOST_FAULTS = 20
+PRICE = re.compile(r"price_([a-z]{3})_per_hour", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRow:
+    """A row without a fault; `key` is provider, region and offering. None and empty texts are unknown."""
+
+    key: Key
+    instance: str
+    round: int | None
+    session: str
+    time: float | None
+    cell: str
+    value: float | None
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class TidyTable:
+    """A table whose rows agree with each other; `attributes` are texts by offering and name."""
+
+    path: Path
+    rows: tuple[CheckedRow, ...]
+    metrics: dict[str, Metric]
+    attributes: dict[Key, dict[str, str]]
+    has_rounds: bool
+    has_instances: bool
+
+
+def number_of(text: str) -> float | None:
+    """The finite number that a text in decimal or scientific form holds, None for any other text."""
+    if _NUMBER.fullmatch(text) is None:
+        return None
+    number = float(text)
+    return number if math.isfinite(number) else None
+
+
+class Faults:
+    """The faults of a table: the first of them kept, all of them counted."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._kept: list[Fault] = []
+        self._count = 0
+
+    def add(self, where: str, what: str, next: str) -> None:
+        """Note one fault."""
+        self._count += 1
+        if self._count <= MOST_FAULTS:
+            self._kept.append(Fault(where, what, next))
+
+    def __bool__(self) -> bool:
+        return self._count > 0
+
+    def raise_any(self) -> None:
+        """Raise UserMistake where there was a fault."""
+        if self._count > MOST_FAULTS:
+            hidden = self._count - MOST_FAULTS
+            self._kept.append(Fault(str(self._path), f"{hidden} more faults are not shown", "mend these first"))
+        if self._kept:
+            raise UserMistake(*self._kept)
+
+
+@dataclass(slots=True)
+class _Metric:
+    """What rows said of a metric: where first, its unit, its direction, whether it can be 0 or less, its parameters."""
+
+    where: str
+    unit: str
+    better: str = ""
+    signed: bool = False
+    params: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
+
+
+class Agreement:
+    """Takes rows one after the other and notes where a row contradicts an earlier one, each contradiction once."""
+
+    def __init__(self, faults: Faults, known: Mapping[str, Metric], columns: tuple[str, ...]) -> None:
+        self._faults = faults
+        self._known = known
+        self._attributes = [name for name in columns if name not in COLUMNS]
+        self._offerings: dict[Key, dict[str, str]] = {}
+        self._metrics: dict[str, _Metric] = {}
+        self._launches: dict[tuple[Key, str], tuple[int | None, str]] = {}
+        self._told: set[tuple[Key, str, str]] = set()
+        self._with: dict[str, str] = {}
+        self._without: dict[str, str] = {}
+
+    def take(self, where: str, of: Mapping[str, str], row: CheckedRow) -> None:
+        """Set a row against those before it; `of` are its cells by column."""
+        self._take_metric(where, of, row)
+        for name in self._attributes:
+            if of[name]:
+                self._take_attribute(where, row.key, name, of[name])
+        for name, there in (("round", of.get("round")), ("instance", row.instance)):
+            (self._with if there else self._without).setdefault(name, where)
+        if row.instance:
+            self._take_launch(where, row)
+
+    def _take_launch(self, where: str, row: CheckedRow) -> None:
+        first = self._launches.setdefault((row.key, row.instance), (row.round, row.session))
+        told = (row.key, "", row.instance)
+        if first != (row.round, row.session) and told not in self._told:
+            what = f"the instance {row.instance!r} of {row.key[2]} has two rounds or two sessions"
+            next_ = "an instance is one launch: name another one in each round and session"
+            self._faults.add(where, what, next_)
+            self._told.add(told)
+
+    def _take_metric(self, where: str, of: Mapping[str, str], row: CheckedRow) -> None:
+        name, unit, better = of["metric"], of["unit"], of.get("better", "")
+        seen = self._metrics.get(name)
+        if seen is None:
+            known = self._known.get(name)
+            seen = _Metric("its definition", known.unit, known.better.value) if known else _Metric(where, unit)
+            self._metrics[name] = seen
+        seen.params.update(key for key, _ in Cell.parse(row.cell).params)
+        seen.signed = seen.signed or (row.value is not None and row.value <= 0)
+        if unit != seen.unit and unit not in seen.told:
+            what = f"{name} is in {unit!r} here, and in {seen.unit!r} by {seen.where}"
+            self._faults.add(where, what, "convert the values to one unit")
+            seen.told.add(unit)
+        if not better or better in seen.told:
+            return
+        if better not in tuple(Better):
+            self._faults.add(where, f"unknown direction {better!r}", "write higher or lower in the column better")
+        elif seen.better and better != seen.better:
+            self._faults.add(where, f"{name} is better {better} here, and {seen.better} before", "keep one direction")
+        else:
+            seen.better = better
+            return
+        seen.told.add(better)
+
+    def _take_attribute(self, where: str, key: Key, name: str, text: str) -> None:
+        mine = self._offerings.setdefault(key, {})
+        before = mine.get(name)
+        if before == text or (key, name, text) in self._told:
+            return
+        number = _NUMERIC.get(name) or (PRICE.fullmatch(name) and _not_negative)
+        if number and number(text) is None:
+            self._faults.add(where, f"{name} is {text!r}, which is no such number", "write e.g. 4, or leave it empty")
+        elif before is None:
+            mine[name] = text
+            return
+        elif number is None or number(text) != number(before):
+            what = f"{name} of {key[2]} is {text!r} here and {before!r} before"
+            self._faults.add(where, what, "keep one of them, or name the offerings apart")
+        self._told.add((key, name, text))
+
+    def table(self, path: Path, rows: tuple[CheckedRow, ...]) -> TidyTable:
+        """The table of all rows that were taken; raises UserMistake where there was any fault."""
+        for name, where in self._without.items():
+            if name in self._with:
+                self._faults.add(where, f"{name} is empty here, and given on {self._with[name]}", "give it in all rows")
+        for key, attributes in self._offerings.items():
+            if sum(PRICE.fullmatch(name) is not None for name in attributes) > 1:
+                self._faults.add(str(path), f"{key[2]} has prices in two currencies", "keep one of them")
+        for name, seen in self._metrics.items():
+            if not seen.better:
+                next_ = "add the column better with higher or lower"
+                self._faults.add(seen.where, f"whether a higher or a lower {name} is better is not known", next_)
+        self._faults.raise_any()
+        metrics = {name: self._metric(path, name, seen) for name, seen in self._metrics.items()}
+        return TidyTable(path, rows, metrics, self._offerings, "round" in self._with, "instance" in self._with)
+
+    def _metric(self, path: Path, name: str, seen: _Metric) -> Metric:
+        """The metric as it is in a table: one value a row, whatever samples it once came from."""
+        if name in self._known:
+            return replace(self._known[name], reduce=Reduce.MEDIAN)
+        return Metric(
+            name,
+            seen.unit,
+            Better(seen.better),
+            Group.COMPUTE,
+            Reduce.MEDIAN,
+            tuple(sorted(seen.params)),
+            f"As the table {path.name} has it.",
+            "What the table does not say.",
+            1.0,
+            seen.signed,
+        )
+
+
+def _positive(text: str) -> float | None:
+    number = number_of(text)
+    return None if number is None or number <= 0 else number
+
+
+def _count(text: str) -> float | None:
+    number = _positive(text)
+    return None if number is None or not number.is_integer() else number
+
+
+def _not_negative(text: str) -> Decimal | None:
+    """An amount of money; zero is allowed, and means that the price is unknown."""
+    return Decimal(text) if (number := number_of(text)) is not None and number >= 0 else None
+
+
+_NUMERIC = {"vcpus": _positive, "memory_gib": _positive, "count": _count}

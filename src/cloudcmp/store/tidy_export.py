@@ -1,0 +1,110 @@
+"""A study's values as rows of the tidy table."""
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+
+from cloudcmp.model.cell import parse_params
+from cloudcmp.model.metric import Metric, Reduce
+from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.trial import Attempt, Outcome
+from cloudcmp.store.study_store import StudyStore
+from cloudcmp.store.tidy import COLUMNS, TidyRow
+
+NO_ROUNDS = "no_rounds"
+REPLICATION_UNKNOWN = "replication_unknown"
+
+_Value = tuple[int, str, float | None, Outcome, float | None]
+"""Launch, cell, value, outcome and Unix time (s)."""
+
+
+def export_rows(
+    store: StudyStore, metrics: Mapping[str, Metric], percentile_values: Mapping[tuple[int, str], float]
+) -> tuple[TidyRow, ...]:
+    """The rows of a study in the order of the plan: one for each value of a trial, and each trial and cell without one.
+
+    A percentile cell has one row a launch, with the value that `percentile_values` holds for (launch, cell), because
+    histograms are merged by the caller. Attempts that the controller's own end cut short are left out. `metrics` are
+    the catalogue's; those of an imported study come from the study.
+    """
+    plan = store.plan
+    known = {**metrics, **store.imported_metrics()}
+    found = _imported(store) if plan.imported else _measured(store, known, percentile_values)
+    launches = {launch.index: launch for launch in plan.launches}
+    things = [_thing(plan, candidate) for candidate in plan.candidates]
+    no_rounds = store.meta(NO_ROUNDS) is not None
+    no_instances = store.meta(REPLICATION_UNKNOWN) is not None
+    rows = []
+    for index, cell, value, outcome, time in found:
+        launch = launches[index]
+        provider, region, offering, attributes = things[launch.candidate]
+        instance, round_ = "" if no_instances else str(index), None if no_rounds else launch.round
+        name, _, params = cell.partition(" ")
+        metric = known[name]
+        where = (provider, region, offering, instance, round_, launch.session or "", time)
+        what = (name, params, metric.unit, metric.better.value, value, outcome.value)
+        rows.append(TidyRow(*where, *what, attributes))
+    return tuple(rows)
+
+
+def _imported(store: StudyStore) -> Iterator[_Value]:
+    for row in store.imported_rows():
+        yield row.launch, row.cell, row.value, row.outcome, row.time
+
+
+def _measured(
+    store: StudyStore, metrics: Mapping[str, Metric], percentile_values: Mapping[tuple[int, str], float]
+) -> Iterator[_Value]:
+    values = store.trial_values(frozenset(name for name, metric in metrics.items() if metric.reduce is Reduce.TOTAL))
+    told = _telling(store.attempts())
+    pairs = zip(values.ok.tolist(), values.value.tolist(), strict=True)
+    shared: set[tuple[int, str]] = set()
+    for trial in store.plan.trials:
+        for cell in trial.cells if trial.index in told else ():
+            ok, number = next(pairs)
+            value = number if ok else None
+            if "percentile" in parse_params(cell.partition(" ")[2]):
+                if (trial.launch, cell) in shared:
+                    continue
+                shared.add((trial.launch, cell))
+                value = percentile_values.get((trial.launch, cell))
+            attempt = told[trial.index]
+            yield trial.launch, cell, value, _outcome(value, attempt), attempt.started_at
+
+
+def _telling(attempts: tuple[Attempt, ...]) -> dict[int, Attempt]:
+    """For each trial the attempt that counts: the first ok one, else the last that ended by itself."""
+    told: dict[int, Attempt] = {}
+    for attempt in attempts:
+        before = told.get(attempt.trial)
+        if not attempt.interrupted and (before is None or before.outcome is not Outcome.OK):
+            told[attempt.trial] = attempt
+    return told
+
+
+def _outcome(value: float | None, attempt: Attempt) -> Outcome:
+    """The outcome of a row; an ok trial that gave a cell no value is invalid there."""
+    if value is not None:
+        return Outcome.OK
+    return Outcome.INVALID if attempt.outcome is Outcome.OK else attempt.outcome
+
+
+def _thing(plan: Plan, candidate: Candidate) -> tuple[str, str, str, dict[str, str | float | Decimal]]:
+    """Provider, region, a name that is unique among the candidates there, and attributes of what was measured."""
+    offering = candidate.offering
+    key = (offering.provider, offering.region, offering.name)
+    twins = [twin for twin in plan.candidates if (o := twin.offering) and (o.provider, o.region, o.name) == key]
+    attributes: dict[str, str | float | Decimal] = {
+        (f"offering_{name}" if name in COLUMNS else name): text for name, text in offering.attributes
+    }
+    optional = {
+        "vcpus": offering.vcpus,
+        "memory_gib": offering.memory_gib,
+        "category": offering.category,
+        "volume": candidate.volume,
+        "count": str(candidate.count) if candidate.count != 1 else None,
+        "runner": candidate.runner if candidate.runner != offering.provider else None,
+    }
+    attributes |= {name: value for name, value in optional.items() if value is not None}
+    if offering.price is not None:
+        attributes[f"price_{offering.price.currency.lower()}_per_hour"] = offering.price.amount_per_hour
+    return *key[:2], offering.name if len(twins) == 1 else candidate.id, attributes

@@ -1,0 +1,125 @@
+"""The rows of a table from people, each checked by itself and then against the others: every fault at once."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cloudcmp.errors import Fault, UserMistake
+from cloudcmp.model.cell import Cell, parse_params
+from cloudcmp.model.metric import Metric
+from cloudcmp.model.trial import Outcome
+from cloudcmp.store.tidy import NEEDED, time_of
+from cloudcmp.store.tidy_agree import Agreement, CheckedRow, Faults, Key, TidyTable, number_of
+from cloudcmp.store.tidy_read import read_table
+
+
+def read_tidy(path: Path, known: Mapping[str, Metric]) -> TidyTable:
+    """Read a tidy table, CSV or Parquet; `known` are the metrics whose unit and direction are fixed.
+
+    Raises UserMistake with every fault, as `file:line: what; next`: missing columns, numbers that are none or not
+    finite, unknown outcomes, a metric with two units or directions, an offering with two values of one attribute.
+    """
+    table = read_table(path)
+    missing = [name for name in NEEDED if name not in table.columns]
+    if missing:
+        what = f"the column {missing[0]} is" if len(missing) == 1 else f"the columns {', '.join(missing)} are"
+        raise UserMistake(Fault(f"{path}:1", f"{what} missing", f"a table needs {', '.join(NEEDED)}"))
+    faults = Faults(path)
+    checker = _Checker(faults, known, table.columns)
+    rows = [row for place, cells in table.rows if (row := checker.row(place, cells)) is not None]
+    if not rows and not faults:
+        faults.add(str(path), "the table has no rows", "write at least one")
+    return checker.agreement.table(path, tuple(rows))
+
+
+class _Bad(Exception):
+    """What is wrong in one cell of a row, and what next."""
+
+    def __init__(self, what: str, next: str) -> None:
+        self.what = what
+        self.next = next
+
+
+class _Checker:
+    """Checks rows one after the other; what must agree between rows is in `agreement`."""
+
+    def __init__(self, faults: Faults, known: Mapping[str, Metric], columns: tuple[str, ...]) -> None:
+        self.agreement = Agreement(faults, known, columns)
+        self._faults = faults
+        self._known = known
+        self._columns = columns
+        self._cells: dict[tuple[str, str], str] = {}
+
+    def row(self, where: str, cells: list[str]) -> CheckedRow | None:
+        """The row, None where it has a fault."""
+        if len(cells) != len(self._columns):
+            what = f"{len(cells)} cells where the header has {len(self._columns)}"
+            self._faults.add(where, what, "write one cell for each column")
+            return None
+        of = dict(zip(self._columns, cells, strict=True))
+        parts: list[Any] = []
+        for part in (_key, self._cell, self._result, _round, _time):
+            try:
+                parts.append(part(of))
+            except _Bad as bad:
+                self._faults.add(where, bad.what, bad.next)
+        if len(parts) < 5:
+            return None
+        key, cell, (outcome, value), round_, time = parts
+        row = CheckedRow(key, of.get("instance", ""), round_, of.get("session", ""), time, cell, value, outcome)
+        self.agreement.take(where, of, row)
+        return row
+
+    def _cell(self, of: dict[str, str]) -> str:
+        key = (of["metric"] or "missing", of.get("params", ""))  # that a metric is missing is told by _key
+        if key not in self._cells:
+            try:
+                self._cells[key] = str(Cell.of(key[0], parse_params(key[1])))
+            except UserMistake as error:
+                raise _Bad(error.faults[0].what, error.faults[0].next) from None
+        return self._cells[key]
+
+    def _result(self, of: dict[str, str]) -> tuple[Outcome, float | None]:
+        text, outcome = of["value"], of.get("outcome", "")
+        if outcome not in ("", *Outcome):
+            raise _Bad(f"unknown outcome {outcome!r}", f"write one of {', '.join(Outcome)}")
+        if outcome not in ("", Outcome.OK):
+            if text:
+                raise _Bad(f"the outcome is {outcome}, yet there is a value", "empty the value, or write ok")
+            return Outcome(outcome), None
+        if not text:
+            raise _Bad("there is no value", "write it, or the outcome that explains it, e.g. failed")
+        value = number_of(text)
+        if value is None:
+            raise _Bad(f"the value {text!r} is not a finite number", "write e.g. 12.5")
+        known = self._known.get(of["metric"])
+        if value <= 0 and known is not None and not known.signed:
+            raise _Bad(f"{known.name} is {text}, yet it is always above 0", "write invalid as outcome and no value")
+        return Outcome.OK, value
+
+
+def _key(of: dict[str, str]) -> Key:
+    empty = [name for name in NEEDED[:3] if not of[name]]
+    if empty:
+        raise _Bad(f"no {' and no '.join(empty)}", "fill in the empty cells")
+    return of.get("provider") or "imported", of.get("region", ""), of["offering"]
+
+
+def _round(of: dict[str, str]) -> int | None:
+    text = of.get("round", "")
+    if not text:
+        return None
+    number = number_of(text)
+    if number is None or not number.is_integer() or not 0 <= number <= 1e9:
+        raise _Bad(f"the round {text!r} is not a whole number", "write 0, 1, 2, ...")
+    return int(number)
+
+
+def _time(of: dict[str, str]) -> float | None:
+    text = of.get("time", "")
+    if not text:
+        return None
+    try:
+        return time_of(text)
+    except (ValueError, OverflowError):
+        raise _Bad(f"the time {text!r} is not understood", "write e.g. 2026-01-31T12:00:00Z") from None

@@ -1,0 +1,321 @@
+"""The tidy table: what is exported is imported again, and what is wrong in a table is told line by line."""
+
+import csv
+import io
+from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.store.conftest import CHASE, FMA, RTT
+
+from cloudcmp.catalog import METRICS
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.metric import Better, Reduce
+from cloudcmp.store import (
+    NO_ROUNDS,
+    REPLICATION_UNKNOWN,
+    StudyStore,
+    TidyRow,
+    csv_text,
+    export_rows,
+    import_table,
+    read_tidy,
+    write_csv,
+    write_parquet,
+)
+
+HEADER = "provider,region,offering,instance,round,session,time,metric,params,unit,better,value,outcome"
+PERCENTILES = {(launch, cell): 1e-4 * (launch + 1) for launch in range(4) for cell in (RTT, RTT.replace("99", "50"))}
+
+
+def taken(text: str | bytes, folder: Path, name: str = "table.csv") -> StudyStore:
+    """The study made of a table."""
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return import_table(read_tidy(path, METRICS), folder / "imported", provenance={}, created_at=1.0)
+
+
+def faults(text: str | bytes, folder: Path) -> list[str]:
+    """The faults of a table, each without the folder in front."""
+    with pytest.raises(UserMistake) as caught:
+        taken(text, folder)
+    assert not (folder / "imported").exists()
+    return [fault.line().removeprefix(f"{folder}/") for fault in caught.value.faults]
+
+
+def test_a_measured_study_as_a_table(full: StudyStore) -> None:
+    rows = export_rows(full, METRICS, PERCENTILES)
+    lines = csv_text(rows).splitlines()
+    assert lines[0] == f"{HEADER},price_usd_per_hour,vcpus"
+    assert lines[1] == (
+        "local,here,one,0,0,,2023-11-14T22:13:20.000000Z,fma_flop_per_s,precision=f64;threads=one,flop/s,higher,11,ok,,1"
+    )
+    assert lines[3].endswith("rtt_s,path=loopback;percentile=99;protocol=tcp;size_bytes=64,s,lower,0.0001,ok,,1")
+    assert lines[6] == (
+        "local,here,all,1,0,,2023-11-14T22:13:28.000000Z,"
+        "chase_latency_s,pages=base;size_bytes=16384,s,lower,,timeout,0.10,2"
+    )
+    assert len(rows) == 16
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_what_is_exported_is_imported_again(full: StudyStore, tmp_path: Path, suffix: str) -> None:
+    rows = export_rows(full, METRICS, PERCENTILES)
+    path = tmp_path / f"table.{suffix}"
+    (write_csv if suffix == "csv" else write_parquet)(path, rows)
+    with import_table(read_tidy(path, METRICS), tmp_path / "imported", provenance={}, created_at=1.0) as store:
+        assert export_rows(store, METRICS, {}) == rows
+        assert store.plan.imported
+        assert [candidate.id for candidate in store.plan.candidates] == ["one", "all"]
+        assert store.plan.candidates[1].offering.price is not None
+        assert store.plan.candidates[1].offering.price.amount_per_hour == Decimal("0.10")
+        assert store.plan.candidates[1].offering.price.source == "imported"
+        values = store.trial_values(frozenset({"fma_flop_per_s"}))
+        assert values.cells[:2] == (FMA, CHASE)
+        assert values.value.tolist()[:2] == [11.0, 21.0]
+        assert values.ok.tolist() == [row.value is not None for row in rows]
+        assert store.meta(NO_ROUNDS) is None
+        assert store.meta(REPLICATION_UNKNOWN) is None
+        assert store.imported_metrics()["rtt_s"].reduce is Reduce.MEDIAN
+        assert store.attempts() == ()
+        store.verify()
+
+
+TEXTS = (
+    st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8).map(str.strip).filter(bool)
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            TEXTS,
+            st.integers(0, 3),
+            st.sampled_from(["udp_jitter_s", "my_score", "fma_flop_per_s"]),
+            st.floats(min_value=1e-300, allow_infinity=False) | st.none(),
+        ),
+        min_size=1,
+        max_size=12,
+    ),
+    st.sampled_from(["csv", "parquet"]),
+)
+def test_any_table_that_is_written_is_read_back(values: list[tuple[str, int, str, float | None]], suffix: str) -> None:
+    units = {"udp_jitter_s": ("s", "lower"), "my_score": ("score", "higher"), "fma_flop_per_s": ("flop/s", "higher")}
+    rows = tuple(
+        TidyRow(
+            "p",
+            "r",
+            name,
+            f"i{n}",
+            n % 3,
+            "",
+            None,
+            metric,
+            f"k={k}",
+            *units[metric],
+            value,
+            "ok" if value else "failed",
+        )
+        for n, (name, k, metric, value) in enumerate(values)
+    )
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"t.{suffix}"
+        (write_csv if suffix == "csv" else write_parquet)(path, rows)
+        table = read_tidy(path, METRICS)
+        assert [row.value for row in table.rows] == [row.value for row in rows]
+        assert [row.key[2] for row in table.rows] == [row.offering for row in rows]
+        with import_table(table, Path(folder) / "study", provenance={}, created_at=1.0) as store:
+            again = export_rows(store, METRICS, {})
+    assert [(row.offering, row.metric, row.params, row.value, row.outcome) for row in again] == [
+        (row.offering, row.metric, row.params, row.value, row.outcome) for row in rows
+    ]
+
+
+def test_no_cell_of_a_table_is_a_formula() -> None:
+    rows = [
+        TidyRow(
+            sign + "p",
+            sign + "r",
+            f"{sign}cmd",
+            sign,
+            0,
+            sign,
+            0.0,
+            "=m",
+            "k=v",
+            "@u",
+            "higher",
+            -1.5,
+            "ok",
+            {"-a": "+x"},
+        )
+        for sign in "=+-@\t\r'"
+    ]
+    cells = [cell for line in csv.reader(io.StringIO(csv_text(rows), newline="")) for cell in line]
+    assert not [cell for cell in cells if cell[:1] in tuple("=+-@\t\r") and cell not in ("-1.5", "")]
+    assert "-1.5" in cells
+
+
+def test_the_least_table(tmp_path: Path) -> None:
+    with taken(
+        "offering,metric,unit,value\nA,udp_jitter_s,s,0\nA,udp_jitter_s,s,-1e-6\nB,udp_jitter_s,s,2\n", tmp_path
+    ) as store:
+        assert [launch.candidate for launch in store.plan.launches] == [0, 0, 1]
+        assert [launch.round for launch in store.plan.launches] == [0, 0, 0]
+        assert store.meta(NO_ROUNDS)
+        assert store.meta(REPLICATION_UNKNOWN)
+        assert {row.instance for row in export_rows(store, METRICS, {})} == {""}
+        assert {row.round for row in export_rows(store, METRICS, {})} == {None}
+    with StudyStore.open(tmp_path / "imported", write=False) as store:
+        assert store.trial_values(frozenset()).value.tolist() == [0.0, -1e-6, 2.0]
+
+
+def test_an_unknown_metric_needs_a_direction(tmp_path: Path) -> None:
+    table = "offering,metric,unit,value{}\nA,my_score,score,1{}\nA,my_score,score,0{}\n"
+    assert faults(table.format("", "", ""), tmp_path) == [
+        "table.csv:2: whether a higher or a lower my_score is better is not known;"
+        " add the column better with higher or lower"
+    ]
+    with taken(table.format(",better", ",higher", ","), tmp_path) as store:
+        metric = store.imported_metrics()["my_score"]
+        assert (metric.unit, metric.better, metric.signed) == ("score", Better.HIGHER, True)
+
+
+def test_attributes_become_those_of_the_offering(tmp_path: Path) -> None:
+    head = "provider,offering,metric,unit,value,vcpus,memory_gib,price_eur_per_hour,cpu,volume,count,runner\n"
+    row = "aws,m5,udp_jitter_s,s,1,{},8,{},{},gp3,2,simulated\n"
+    with taken(head + row.format("4", "0.20", "") + row.format("4.0", "0.2", "Xeon"), tmp_path) as store:
+        (candidate,) = store.plan.candidates
+        offering = candidate.offering
+        assert (offering.vcpus, offering.memory_gib, offering.attributes) == (4.0, 8.0, (("cpu", "Xeon"),))
+        assert offering.price is not None
+        assert (offering.price.amount_per_hour, offering.price.currency) == (Decimal("0.20"), "EUR")
+        assert (candidate.volume, candidate.count, candidate.simulated) == ("gp3", 2, True)
+
+
+def test_a_price_of_zero_is_unknown(tmp_path: Path) -> None:
+    with taken("offering,metric,unit,value,price_usd_per_hour\nA,udp_jitter_s,s,1,0.00\n", tmp_path) as store:
+        assert store.plan.candidates[0].offering.price is None
+
+
+def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
+    text = f"""{HEADER},vcpus,price_usd_per_hour
+p,r,A,i,0,,,rtt_s,percentile=50,s,lower,x,ok,4,1
+p,r,A,i,0,,,rtt_s,percentile=50,s,lower,nan,ok,4,1
+p,r,A,i,0,,,rtt_s,percentile=50,s,lower,1e999,,4,1
+p,r,A,i,0,,,rtt_s,percentile=50,s,lower,-1,,4,1
+p,r,A,i,0,,,rtt_s,percentile=50,s,lower,1,fine,4,1
+p,r,A,i,0,,,rtt_s,percentile=50,s,lower,1,failed,4,1
+p,r,A,i,0,,,rtt_s,percentile=50,s,lower,,,4,1
+p,r,A,i,0,,,rtt_s,percentile=50,ms,lower,1,,4,1
+p,r,A,i,0,,,rtt_s,percentile=50,s,higher,1,,4,1
+p,r,A,i,0,,,rtt_s,percentile,s,lower,1,,4,1
+p,r,A,i,0,,,rtt_s,percentile=50,s,lower,1,,2,1
+p,r,A,i,0,,,rtt_s,percentile=50,s,lower,1,,4,-1
+p,r,A,i,1.5,,,rtt_s,percentile=50,s,lower,1,,4,1
+p,r,A,i,1,,,rtt_s,percentile=50,s,lower,1,,4,1
+p,r,A,i,,,yesterday,rtt_s,percentile=50,s,lower,1,,4,1
+p,r,,i,0,,,,,s,lower,1,,4,1
+p,r,A
+p,r,B,,0,,,rtt_s,percentile=50,s,best,1,,,1
+"""
+    told = faults(text, tmp_path)
+    assert told == [
+        "table.csv:2: the value 'x' is not a finite number; write e.g. 12.5",
+        "table.csv:3: the value 'nan' is not a finite number; write e.g. 12.5",
+        "table.csv:4: the value '1e999' is not a finite number; write e.g. 12.5",
+        "table.csv:5: rtt_s is -1, yet it is always above 0; write invalid as outcome and no value",
+        "table.csv:6: unknown outcome 'fine'; write one of ok, failed, timeout, preempted, aborted, invalid",
+        "table.csv:7: the outcome is failed, yet there is a value; empty the value, or write ok",
+        "table.csv:8: there is no value; write it, or the outcome that explains it, e.g. failed",
+        "table.csv:9: rtt_s is in 'ms' here, and in 's' by its definition; convert the values to one unit",
+        "table.csv:10: rtt_s is better higher here, and lower before; keep one direction",
+        "table.csv:11: 'percentile' is not key=value, or is given twice; write metric key=value;key=value",
+        "table.csv:12: vcpus of A is '2' here and '4' before; keep one of them, or name the offerings apart",
+        "table.csv:13: price_usd_per_hour is '-1', which is no such number; write e.g. 4, or leave it empty",
+        "table.csv:14: the round '1.5' is not a whole number; write 0, 1, 2, ...",
+        "table.csv:15: the instance 'i' of A has two rounds or two sessions;"
+        " an instance is one launch: name another one in each round and session",
+        "table.csv:16: the time 'yesterday' is not understood; write e.g. 2026-01-31T12:00:00Z",
+        "table.csv:17: no offering and no metric; fill in the empty cells",
+        "table.csv:18: 3 cells where the header has 15; write one cell for each column",
+        "table.csv:19: unknown direction 'best'; write higher or lower in the column better",
+        f"table.csv:19: instance is empty here, and given on {tmp_path}/table.csv:9; give it in all rows",
+    ]
+
+
+def test_faults_are_counted_where_there_are_many(tmp_path: Path) -> None:
+    told = faults("offering,metric,unit,value\n" + "A,rtt_s,s,x\n" * 50, tmp_path)
+    assert len(told) == 21
+    assert told[-1] == "table.csv: 30 more faults are not shown; mend these first"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "table.csv: the table is empty; write a header line with offering, metric, unit and value"),
+        ("\n\n", "table.csv: the table is empty; write a header line with offering, metric, unit and value"),
+        (
+            "offering,metric\n",
+            "table.csv:1: the columns unit, value are missing; a table needs offering, metric, unit, value",
+        ),
+        ("offering;metric;unit;value\n", "table.csv:1: the columns offering, metric, unit, value are missing;"),
+        ("offering,metric,unit,value,\n", "table.csv:1: column 5 has no name; name it, or remove it"),
+        ("offering,metric,unit,value,value\n", "table.csv:1: there are two columns 'value'; remove or rename one"),
+        ("offering,metric,unit,value\n", "table.csv: the table has no rows; write at least one"),
+        (b"offering,metric,unit,value\nA,\xff,s,1\n", "table.csv:2: is not UTF-8 text; save the table as UTF-8"),
+        (
+            'offering,metric,unit,value\nA,"rtt_s,s,1\n',
+            "table.csv:2: no CSV (unexpected end of data); check the quotes",
+        ),
+        (
+            "offering,metric,unit,value\nA,rtt_s,s," + "1" * 200_000 + "\n",
+            "table.csv:2: no CSV (field larger than field",
+        ),
+        (b"PAR1garbage", "table.csv: no readable Parquet file ("),
+        (
+            "offering,metric,unit,value,price_usd_per_hour,price_eur_per_hour\nA,rtt_s,s,1,1,1\n",
+            "table.csv: A has prices in",
+        ),
+    ],
+)
+def test_what_is_no_table_is_refused(text: str | bytes, told: str, tmp_path: Path) -> None:
+    (line, *_) = faults(text, tmp_path)
+    assert line.startswith(told)
+
+
+def test_a_table_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UserMistake, match="no such file"):
+        read_tidy(tmp_path / "table.csv", METRICS)
+
+
+def test_equal_names_in_two_places_stay_apart(tmp_path: Path) -> None:
+    rows = [f"{place},M,udp_jitter_s,s,1\n" for place in ("a,x", "a,y", "b,x")]
+    text = "provider,region,offering,metric,unit,value\n" + "".join(rows)
+    with taken(text, tmp_path) as store:
+        assert [candidate.id for candidate in store.plan.candidates] == ["a/x/M", "a/y/M", "b/M"]
+
+
+LINES = st.lists(st.text(max_size=30), max_size=6).map("\n".join)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.binary(max_size=200)
+    | LINES.map(str.encode)
+    | LINES.map(lambda t: f"offering,metric,unit,value,round\n{t}".encode())
+)
+def test_any_bytes_are_read_or_refused(content: bytes) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        path.write_bytes(content)
+        try:
+            table = read_tidy(path, METRICS)
+        except UserMistake:
+            return
+        with import_table(table, Path(folder) / "study", provenance={}, created_at=1.0) as store:
+            assert len(store.imported_rows()) == len(table.rows) > 0
