@@ -36,5 +36,5 @@ def test_a_line_feed_in_a_parameter_stays_inside_the_line():
 
 
 def test_a_job_longer_than_a_line_is_refused():
-    with pytest.raises(UserMistake, match="probe fma: its job takes 7.* bytes; at most 65536"):
+    with pytest.raises(UserMistake, match=r"probe fma: its job takes 7.* bytes; at most 65536"):
         encode_job(trial(path="x" * 70_000), cpus=[0], folder=None)

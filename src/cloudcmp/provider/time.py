@@ -50,8 +50,12 @@ class VirtualTime:
     def at(self, planned_s: float) -> float:
         """The planned time, which is also reached by asking."""
         step = self._start_at + planned_s
-        self._now = max(self._now, step)
+        self.reach(step)
         return step
+
+    def reach(self, at: float) -> None:
+        """Move on to a Unix time, if it is not reached yet."""
+        self._now = max(self._now, at)
 
     def now(self) -> float:
         """The latest time that was reached."""

@@ -91,6 +91,8 @@ class SimulatedProvider:
         self._candidates = {candidate.index: candidate for candidate in candidates}
         self._truths = {index: _cells(candidate) for index, candidate in self._candidates.items()}
         self._inventory = Inventory(state_file)
+        # The cloud's time went on while no client was there: a successor starts no earlier than the last thing made.
+        time.reach(max((resource.made_at for resource in self._inventory), default=time.now()))
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
         """The instance types of the three simulated clouds."""
@@ -117,8 +119,10 @@ class SimulatedProvider:
             return cloud_id
         if no_room < faults.capacity:
             raise NoCapacity.at(where, "the simulated cloud has none left", "it is planted: see faults.capacity")
-        visible_at = float(request.at + faults.stale_list_s)
-        self._inventory.add(Resource(cloud_id, request.name, request.token, tuple(sorted(request.tags)), visible_at))
+        self._world.time.reach(request.at)
+        made_at, visible_at = float(request.at), float(request.at + faults.stale_list_s)
+        tags = tuple(sorted(request.tags))
+        self._inventory.add(Resource(cloud_id, request.name, request.token, tags, made_at, visible_at))
         if lost < faults.lost_answer:
             raise LostAnswer.at(where, "the answer to the request was lost", "look for the machine by its token")
         return cloud_id
@@ -164,7 +168,7 @@ class SimulatedProvider:
         candidate = self._candidates.get(index)
         if candidate is None:
             raise UserMistake.at(
-                "simulated", f"candidate {index} is not of this plan", "make the provider from the plan"
+                "simulated", f"candidate {index} is not of its plan", "make the provider from the plan"
             )
         return candidate.truth.faults if candidate.truth else Faults()
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One machine of the cloud. Lists show it from `visible_at` (virtual Unix seconds); `end` says how it went."""
+    """One machine of the cloud. Lists show it from `visible_at` on; `end` says how it went. Virtual Unix seconds."""
 
     cloud_id: str
     name: str
     token: str
     tags: tuple[tuple[str, str], ...]
+    made_at: float
     visible_at: float
     end: str | None = None
 
@@ -45,6 +46,7 @@ class Inventory:
             "name": resource.name,
             "token": resource.token,
             "tags": dict(resource.tags),
+            "made_at": resource.made_at,
             "visible_at": resource.visible_at,
         })  # fmt: skip
 
@@ -80,9 +82,16 @@ class Inventory:
     def _apply(self, event: dict[str, object]) -> None:
         cloud_id = str(event.get("cloud_id"))
         match event:
-            case {"event": "made", "name": str(name), "token": str(token), "tags": dict(tags), "visible_at": float(at)}:
+            case {
+                "event": "made",
+                "name": str(name),
+                "token": str(token),
+                "tags": dict(tags),
+                "made_at": float(made_at),
+                "visible_at": float(visible_at),
+            }:
                 pairs = tuple(sorted((str(key), str(value)) for key, value in tags.items()))
-                self._resources[cloud_id] = Resource(cloud_id, name, token, pairs, at)
+                self._resources[cloud_id] = Resource(cloud_id, name, token, pairs, made_at, visible_at)
             case {"event": "ended", "how": str(how)} if cloud_id in self._resources:
                 self._resources[cloud_id] = replace(self._resources[cloud_id], end=how)
             case _:

@@ -1,0 +1,51 @@
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+from cloudcmp.errors import UserMistake
+from cloudcmp.provider import Means, VirtualTime, WallTime, make, names
+
+
+def test_each_name_makes_a_provider_of_that_name():
+    assert names() == ("local", "simulated")
+    for name in names():
+        provider = make(name)
+        assert provider.name == name
+        assert provider.offerings()
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("simulate", "did you mean simulated?"), ("locla", "did you mean local?"), ("xyz", "known are local")],
+)
+def test_an_unknown_provider_names_the_nearest(name, hint):
+    with pytest.raises(UserMistake, match=f"unknown provider '{name}'; {hint[:-1]}"):
+        make(name)
+
+
+def test_simulated_state_and_local_launches_stay_in_the_given_folder(tmp_path, plans):
+    means = Means(work=tmp_path, candidates=(plans.candidate(),))
+    for name in names():
+        asyncio.run(make(name, means).create(plans.request()))
+        assert asyncio.run(make(name, means).find("study-a"))
+    assert {path.name for path in tmp_path.iterdir()} == {"launches", "simulated-clouds.ndjson"}
+
+
+def test_the_table_of_names_loads_no_library():
+    code = "import sys, cloudcmp.provider as p; p.names(); print('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_wall_time_is_the_walls_and_virtual_time_the_plans():
+    wall = WallTime()
+    assert wall.now() == pytest.approx(wall.at(1e9), abs=5)
+    asyncio.run(wall.sleep(0.0))
+    virtual = VirtualTime(100.0)
+    assert virtual.now() == 100.0
+    assert virtual.at(50.0) == 150.0
+    assert virtual.at(20.0) == 120.0
+    assert virtual.now() == 150.0
+    asyncio.run(virtual.sleep(1e6))
+    assert virtual.now() == 1_000_150.0
