@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from typing import TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn
@@ -91,3 +92,24 @@ class LiveProgress:
         if self._bar is not None and self._task is not None:
             failed = f", {self._failed} not ok" if self._failed else ""
             self._bar.update(self._task, completed=self._done, where=clip(where, _WORDS), left=self._left() + failed)
+
+
+class Silence:
+    """A `Progress` that says nothing."""
+
+    def begin(self, trials: int, expected_s: float) -> None:
+        """Nothing is said."""
+
+    def launch(self, candidate: str, round: int) -> None:
+        """Nothing is said."""
+
+    def trial(self, candidate: str, probe: str, outcome: str, expected_s: float) -> None:
+        """Nothing is said."""
+
+    def end(self) -> None:
+        """Nothing is said."""
+
+
+def progress_on(stream: TextIO | None) -> LiveProgress | Silence:
+    """Progress on a stream, none where there is no stream."""
+    return Silence() if stream is None else LiveProgress(Console(file=stream, highlight=False))

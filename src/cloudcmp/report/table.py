@@ -1,13 +1,16 @@
 """Tables for a terminal: never wider than it, numbers whole, and nothing in them that moves the cursor."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from cloudcmp.report.numbers import UNKNOWN
 from cloudcmp.report.text import clean, plain_ascii
 
 _LEAST_TEXT, _GAP = 8, 2
@@ -44,18 +47,20 @@ def say(console: Console, text: str, style: str = "", indent: int = 0, *, keep: 
 def table(
     console: Console,
     columns: Sequence[str | Head],
-    rows: Sequence[Sequence[str]],
+    rows: Sequence[Sequence[object]],
     *,
     title: str = "",
     note: str = "",
 ) -> None:
     """Print a table that fits the terminal's width.
 
-    columns: titles, or `Head` for numbers. rows: texts, as many as there are columns. Text columns are folded; where
-    even that does not fit, every row becomes a block of `title: text` lines.
+    columns: titles; a column is right aligned where it is a `Head`, or where it holds nothing but numbers. rows: as
+    many values as there are columns; None is a dash. Text columns are folded; where even that does not fit, every row
+    becomes a block of `title: text` lines.
     """
-    heads = [column if isinstance(column, Head) else Head(column, numeric=False) for column in columns]
-    shown = [[safe(console, field) for field in row] for row in rows]
+    heads = [column if isinstance(column, Head) else Head(column, _numbers([row[at] for row in rows]))
+             for at, column in enumerate(columns)]  # fmt: skip
+    shown = [[safe(console, _shown(value)) for value in row] for row in rows]
     if title:
         console.print(safe(console, title, "bold"), highlight=False)
     widths = _fit(console.width, heads, shown)
@@ -67,6 +72,22 @@ def table(
         _grid(console, heads, shown, widths)
     if note:
         say(console, note, "dim")
+
+
+def _numbers(values: Sequence[object]) -> bool:
+    """Whether a column holds numbers, and nothing else but unknown ones."""
+    told = [value for value in values if value is not None]
+    return bool(told) and all(isinstance(one, int | float | Decimal) and not isinstance(one, bool) for one in told)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}" if math.isfinite(value) else UNKNOWN
+    if isinstance(value, list | tuple):
+        return ", ".join(_shown(one) for one in value)
+    return UNKNOWN if value is None else str(value)
 
 
 def _fit(width: int, heads: Sequence[Head], rows: Sequence[Sequence[Text]]) -> list[int] | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 # One character for one, so that what was aligned stays so.
+# One character for one, so that what was aligned stays so.
 _ASCII = str.maketrans("±×µ–—−·…≥≤→▲▼★’≠δ", "~xu---,.><>^v*'#d")
 
 

@@ -1,0 +1,254 @@
+"""The comparison in a terminal of 80 columns, with marks that need no colour."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.text import Text
+
+from cloudcmp.model.plan import hourly_cost
+from cloudcmp.model.result import Verdict
+from cloudcmp.model.view import View
+from cloudcmp.report import numbers
+from cloudcmp.report.book import MARKS, Book, Page
+from cloudcmp.report.money import figures_of
+from cloudcmp.report.numbers import known
+from cloudcmp.report.sheets.asked import no_price
+from cloudcmp.report.sheets.outcomes import warnings
+from cloudcmp.report.sheets.verdicts import said_of
+from cloudcmp.report.table import Head, ascii_only, say, table
+from cloudcmp.report.text import clean, clip, plain_ascii, short_names
+from cloudcmp.report.words import direction, group_words
+
+STYLES = {Verdict.BETTER: "green", Verdict.WORSE: "red", Verdict.SAME: "cyan", Verdict.CANNOT_TELL: "yellow"}
+_MOST_COLUMNS, _LEAST_COLUMN = 4, 14
+_WIDEST = 100
+_MOST_WARNINGS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Screen:
+    """Where the comparison is printed: the console, its usable width, and what the candidates are called there."""
+
+    console: Console
+    width: int
+    names: tuple[str, ...]
+    label: int
+    column: int
+
+    @classmethod
+    def of(cls, console: Console, book: Book) -> "_Screen":
+        width, count = min(console.width, _WIDEST), max(1, len(book.candidates))
+        column = max(_LEAST_COLUMN, min(18, (width - 24) // count))
+        names = _names(book, column - 2)
+        return cls(console, width, names, max(10, width - count * column), column)
+
+    @property
+    def in_columns(self) -> bool:
+        return len(self.names) <= _MOST_COLUMNS and self.label + len(self.names) * self.column <= self.width
+
+    def put(self, *parts: str | tuple[str, str]) -> None:
+        """One line of styled parts, cut at the terminal's width."""
+        line = Text()
+        for part in parts:
+            text, style = (part, "") if isinstance(part, str) else part
+            line.append(plain_ascii(text) if ascii_only(self.console) else text, style)
+        line.truncate(self.console.width, overflow="crop")
+        self.console.print(line, highlight=False, soft_wrap=False)
+
+
+def show(console: Console, view: View, *, everything: bool = False) -> None:
+    """Print the comparison of a study: who was compared, every deciding cell, warnings, and the answer last.
+
+    At most 100 of the console's columns are used, and 80 are enough for up to four candidates side by side.
+    everything: exploratory cells too, which are shown anyway where no cell decides.
+    """
+    book = Book.of(view)
+    screen = _Screen.of(console, book)
+    _heading(screen, book)
+    decide = [page for page in book.pages if page.decides]
+    shown = decide if decide and not everything else book.pages
+    for group, pages in book.groups():
+        wanted = [page for page in pages if page in shown]
+        if wanted:
+            _group(screen, book, group_words(group), wanted)
+    if len(shown) < len(book.pages):
+        rest = f"{len(book.pages) - len(shown)} exploratory of {len(book.pages)} cells"
+        say(console, f"Not shown, because they get no verdict: {rest}.", "dim")
+    _closing(screen, book)
+
+
+def _names(book: Book, limit: int) -> tuple[str, ...]:
+    """What candidates are called on the screen: without what all their names begin with, else a letter each."""
+    ids = [clean(one.id, 200) for one in book.candidates]
+    parts = [name.split("/") for name in ids]
+    while len(ids) > 1 and all(len(part) > 1 for part in parts) and len({part[0] for part in parts}) == 1:
+        parts = [part[1:] for part in parts]
+    short = ["/".join(part) for part in parts]
+    if max(map(len, short), default=0) <= limit or len(ids) > _MOST_COLUMNS:
+        return short_names(short, max(limit, 24))
+    return tuple("ABCD"[: len(ids)])
+
+
+def _heading(screen: _Screen, book: Book) -> None:
+    say(screen.console, f"{book.view.plan.name}: {book.view.plan.question}", "bold")
+    if book.origin:
+        say(screen.console, f"{book.origin}{': planted numbers, not measured' if 'SIMULATED' in book.origin else ''}",
+            "bold yellow")  # fmt: skip
+    rows = []
+    for name, one in zip(screen.names, book.candidates, strict=True):
+        size = [f"{one.offering.vcpus:g} vCPUs" if one.offering.vcpus else "",
+                f"{one.offering.memory_gib:g} GiB" if one.offering.memory_gib else ""]  # fmt: skip
+        cost, price = hourly_cost(one), one.offering.price
+        money = "price unknown" if cost is None or price is None else f"{cost.normalize():f} {price.currency}/h"
+        rows.append((name, clean(one.id, 200), ", ".join(filter(None, size)), money))
+    if all(row[0] == row[1] for row in rows):
+        table(screen.console, ("candidate", "size", Head("price")), [(row[0], *row[2:]) for row in rows])
+    else:
+        table(screen.console, ("candidate", "in full", "size", Head("price")), rows)
+    if len(book.candidates) < 2:
+        say(screen.console, "One candidate: nothing to compare it with.")
+    else:
+        say(screen.console, "▲ better than all others    = practically the same as the best", keep=True)
+        say(screen.console, "▼ worse than the best       ? cannot tell yet", keep=True)
+    say(screen.console, "± half of the median's interval; 12/12: trials with a value, of those started", "dim")
+
+
+def _group(screen: _Screen, book: Book, group: str, pages: Sequence[Page]) -> None:
+    title = f"{group} [{book.origin}]" if book.origin else group
+    screen.put("")
+    if not screen.in_columns:
+        screen.put((clip(title, screen.width), "bold underline"))
+        for page in pages:
+            _rows(screen, book, page)
+        return
+    long = len(title) >= screen.label
+    if long:
+        screen.put((clip(title, screen.width), "bold underline"))
+    heads = "".join(name.rjust(screen.column) for name in screen.names)
+    screen.put(("".ljust(screen.label) if long else title, "bold underline"), (heads.rjust(
+        screen.width - (screen.label if long else len(title))), "bold"))  # fmt: skip
+    for page in pages:
+        _columns(screen, book, page)
+
+
+def _columns(screen: _Screen, book: Book, page: Page) -> None:
+    """A cell with the candidates side by side: values, then half-widths and counts, then money, then words."""
+    marks = page.marks()
+    unit = f"  {', '.join(filter(None, (page.scale.unit, direction(page.metric))))}"
+    labels = [page.name, unit] if len(page.name) < screen.label else ["  " + unit.strip(), ""]
+    if len(page.name) >= screen.label:
+        screen.put((clip(page.name, screen.width), "bold"))
+    values = [(_value(screen, page, at, marks.get(at)), STYLES.get(marks[at], "") if at in marks else "")
+              for at in range(len(screen.names))]  # fmt: skip
+    screen.put((clip(labels[0], screen.label - 1).ljust(screen.label), "bold" if labels[1] else "dim"), *values)
+    counts = "".join(_counts(page, at).rjust(screen.column) for at in range(len(screen.names)))
+    screen.put((clip(labels[1], screen.label - 1).ljust(screen.label) + counts, "dim"))
+    costs = figures_of(book, page)
+    if costs is not None:
+        sums = [costs.scale.number(costs.values.get(at)) for at in range(len(screen.names))]
+        shown = "".join(text.rjust(screen.column) for text in sums)
+        screen.put((f"  {clip(costs.axis, screen.label - 3)}".ljust(screen.label) + shown, "dim"))
+    words = "; ".join(_words(screen, page, marks))
+    if words:
+        say(screen.console, words, indent=2)
+
+
+def _value(screen: _Screen, page: Page, at: int, verdict: Verdict | None) -> str:
+    one = page.estimates.get(at)
+    if one is None:
+        return "not offered".rjust(screen.column)
+    star = "*" if page.winner is not None and page.winner.starred == at else ""
+    text = page.scale.number(one.median) if known(one.median) else "no value"
+    return f"{MARKS[verdict] + ' ' if verdict else ''}{text}{star}".rjust(screen.column)
+
+
+def _counts(page: Page, at: int) -> str:
+    one = page.estimates.get(at)
+    if one is None:
+        return numbers.UNKNOWN
+    half = page.scale.half_width(one.median_bounds, one.median)
+    return f"{'±' + half + ' ' if half else ''}{one.n_ok}/{one.n_started}"
+
+
+def _words(screen: _Screen, page: Page, marks: dict[int, Verdict]) -> Iterator[str]:
+    """The verdicts of a cell in words, the best against the others; what could be told; and over how many launches."""
+    leader, names = page.leader, screen.names
+    if len(page.estimates) > 1 and not page.decides:
+        yield "exploratory: no verdict"
+    if marks and leader is not None:
+        for verdict in (Verdict.WORSE, Verdict.SAME, Verdict.CANNOT_TELL, Verdict.BETTER):
+            told = [_against(page, leader, at, names[at]) for at in sorted(marks)
+                    if at != leader and (page.verdict(at, leader) or Verdict.CANNOT_TELL) is verdict]  # fmt: skip
+            if told:
+                yield f"{names[leader]} {_SAID[verdict]} {', '.join(told)}"
+        if page.winner is not None and page.winner.starred is not None:
+            yield f"* {names[page.winner.starred]} is the cheapest of these"
+    elif marks:
+        yield "cannot tell yet: no candidate gave values"
+    sizes = [one for one in page.comparisons if leader in (one.a, one.b) and known(one.detectable)]
+    if sizes and marks:
+        widest = max(sizes, key=lambda one: one.detectable or 0.0)
+        yield f"detectable {numbers.detectable(widest, page.metric.unit)}"
+    counts = [one.n for one in page.estimates.values()]
+    yield f"n {counts[0]}" if len(set(counts)) == 1 else f"n {', '.join(map(str, counts))}"
+
+
+_SAID = {
+    Verdict.WORSE: "better than",
+    Verdict.SAME: "practically the same as",
+    Verdict.CANNOT_TELL: "cannot tell yet from",
+    Verdict.BETTER: "worse than",
+}
+
+
+def _against(page: Page, leader: int, at: int, name: str) -> str:
+    found = page.against(leader, at)
+    if found is None:
+        return name
+    one, turned = found
+    size = numbers.effect(one, page.metric.unit, turned=turned)
+    unsure = one.reason if one.verdict is Verdict.CANNOT_TELL else ""
+    inside = "; ".join(filter(None, (size if size != numbers.UNKNOWN else "", clean(unsure, 120), *one.marks)))
+    return f"{name} ({inside})" if inside else name
+
+
+def _rows(screen: _Screen, book: Book, page: Page) -> None:
+    """A cell with a line for each candidate, for more candidates than fit side by side."""
+    unit = ", ".join(filter(None, (page.scale.unit, direction(page.metric))))
+    screen.put((clip(f"{page.name} ({unit})", screen.width), "bold"))
+    marks, costs = page.marks(), figures_of(book, page)
+    width = max(map(len, screen.names))
+    for at, one in page.estimates.items():
+        half = page.scale.half_width(one.median_bounds, one.median)
+        value = page.scale.number(one.median) if known(one.median) else "no value"
+        verdict = marks.get(at)
+        said = said_of(page, at, verdict) if verdict else one.reason
+        money = f"{costs.scale.number(costs.values.get(at))} {costs.axis}" if costs and at in costs.values else ""
+        head = f"  {MARKS[verdict] if verdict else ' '} {screen.names[at]:{width}} {value:>8}"
+        line = f"{head} {'±' + half if half else '':7} {f'n {one.n}, {one.n_ok}/{one.n_started}':11}"
+        style = STYLES.get(verdict, "") if verdict else ""
+        if len(line) + len(said) < screen.width:
+            screen.put((f"{line} {said}", style))
+        else:
+            screen.put((line, style))
+            say(screen.console, said, style, indent=6)
+        if money:
+            screen.put((f"{'':{max(0, len(head) - len(money.partition(' ')[0]))}}{money}", "dim"))
+
+
+def _closing(screen: _Screen, book: Book) -> None:
+    told = warnings(book)
+    if told or no_price(book):
+        screen.put("")
+    for line in told[:_MOST_WARNINGS]:
+        say(screen.console, f"warning: {line}", "yellow")
+    if len(told) > _MOST_WARNINGS:
+        say(screen.console, f"warning: {len(told) - _MOST_WARNINGS} more are in the report", "yellow")
+    if no_price(book):
+        say(screen.console, no_price(book))
+    if book.view.analysis.answer:
+        screen.put("")
+        screen.put((f"Answer [{book.origin}]" if book.origin else "Answer", "bold"))
+    for line in book.view.analysis.answer:
+        say(screen.console, line, indent=2)

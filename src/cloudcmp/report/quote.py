@@ -1,0 +1,45 @@
+"""What a plan takes, before anything is run."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from cloudcmp.model.plan import Plan, hourly_cost
+from cloudcmp.report import numbers
+from cloudcmp.report.table import Head, say, table
+from cloudcmp.units import format_money, format_quantity, format_seconds
+
+
+def show_plan(console: Console, plan: Plan) -> None:
+    """Print what a plan takes: candidates, trials, time, money, and the difference that it could tell."""
+    quote = plan.quote
+    say(console, f"{plan.name}: {plan.question}", "bold")
+    rows = []
+    for one in plan.candidates:
+        cost, price = hourly_cost(one), one.offering.price
+        money = "unknown" if cost is None or price is None else f"{cost.normalize():f} {price.currency}"
+        ran = one.runner if one.runner == one.offering.provider else f"{one.runner}, in its stead"
+        rows.append((one.id, f"{one.offering.vcpus:g}" if one.offering.vcpus else numbers.UNKNOWN, money, ran,
+                     ", ".join(one.differs)))  # fmt: skip
+    table(console, ("candidate", Head("vCPUs"), Head("price an hour"), "runs on", "differs from what was asked"), rows)
+    facts = [
+        ("rounds", f"{plan.rounds}, each with a fresh launch of every candidate, {plan.runs} runs on each"),
+        ("trials", f"{quote.trials} on {len(plan.launches)} launches"),
+        ("expected time", format_seconds(quote.expected_s)),
+        ("expected cost", format_money(quote.expected_cost) if quote.expected_cost else "unknown: a price is missing"),
+        ("worst case", format_money(quote.worst_cost) if quote.worst_cost else "unknown: a price is missing"),
+        ("budget", format_money(plan.budget) if plan.budget else "none given"),
+        ("could tell apart", _detectable(quote.detectable, quote.assumed_cov)),
+    ]
+    console.print()
+    table(console, ("what it takes", ""), facts)
+    for note in quote.notes:
+        say(console, f"note: {note}")
+
+
+def _detectable(told: Sequence[tuple[str, float]], cov: float) -> str:
+    if not told:
+        return "nothing: fewer than two candidates or too few rounds"
+    sizes = sorted({ratio for _, ratio in told})
+    span = f"{sizes[0] * 100:.1f} %" if len(sizes) == 1 else f"{sizes[0] * 100:.1f} % to {sizes[-1] * 100:.1f} %"
+    return f"{span} with 80 % power, if launches vary by {format_quantity(cov, 'ratio')}"

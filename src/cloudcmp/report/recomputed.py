@@ -1,0 +1,75 @@
+"""Published tables beside what their own numbers give."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from cloudcmp.analysis.published import Check, ClaimCheck, Recomputation, Verdict
+from cloudcmp.report.numbers import UNKNOWN
+from cloudcmp.report.table import Head, say, table
+
+_STYLES = {Verdict.FOLLOWS: "green", Verdict.DOES_NOT_FOLLOW: "red", Verdict.NOT_PRINTED: "yellow"}
+_SHORT = {Verdict.FOLLOWS: "follows", Verdict.DOES_NOT_FOLLOW: "does not", Verdict.NOT_PRINTED: "not known"}
+
+
+def print_published(console: Console, result: Recomputation, *, every: bool = False) -> None:
+    """Print what does not follow from a document's own numbers: figures by table, then sentences, then what is open.
+
+    every: the figures and sentences that do follow, too.
+    """
+    say(console, result.document, "bold underline")
+    say(console, f"{_counted(result.checks, 'figure')}; {_counted(result.claims, 'sentence')}")
+    kept = [check for check in result.checks if every or check.verdict is Verdict.DOES_NOT_FOLLOW]
+    for number in dict.fromkeys((check.table, check.page) for check in kept):
+        console.print()
+        _table(console, number, [check for check in kept if (check.table, check.page) == number], every)
+    claims = [claim for claim in result.claims if every or claim.verdict is Verdict.DOES_NOT_FOLLOW]
+    if claims:
+        console.print()
+        say(console, "Sentences" if every else "Sentences that do not follow", "bold")
+    for claim in claims:
+        _claim(console, claim)
+    if not every:
+        _open(console, result)
+
+
+def _counted(found: Sequence[Check] | Sequence[ClaimCheck], noun: str) -> str:
+    by = Counter(one.verdict for one in found)
+    follows, against, unknown = (by[verdict] for verdict in Verdict)
+    return f"{len(found)} {noun}s: {follows} follow, {against} do not, {unknown} rest on what is not printed"
+
+
+def _table(console: Console, number: tuple[str, str], checks: Sequence[Check], every: bool) -> None:
+    units = list(dict.fromkeys(check.unit for check in checks if check.unit))
+    places = "tables" if "," in number[0] else "table"
+    title = f"{places} {number[0]}, page {number[1]}{f' ({units[0]})' if len(units) == 1 else ''}"
+    rows = []
+    for check in checks:
+        unit = f" {check.unit}" if len(units) > 1 else ""
+        what = f"{check.what}{f'; {check.note}' if check.note else ''}"
+        figures = ((check.printed or UNKNOWN) + unit, check.recomputed_text() or UNKNOWN)
+        row = [f"{check.row} {check.column}", *figures, what]
+        rows.append([*row, _SHORT[check.verdict]] if every else row)
+    heads = ("figure", Head("printed"), Head("recomputed"), "from")
+    table(console, (*heads, "follows?") if every else heads, rows, title=title)
+
+
+def _claim(console: Console, claim: ClaimCheck) -> None:
+    tables = f", table {', '.join(claim.tables)}" if claim.tables else ""
+    where = f"page {claim.page}, section {claim.section}{tables}"
+    say(console, f'{where}: "{claim.quote}"')
+    say(console, f"{claim.verdict}: {claim.found}{f'; {claim.note}' if claim.note else ''}", _STYLES[claim.verdict], 2)
+
+
+def _open(console: Console, result: Recomputation) -> None:
+    """What can not be recomputed, by the reason that the document gives for it."""
+    reasons: dict[str, list[str]] = {}
+    for check in result.checks_with(Verdict.NOT_PRINTED):
+        reasons.setdefault(check.note or "what it was made from is not printed", []).append(check.table)
+    if reasons:
+        console.print()
+        say(console, "Can not be recomputed", "bold")
+    for reason, tables in reasons.items():
+        places = ", ".join(f"{number} ({times})" for number, times in Counter(tables).items())
+        say(console, f"{reason}: tables {places}", indent=2)
