@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from cloudcmp.cli.options import Figures, Folder, Json, Metric, Out, Reprice
-from cloudcmp.cli.output import emit, say
+from cloudcmp.cli.output import console, emit, say
 
 
 def compare(folder: Folder, metric: Metric = None, reprice: Reprice = False, json: Json = False) -> None:
@@ -23,7 +23,7 @@ def compare(folder: Folder, metric: Metric = None, reprice: Reprice = False, jso
         return
     from cloudcmp.report import terminal
 
-    terminal.print_view(shown)
+    terminal.show(console(), shown, everything=metric is not None)
 
 
 def report(
@@ -59,7 +59,7 @@ def published(
     if json:
         emit("published", results)
         return
-    from cloudcmp.report import terminal
+    from cloudcmp.report.recomputed import print_published
 
     for result in results:
-        terminal.print_published(result, every=every)
+        print_published(console(), result, every=every)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from cloudcmp.cli.options import Json
-from cloudcmp.cli.output import emit
+from cloudcmp.cli.output import console, emit
 
 
 class Kind(StrEnum):
@@ -37,9 +37,9 @@ def list_(
     if json:
         emit("list", {"kind": kind.value, "rows": _records(columns, rows)})
         return
-    from cloudcmp.report import terminal
+    from cloudcmp.report.table import table
 
-    terminal.print_table(columns, rows, title=kind.value)
+    table(console(), columns, rows)
 
 
 def _records(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloudcmp.cli.options import Figures, Folder, Json, On, Out, Short
-from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_INTERRUPTED, emit, say, warn
+from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_INTERRUPTED, console, emit, say, warn
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
+    from cloudcmp.model.protocol import Progress
     from cloudcmp.pipeline.running import Ending
 
 Seed = Annotated[
@@ -44,10 +45,12 @@ def run(
             raise UserMistake.at(
                 "cloudcmp run", "--resume goes on with the study as it was planned", "give only its folder"
             )
-        ending = running.resume(resume, work=work, wait=wait, quiet=json)
+        ending = running.resume(resume, work=work, wait=wait, progress=_progress(json))
     else:
         plan_, text = planning.plan_file(study, on=on, short=short, seed=seed)
-        ending = running.start(plan_, text, running.new_folder(plan_, out), work=work, wait=wait, quiet=json)
+        ending = running.start(
+            plan_, text, running.new_folder(plan_, out), work=work, wait=wait, progress=_progress(json)
+        )
     return _ended("run", ending, figures, json)
 
 
@@ -64,8 +67,17 @@ def demo(
     from cloudcmp.pipeline import planning, running
 
     plan_, text = planning.plan_demo(seed=seed)
-    ending = running.start(plan_, text, running.new_folder(plan_, out), work=None, wait=False, quiet=json)
+    ending = running.start(plan_, text, running.new_folder(plan_, out), work=None, wait=False, progress=_progress(json))
     return _ended("demo", ending, figures, json)
+
+
+def _progress(json: bool) -> "Progress":
+    """Who is told how it goes: standard error, so that standard output holds only the answer."""
+    from rich.console import Console
+
+    from cloudcmp.report.progress import LiveProgress, Silence
+
+    return Silence() if json else LiveProgress(Console(stderr=True))
 
 
 def _ended(verb: str, ending: "Ending", figures: Path | None, json: bool) -> int:
@@ -88,7 +100,7 @@ def _ended(verb: str, ending: "Ending", figures: Path | None, json: bool) -> int
         data = {"folder": ending.folder, "finished": True, "reason": "", "report": path} | viewing.as_data(view)
         emit(verb, data, view.warnings)
     else:
-        terminal.print_view(view)
+        terminal.show(console(), view)
         say(str(path))
     return EXIT_DONE
 
@@ -112,7 +124,7 @@ def plan(
         return
     from cloudcmp.report import terminal
 
-    terminal.print_plan(plan_)
+    terminal.show_plan(console(), plan_)
 
 
 def cleanup(folder: Folder, json: Json = False) -> int:

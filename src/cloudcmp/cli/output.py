@@ -3,19 +3,24 @@
 import dataclasses
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer._click.exceptions import UsageError  # typer carries its own click
 
 from cloudcmp.errors import CloudcmpError, Fault
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+TRACEBACK = "CLOUDCMP_TRACEBACK"
 EXIT_DONE, EXIT_NO, EXIT_MISTAKE, EXIT_FAULT, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
 
 
@@ -55,6 +60,13 @@ def warn(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
+def console() -> "Console":
+    """Standard output as a terminal, or as plain text where it is none."""
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
 def emit(verb: str, data: Any, warnings: Sequence[str] = ()) -> None:
     """Print a verb's JSON document."""
     say(document(verb, data, warnings))
@@ -69,7 +81,9 @@ def guarded(action: Callable[[], Any], arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return EXIT_DONE
-    except (CloudcmpError, UsageError, KeyboardInterrupt, typer.Abort, OSError) as error:
+    except (Exception, KeyboardInterrupt) as error:
+        if os.environ.get(TRACEBACK):
+            raise
         faults, code = _told(error)
         return _failed(faults, code, arguments)
     return result if isinstance(result, int) else EXIT_DONE
@@ -86,7 +100,10 @@ def _told(error: BaseException) -> tuple[tuple[Fault, ...], int]:
     if isinstance(error, OSError):
         where, what = str(error.filename or "system"), (error.strerror or str(error)).lower()
         return (Fault(where, what, "check the path, its rights and the space left"),), EXIT_FAULT
-    return (Fault("", "interrupted", "go on with 'cloudcmp run --resume DIR'"),), EXIT_INTERRUPTED
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        return (Fault("", "interrupted", "go on with 'cloudcmp run --resume DIR'"),), EXIT_INTERRUPTED
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    return (Fault("cloudcmp", f"a fault of its own, {what}", f"report it, with what {TRACEBACK}=1 shows"),), EXIT_FAULT
 
 
 def _failed(faults: Sequence[Fault], code: int, arguments: Sequence[str]) -> int:

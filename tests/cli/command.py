@@ -1,0 +1,34 @@
+"""The real command, run as a user runs it."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+COMMAND = Path(sys.executable).with_name("cloudcmp")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command printed and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The one JSON document on standard output."""
+        return json.loads(self.out)
+
+
+def cloudcmp(*arguments: str | Path, cwd: Path | None = None, **environ: str) -> Said:
+    """Run the installed command with a terminal of 80 columns."""
+    env = {**os.environ, "COLUMNS": "80", **environ}
+    done = subprocess.run(
+        [COMMAND, *map(str, arguments)], cwd=cwd, env=env, capture_output=True, text=True, timeout=120, check=False
+    )
+    return Said(done.returncode, done.stdout, done.stderr)

@@ -1,0 +1,19 @@
+"""The seeds' tables, recomputed for a reader."""
+
+from .command import cloudcmp
+
+
+def test_what_does_not_follow_is_shown_in_80_columns() -> None:
+    said = cloudcmp("published", "deval-2017")
+    assert said.code == 0
+    assert max(map(len, said.out.splitlines())) <= 80
+    assert "9675.68" in said.out
+    assert "do not follow" in said.out
+
+
+def test_the_document_holds_every_figure() -> None:
+    data = cloudcmp("published", "deval-2017", "--json").json["data"]
+    (one,) = data
+    azure = [c for c in one["checks"] if c["table"] == "8" and c["row"] == "Azure" and c["column"] == "multi"]
+    assert azure[0]["printed"] == "919.19"
+    assert azure[0]["verdict"] == "does not follow"
