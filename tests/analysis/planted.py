@@ -1,4 +1,4 @@
-"""Small studies with planted values, straight in numpy: the material of the tests of analysis, cost, compare, answer."""
+"""Small studies with planted values, straight in numpy, for the tests of analysis, cost, compare and answer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -62,7 +62,8 @@ def plan_of(
                             if probe_of(cell) == probe and at not in (not_offered or {}).get(cell, set())
                         )  # fmt: skip
                         if given:
-                            trials.append(PlannedTrial(len(trials), launches[-1].index, probe, (), given, run, 0, 1, 1, 1))
+                            launch = launches[-1].index
+                            trials.append(PlannedTrial(len(trials), launch, probe, (), given, run, 0, 1, 1, 1))
     return Plan(
         "test", "which?", tuple(chosen), tuple(launches), tuple(trials), tuple(decide), (), rounds, runs, 1, 0.0,
         Quote(len(trials), 1.0, None, None, (), 0.05), imported=imported, aggregation=aggregation,

@@ -42,9 +42,13 @@ def rows_of(plan: Plan, values: TrialValues, asked: npt.NDArray[np.bool_], runs_
     `runs_step` is `median` or `mean`. Raises ValueError for an ok value that is not a finite number.
     """
     slots, launch_at = _slots(plan)
-    kept = values.ok & asked[values.cell]
-    keys = values.cell[kept].astype(np.int64) * slots.size + slots[values.launch[kept]]
-    kept_values = values.value[kept]
+    keys = values.cell.astype(np.int64)
+    keys *= slots.size
+    keys += slots.take(values.launch)
+    kept_values = values.value
+    kept = values.ok if asked.all() else values.ok & asked[values.cell]
+    if not kept.all():
+        keys, kept_values = keys[kept], kept_values[kept]
     if keys.size and (keys[1:] < keys[:-1]).any():
         order = np.argsort(keys, kind="stable")
         keys, kept_values = keys[order], kept_values[order]
@@ -61,9 +65,10 @@ def counts_of(plan: Plan, values: TrialValues) -> tuple[Integers, Integers]:
     """Started and ok trials, both of shape (candidates, cells)."""
     shape = (len(plan.candidates), len(values.cells))
     owner = np.array([launch.candidate for launch in plan.launches], dtype=np.int64)
-    flat = owner[values.launch] * shape[1] + values.cell
+    flat = owner.take(values.launch) * shape[1] + values.cell
     size = shape[0] * shape[1]
-    started, ok = np.bincount(flat, minlength=size), np.bincount(flat[values.ok], minlength=size)
+    started = np.bincount(flat, minlength=size)
+    ok = started if values.ok.all() else np.bincount(flat[values.ok], minlength=size)
     return started.reshape(shape), ok.reshape(shape)
 
 

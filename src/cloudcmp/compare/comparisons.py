@@ -10,7 +10,7 @@ from cloudcmp.analysis import NOT_OFFERED
 from cloudcmp.compare.family import ALPHA, adjusted, deciding
 from cloudcmp.compare.pairing import Figures, figures_of
 from cloudcmp.compare.unlike import trial_params, unlike
-from cloudcmp.compare.verdict import barred, verdict_of
+from cloudcmp.compare.verdict import bars_of, verdict_of
 from cloudcmp.compare.winners import winner_of
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric
@@ -22,6 +22,7 @@ POWER = 0.8
 # The note of a plan made from a table that does not say which rows came from one launch.
 REPLICATION_UNKNOWN = "replication unknown"
 Facts = Mapping[int, Mapping[str, str]]
+Bars = Mapping[tuple[str, int], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,8 @@ def compare(
     `detectable` is on the scale of `effect` (a ratio above 1, or a difference), two-sided at 0.05 / family size.
     A comparison says nothing of launches outside the rounds that were measured.
     """
-    questions = _questions(plan, estimates, metrics, facts)
+    bars = bars_of(plan, estimates)
+    questions = _questions(plan, estimates, metrics, facts, bars)
     found: list[Comparison | None] = [None] * len(questions)
     for decides in (True, False):
         members = [at for at, one in enumerate(questions) if one.asked and one.decides is decides]
@@ -70,11 +72,11 @@ def compare(
     comparisons = tuple(
         _not_asked(question) if one is None else one for question, one in zip(questions, found, strict=True)
     )
-    return comparisons, _winners(plan, estimates, metrics, comparisons)
+    return comparisons, _winners(plan, estimates, metrics, comparisons, bars)
 
 
 def _questions(
-    plan: Plan, estimates: Sequence[Estimate], metrics: Mapping[str, Metric], facts: Facts
+    plan: Plan, estimates: Sequence[Estimate], metrics: Mapping[str, Metric], facts: Facts, bars: Bars
 ) -> list[_Question]:
     by_cell: dict[str, list[Estimate]] = {}
     for one in estimates:
@@ -85,13 +87,12 @@ def _questions(
     for text, some in by_cell.items():
         cell = Cell.parse(text)
         metric = metrics[cell.metric]
-        bars = {one.candidate: barred(plan, one) for one in some}
         for a, b in itertools.combinations(sorted(some, key=lambda one: one.candidate), 2):
             refused, marks = unlike(plan, cell, a.candidate, b.candidate, facts)
             if params.get((text, a.candidate)) != params.get((text, b.candidate)) and not plan.imported:
                 refused = "; ".join(filter(None, (refused, "probe parameters")))
             figures = figures_of(a, b, metric.signed)
-            bar = "; ".join(filter(None, (bars[a.candidate], bars[b.candidate])))
+            bar = "; ".join(filter(None, (bars[text, a.candidate], bars[text, b.candidate])))
             bar = bar or (f"unlike: {refused}" if refused else "") or _untestable(figures)
             questions.append(
                 _Question(
@@ -180,7 +181,11 @@ def _detectable_factor(n: int, family: int) -> float | None:
 
 
 def _winners(
-    plan: Plan, estimates: Sequence[Estimate], metrics: Mapping[str, Metric], comparisons: Sequence[Comparison]
+    plan: Plan,
+    estimates: Sequence[Estimate],
+    metrics: Mapping[str, Metric],
+    comparisons: Sequence[Comparison],
+    bars: Bars,
 ) -> tuple[Winner, ...]:
     by_cell: dict[str, tuple[list[Estimate], list[Comparison]]] = {}
     for one in estimates:
@@ -188,5 +193,6 @@ def _winners(
     for comparison in comparisons:
         by_cell[comparison.cell][1].append(comparison)
     return tuple(
-        winner_of(plan, text, metrics[Cell.parse(text).metric], some, pairs) for text, (some, pairs) in by_cell.items()
+        winner_of(plan, text, metrics[Cell.parse(text).metric], some, pairs, bars)
+        for text, (some, pairs) in by_cell.items()
     )

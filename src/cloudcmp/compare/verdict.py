@@ -1,5 +1,7 @@
 """The verdict on a pair in a cell: the first rule that holds."""
 
+from collections.abc import Sequence
+
 from cloudcmp.analysis import FEWEST_LAUNCHES
 from cloudcmp.compare.family import ALPHA
 from cloudcmp.compare.pairing import Figures
@@ -12,20 +14,29 @@ SAME_RATIO = 1.03
 LARGEST_FAILED_PERCENT = 10
 TOO_WIDE = "interval too wide"
 
+_Key = tuple[str | None, int | None]
 
-def barred(plan: Plan, one: Estimate) -> str:
-    """Why a candidate can neither win nor lose a cell: more than 10 % failed, or fewer than 6 launches; else empty.
 
-    A planned launch that gave no value although a later one of the same candidate did counts as failed as well: where
-    capacity ran out, no trial was ever started.
+def bars_of(plan: Plan, estimates: Sequence[Estimate]) -> dict[tuple[str, int], str]:
+    """For each cell and candidate why it can neither win nor lose there; empty text where nothing bars it.
+
+    Bars are more than 10 % failed, and fewer than 6 launches. A planned launch that gave no value although a later one
+    of the same candidate did counts as failed as well: where capacity ran out, no trial was ever started.
     """
+    schedule: dict[int, list[_Key]] = {candidate.index: [] for candidate in plan.candidates}
+    for launch in plan.launches:
+        schedule[launch.candidate].append((launch.session, launch.round))
+    return {(one.cell, one.candidate): _bar(plan, one, schedule[one.candidate]) for one in estimates}
+
+
+def _bar(plan: Plan, one: Estimate, schedule: Sequence[_Key]) -> str:
     name = plan.candidates[one.candidate].id
     if one.n == 0:
         return f"{name}: {one.reason or 'no values'}"
     failed = one.n_started - one.n_ok
     if failed * 100 > LARGEST_FAILED_PERCENT * one.n_started:
         return f"{name}: {failed} of {one.n_started} trials failed"
-    lost, due = lost_launches(plan, one)
+    lost, due = (0, one.n) if plan.imported else _lost_launches(one, schedule)
     if lost * 100 > LARGEST_FAILED_PERCENT * due:
         return f"{name}: {lost} of {due} launches gave no value"
     if one.n < FEWEST_LAUNCHES:
@@ -33,12 +44,12 @@ def barred(plan: Plan, one: Estimate) -> str:
     return ""
 
 
-def lost_launches(plan: Plan, one: Estimate) -> tuple[int, int]:
+def _lost_launches(one: Estimate, schedule: Sequence[_Key]) -> tuple[int, int]:
     """Planned launches without a value that came before the last one with a value, and all up to that one."""
-    if plan.imported:
+    if one.n >= len(schedule):
         return 0, one.n
     seen = set(zip(one.sessions, one.rounds, strict=True))
-    planned = [(at.session, at.round) in seen for at in plan.launches if at.candidate == one.candidate]
+    planned = [key in seen for key in schedule]
     due = len(planned) - planned[::-1].index(True) if True in planned else 0
     return due - sum(planned[:due]), due
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cloudcmp.analysis import NOT_OFFERED
-from cloudcmp.compare.verdict import barred
+from cloudcmp.compare.verdict import bars_of
 from cloudcmp.cost import price_of
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Metric
@@ -28,9 +28,14 @@ class WinnerRow:
 
 
 def winner_of(
-    plan: Plan, cell: str, metric: Metric, estimates: Sequence[Estimate], comparisons: Sequence[Comparison]
+    plan: Plan,
+    cell: str,
+    metric: Metric,
+    estimates: Sequence[Estimate],
+    comparisons: Sequence[Comparison],
+    bars: Mapping[tuple[str, int], str],
 ) -> Winner:
-    """The winners of one cell among the candidates of `estimates`, best median first.
+    """The winners of one cell among the candidates of `estimates`, best median first; `bars` as from `bars_of`.
 
     A candidate that failed, that has too few launches or no figure can not win, whatever its figures are. Of the rest
     the winners are those that no verdict puts behind another; nobody wins before a verdict tells some pair apart or
@@ -44,7 +49,7 @@ def winner_of(
     settled = [one for one in comparisons if one.verdict not in (None, Verdict.CANNOT_TELL)]
     if not settled:
         return Winner(cell, (), None, "cannot tell yet: " + "; ".join(dict.fromkeys(one.reason for one in comparisons)))
-    able = {one.candidate: one.median or 0.0 for one in estimates if not barred(plan, one)}
+    able = {one.candidate: one.median or 0.0 for one in estimates if not bars[cell, one.candidate]}
     beaten = {one.b if one.verdict is Verdict.BETTER else one.a for one in settled if one.verdict is not Verdict.SAME}
     sign = -1.0 if metric.better is Better.HIGHER else 1.0
     unbeaten = sorted((at for at in able if at not in beaten), key=lambda at: (sign * able[at], at))
@@ -53,7 +58,7 @@ def winner_of(
     same = {one.a + one.b - unbeaten[0] for one in settled
             if one.verdict is Verdict.SAME and unbeaten[0] in (one.a, one.b)}  # fmt: skip
     starred, why_none = _star(plan, [at for at in unbeaten if at == unbeaten[0] or at in same])
-    notes = [*_open(plan, comparisons, unbeaten), *_left_out(plan, estimates), *why_none]
+    notes = [*_open(plan, comparisons, unbeaten), *_left_out(estimates, bars), *why_none]
     return Winner(cell, tuple(unbeaten), starred, "; ".join(notes))
 
 
@@ -69,13 +74,14 @@ def winner_rows(
         asked = candidate.asked.category if candidate.asked else None
         groups.setdefault(asked or candidate.offering.category or "", set()).add(candidate.index)
     rows = []
+    bars = bars_of(plan, estimates)
     deciding = dict.fromkeys(one.cell for one in comparisons if one.decides)
     for text, (group, members) in itertools.product(deciding, sorted(groups.items())):
         cell = Cell.parse(text)
         some = [one for one in estimates if one.cell == text and one.candidate in members]
         pairs = [one for one in comparisons if one.cell == text and {one.a, one.b} <= members]
         rest = Cell(cell.metric, tuple(pair for pair in cell.params if pair[0] != "threads"))
-        winner = winner_of(plan, text, metrics[cell.metric], some, pairs)
+        winner = winner_of(plan, text, metrics[cell.metric], some, pairs, bars)
         rows.append(WinnerRow(str(rest), group, cell.get("threads"), winner))
     return tuple(rows)
 
@@ -104,8 +110,8 @@ def _open(plan: Plan, comparisons: Sequence[Comparison], unbeaten: Sequence[int]
             yield f"cannot tell {a} from {b} yet ({one.reason})"
 
 
-def _left_out(plan: Plan, estimates: Sequence[Estimate]) -> Iterator[str]:
+def _left_out(estimates: Sequence[Estimate], bars: Mapping[tuple[str, int], str]) -> Iterator[str]:
     for one in estimates:
-        why = barred(plan, one)
+        why = bars[one.cell, one.candidate]
         if why and one.reason != NOT_OFFERED:
             yield f"left out: {why}"
