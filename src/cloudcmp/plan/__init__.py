@@ -1,0 +1,8 @@
+"""The plan: which trials a study takes, in which order, when, and for what money."""
+
+from cloudcmp.plan.make import make
+from cloudcmp.plan.printed import printed_offerings, printed_providers
+from cloudcmp.plan.runnable import check_runnable
+from cloudcmp.plan.sessions import next_opening
+
+__all__ = ["check_runnable", "make", "next_opening", "printed_offerings", "printed_providers"]

@@ -1,0 +1,107 @@
+"""From what the study names to what is sold: every candidate with its offering, its runner and an id of its own."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from cloudcmp.catalog import hint
+from cloudcmp.errors import CloudcmpError, Fault, UserMistake
+from cloudcmp.model.offering import Match, Offering
+from cloudcmp.model.plan import Candidate
+from cloudcmp.model.study import CandidateSpec
+from cloudcmp.plan.match import differences, nearest_offering
+from cloudcmp.plan.printed import printed_offerings
+
+SIMULATED = "simulated"
+LOCAL = "local"
+STAND_INS = (SIMULATED, LOCAL)
+
+OfferingsOf = Callable[[str, str | None], Sequence[Offering]]
+
+
+def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str | None) -> tuple[Candidate, ...]:
+    """The candidates of a study; raises UserMistake with one line for each that can not be had."""
+    if on is not None and on not in STAND_INS:
+        raise UserMistake.at("--on", f"{on!r} can not stand in for a cloud", "use --on simulated or --on local")
+    found: list[Candidate] = []
+    faults: list[Fault] = []
+    taken: set[str] = set()
+    for index, spec in enumerate(specs):
+        try:
+            sold = _offering(spec, offerings_of)
+        except CloudcmpError as error:
+            faults.extend(error.faults)
+            continue
+        candidate = Candidate(
+            index=index,
+            id=_unique(_id(spec, sold, on), taken),
+            offering=sold,
+            runner=on or spec.provider,
+            volume=spec.volume,
+            count=spec.count,
+            asked=spec.match,
+            differs=differences(spec.match, sold) if spec.match else (),
+            truth=spec.truth if (on or spec.provider) == SIMULATED else None,
+        )
+        found.append(candidate)
+    if faults:
+        raise UserMistake(*faults)
+    return tuple(found)
+
+
+def _offering(spec: CandidateSpec, offerings_of: OfferingsOf) -> Offering:
+    """What a candidate stands for, with the study's own price where it gives one."""
+    listed = tuple(offerings_of(spec.provider, spec.region))
+    known = listed or printed_offerings(spec.provider, spec.region)
+    sold = _matching(spec, spec.match, known) if spec.match else _named(spec, known, certain=bool(listed))
+    return sold if spec.price is None else replace(sold, price=spec.price)
+
+
+def _matching(spec: CandidateSpec, asked: Match, known: Sequence[Offering]) -> Offering:
+    sold = nearest_offering(asked, known)
+    if sold is None:
+        what = f"no offering of {_place(spec)} is known that is like what is asked for"
+        raise UserMistake.at(spec.where, what, f"name one; see 'cloudcmp list offerings {spec.provider}'")
+    return sold
+
+
+def _named(spec: CandidateSpec, known: Sequence[Offering], *, certain: bool) -> Offering:
+    """The offering of a name. A provider that can be asked knows all its own; a published study prints only some."""
+    name = spec.offering or ""
+    for sold in known:
+        if sold.name == name:
+            return sold
+    invented = spec.provider == SIMULATED and (spec.truth is not None or spec.price is not None)
+    if certain and not invented:
+        advice = hint(name, [sold.name for sold in known], f"cloudcmp list offerings {spec.provider}")
+        raise UserMistake.at(spec.where, f"unknown offering {name!r} in {_place(spec)}", advice)
+    return Offering(spec.provider, spec.region or "unknown", name)
+
+
+def _place(spec: CandidateSpec) -> str:
+    return f"{spec.provider}/{spec.region}" if spec.region else spec.provider
+
+
+def _id(spec: CandidateSpec, sold: Offering, on: str | None) -> str:
+    """What people see: provider, region and offering, what is added to it, and who really runs it."""
+    text = f"{sold.provider}/{sold.region}/{sold.name}"
+    text += f"+{spec.volume}" if spec.volume else ""
+    text += f" x{spec.count}" if spec.count > 1 else ""
+    return f"{text} on {on}" if on and on != spec.provider else text
+
+
+def _unique(text: str, taken: set[str]) -> str:
+    """The text, numbered where an earlier candidate has it: the same thing twice shows what chance alone does."""
+    number = 1
+    numbered = text
+    while numbered in taken:
+        number += 1
+        numbered = f"{text} #{number}"
+    taken.add(numbered)
+    return numbered
+
+
+def without_facts(candidate: Candidate) -> bool:
+    """Whether nothing but its name is known of a candidate's offering."""
+    return candidate.offering == Offering(
+        candidate.offering.provider, candidate.offering.region, candidate.offering.name
+    )

@@ -1,0 +1,142 @@
+"""From a study to its plan: everything that is decided before the first trial."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from cloudcmp.catalog import METRICS
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.plan import Candidate, Plan, Quote
+from cloudcmp.model.study import Decide, Study
+from cloudcmp.plan import quote as quoting
+from cloudcmp.plan.candidates import LOCAL, OfferingsOf, resolve, without_facts
+from cloudcmp.plan.schedule import rounds_of
+from cloudcmp.plan.trials import Visits, launches_of, trials_of
+from cloudcmp.plan.truth import completed
+from cloudcmp.plan.visit import Task, only_built, over_loopback, shortened, tasks_of, unbuilt
+from cloudcmp.units import format_seconds
+
+MAX_TRIALS = 1_000_000
+_SHORT_LAUNCHES = 2
+
+
+def make(
+    study: Study,
+    *,
+    offerings_of: OfferingsOf,
+    host_of: Callable[[Candidate], str],
+    on: str | None = None,
+    short: bool = False,
+    start_at: float,
+) -> Plan:
+    """The plan of a study.
+
+    `offerings_of(provider, region)` is what a provider sells, () for one that can not be asked; `host_of` names the
+    machine that a candidate shares with others. `on` is the provider that stands in for all (`simulated`, `local`).
+    `short` takes one run at the smallest sizes in at most two rounds that follow each other. `start_at` is the Unix
+    time at which the plan begins. Raises UserMistake for what can not be had or does not fit, one line each.
+    """
+    notes: list[str] = []
+    if short:
+        launches = min(study.launches, _SHORT_LAUNCHES)
+        study = replace(study, launches=launches, runs=1, sessions=(), every_s=None, for_s=None)
+        notes.append("short: one run, two rounds at most, no sessions, the smallest sizes; larger sizes are left out")
+    candidates = resolve(study.candidates, offerings_of, on)
+    tasks = _tasks(study, candidates, on, short, notes)
+    cells = tuple(dict.fromkeys(cell for task in tasks for cell in task.cells))
+    candidates = completed(candidates, cells, study.seed)
+    visits = Visits(candidates, tuple(map(host_of, candidates)), tasks)
+    rounds = rounds_of(study, visits.round_s(), start_at)
+    trials_in_all = sum(task.runs for task in tasks) * len(rounds) * len(candidates)
+    if trials_in_all > MAX_TRIALS:
+        raise UserMistake.at("study", f"{trials_in_all} trials are more than {MAX_TRIALS}", "split the study")
+    planned = launches_of(visits, rounds, study.seed)
+    decide = _still_deciding(study.decide, cells, notes)
+    return Plan(
+        name=study.name,
+        question=study.question,
+        candidates=candidates,
+        launches=planned,
+        trials=trials_of(planned, visits, study.seed),
+        decide=decide,
+        every_s=study.every_s,
+        sessions=study.sessions,
+        rounds=len(rounds),
+        runs=study.runs,
+        seed=study.seed,
+        start_at=start_at,
+        quote=_quote(study, visits, rounds[-1].start_s + visits.round_s(), len(rounds), decide, notes),
+        budget=study.budget,
+        deadline_s=study.deadline_s,
+        stop=study.stop,
+        short=short,
+    )
+
+
+def _tasks(
+    study: Study, candidates: Sequence[Candidate], on: str | None, short: bool, notes: list[str]
+) -> tuple[Task, ...]:
+    """What is done on each launch, as far as who runs it can do it."""
+    tasks = tasks_of(study.probes, study.runs)
+    local = any(candidate.runner == LOCAL for candidate in candidates)
+    if on == LOCAL:
+        missing = unbuilt(tasks)
+        notes.extend(f"left out: {name} is not built yet" for name in missing)
+        tasks = only_built(tasks)
+        if any(dict(task.params).get("path", "loopback") != "loopback" for task in tasks):
+            tasks = over_loopback(tasks)
+            notes.append("network probes go over loopback on this machine: they say nothing of a network")
+    elif local:
+        _refuse_paths(tasks)
+    if any(candidate.runner != candidate.offering.provider for candidate in candidates):
+        notes.append(f"{on} stands in for every candidate: the numbers are not those of the clouds that are named")
+    if on is None:
+        notes.extend(_unknowns(candidates))
+    return shortened(tasks) if short else tasks
+
+
+def _refuse_paths(tasks: Sequence[Task]) -> None:
+    """One machine has no network between its agents, whatever the study calls it."""
+    for task in tasks:
+        path = dict(task.params).get("path", "loopback")
+        if path != "loopback":
+            what = f"path: {path} can not be measured on one machine"
+            raise UserMistake.at(f"probe {task.probe}", what, "write path: loopback, or take another provider")
+
+
+def _unknowns(candidates: Sequence[Candidate]) -> list[str]:
+    return [f"{c.id}: nothing is known of this offering but its name" for c in candidates if without_facts(c)]
+
+
+def _still_deciding(decide: Sequence[Decide], cells: Sequence[str], notes: list[str]) -> tuple[Decide, ...]:
+    """What decides and is measured."""
+    known = {*cells, *(cell.partition(" ")[0] for cell in cells)}
+    left = tuple(one for one in decide if one.cell in known)
+    gone = [one.cell for one in decide if one.cell not in known]
+    if gone:
+        notes.append(f"{len(gone)} cells that should decide are left out, the first is: {gone[0]}")
+    if gone and not left:
+        notes.append("no cell that should decide is left: every cell decides")
+    for one in left:
+        if METRICS[one.cell.partition(" ")[0]].signed and one.margin is None:
+            notes.append(f"{one.cell} has no margin: nothing can be practically the same in it")
+    return left
+
+
+def _quote(
+    study: Study, visits: Visits, end_s: float, rounds: int, decide: Sequence[Decide], notes: list[str]
+) -> Quote:
+    if study.deadline_s is not None and end_s > study.deadline_s:
+        what = f"the plan takes {format_seconds(end_s)}, longer than {format_seconds(study.deadline_s)}"
+        raise UserMistake.at("deadline", what, "write a later deadline, fewer launches or fewer probes")
+    worst = quoting.worst_cost(visits, rounds)
+    notes.extend(quoting.money_notes(visits.candidates, worst, study.budget))
+    deciding = quoting.deciding_cells(decide, visits.tasks)
+    return Quote(
+        trials=sum(task.runs for task in visits.tasks) * rounds * len(visits.candidates),
+        expected_s=end_s,
+        expected_cost=quoting.expected_cost(visits, rounds),
+        worst_cost=worst,
+        detectable=quoting.detectable(deciding, len(visits.candidates), rounds),
+        assumed_cov=quoting.ASSUMED_COV,
+        notes=tuple(notes),
+    )

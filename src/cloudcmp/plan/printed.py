@@ -1,0 +1,38 @@
+"""Offerings as published studies print them, for providers whose own list can not be had."""
+
+import tomllib
+from decimal import Decimal
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from cloudcmp.model.offering import Offering, Price
+
+
+def printed_offerings(provider: str, region: str | None = None) -> tuple[Offering, ...]:
+    """What published studies print of a provider's offerings, in one region or in all; facts not printed are None."""
+    return tuple(sold for sold in _all() if sold.provider == provider and region in {None, sold.region})
+
+
+def printed_providers() -> frozenset[str]:
+    """The providers that published studies name."""
+    return frozenset(sold.provider for sold in _all())
+
+
+@cache
+def _all() -> tuple[Offering, ...]:
+    table = tomllib.loads(files("cloudcmp.plan").joinpath("printed.toml").read_text(encoding="utf-8"))
+    return tuple(_offering(row, document["source"]) for document in table["document"] for row in document["offerings"])
+
+
+def _offering(row: dict[str, Any], source: str) -> Offering:
+    return Offering(
+        provider=row["provider"],
+        region=row["region"],
+        name=row["name"],
+        vcpus=float(row["vcpus"]) if "vcpus" in row else None,
+        memory_gib=float(row["memory_gib"]) if "memory_gib" in row else None,
+        category=row.get("category"),
+        price=Price(Decimal(row["price"]), "USD", source) if "price" in row else None,
+        attributes=(("source", source),),
+    )

@@ -1,0 +1,92 @@
+"""What a plan takes, and what it could tell apart."""
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_HALF_EVEN, ROUND_UP, Decimal
+
+from cloudcmp.catalog import METRICS
+from cloudcmp.model.plan import Candidate, hourly_cost
+from cloudcmp.model.study import Decide
+from cloudcmp.plan.trials import Visits, boot_s
+from cloudcmp.plan.visit import Task
+from cloudcmp.units import Money
+
+# The spread between launches that a plan assumes before anything was measured; published clouds show 1 to 10 %.
+ASSUMED_COV = 0.05
+_ALPHA = 0.05
+_POWER = 0.8
+# An instance that never becomes ready is given up after ten minutes.
+_WORST_BOOT_S = 600.0
+_STEP = Decimal("0.000001")
+# What runs on machines that the user has already is not billed, whatever it costs to own.
+_OWNED = ("local",)
+
+
+def expected_cost(visits: Visits, rounds: int) -> Money | None:
+    """Money for all launches if all goes as expected; None where a price is unknown or currencies differ."""
+    return _cost(visits.candidates, {c.index: visits.launch_s(c) * rounds for c in visits.candidates}, ROUND_HALF_EVEN)
+
+
+def worst_cost(visits: Visits, rounds: int) -> Money | None:
+    """Money for all launches if every boot takes its longest and every trial its whole deadline."""
+    trials_s = sum(task.deadline_s * task.runs for task in visits.tasks)
+    worst = {c.index: (max(_WORST_BOOT_S, 2 * boot_s(c)) + trials_s) * rounds for c in visits.candidates}
+    return _cost(visits.candidates, worst, ROUND_UP)
+
+
+def _cost(candidates: Sequence[Candidate], seconds: dict[int, float], rounding: str) -> Money | None:
+    billed = [candidate for candidate in candidates if candidate.offering.provider not in _OWNED]
+    total = Decimal(0)
+    currencies = set()
+    for candidate in billed:
+        hourly = hourly_cost(candidate)
+        if hourly is None or candidate.offering.price is None:
+            return None
+        total += hourly * Decimal(repr(seconds[candidate.index])) / 3600
+        currencies.add(candidate.offering.price.currency)
+    return Money(total.quantize(_STEP, rounding), currencies.pop()) if len(currencies) == 1 else None
+
+
+def money_notes(candidates: Sequence[Candidate], worst: Money | None, budget: Money | None) -> list[str]:
+    """Why there is no cost, or what it means for the budget; one line each."""
+    unknown = [c.id for c in candidates if c.offering.price is None]
+    currencies = sorted({c.offering.price.currency for c in candidates if c.offering.price})
+    if unknown:
+        return [f"no cost is quoted: no price is known for {_listed(unknown)}"]
+    if len(currencies) > 1:
+        return [f"no cost is quoted: the prices are in {' and '.join(currencies)}"]
+    if worst and budget and worst.currency == budget.currency and worst.amount > budget.amount:
+        return [f"the worst case is above the budget of {budget.amount} {budget.currency}"]
+    return []
+
+
+def _listed(names: Sequence[str], most: int = 3) -> str:
+    return ", ".join(names) if len(names) <= most else f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def deciding_cells(decide: Sequence[Decide], tasks: Sequence[Task]) -> tuple[str, ...]:
+    """The cells that decide: those that are named or whose metric is, or all where none is named."""
+    cells = dict.fromkeys(cell for task in tasks for cell in task.cells)
+    named = {one.cell for one in decide}
+    return tuple(cell for cell in cells if not named or cell in named or cell.partition(" ")[0] in named)
+
+
+def detectable(cells: Sequence[str], candidates: int, rounds: int) -> tuple[tuple[str, float], ...]:
+    """For each deciding cell the smallest true difference (a ratio - 1) that is found with 80 % power.
+
+    The paired t test over rounds on log launch values, at Holm's first step (0.05 / (pairs x cells)), for launches that
+    vary by `ASSUMED_COV`. Cells compared by differences have no ratio and are left out; so is all with fewer than two
+    candidates or rounds.
+    """
+    # scipy takes a third of a second to import: only a quote pays for it.
+    from cloudcmp.stats.power import detectable_log_difference
+
+    pairs = candidates * (candidates - 1) // 2
+    if not pairs or not cells or rounds < 2:
+        return ()
+    sd = math.sqrt(2 * math.log1p(ASSUMED_COV**2))
+    found = detectable_log_difference(sd, rounds, _ALPHA / (pairs * len(cells)), _POWER)
+    if found is None:
+        return ()
+    ratio = math.expm1(found)
+    return tuple((cell, ratio) for cell in cells if not METRICS[cell.partition(" ")[0]].signed)

@@ -1,0 +1,47 @@
+"""Whether a plan that can be quoted can also be run."""
+
+from collections.abc import Collection
+
+from cloudcmp.catalog import PROBES
+from cloudcmp.errors import Fault, UserMistake
+from cloudcmp.model.plan import Plan
+
+
+def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[str] = ()) -> None:
+    """Refuse a plan that can not be run; `providers` have a driver, `billed` are those whose use costs money.
+
+    Raises UserMistake with one line for each provider without a driver and each probe that the agent does not have yet,
+    where anything but `simulated` would have to run it, and for a worst case that is unknown or above the budget.
+    """
+    faults = [*_drivers(plan, providers), *_probes(plan), *_money(plan, billed)]
+    if faults:
+        raise UserMistake(*faults)
+
+
+def _drivers(plan: Plan, providers: Collection[str]) -> list[Fault]:
+    runners = dict.fromkeys(candidate.runner for candidate in plan.candidates if not candidate.simulated)
+    what = "there is no driver for this provider yet"
+    return [Fault(name, what, "use --on simulated or --on local") for name in runners if name not in providers]
+
+
+def _probes(plan: Plan) -> list[Fault]:
+    if all(candidate.simulated for candidate in plan.candidates):
+        return []
+    names = dict.fromkeys(trial.probe for trial in plan.trials)
+    what = "the agent does not have this probe yet"
+    return [Fault(f"probe {name}", what, "use --on simulated") for name in names if not PROBES[name].built]
+
+
+def _money(plan: Plan, billed: Collection[str]) -> list[Fault]:
+    spenders = [candidate for candidate in plan.candidates if candidate.runner in billed]
+    worst, budget = plan.quote.worst_cost, plan.budget
+    if not spenders:
+        return []
+    if worst is None:
+        unknown = [candidate.id for candidate in spenders if candidate.offering.price is None]
+        what = f"no price is known for {unknown[0]}" if unknown else "prices are in several currencies"
+        return [Fault("price", what, "write price: 0.10 USD/h, in one currency")]
+    if budget is None or worst.currency != budget.currency or worst.amount > budget.amount:
+        what = f"the worst case of {worst.amount} {worst.currency} is not within it"
+        return [Fault("budget", what, "raise the budget, or plan fewer launches")]
+    return []

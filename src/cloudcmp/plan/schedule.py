@@ -1,0 +1,108 @@
+"""When each round starts."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cloudcmp.errors import CloudcmpError, UserMistake
+from cloudcmp.model.study import Session, Study
+from cloudcmp.plan.sessions import windows
+from cloudcmp.units import format_seconds
+
+# Windows that are looked at for one round before a plan is said not to fit: two years of days.
+_WINDOWS_MAX = 800
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One visit to every candidate. `start_s` counts from the plan's start."""
+
+    number: int
+    session: str | None
+    start_s: float
+
+
+def rounds_of(study: Study, round_s: float, start_at: float) -> tuple[Round, ...]:
+    """The rounds of a study in the order of time; a round lasts `round_s`, `start_at` is Unix time.
+
+    With `every`, a round starts at a step of it at which a session is open (or at every step, without sessions).
+    Without it, sessions get one round an opening, so that a session's rounds are on different days; without sessions
+    rounds follow each other. Raises UserMistake where they do not fit, with how many would.
+    """
+    if study.every_s is not None and study.for_s is not None:
+        starts = _at_steps(study, study.every_s, study.for_s, round_s, start_at)
+    elif study.sessions:
+        starts = _at_openings(study, round_s, start_at)
+    else:
+        starts = [(number * round_s, None) for number in range(study.launches)]
+    return tuple(Round(number, session, start) for number, (start, session) in enumerate(sorted(starts, key=_time)))
+
+
+def _time(start: tuple[float, str | None]) -> float:
+    return start[0]
+
+
+def _at_steps(
+    study: Study, every_s: float, for_s: float, round_s: float, start_at: float
+) -> list[tuple[float, str | None]]:
+    if round_s > every_s:
+        what = f"a round takes {format_seconds(round_s)} and starts every {format_seconds(every_s)}"
+        raise UserMistake.at("every", f"{what}: 0 rounds fit", "write a longer every, or fewer probes")
+    steps = math.floor((for_s - round_s) / every_s + 1e-9) + 1 if for_s >= round_s else 0
+    wanted = study.launches * max(1, len(study.sessions))
+    if not study.sessions:
+        found: list[tuple[float, str | None]] = [(step * every_s, None) for step in range(min(steps, wanted))]
+    else:
+        found = list(_steps_in_sessions(study, every_s, steps, round_s, start_at))
+    if len(found) < wanted:
+        what = f"{len(found)} of {wanted} rounds fit into {format_seconds(for_s)}"
+        raise UserMistake.at("for", what, "write a longer for, a shorter every, or fewer launches")
+    return found
+
+
+def _steps_in_sessions(
+    study: Study, every_s: float, steps: int, round_s: float, start_at: float
+) -> Iterator[tuple[float, str | None]]:
+    """The steps at which a session that still needs rounds is open for a whole one."""
+    missing = {session.name: study.launches for session in study.sessions}
+    for step in range(steps):
+        if not any(missing.values()):
+            return
+        begins = start_at + step * every_s
+        for session in study.sessions:
+            opens, closes = next(windows(session, begins))
+            if missing[session.name] and opens <= begins and begins + round_s <= closes:
+                missing[session.name] -= 1
+                yield step * every_s, session.name
+                break
+
+
+def _at_openings(study: Study, round_s: float, start_at: float) -> list[tuple[float, str | None]]:
+    """For each session the first openings, one round in each; a round that would meet another waits for its end."""
+    calendars = {session.name: windows(session, start_at) for session in study.sessions}
+    upcoming = {name: next(calendar) for name, calendar in calendars.items()}
+    missing = {session.name: study.launches for session in study.sessions}
+    looked, free_at = 0, start_at
+    found: list[tuple[float, str | None]] = []
+    while missing:
+        name = min(missing, key=lambda name: max(upcoming[name][0], free_at))
+        opens, closes = upcoming[name]
+        upcoming[name] = next(calendars[name])
+        begins = max(opens, free_at)
+        if begins + round_s <= closes:
+            found.append((begins - start_at, name))
+            free_at, looked = begins + round_s, 0
+            missing[name] -= 1
+            if not missing[name]:
+                del missing[name]
+        elif looked == _WINDOWS_MAX:
+            raise _too_long(study.sessions, name, round_s, len(found))
+        looked += 1
+    return found
+
+
+def _too_long(sessions: Sequence[Session], name: str, round_s: float, fit: int) -> CloudcmpError:
+    session = next(session for session in sessions if session.name == name)
+    hours = format_seconds(session.until_s - session.from_s)
+    what = f"a round takes {format_seconds(round_s)} and session {name!r} is open for {hours}: {fit} rounds fit"
+    return UserMistake.at("sessions", what, "write longer hours, or fewer probes")

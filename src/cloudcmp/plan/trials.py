@@ -1,0 +1,78 @@
+"""The launches and trials of a plan, in the order in which they are run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
+from cloudcmp.plan.schedule import Round
+from cloudcmp.plan.seeds import generator, seed_of
+from cloudcmp.plan.visit import Task, visit_s
+
+# What a launch takes before its first trial where no boot time is planted: a process on this machine, or an instance.
+LOCAL_BOOT_S = 0.2
+CLOUD_BOOT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Visits:
+    """What every round does: these tasks on a launch of each candidate, those with one host after one another."""
+
+    candidates: Sequence[Candidate]
+    hosts: Sequence[str]
+    tasks: Sequence[Task]
+
+    def launch_s(self, candidate: Candidate) -> float:
+        """How long a launch of a candidate is expected to live."""
+        return boot_s(candidate) + visit_s(self.tasks)
+
+    def round_s(self) -> float:
+        """How long a round takes: as long as the host with the most to do."""
+        busy: dict[str, float] = {}
+        for candidate, host in zip(self.candidates, self.hosts, strict=True):
+            busy[host] = busy.get(host, 0.0) + self.launch_s(candidate)
+        return max(busy.values(), default=0.0)
+
+
+def boot_s(candidate: Candidate) -> float:
+    """Seconds from asking for a launch to its first trial."""
+    if candidate.simulated and candidate.truth and candidate.truth.boot_s is not None:
+        return candidate.truth.boot_s
+    return LOCAL_BOOT_S if candidate.runner == "local" else CLOUD_BOOT_S
+
+
+def launches_of(visits: Visits, rounds: Sequence[Round], seed: int) -> tuple[Launch, ...]:
+    """One launch of each candidate in each round, in an order shuffled for each round."""
+    found: list[Launch] = []
+    for one in rounds:
+        order = list(range(len(visits.candidates)))
+        generator(seed, "order", one.number).shuffle(order)
+        free: dict[str, float] = {}
+        for number in order:
+            candidate, host = visits.candidates[number], visits.hosts[number]
+            start = free.get(host, one.start_s)
+            free[host] = start + visits.launch_s(candidate)
+            own = seed_of(seed, "launch", candidate.index, one.number)
+            found.append(Launch(len(found), candidate.index, one.number, one.session, start, own))
+    return tuple(found)
+
+
+def trials_of(launches: Sequence[Launch], visits: Visits, seed: int) -> tuple[PlannedTrial, ...]:
+    """Every run of every task on every launch, shuffled within the launch."""
+    boots = {candidate.index: boot_s(candidate) for candidate in visits.candidates}
+    found: list[PlannedTrial] = []
+    for launch in launches:
+        order = [(task, run) for task in visits.tasks for run in range(task.runs)]
+        generator(seed, "trials", launch.index).shuffle(order)
+        start = launch.start_s + boots[launch.candidate]
+        for task, run in order:
+            found.append(_trial(len(found), launch.index, task, run, start, seed))
+            start += task.expected_s
+    return tuple(found)
+
+
+def _trial(index: int, launch: int, task: Task, run: int, start_s: float, seed: int) -> PlannedTrial:
+    own = seed_of(seed, "trial", index)
+    deadline_s = task.deadline_s
+    return PlannedTrial(
+        index, launch, task.probe, task.params, task.cells, run, start_s, task.expected_s, deadline_s, own
+    )

@@ -1,0 +1,100 @@
+"""What is planted in simulated candidates: what the study says, and plausible numbers for the rest."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cloudcmp.catalog import METRICS
+from cloudcmp.model.cell import Cell
+from cloudcmp.model.metric import Better, Group, Metric, Reduce
+from cloudcmp.model.offering import CellTruth, Truth
+from cloudcmp.model.plan import Candidate
+from cloudcmp.plan.seeds import generator
+
+# How far candidates lie apart, on the log scale, where nothing is planted: a factor of 1.2 is one standard deviation.
+_APART = 0.18
+_COV = (0.01, 0.05)
+_BETWEEN = (0.01, 0.04)
+_BOOT_S = (20.0, 90.0)
+# A tail as services have it: the 95th and 99th percentile as powers of one factor above the median.
+_TAIL = (1.2, 1.8)
+_TAIL_POWER = {"50": 0.0, "95": 1.0, "99": 1.7, "99.9": 2.6}
+# What n threads give on as many processors: nearly n times as much.
+_SCALING = 0.95
+
+
+def completed(candidates: Sequence[Candidate], cells: Sequence[str], seed: int) -> tuple[Candidate, ...]:
+    """The candidates, the simulated ones among them with a truth in every cell of the plan and a boot time.
+
+    What the study plants is kept; the text that names most of a cell's parameters is the one that counts. For a
+    percentile metric a text without `percentile` plants the median, and the tail is drawn. What is drawn follows from
+    (seed, candidate, cell) alone.
+    """
+    parsed = [Cell.parse(text) for text in cells]
+    return tuple(_completed(candidate, parsed, seed) if candidate.simulated else candidate for candidate in candidates)
+
+
+def _completed(candidate: Candidate, cells: Sequence[Cell], seed: int) -> Candidate:
+    given = candidate.truth or Truth()
+    # By its index, not by its id: the same study drawn on another stand-in plants the same.
+    written = [_Written(Cell.parse(text), truth) for text, truth in given.cells]
+    drawn = tuple((str(cell), _truth(candidate, cell, written, seed)) for cell in cells)
+    boot_s = given.boot_s
+    if boot_s is None:
+        boot_s = round(generator(seed, "boot", candidate.index).uniform(*_BOOT_S), 1)
+    return replace(candidate, truth=Truth(drawn, boot_s, given.faults))
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What the study plants in the cells that have these parameters."""
+
+    cell: Cell
+    truth: CellTruth
+
+
+def _truth(candidate: Candidate, cell: Cell, written: Sequence[_Written], seed: int) -> CellTruth:
+    """What is planted in one cell."""
+    fitting = [one for one in written if one.cell.metric == cell.metric and set(one.cell.params) <= set(cell.params)]
+    metric = METRICS[cell.metric]
+    best = max(fitting, key=lambda one: len(one.cell.params), default=None)
+    if best is None:
+        return _drawn(candidate, metric, cell, seed)
+    if metric.reduce is Reduce.PERCENTILE and best.cell.get("percentile") is None:
+        return replace(best.truth, mean=best.truth.mean * _tail(candidate, cell, seed))
+    return best.truth
+
+
+def _drawn(candidate: Candidate, metric: Metric, cell: Cell, seed: int) -> CellTruth:
+    """A plausible truth around the metric's typical magnitude."""
+    series = _without_percentile(cell)
+    draw = generator(seed, "truth", candidate.index, series)
+    mean = metric.typical * math.exp(draw.gauss(0.0, _APART))
+    cov = _log_uniform(draw.random(), _COV)
+    between = _log_uniform(draw.random(), _BETWEEN)
+    if metric.group is Group.COMPUTE and metric.better is Better.HIGHER:
+        mean *= _threads(cell, candidate.offering.vcpus) ** _SCALING
+    if metric.reduce is Reduce.PERCENTILE:
+        mean *= _tail(candidate, cell, seed)
+    return CellTruth(float(f"{mean:.4g}"), round(cov, 4), round(between, 4))
+
+
+def _threads(cell: Cell, vcpus: float | None) -> float:
+    """How many processors a cell's threads keep busy."""
+    most = max(1.0, vcpus or 1.0)
+    threads = cell.get("threads")
+    return most if threads == "all" else min(most, float(threads)) if threads and threads.isdigit() else 1.0
+
+
+def _tail(candidate: Candidate, cell: Cell, seed: int) -> float:
+    """How far a percentile lies above the median."""
+    draw = generator(seed, "tail", candidate.index, _without_percentile(cell))
+    return math.pow(draw.uniform(*_TAIL), _TAIL_POWER.get(cell.get("percentile") or "50", 1.0))
+
+
+def _without_percentile(cell: Cell) -> Cell:
+    return Cell(cell.metric, tuple(item for item in cell.params if item[0] != "percentile"))
+
+
+def _log_uniform(number: float, ends: tuple[float, float]) -> float:
+    return ends[0] * math.exp(number * math.log(ends[1] / ends[0]))

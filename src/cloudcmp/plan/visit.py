@@ -1,0 +1,112 @@
+"""What is done on one launch: probes with all their parameters, the cells that they give, and how long they take."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cloudcmp.catalog import METRICS, PROBES, cells_of, expected_s, fill
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.study import ProbeSpec
+
+# Parameters that set how much data or work a cell is about: of several values, a short study takes the smallest.
+_SIZES = ("size_bytes", "block_bytes", "record_bytes", "file_bytes", "n", "entries", "digits", "files", "transactions")
+_SHORT_S = {"duration_s": 0.2, "interval_s": 0.1, "warmup_s": 0.05}
+_SHORT_BYTES = {"file_bytes": 16 * 2**20, "array_bytes": 16 * 2**20}
+_BLOCKS = 4  # that a short test file holds at least
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One probe with one set of parameters, run `runs` times on each launch. Seconds are those of one run."""
+
+    probe: str
+    params: tuple[tuple[str, str], ...]
+    cells: tuple[str, ...]
+    expected_s: float
+    runs: int
+
+    @property
+    def deadline_s(self) -> float:
+        """When a run is given up: twice what is expected, and 20 s for a machine that is slow to start it."""
+        return 2 * self.expected_s + 20
+
+
+def tasks_of(specs: Sequence[ProbeSpec], runs: int) -> tuple[Task, ...]:
+    """All that a study measures on one launch."""
+    return tuple(_task(spec.probe, fill(spec.probe, dict(spec.params)), spec.runs or runs) for spec in specs)
+
+
+def _task(probe: str, filled: dict[str, str], runs: int) -> Task:
+    cells = tuple(str(cell) for cell in cells_of(probe, filled))
+    return Task(probe, tuple(filled.items()), cells, expected_s(probe, filled), runs)
+
+
+def visit_s(tasks: Sequence[Task]) -> float:
+    """Seconds that all runs of all tasks are expected to take."""
+    return sum(task.expected_s * task.runs for task in tasks)
+
+
+def unbuilt(tasks: Sequence[Task]) -> tuple[str, ...]:
+    """The probes that only the simulated provider can answer so far, each once."""
+    return tuple(dict.fromkeys(task.probe for task in tasks if not PROBES[task.probe].built))
+
+
+def only_built(tasks: Sequence[Task]) -> tuple[Task, ...]:
+    """The tasks that the agent can do; raises UserMistake where none is left."""
+    left = tuple(task for task in tasks if PROBES[task.probe].built)
+    if not left:
+        what = f"the agent has none of the probes yet: {', '.join(unbuilt(tasks))}"
+        raise UserMistake.at("--on local", what, "use --on simulated")
+    return left
+
+
+def over_loopback(tasks: Sequence[Task]) -> tuple[Task, ...]:
+    """The tasks as one machine can do them: what goes between machines goes over loopback, and its cells say so."""
+    moved = (
+        _task(task.probe, dict(task.params) | {"path": "loopback"}, task.runs) if "path" in dict(task.params) else task
+        for task in tasks
+    )
+    return tuple({task.cells: task for task in moved}.values())
+
+
+def shortened(tasks: Sequence[Task]) -> tuple[Task, ...]:
+    """One short run of each task at the smallest of its sizes.
+
+    No cell changes its meaning: only what is no part of a cell's parameters is made smaller, and the cells of larger
+    sizes are left out.
+    """
+    smallest: dict[tuple[object, ...], Task] = {}
+    for task in tasks:
+        params = dict(task.params)
+        family = (task.probe, *((key, value) for key, value in _canonical(task) if not _is_size(key, value)))
+        known = smallest.get(family)
+        if known is None or _size(params) < _size(dict(known.params)):
+            smallest[family] = task
+    return tuple(_short(task) for task in smallest.values())
+
+
+def _canonical(task: Task) -> list[tuple[str, str]]:
+    """The parameters that are part of a task's cells."""
+    keys = {key for metric in PROBES[task.probe].metrics for key in METRICS[metric].params}
+    return [(key, value) for key, value in task.params if key in keys]
+
+
+def _is_size(key: str, value: str) -> bool:
+    return key in _SIZES and value.isdigit()
+
+
+def _size(params: dict[str, str]) -> tuple[int, ...]:
+    return tuple(int(params[key]) for key in _SIZES if params.get(key, "").isdigit())
+
+
+def _short(task: Task) -> Task:
+    """The task with less time and smaller files, where these are no part of its cells."""
+    params = dict(task.params)
+    fixed = {key for key, _ in _canonical(task)}
+    for key, seconds in _SHORT_S.items():
+        if key in params and key not in fixed:
+            params[key] = f"{min(float(params[key]), seconds):g}"
+    for key, size in _SHORT_BYTES.items():
+        if key in params and key not in fixed:
+            least = max(size, _BLOCKS * int(params.get("block_bytes", "1")))
+            params[key] = str(min(least, int(params[key])) if params[key].isdigit() else least)
+    return _task(task.probe, params, 1)
