@@ -1,8 +1,12 @@
 """A small study, its samples, and stores of it."""
 
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -68,6 +72,38 @@ def create(folder: Path, plan: Plan | None = None) -> StudyStore:
     return StudyStore.create(
         folder, plan or make_plan(), study_text="question: which?\n", provenance={"cloudcmp": "0.1.0"}, created_at=5.0
     )
+
+
+_NOBODY = """
+import os, sys, duckdb, numpy, pyarrow.parquet
+from pathlib import Path
+from cloudcmp.errors import CloudcmpError
+from cloudcmp.store import StudyStore
+os.umask(0o022)
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+try:
+    with StudyStore.open(Path(sys.argv[1]), write=sys.argv[2] == "write") as store:
+        print(len(store.trial_values(frozenset()).value), "values")
+except CloudcmpError as error:
+    print(type(error).__name__ + ":", error)
+"""
+
+
+def as_nobody(folder: Path, mode: str) -> str:
+    """What a process says that opens a copy of the folder, which it may read and not write, to `read` or `write`."""
+    with TemporaryDirectory() as open_to_all:
+        copy = Path(open_to_all) / "study"
+        shutil.copytree(folder, copy)
+        for path in (copy.parent, copy, *copy.rglob("*")):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        command = [sys.executable, "-c", _NOBODY, str(copy), mode]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        for path in (copy.parent, copy, *copy.rglob("*")):
+            path.chmod(0o700)
+        return said.replace(str(copy), "STUDY")
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from cloudcmp.model.codec import CodecError, from_json, to_json
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.trial import Outcome
 from cloudcmp.model.values import TrialValues
+from cloudcmp.store.arrow import numbers, texts
 from cloudcmp.store.database import Database
 from cloudcmp.store.faults import corrupt
 from cloudcmp.store.planned import OWN, digest_of, get_meta
@@ -30,18 +31,18 @@ class ImportedRow:
 
 def encode(rows: Sequence[ImportedRow]) -> bytes:
     """The Parquet file of the rows of a table."""
+    import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pa.table(
-        {
-            "launch": pa.array([row.launch for row in rows], pa.int32()),
-            "cell": pa.array([row.cell for row in rows], pa.string()),
-            "value": pa.array([row.value for row in rows], pa.float64()),
-            "outcome": pa.array([row.outcome.value for row in rows], pa.string()),
-            "time": pa.array([row.time for row in rows], pa.float64()),
-        }
-    )
+    columns = [
+        numbers(np.array([row.launch for row in rows], np.int32)),
+        texts([row.cell for row in rows]),
+        numbers(np.array([row.value for row in rows], np.float64)),
+        texts([row.outcome.value for row in rows]),
+        numbers(np.array([row.time for row in rows], np.float64)),
+    ]
+    table = pa.Table.from_arrays(columns, ["launch", "cell", "value", "outcome", "time"])
     buffer = io.BytesIO()
     pq.write_table(table, buffer, compression="zstd")
     return buffer.getvalue()

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cloudcmp.model.trial import Attempt, Sample
+from cloudcmp.store.arrow import numbers, texts
 from cloudcmp.store.database import Database
 from cloudcmp.store.faults import corrupt, storage
 from cloudcmp.store.files import sha256_of
@@ -61,22 +62,23 @@ def distinct(samples: Iterable[Sample]) -> list[Sample]:
 
 def encode(trial: int, attempt: int, samples: Sequence[Sample]) -> bytes:
     """The Parquet file of one attempt; the same samples give the same bytes."""
+    import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns: list[list[Any]] = [
-        [trial] * len(samples),
-        [attempt] * len(samples),
-        [sample.seq for sample in samples],
-        [sample.metric for sample in samples],
-        [sample.params for sample in samples],
-        [sample.t_s for sample in samples],
-        [sample.value for sample in samples],
-        [sample.hist for sample in samples],
-    ]
+    columns = (
+        numbers(np.full(len(samples), trial, np.int32)),
+        numbers(np.full(len(samples), attempt, np.int32)),
+        numbers(np.array([sample.seq for sample in samples], np.int32)),
+        texts([sample.metric for sample in samples]),
+        texts([sample.params for sample in samples]),
+        numbers(np.array([sample.t_s for sample in samples], np.float64)),
+        # None becomes NaN, which no sample is.
+        numbers(np.array([sample.value for sample in samples], np.float64)),
+        texts([sample.hist for sample in samples]),
+    )
     buffer = io.BytesIO()
-    table = pa.table([pa.array(column, field.type) for column, field in zip(columns, schema(), strict=True)], schema())
-    pq.write_table(table, buffer, compression=COMPRESSION)
+    pq.write_table(pa.Table.from_arrays(columns, schema=schema()), buffer, compression=COMPRESSION)
     return buffer.getvalue()
 
 

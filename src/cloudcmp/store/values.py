@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from cloudcmp.model.cell import parse_params
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.values import HistogramRow, Series, TrialValues
+from cloudcmp.store.arrow import numbers, texts
 from cloudcmp.store.faults import corrupt
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ MEMORY_LIMIT = "1GB"
 _MEDIANS = """
 SELECT trial_id, cell, median(value) AS value
 FROM samples JOIN chosen USING (trial_id, attempt) JOIN cells USING (metric, params)
-WHERE NOT total AND value IS NOT NULL GROUP BY trial_id, cell
+WHERE total = 0 AND value IS NOT NULL GROUP BY trial_id, cell
 """
 # The sum is ordered, so that it does not depend on the order of files or on the number of threads.
 _TOTALS = """
@@ -30,7 +31,7 @@ SELECT trial_id, cell, sum(part ORDER BY t_s, seq) / max(t_s) AS value FROM (
     SELECT trial_id, cell, seq, t_s,
         value * (t_s - lag(t_s, 1, 0.0) OVER (PARTITION BY trial_id, cell ORDER BY t_s, seq)) AS part
     FROM samples JOIN chosen USING (trial_id, attempt) JOIN cells USING (metric, params)
-    WHERE total AND value IS NOT NULL)
+    WHERE total = 1 AND value IS NOT NULL)
 GROUP BY trial_id, cell
 """
 _HISTOGRAMS = """
@@ -130,6 +131,7 @@ def register(
     totals: frozenset[str] = frozenset(),
 ) -> None:
     """Give DuckDB the tables `chosen`, `cells` and `histogram_cells` (whose params are without the percentile)."""
+    import numpy as np
     import pyarrow as pa
 
     plain: list[tuple[int, str, str]] = []
@@ -141,27 +143,17 @@ def register(
             plain.append((i, metric, params))
         else:
             percentile.append((i, metric, ";".join(f"{key}={value}" for key, value in sorted(rest.items()))))
-    connection.register(
-        "chosen",
-        pa.table(
-            {
-                "trial_id": pa.array([trial for trial, _ in chosen], pa.int32()),
-                "attempt": pa.array([attempt for _, attempt in chosen], pa.int32()),
-            }
-        ),
-    )
+    pairs = np.array(chosen, dtype=np.int32).reshape(-1, 2)
+    columns = [numbers(np.ascontiguousarray(pairs[:, 0])), numbers(np.ascontiguousarray(pairs[:, 1]))]
+    connection.register("chosen", pa.Table.from_arrays(columns, ["trial_id", "attempt"]))
     for name, rows in (("cells", plain), ("histogram_cells", percentile)):
-        connection.register(
-            name,
-            pa.table(
-                {
-                    "cell": pa.array([i for i, _, _ in rows], pa.int32()),
-                    "metric": pa.array([metric for _, metric, _ in rows], pa.string()),
-                    "params": pa.array([params for _, _, params in rows], pa.string()),
-                    "total": pa.array([metric in totals for _, metric, _ in rows], pa.bool_()),
-                }
-            ),
-        )
+        columns = [
+            numbers(np.array([i for i, _, _ in rows], np.int32)),
+            texts([metric for _, metric, _ in rows]),
+            texts([params for _, _, params in rows]),
+            numbers(np.array([metric in totals for _, metric, _ in rows], np.int32)),
+        ]
+        connection.register(name, pa.Table.from_arrays(columns, ["cell", "metric", "params", "total"]))
 
 
 def histograms(
