@@ -80,7 +80,7 @@ class Plan:
     """Everything that is decided before the first trial.
 
     `start_at` is the Unix time (s) at which virtual time begins, for simulated studies; the launches are in the order
-    in which they are run.
+    in which they are run. With `every_s` a round starts at each such step (s), else one round follows the other.
     """
 
     name: str
@@ -97,6 +97,7 @@ class Plan:
     quote: Quote
     budget: Money | None = None
     deadline_s: float | None = None
+    every_s: float | None = None
     stop: str = "fixed"
     aggregation: tuple[str, ...] = AGGREGATION
     imported: bool = False

@@ -1,18 +1,25 @@
 """Tidy tables, in and out."""
 
+import time
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from cloudcmp import analysis
+from cloudcmp import __version__, analysis
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.metric import Reduce
 from cloudcmp.model.plan import Plan
+from cloudcmp.pipeline.running import STUDIES
 from cloudcmp.pipeline.viewing import metrics_of
 from cloudcmp.store import StudyStore, tidy
 from cloudcmp.store.tidy import TidyRow
 from cloudcmp.store.tidy_export import export_rows
+from cloudcmp.store.tidy_import import import_table as import_folder
+from cloudcmp.store.tidy_rows import read_tidy
 
 
 def _rows(folder: Path) -> tuple[TidyRow, ...]:
@@ -65,3 +72,23 @@ def export(folder: Path, out: Path | None, format_: str) -> int:
     else:
         tidy.write_parquet(out, found)
     return len(found)
+
+
+def import_table(table: Path, out: Path | None, name: str | None) -> tuple[Path, tuple[str, ...]]:
+    """Make a study's folder of a tidy table; returns the folder and what the table leaves unknown.
+
+    Raises UserMistake with every fault of the table, each with its line.
+    """
+    read = read_tidy(table, METRICS)
+    if name is not None:
+        read = replace(read, path=table.with_name(f"{name}{table.suffix}"))
+    folder = out or _free_folder(read.path.stem)
+    origin = {"cloudcmp": __version__, "imported from": table.name, "sha256": sha256(table.read_bytes()).hexdigest()}
+    with import_folder(read, folder, provenance=origin, created_at=time.time()) as store:
+        return folder, store.plan.quote.notes
+
+
+def _free_folder(stem: str) -> Path:
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    names = (f"{stem}-{stamp}", *(f"{stem}-{stamp}-{count}" for count in range(2, 1000)))
+    return next(STUDIES / each for each in names if not (STUDIES / each).exists())

@@ -12,11 +12,11 @@ from cloudcmp.catalog import METRICS, hint
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.metric import Metric, Reduce
 from cloudcmp.model.plan import Candidate, Plan
-from cloudcmp.model.result import Analysis
+from cloudcmp.model.result import Analysis, Estimate
 from cloudcmp.model.trial import Attempt
 from cloudcmp.model.view import View
 from cloudcmp.pipeline.pricing import reprice as repriced
-from cloudcmp.store import StudyStore
+from cloudcmp.store import NO_ROUNDS, REPLICATION_UNKNOWN, StudyStore
 
 
 def metrics_of(store: StudyStore) -> Mapping[str, Metric]:
@@ -30,8 +30,22 @@ def view(folder: Path, *, reprice: bool = False) -> View:
     Raises UserMistake where the folder holds no study, CorruptStore where a file does not hold what was acknowledged.
     """
     with StudyStore.open(folder, write=False) as store:
-        plan = repriced(store.plan) if reprice else store.plan
+        plan = _noted(store, repriced(store.plan) if reprice else store.plan)
         return _view(store, plan, metrics_of(store))
+
+
+def _noted(store: StudyStore, plan: Plan) -> Plan:
+    """The plan with what an imported table left open among its notes: comparisons carry it as a mark."""
+    if store.meta(REPLICATION_UNKNOWN) is None:
+        return plan
+    return replace(plan, quote=replace(plan.quote, notes=(*plan.quote.notes, compare.REPLICATION_UNKNOWN)))
+
+
+def _without_rounds(store: StudyStore, estimates: tuple[Estimate, ...]) -> tuple[Estimate, ...]:
+    """Estimates whose launches belong to no round where the imported table named none: then nothing is paired."""
+    if store.meta(NO_ROUNDS) is None:
+        return estimates
+    return tuple(replace(one, rounds=(None,) * len(one.rounds)) for one in estimates)
 
 
 def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric]) -> View:
@@ -40,7 +54,7 @@ def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric]) -> View:
     histograms = store.histograms()
     totals = frozenset(name for name, metric in metrics.items() if metric.reduce is Reduce.TOTAL)
     estimates = analysis.estimate(plan, store.trial_values(totals), histograms, metrics)
-    estimates = cost.with_cost(plan, estimates, metrics)
+    estimates = cost.with_cost(plan, _without_rounds(store, estimates), metrics)
     facts = analysis.facts_of(plan, counted)
     comparisons, winners = compare.compare(plan, estimates, metrics, facts)
     words = answer.in_words(plan, estimates, comparisons, winners, metrics)

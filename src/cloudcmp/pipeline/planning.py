@@ -1,0 +1,89 @@
+"""From a study file to a plan: nothing is created, nothing is spent."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from cloudcmp import plan as planner
+from cloudcmp import study as studies
+from cloudcmp.catalog import hint
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.offering import Offering
+from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.study import Study
+from cloudcmp.provider.registry import make, names
+
+# A Monday at midnight, UTC: when virtual time begins in every simulated study.
+VIRTUAL_START = 1767571200.0
+
+
+def plan_file(path: Path | None, *, on: str | None, short: bool, seed: int | None) -> tuple[Plan, str]:
+    """The plan of a study file and the file's text; without a file, of this machine.
+
+    Raises UserMistake with every fault of the file, or when `on` names no provider that can stand in.
+    """
+    if on is not None and on not in names():
+        raise UserMistake.at("--on", f"unknown provider {on!r}", hint(on, names(), "cloudcmp list providers"))
+    if path is None:
+        offerings = make("local").offerings()
+        return _planned(studies.default_study(offerings), on, short, seed), studies.default_text(offerings)
+    read = studies.read(path, providers=known_providers(), billed=_billed())
+    return _planned(read, on, short, seed), path.read_text(encoding="utf-8")
+
+
+def plan_demo(*, seed: int | None) -> tuple[Plan, str]:
+    """The plan of three simulated clouds with planted truth, and its text."""
+    text = studies.demo_text()
+    read = studies.read_text(text, "demo.yaml", providers=known_providers())
+    return _planned(read, None, False, seed), text
+
+
+def known_providers() -> frozenset[str]:
+    """Providers that a candidate may name: those that can be used, and those whose printed offerings are known."""
+    return frozenset(names()) | planner.printed_providers()
+
+
+def _billed() -> frozenset[str]:
+    return frozenset(name for name in names() if make(name).billed)
+
+
+def _planned(read: Study, on: str | None, short: bool, seed: int | None) -> Plan:
+    if seed is not None:
+        read = replace(read, seed=seed)
+    simulated = on == "simulated" or all(one.provider == "simulated" for one in read.candidates)
+    return planner.make(
+        read,
+        offerings_of=offerings_of,
+        host_of=host_of,
+        on=on,
+        short=short,
+        start_at=VIRTUAL_START if simulated else time.time(),
+    )
+
+
+def offerings_of(provider: str, region: str | None) -> tuple[Offering, ...]:
+    """What a provider offers, in a region or anywhere; nothing for one that can not be asked."""
+    return make(provider).offerings(region) if provider in names() else ()
+
+
+def host_of(candidate: Candidate) -> str:
+    """The host that a candidate shares with others."""
+    return make(candidate.runner).host(candidate)
+
+
+def as_data(plan: Plan) -> dict[str, Any]:
+    """The plan as the JSON document's data: candidates, order, and the quote."""
+    return {
+        "study": plan.name,
+        "question": plan.question,
+        "candidates": plan.candidates,
+        "rounds": plan.rounds,
+        "runs": plan.runs,
+        "seed": plan.seed,
+        "decide": plan.decide,
+        "sessions": plan.sessions,
+        "aggregation": plan.aggregation,
+        "quote": plan.quote,
+        "budget": plan.budget,
+    }
