@@ -140,14 +140,14 @@ fn cpus(fields: &Map<String, Value>) -> Result<Vec<usize>, Fault> {
 
 /// `ip:port`, or for a server `ip:port,ip`: the address to bind, and the one address to admit.
 fn peer(text: &str) -> Result<Peer, Fault> {
-    let (address, admitted) = text.split_once(',').unwrap_or((text, ""));
+    let (address, admitted) = text.split_once(',').map_or((text, None), |(address, ip)| (address, Some(ip)));
     let address: SocketAddr = address.parse().map_err(|_| bad(format!("peer {text:?} is not ip:port")))?;
     if address.ip().is_unspecified() || address.ip().is_multicast() {
         return Err(bad(format!("peer {text:?} is not one address")));
     }
     let admitted = match admitted {
-        "" => address.ip(),
-        ip => ip.parse().map_err(|_| bad(format!("peer {text:?} admits no ip")))?,
+        None => address.ip(),
+        Some(ip) => ip.parse().map_err(|_| bad(format!("peer {text:?} admits no ip")))?,
     };
     Ok(Peer { address, admitted })
 }
@@ -168,5 +168,68 @@ fn deadline(fields: &Map<String, Value>) -> Result<f64, Fault> {
     match fields.get("deadline_s").and_then(Value::as_f64) {
         Some(seconds) if seconds > 0.0 && seconds <= 7.0 * 86_400.0 => Ok(seconds),
         _ => Err(bad("deadline_s is not between 0 and a week")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const GOOD: &str = include_str!("../tests/golden/job-ok.ndjson");
+    const BAD: &str = include_str!("../tests/golden/job-bad.ndjson");
+
+    #[test]
+    fn reads_every_golden_job() {
+        let jobs: Vec<Job> = GOOD.lines().map(|line| parse(line.as_bytes()).unwrap()).collect();
+        assert!(jobs.len() >= 9);
+        let last = jobs.last().unwrap();
+        assert_eq!((last.probe.as_str(), last.role, last.cpus.as_slice()), ("rtt", Role::Client, &[2, 3][..]));
+        assert_eq!(last.peer.unwrap().admitted.to_string(), "10.0.0.5");
+        assert_eq!(last.secret.unwrap()[31], 0x1f);
+        assert_eq!(last.seed, u64::MAX);
+    }
+
+    #[test]
+    fn refuses_every_bad_golden_job_in_one_line_without_its_secret() {
+        for line in BAD.lines() {
+            let fault = parse(line.as_bytes()).expect_err(line);
+            assert_eq!(fault.exit_code, 2);
+            assert!(fault.what.starts_with("bad job: ") && !fault.what.contains("5ec3e7"), "{}", fault.what);
+        }
+        assert!(parse(&vec![b' '; LINE_LIMIT]).is_err());
+    }
+
+    #[test]
+    fn a_server_may_admit_another_address() {
+        let named = peer("10.0.0.5:0,10.0.0.9").unwrap();
+        assert_eq!((named.address.port(), named.admitted.to_string()), (0, "10.0.0.9".into()));
+        assert!(peer("10.0.0.5:0,").is_err() && peer("10.0.0.5:0,x").is_err());
+        assert!(peer("[::1]:5").is_ok() && peer("0.0.0.0:5").is_err() && peer("host:5").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..512)) {
+            let _ = parse(&bytes);
+        }
+
+        #[test]
+        fn a_changed_job_never_panics(line in 0..9_usize, at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+            let mut bytes = GOOD.lines().nth(line).unwrap().as_bytes().to_vec();
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            let _ = parse(&bytes);
+        }
+
+        #[test]
+        fn numbers_out_of_range_never_panic(deadline in any::<f64>(), seed in any::<i64>(), cpu in any::<i64>()) {
+            let line = format!(
+                r#"{{"v":1,"seq":0,"type":"job","probe":"fma","params":{{}},"role":"solo","cpus":[{cpu}],"deadline_s":{deadline},"seed":{seed}}}"#
+            );
+            if let Ok(job) = parse(line.as_bytes()) {
+                prop_assert!(job.deadline_s > 0.0 && job.deadline_s.is_finite() && cpu >= 0 && seed >= 0);
+            }
+        }
     }
 }

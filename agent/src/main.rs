@@ -9,10 +9,11 @@
 //! - `probe` one file a probe, one table that lists them
 
 use std::io::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fault::{Fault, Outcome};
 use crate::job::Job;
@@ -65,7 +66,7 @@ fn measure() -> i32 {
     end_on_panic(Arc::clone(&out));
     let job = read_line().and_then(|line| job::parse(&line));
     let dir = job.as_ref().ok().and_then(|job| job.dir.as_deref());
-    let hello = out.hello(host::facts(dir), clock_facts());
+    let hello = out.hello(hello(dir));
     let result = hello.and(job).and_then(|job| {
         watch::start(Arc::clone(&out), start + Duration::from_secs_f64(job.deadline_s));
         run(&job, &out)
@@ -80,9 +81,16 @@ fn run(job: &Job, out: &Out) -> Result<(), Fault> {
     (context.probe.run)(&context)
 }
 
-fn clock_facts() -> serde_json::Value {
-    let measured = clock::calibrate();
-    json!({"source": "CLOCK_MONOTONIC_RAW", "resolution_s": measured.resolution_s, "cost_s": measured.cost_s})
+/// Who speaks, on what machine, by which clock.
+fn hello(dir: Option<&Path>) -> Value {
+    let env = if cfg!(target_env = "musl") { "musl" } else { "gnu" };
+    let clock = clock::calibrate();
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "target": format!("{}-unknown-{}-{env}", std::env::consts::ARCH, std::env::consts::OS),
+        "host": host::facts(dir),
+        "clock": {"source": "CLOCK_MONOTONIC_RAW", "resolution_s": clock.resolution_s, "cost_s": clock.cost_s},
+    })
 }
 
 /// One line from stdin, without its line feed and without reading far beyond it.

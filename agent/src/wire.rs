@@ -34,8 +34,8 @@ impl Out {
         Out { stream: Mutex::new(Stream { sink, digest: Sha256::new(), seq: 0, count: 0, ended: false }) }
     }
 
-    pub fn hello(&self, host: Value, clock: Value) -> Result<(), Fault> {
-        let body = json!({"version": env!("CARGO_PKG_VERSION"), "target": target(), "host": host, "clock": clock});
+    /// Who speaks, on what machine, by which clock.
+    pub fn hello(&self, body: Value) -> Result<(), Fault> {
         self.lock().frame("hello", body)
     }
 
@@ -142,13 +142,67 @@ fn one_line(text: &str) -> String {
     text.chars().take(2000).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// The triple that this binary was built for.
-pub fn target() -> String {
-    let env = if cfg!(target_env = "musl") { "musl" } else { "gnu" };
-    format!("{}-unknown-{}-{env}", std::env::consts::ARCH, std::env::consts::OS)
-}
-
 /// A number for a note: `Null`, which `note` drops, when it is not finite.
 pub fn finite(value: f64) -> Value {
     serde_json::Number::from_f64(value).map_or(Value::Null, Value::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[derive(Clone, Default)]
+    struct Sink(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Sink {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn written(speak: impl Fn(&Out)) -> String {
+        let sink = Sink::default();
+        speak(&Out::new(Box::new(sink.clone())));
+        let bytes = sink.0.lock().unwrap().clone();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    /// The bytes that the agent writes for known frames are those of the golden stream.
+    #[test]
+    fn writes_the_golden_stream() {
+        let clock = json!({"source": "CLOCK_MONOTONIC_RAW", "resolution_s": 1e-9, "cost_s": 2.5e-8});
+        let hello = json!({"version": "0.1.0", "target": "x86_64-unknown-linux-gnu", "host": {"kernel": "6.1.0", "os": null}, "clock": clock});
+        let params = Map::from_iter([("precision", "f64"), ("threads", "one")].map(|(k, v)| (k.into(), v.into())));
+        let text = written(|out| {
+            out.hello(hello.clone()).unwrap();
+            out.note("isa", "avx512f").unwrap();
+            out.note("unknown", Value::Null).unwrap();
+            out.note("disturbed", false).unwrap();
+            out.sample("fma_flop_per_s", &params, 1.0, 9.25e10).unwrap();
+            out.sample("fma_flop_per_s", &params, 2.0, 9.5e10).unwrap();
+            out.finish(&Ok(()));
+            out.note("late", 1).unwrap();
+        });
+        assert_eq!(text, include_str!("../tests/golden/stream-ok-fma.ndjson"));
+    }
+
+    #[test]
+    fn never_writes_what_is_not_a_number() {
+        let text = written(|out| {
+            for (t_s, value) in [(1.0, f64::NAN), (1.0, f64::INFINITY), (-1.0, 1.0), (f64::NAN, 1.0)] {
+                let fault = out.sample("rate", &Map::new(), t_s, value).unwrap_err();
+                assert_eq!(fault.outcome, Outcome::Invalid);
+            }
+            out.note("ratio", finite(f64::NAN)).unwrap();
+            out.finish(&Err(Fault::failed("two\nlines", "next")));
+        });
+        assert_eq!(text.lines().count(), 2);
+        assert!(text.contains(r#""what":"two lines""#) && text.contains(r#""count":0"#));
+    }
 }

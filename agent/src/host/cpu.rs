@@ -95,7 +95,8 @@ pub fn last_level_cache_bytes() -> Option<u64> {
 
 /// Bytes of a size such as `48K` or `2M`.
 fn size_bytes(text: &str) -> Option<u64> {
-    let (digits, unit) = text.split_at(text.len() - usize::from(!text.ends_with(|c: char| c.is_ascii_digit())));
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit = &text[digits.len()..];
     let factor = match unit {
         "" => 1,
         "K" => 1 << 10,

@@ -94,9 +94,9 @@ pub fn connect(peer: Peer, secret: &[u8; 32], count: u16) -> Result<(Control, Ve
     Ok((control, data))
 }
 
-/// Connects within the handshake's time; a server that is about to listen gets a few tries.
+/// Connects within the handshake's time; a server that refuses gets a few more tries.
 fn connect_soon(address: SocketAddr) -> io::Result<TcpStream> {
-    let until = Instant::now() + HANDSHAKE;
+    let until = Instant::now() + Duration::from_millis(300);
     loop {
         match TcpStream::connect_timeout(&address, HANDSHAKE) {
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused && Instant::now() < until => {

@@ -16,7 +16,7 @@ pub const PROBE: Probe = Probe {
     name: "chase",
     roles: SOLO,
     params: &[
-        Param { name: "size_bytes", default: "16384", kind: Kind::Whole(2 * LINE_BYTES as u64, 1 << 40) },
+        Param { name: "size_bytes", default: "16384", kind: Kind::Whole(2 * LINE_BYTES as u64, MOST_BYTES) },
         Param { name: "pages", default: "base", kind: Kind::Choice(&["base", "huge"]) },
         Param { name: "duration_s", default: "0.5", kind: Kind::Seconds(0.001, 86_400.0) },
     ],
@@ -25,10 +25,12 @@ pub const PROBE: Probe = Probe {
 };
 
 const LINE_BYTES: usize = 64;
+/// Line numbers are kept in 32 bits.
+const MOST_BYTES: u64 = (LINE_BYTES as u64) << 31;
 /// Loads between two clock reads, before the worker knows how fast they are.
 const FIRST_LOADS: usize = 4096;
 const WARM_LOADS: usize = 1 << 20;
-const WARM_NS: u64 = 100_000_000;
+const WARM_NS: u64 = 40_000_000;
 /// A batch takes about this long, so that a clock read is nothing beside it.
 const BATCH_NS: u64 = 500_000;
 /// How many samples a trial is cut into.
@@ -90,20 +92,17 @@ impl Chase {
         Ok(chase)
     }
 
-    /// Links the lines into one random cycle, in place.
+    /// Links the lines into one random cycle.
+    ///
+    /// It is drawn among indices, which are small enough for caches, and then written once, in order.
     fn link(&mut self, seed: u64) {
         let mut rng = Rng::new(seed, 0);
-        for line in 0..self.lines {
-            *self.line(line) = line;
-        }
+        let mut next: Vec<u32> = (0..self.lines as u32).collect();
         for line in (1..self.lines).rev() {
-            let other = rng.below(line as u64) as usize;
-            let (a, b) = (*self.line(line), *self.line(other));
-            (*self.line(line), *self.line(other)) = (b, a);
+            next.swap(line, rng.below(line as u64) as usize);
         }
-        // From indices to addresses: a load is then all there is.
-        for line in 0..self.lines {
-            *self.line(line) = self.address(*self.line(line));
+        for (line, &next) in next.iter().enumerate() {
+            *self.line(line) = self.address(next as usize);
         }
         self.at = self.address(0);
     }

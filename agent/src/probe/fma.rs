@@ -119,7 +119,7 @@ macro_rules! kernel {
                     *chain = $fma(*chain, factor, term);
                 }
             }
-            let lanes: [$scalar; $chains * LANES] = std::mem::transmute(chains);
+            let lanes: &[$scalar] = std::slice::from_raw_parts((&raw const chains).cast(), $chains * LANES);
             let mean = lanes.iter().map(|&lane| lane as f64).sum::<f64>() / lanes.len() as f64;
             (mean, (STEPS * lanes.len() * 2) as f64)
         }

@@ -118,7 +118,8 @@ macro_rules! kernel {
                     *product = product.wrapping_mul(factor);
                 }
             }
-            let lanes: [u64; CHAINS * LANES] = std::mem::transmute(black_box(chains));
+            let chains = black_box(chains);
+            let lanes: &[u64] = std::slice::from_raw_parts((&raw const chains).cast(), CHAINS * LANES);
             let products = black_box(products);
             // A wrong lane anywhere shows in the first.
             let odd = lanes.iter().any(|lane| *lane != lanes[0]) || products.iter().any(|one| *one != products[0]);

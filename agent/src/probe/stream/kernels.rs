@@ -37,7 +37,7 @@ pub fn dispatch(nontemporal: bool) -> (Kernel, &'static str) {
 
 /// One kernel: walks in turn, a granule each; `$store` takes an address and a vector of `$lanes` elements.
 macro_rules! kernel {
-    ($name:ident, $feature:literal, $lanes:literal, $splat:expr, $load:expr, $fma:expr, $store:expr, $fence:expr) => {
+    ($name:ident, $feature:literal, $lanes:literal, $splat:expr, $load:expr, $fma:expr, $store:expr, $fence:block) => {
         #[target_feature(enable = $feature)]
         pub unsafe fn $name(part: &Part, scalar: f64) {
             let scalar = $splat(scalar);
@@ -50,7 +50,7 @@ macro_rules! kernel {
                     }
                 }
             }
-            $fence;
+            $fence
         }
     };
 }
@@ -60,12 +60,16 @@ mod x86 {
     use super::{GRANULE, Part};
     use std::arch::x86_64::*;
 
-    kernel!(avx512_past, "avx512f", 8, _mm512_set1_pd, _mm512_load_pd, _mm512_fmadd_pd, _mm512_stream_pd, _mm_sfence());
-    kernel!(avx512_through, "avx512f", 8, _mm512_set1_pd, _mm512_load_pd, _mm512_fmadd_pd, _mm512_store_pd, ());
-    kernel!(avx2_past, "avx2,fma", 4, _mm256_set1_pd, _mm256_load_pd, _mm256_fmadd_pd, _mm256_stream_pd, _mm_sfence());
-    kernel!(avx2_through, "avx2,fma", 4, _mm256_set1_pd, _mm256_load_pd, _mm256_fmadd_pd, _mm256_store_pd, ());
-    kernel!(sse2_past, "sse2", 2, _mm_set1_pd, _mm_load_pd, multiply_add, _mm_stream_pd, _mm_sfence());
-    kernel!(sse2_through, "sse2", 2, _mm_set1_pd, _mm_load_pd, multiply_add, _mm_store_pd, ());
+    kernel!(avx512_past, "avx512f", 8, _mm512_set1_pd, _mm512_load_pd, _mm512_fmadd_pd, _mm512_stream_pd, {
+        _mm_sfence()
+    });
+    kernel!(avx512_through, "avx512f", 8, _mm512_set1_pd, _mm512_load_pd, _mm512_fmadd_pd, _mm512_store_pd, {});
+    kernel!(avx2_past, "avx2,fma", 4, _mm256_set1_pd, _mm256_load_pd, _mm256_fmadd_pd, _mm256_stream_pd, {
+        _mm_sfence()
+    });
+    kernel!(avx2_through, "avx2,fma", 4, _mm256_set1_pd, _mm256_load_pd, _mm256_fmadd_pd, _mm256_store_pd, {});
+    kernel!(sse2_past, "sse2", 2, _mm_set1_pd, _mm_load_pd, multiply_add, _mm_stream_pd, { _mm_sfence() });
+    kernel!(sse2_through, "sse2", 2, _mm_set1_pd, _mm_load_pd, multiply_add, _mm_store_pd, {});
 
     #[target_feature(enable = "sse2")]
     fn multiply_add(a: __m128d, b: __m128d, c: __m128d) -> __m128d {
@@ -115,5 +119,5 @@ mod arm {
         past,
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst)
     );
-    kernel!(neon_through, "neon", 4, vdupq_n_f64, load, multiply_add, through, ());
+    kernel!(neon_through, "neon", 4, vdupq_n_f64, load, multiply_add, through, {});
 }

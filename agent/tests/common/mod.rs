@@ -1,0 +1,204 @@
+//! Drives the real agent, and believes of its stream only what holds.
+#![allow(dead_code)] // each test uses a part
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+pub const SECRET: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+
+/// An empty folder that goes with its owner.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Folder {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("{name}-{}-{}", std::process::id(), NEXT.fetch_add(1, Relaxed));
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    pub fn files(&self) -> usize {
+        std::fs::read_dir(&self.0).unwrap().count()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+/// The first CPUs that this test may use, two at most.
+pub fn cpus() -> Vec<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
+    let range = |part: &str| {
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        low.trim().parse::<usize>().unwrap()..=high.trim().parse().unwrap()
+    };
+    list.split(',').flat_map(range).take(2).collect()
+}
+
+pub fn job(probe: &str, params: &[(&str, &str)]) -> Value {
+    let params: Map<String, Value> = params.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+    json!({
+        "v": 1, "seq": 0, "type": "job", "probe": probe, "params": params, "role": "solo", "cpus": cpus(),
+        "dir": null, "peer": null, "secret": null, "deadline_s": 30.0, "seed": 7
+    })
+}
+
+/// A running agent. Dropping `child.stdin` is what a lost controller looks like.
+pub struct Agent {
+    pub child: Child,
+    pub stdout: BufReader<ChildStdout>,
+    pub heard: Vec<u8>,
+}
+
+impl Agent {
+    pub fn start(line: &[u8]) -> Agent {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cloudcmp-agent"));
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.as_mut().unwrap().write_all(line).unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        Agent { child, stdout, heard: Vec::new() }
+    }
+
+    pub fn run(job: &Value) -> Agent {
+        Agent::start(format!("{job}\n").as_bytes())
+    }
+
+    /// The next frame.
+    pub fn frame(&mut self) -> Value {
+        let from = self.heard.len();
+        self.stdout.read_until(b'\n', &mut self.heard).unwrap();
+        serde_json::from_slice(&self.heard[from..]).unwrap()
+    }
+
+    /// Reads until the agent ends; the exit code and the stream.
+    pub fn end(mut self) -> (i32, Stream) {
+        self.stdout.read_to_end(&mut self.heard).unwrap();
+        let code = self.child.wait().unwrap().code().unwrap();
+        (code, decode(&self.heard).unwrap_or_else(|fault| panic!("{fault}\n{}", String::from_utf8_lossy(&self.heard))))
+    }
+}
+
+/// Runs a job to an end that must be ok.
+pub fn measure(job: &Value) -> Stream {
+    let (code, stream) = Agent::run(job).end();
+    assert_eq!((code, stream.outcome.as_str()), (0, "ok"), "{:#?}", stream.frames);
+    stream
+}
+
+/// Runs a server and a client of a probe to ends that must be ok; the client's stream and the server's.
+pub fn measure_pair(probe: &str, params: &[(&str, &str)]) -> (Stream, Stream) {
+    let mut server = serve(probe, params);
+    let address = server.frame()["addr"].as_str().unwrap().to_owned();
+    let mut client = job(probe, params);
+    client["role"] = "client".into();
+    client["peer"] = address.into();
+    client["secret"] = SECRET.into();
+    let client = measure(&client);
+    let (code, server) = server.end();
+    assert_eq!((code, server.outcome.as_str()), (0, "ok"), "{:#?}", server.frames);
+    assert_eq!(server.count(), 0, "only the client sends samples");
+    (client, server)
+}
+
+/// A server that has said hello and is about to say where it listens.
+pub fn serve(probe: &str, params: &[(&str, &str)]) -> Agent {
+    let mut job = job(probe, params);
+    job["role"] = "server".into();
+    job["peer"] = "127.0.0.1:0".into();
+    job["secret"] = SECRET.into();
+    let mut server = Agent::run(&job);
+    assert_eq!(server.frame()["type"], "hello");
+    server
+}
+
+/// A stream that held: every frame but the end record, and how it ended.
+pub struct Stream {
+    pub frames: Vec<Value>,
+    pub outcome: String,
+}
+
+impl Stream {
+    pub fn of(&self, kind: &str) -> impl Iterator<Item = &Value> {
+        self.frames.iter().filter(move |frame| frame["type"] == *kind)
+    }
+
+    pub fn count(&self) -> usize {
+        self.of("sample").count() + self.of("hist").count()
+    }
+
+    /// The values of a metric, which are all of one cell.
+    pub fn values(&self, metric: &str, params: &Value) -> Vec<f64> {
+        let samples: Vec<&Value> = self.of("sample").filter(|frame| frame["metric"] == *metric).collect();
+        samples.iter().for_each(|sample| assert_eq!(&sample["params"], params));
+        samples.iter().map(|sample| sample["value"].as_f64().unwrap()).collect()
+    }
+
+    pub fn note(&self, key: &str) -> Option<&Value> {
+        self.of("note").find(|note| note["key"] == *key).map(|note| &note["value"])
+    }
+
+    pub fn error(&self) -> &str {
+        self.of("error").next().and_then(|error| error["what"].as_str()).unwrap()
+    }
+}
+
+/// A strict reader of the wire.
+pub fn decode(bytes: &[u8]) -> Result<Stream, String> {
+    let (mut digest, mut frames, mut count) = (Sha256::new(), Vec::new(), 0);
+    let mut lines = bytes.split_inclusive(|&byte| byte == b'\n').enumerate().peekable();
+    while let Some((i, line)) = lines.next() {
+        let frame = read(i, line)?;
+        if frame["type"] == "end" {
+            let hex: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+            let outcome = frame["outcome"].as_str().unwrap_or_default();
+            if lines.peek().is_some() {
+                return Err("bytes after the end".into());
+            }
+            if frame["sha256"] != hex || frame["count"] != count {
+                return Err("wrong digest or count".into());
+            }
+            if !["ok", "failed", "timeout", "aborted", "invalid"].contains(&outcome) {
+                return Err("unknown outcome".into());
+            }
+            return Ok(Stream { frames, outcome: outcome.to_owned() });
+        }
+        if (i == 0) != (frame["type"] == "hello") {
+            return Err("hello is not first, or not once".into());
+        }
+        count += i32::from(frame["type"] == "sample" || frame["type"] == "hist");
+        digest.update(line);
+        frames.push(frame);
+    }
+    Err("no end record".into())
+}
+
+fn read(i: usize, line: &[u8]) -> Result<Value, String> {
+    if line.len() > 65_536 || line.last() != Some(&b'\n') {
+        return Err("a line that is too long or cut".into());
+    }
+    let frame: Value = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let kind = frame["type"].as_str().unwrap_or_default();
+    if frame["v"] != 1 || frame["seq"] != i {
+        return Err("a wrong version or a gap".into());
+    }
+    if !["hello", "ready", "note", "sample", "hist", "error", "end"].contains(&kind) {
+        return Err("an unknown type".into());
+    }
+    if ["sample", "hist"].contains(&kind) && !frame["t_s"].as_f64().is_some_and(|t_s| t_s >= 0.0) {
+        return Err("no time".into());
+    }
+    if kind == "sample" && !frame["value"].is_f64() {
+        return Err("no value".into());
+    }
+    Ok(frame)
+}

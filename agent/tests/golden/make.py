@@ -1,0 +1,148 @@
+"""Writes the golden frames beside it: what is right by hand, what is wrong by one change to it. Run it after a change of the wire."""
+
+import hashlib
+import json
+from pathlib import Path
+
+HERE = Path(__file__).parent
+SECRET = bytes(range(32)).hex()
+HELLO: dict[str, object] = {
+    "version": "0.1.0",
+    "target": "x86_64-unknown-linux-gnu",
+    "host": {"kernel": "6.1.0", "os": None},
+    "clock": {"source": "CLOCK_MONOTONIC_RAW", "resolution_s": 1e-9, "cost_s": 2.5e-8},
+}
+FMA = {"precision": "f64", "threads": "one"}
+DISK = {
+    "block_bytes": "4096",
+    "depth": "1",
+    "durability": "direct",
+    "op": "read",
+    "pattern": "random",
+    "threads": "one",
+}
+# 3 x 1 us, 2 x 2 us, 1 x 1 ms, as the agent encodes them.
+HIST = "HISTFAAAAD14nAEyAM3/HISTEwAAAAoAAAAAAAAAAwAAAAAAAAABAAADRjC4oAA/8AAAAAAAAM8PBs0PBJ+PAQKN2AdK"
+Frame = tuple[str, dict[str, object]]
+
+
+def line(fields: dict[str, object]) -> bytes:
+    text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
+    return text.replace("e-09", "e-9").replace("e-08", "e-8").encode() + b"\n"
+
+
+def stream(*frames: Frame, outcome: str = "ok", count: int | None = None) -> list[bytes]:
+    """A whole stream: hello, the frames, the end record with its digest."""
+    lines = [line({"v": 1, "seq": i, "type": kind, **body}) for i, (kind, body) in enumerate([("hello", HELLO), *frames])]
+    n = sum(kind in {"sample", "hist"} for kind, _ in frames) if count is None else count
+    return [*lines, end(lines, outcome, n)]
+
+
+def end(lines: list[bytes], outcome: str, count: int) -> bytes:
+    digest = hashlib.sha256(b"".join(lines)).hexdigest()
+    return line({"v": 1, "seq": len(lines), "type": "end", "outcome": outcome, "count": count, "sha256": digest})
+
+
+def resealed(lines: list[bytes], outcome: str = "ok", count: int = 2) -> list[bytes]:
+    """The lines with a right end record in place of the last: only the fault inside is wrong."""
+    return [*lines[:-1], end(lines[:-1], outcome, count)]
+
+
+def note(key: str, value: object) -> Frame:
+    return "note", {"key": key, "value": value}
+
+
+def sample(t_s: float, value: float, metric: str = "fma_flop_per_s", params: dict[str, str] = FMA) -> Frame:
+    return "sample", {"metric": metric, "params": params, "t_s": t_s, "value": value}
+
+
+def error(what: str, then: str) -> Frame:
+    return "error", {"what": what, "next": then}
+
+
+def good() -> dict[str, list[bytes]]:
+    rates = (sample(1.0, 1024.0, "disk_op_per_s", DISK), sample(1.0, 4194304.0, "disk_bytes_per_s", DISK))
+    hist: Frame = ("hist", {"metric": "disk_latency_s", "params": DISK, "t_s": 1.0, "hist": HIST})
+    gone = error("stdin has ended: the controller is gone", "keep stdin open while the run is wanted")
+    return {
+        "fma": stream(note("isa", "avx512f"), note("disturbed", False), sample(1.0, 9.25e10), sample(2.0, 9.5e10)),
+        "disk": stream(note("engine", "io_uring"), note("file_bytes", 268435456), *rates, hist),
+        "server": stream(("ready", {"addr": "127.0.0.1:40000"})),
+        "failed": stream(error("/dev/shm is in memory (tmpfs)", "name a directory on a disk"), outcome="failed"),
+        "timeout": stream(sample(1.0, 9.25e10), error("the deadline has passed", "raise it"), outcome="timeout"),
+        "aborted": stream(gone, outcome="aborted"),
+        "invalid": stream(error("the scaled residual is 17, not below 16", "do not trust this CPU"), outcome="invalid"),
+    }
+
+
+def bad() -> dict[str, list[bytes]]:
+    right = good()["fma"]
+    swap = lambda old, new: resealed([text.replace(old, new) for text in right])  # noqa: E731
+    return {
+        "gap": resealed([right[0], *right[2:]]),
+        "repeat": resealed([*right[:3], right[2], *right[3:]]),
+        "digest": [*right[:3], right[3].replace(b"92500000000.0", b"92600000000.0"), *right[4:]],
+        "count": [*right[:-1], end(right[:-1], "ok", 3)],
+        "no-end": right[:-1],
+        "cut-line": [*right[:-1], right[-1][:40]],
+        "after-end": [*right, line({"v": 1, "seq": 6, "type": "note", "key": "late", "value": 1})],
+        "no-hello": resealed([text.replace(b'"seq":%d' % (i + 1), b'"seq":%d' % i) for i, text in enumerate(right[1:])]),
+        "outcome": [*right[:-1], end(right[:-1], "fine", 2)],
+        "nan": swap(b"92500000000.0", b"NaN"),
+        "infinity": swap(b"92500000000.0", b"Infinity"),
+        "overflow": swap(b"92500000000.0", b"1e999"),
+        "text-value": swap(b"92500000000.0", b'"92500000000.0"'),
+        "negative-time": swap(b'"t_s":1.0', b'"t_s":-1.0'),
+        "version": swap(b'"v":1,"seq":3', b'"v":2,"seq":3'),
+        "type": swap(b'"type":"note"', b'"type":"shell"'),
+        "not-utf8": swap(b"avx512f", b"avx\xff512f"),
+        "not-json": swap(b'"key":"isa"', b'"key";"isa"'),
+        "long-line": swap(b"avx512f", b"x" * 65_536),
+    }
+
+
+def jobs() -> list[dict[str, object]]:
+    def job(probe: str, params: dict[str, str], role: str = "solo", **more: object) -> dict[str, object]:
+        base: dict[str, object] = {"v": 1, "seq": 0, "type": "job", "probe": probe, "params": params, "role": role}
+        base |= {"cpus": [0], "dir": None, "peer": None, "secret": None, "deadline_s": 20.0, "seed": 7}
+        return base | more
+
+    server = {"role": "server", "peer": "10.0.0.5:0,10.0.0.9", "secret": SECRET}
+    return [
+        job("fma", {"threads": "one", "duration_s": "1", "interval_s": "1", "precision": "f64"}),
+        job("int", {"threads": "all"}, cpus=[0, 1]),
+        job("lu", {"n": "1000", "threads": "4"}),
+        job("stream", {"store": "plain", "array_bytes": "auto"}),
+        job("chase", {"size_bytes": "16384", "pages": "huge"}, deadline_s=0.5),
+        job("disk", DISK, dir="/tmp/a folder"),
+        job("tcp", {"streams": "8", "path": "zone"}, **server),
+        job("udp", {"rate_bytes_per_s": "max"}, role="client", peer="[::1]:4711", secret=SECRET),
+        job("rtt", {"protocol": "udp"}, role="client", cpus=[2, 3], peer="10.0.0.5:4711", secret=SECRET, seed=2**64 - 1),
+    ]
+
+
+def bad_jobs() -> list[bytes]:
+    base = jobs()[-1]
+    wrong: list[dict[str, object]] = [
+        {"v": 2}, {"seq": 1}, {"seq": "0"}, {"type": "hello"}, {"role": "root"}, {"probe": 7}, {"extra": 1},
+        {"cpus": []}, {"cpus": [0, 0]}, {"cpus": [-1]}, {"cpus": [1.5]}, {"cpus": [1024]}, {"cpus": "0"},
+        {"params": []}, {"params": {"threads": 1}}, {"dir": ""}, {"dir": 5}, {"dir": "a\0b"},
+        {"peer": "example.org:80"}, {"peer": "10.0.0.5"}, {"peer": "0.0.0.0:0"}, {"peer": "224.0.0.1:9"},
+        {"peer": "10.0.0.5:0,10.0.0.0/8"}, {"secret": "5ec3e7"}, {"secret": "5ec3e7zz" * 8},
+        {"deadline_s": 0}, {"deadline_s": -1}, {"deadline_s": 1e300}, {"deadline_s": "20"}, {"seed": -1}, {"seed": 0.5},
+    ]  # fmt: skip
+    broken = [b"{}\n", b"[]\n", b"null\n", b"{\n", b'{"v":1,"v":\n', b"[" * 4000 + b"\n", b"\n"]
+    return [line(base | change) for change in wrong] + broken
+
+
+def main() -> None:
+    for old in HERE.glob("*.ndjson"):
+        old.unlink()
+    for name, lines in [*((f"ok-{k}", v) for k, v in good().items()), *((f"bad-{k}", v) for k, v in bad().items())]:
+        (HERE / f"stream-{name}.ndjson").write_bytes(b"".join(lines))
+    (HERE / "job-ok.ndjson").write_bytes(b"".join(line(job) for job in jobs()))
+    (HERE / "job-bad.ndjson").write_bytes(b"".join(bad_jobs()))
+
+
+if __name__ == "__main__":
+    main()
