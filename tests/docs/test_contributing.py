@@ -1,0 +1,84 @@
+"""What CONTRIBUTING.md promises of additions: one file, one table line, one section, one test."""
+
+import re
+import tomllib
+
+import pytest
+
+from cloudcmp.catalog import METRICS, PROBES
+from cloudcmp.provider.registry import names
+from tests.docs.pages import DOCS, ROOT, anchors
+
+BUILT = sorted(probe.name for probe in PROBES.values() if probe.built)
+AGENT = ROOT / "agent"
+REASONS = (DOCS / "adr" / "0017-dependencies.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_a_built_probe_has_file_table_line_section_and_test(name: str) -> None:
+    source = AGENT / "src" / "probe"
+    assert (source / f"{name}.rs").is_file() or (source / name / "mod.rs").is_file(), "one file"
+    assert re.search(rf"\b{name}::PROBE\b", (source / "mod.rs").read_text(encoding="utf-8")), "one table line"
+    assert name in anchors(DOCS / "reference" / "probes.md"), "one section: run 'make docs'"
+    assert (AGENT / "tests" / f"{name}.rs").is_file(), f"one test: agent/tests/{name}.rs"
+
+
+def test_every_probe_of_the_agents_table_is_marked_built() -> None:
+    table = (AGENT / "src" / "probe" / "mod.rs").read_text(encoding="utf-8")
+    assert sorted(set(re.findall(r"\b(\w+)::PROBE\b", table))) == BUILT
+
+
+@pytest.mark.parametrize("name", sorted(METRICS))
+def test_a_metric_has_a_probe_that_gives_it_a_table_line_and_a_section(name: str) -> None:
+    givers = [probe for probe in PROBES.values() if name in probe.metrics]
+    assert givers, "one file: the probe that gives it"
+    metric = METRICS[name]
+    assert metric.name == name
+    assert metric.doc
+    assert metric.excludes
+    assert name in anchors(DOCS / "reference" / "metrics.md"), "one section: run 'make docs'"
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_provider_has_a_folder_a_table_line_a_section_and_a_test(name: str) -> None:
+    assert (ROOT / "src" / "cloudcmp" / "provider" / name / "__init__.py").is_file(), "one folder"
+    assert name in anchors(DOCS / "reference" / "providers.md"), "one section in docs/reference/providers.md"
+    tests = ROOT / "tests" / "provider"
+    assert list(tests.glob(f"test_{name}*.py")) or list((tests / name).glob("test_*.py")), "one test"
+
+
+def _python() -> set[str]:
+    found = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    agent = tomllib.loads((AGENT / "pyproject.toml").read_text(encoding="utf-8"))
+    groups = found.get("dependency-groups", {}).values()
+    extras = found["project"].get("optional-dependencies", {}).values()
+    lists = [
+        found["project"]["dependencies"],
+        found["build-system"]["requires"],
+        agent["project"].get("dependencies", []),
+        agent["build-system"]["requires"],
+        *groups,
+        *extras,
+    ]
+    return {re.split(r"[<>=!~\[; ]", item, maxsplit=1)[0] for items in lists for item in items}
+
+
+def _rust() -> set[str]:
+    found = tomllib.loads((AGENT / "Cargo.toml").read_text(encoding="utf-8"))
+    tables = [found.get(key, {}) for key in ("dependencies", "dev-dependencies", "build-dependencies")]
+    tables += [part.get("dependencies", {}) for part in found.get("target", {}).values()]
+    return {name for table in tables for name in table}
+
+
+def test_every_direct_dependency_has_a_line_with_its_reason() -> None:
+    told = {
+        name: reason
+        for line in REASONS.splitlines()
+        if (found := re.fullmatch(r"- (`.+`): (\S.{10,})", line))
+        for reason in [found[2]]
+        for name in re.findall(r"`([^`]+)`", found[1])
+    }
+    direct = _python() | _rust()
+    assert len(direct) > 20
+    assert direct - set(told) == set(), "without a reason in docs/adr/0017-dependencies.md"
+    assert set(told) - direct == set(), "told of, and no dependency any more"

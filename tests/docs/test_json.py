@@ -1,0 +1,106 @@
+"""docs/reference/json.md names every key that the verbs print."""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cloudcmp.cli.main import main
+from tests.docs.pages import DOCS
+
+PAGE = DOCS / "reference" / "json.md"
+NAMED = frozenset(re.findall(r"`([a-z_0-9]+)`", PAGE.read_text(encoding="utf-8")))
+STUDY = """\
+schema: 1
+question: Which of two simulated clouds?
+candidates:
+  - {provider: simulated, region: nimbus, offering: medium, truth: {cells: {udp_loss_ratio: 1 %}, faults: {hang: 1 %}}}
+  - {provider: simulated, region: stratus, match: {vcpus: 2, memory_gib: 4}}
+probes:
+  - {probe: fma}
+  - {probe: udp, params: {path: zone}}
+  - {probe: task}
+decide: [fma_flop_per_s, {cell: udp_loss_ratio, margin: 0.5 %}]
+budget: 50 USD
+sessions: [{name: day, days: all, hours: 09:00-17:00, timezone: UTC}]
+"""
+
+
+class Typist:
+    """Types commands and reads the document that each prints."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self._capsys = capsys
+        self._monkeypatch = monkeypatch
+
+    def types(self, *words: str, code: int = 0) -> dict[str, Any]:
+        self._monkeypatch.setattr(sys, "argv", ["cloudcmp", *words, "--json"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        told = self._capsys.readouterr()
+        assert ended.value.code == code, told.err
+        document: dict[str, Any] = json.loads(told.out)
+        return document
+
+
+@pytest.fixture
+def typist(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Typist:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two.yaml").write_text(STUDY, encoding="utf-8")
+    return Typist(tmp_path, capsys, monkeypatch)
+
+
+def _keys(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from _keys(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _keys(item)
+
+
+def _unnamed(document: dict[str, Any]) -> set[str]:
+    return set(_keys(document)) - NAMED
+
+
+def test_every_key_of_a_study_is_named(typist: Typist) -> None:
+    assert _unnamed(typist.types("plan", "two.yaml")) == set()
+    ran = typist.types("run", "two.yaml", "--out", "two")
+    assert ran["schema"] == "cloudcmp.run/1"
+    assert ran["data"]["finished"]
+    assert _unnamed(ran) == set()
+    compared = typist.types("compare", "two")
+    assert {one["decides"] for one in compared["data"]["comparisons"]} == {True, False}
+    assert _unnamed(compared) == set()
+    for words in (("report", "two", "--figures", "figures"), ("cleanup", "two")):
+        assert _unnamed(typist.types(*words)) == set()
+
+
+def test_every_key_of_exchanged_tables_is_named(typist: Typist) -> None:
+    typist.types("run", "two.yaml", "--short", "--out", "two")
+    assert _unnamed(typist.types("export", "two", "--out", "two.csv")) == set()
+    assert _unnamed(typist.types("import", "two.csv", "--out", "again")) == set()
+
+
+def test_every_key_of_published_tables_is_named(typist: Typist) -> None:
+    assert _unnamed(typist.types("published", "deval-2017")) == set()
+
+
+@pytest.mark.parametrize("kind", ["providers", "offerings", "prices", "probes", "suites", "metrics", "studies"])
+def test_lists_are_rows_of_text(typist: Typist, kind: str) -> None:
+    data = typist.types("list", kind)["data"]
+    assert data["kind"] == kind
+    assert all(isinstance(cell, str) for row in data["rows"] for cell in row.values())
+
+
+def test_a_mistake_is_a_document_too(typist: Typist) -> None:
+    told = typist.types("compare", "nothing-here", code=2)
+    assert told["data"] is None
+    assert _unnamed(told) == set()
+    assert told["errors"][0]["next"]
