@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from cloudcmp.errors import OutsideFault
+from cloudcmp.errors import ProviderFault
 from cloudcmp.model.offering import CellTruth
 from cloudcmp.provider.local import LocalProvider
 
@@ -131,5 +131,5 @@ def test_connecting_to_what_is_gone_is_a_clear_error(again, plans):
     cloud_id = asyncio.run(provider.create(request))
     asyncio.run(provider.destroy(cloud_id))
     lease = plans.lease(request, cloud_id, provider.name)
-    with pytest.raises(OutsideFault, match="is gone; run the study again with --resume"):
+    with pytest.raises(ProviderFault, match="is gone; run the study again with --resume"):
         asyncio.run(provider.connect(lease, replace(plans.candidate(), offering=offering_of(provider)), plans.launch()))

@@ -9,7 +9,8 @@ from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.protocol import Instance
 from cloudcmp.model.trial import Attempt, Outcome, TrialResult
 
-_TAKEN = "the machine was taken away during an earlier trial of the launch"
+TAKEN_WHY = "the machine was taken away during an earlier trial of the launch"
+"""Why the rest of a launch is preempted: the same words whether or not a controller died in between."""
 
 
 async def run_launch(
@@ -31,7 +32,7 @@ async def run_launch(
     bench.progress.launch(candidate.id, launch.round)
     todo = [trial for trial in trials if trial.index not in before]
     if was_taken(trials, before):
-        return record_all(bench, candidate, todo, Outcome.PREEMPTED, _TAKEN)
+        return record_all(bench, candidate, todo, Outcome.PREEMPTED, TAKEN_WHY)
     begun: _Begin | None = None
     for place, trial in enumerate(todo):
         if bench.stop.is_set():
@@ -45,7 +46,7 @@ async def run_launch(
         begun = None if following is None else _next(bench, following)
         _finish(bench, candidate, trial, number, started_at, ended_at, result, following, begun)
         if taken:
-            record_all(bench, candidate, todo[place + 1 :], Outcome.PREEMPTED, _TAKEN)
+            record_all(bench, candidate, todo[place + 1 :], Outcome.PREEMPTED, TAKEN_WHY)
             return Visit(Outcome.PREEMPTED, True, result.why)
     return Visit(Outcome.OK, True)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused
-from cloudcmp.measure import Bench, Visit, record_all, run_launch, was_taken
+from cloudcmp.measure import TAKEN_WHY, Bench, Visit, record_all, run_launch, was_taken
 from cloudcmp.model.lease import Lease
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
 from cloudcmp.model.protocol import Provider
@@ -88,7 +88,7 @@ async def _one(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], befor
     provider = crew.providers[candidate.runner]
     todo = [trial for trial in trials if trial.index not in before]
     if was_taken(trials, before):
-        record_all(crew.bench, candidate, todo, Outcome.PREEMPTED, "the machine was taken away in an earlier run")
+        record_all(crew.bench, candidate, todo, Outcome.PREEMPTED, TAKEN_WHY)
         return
     crew.store.begin_launch(launch.index, crew.bench.clock.at(launch.start_s), slot_of(launch))
     ttl_s = sum(trial.deadline_s for trial in todo) + _MARGIN_S

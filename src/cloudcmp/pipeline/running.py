@@ -75,15 +75,16 @@ def resume(folder: Path, *, work: Path | None, wait: bool, progress: Progress) -
 def cleanup(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Destroy all that a study still owns; returns a line for each thing destroyed and for each thing left."""
     with StudyStore.open(folder, write=True) as store:
-        ledger = Ledger(store, _study_id(store), _time(store.plan))
-        releases = asyncio.run(release_all(ledger, _providers(store, None, None)))
+        moment = _time(store.plan)
+        ledger = Ledger(store, _study_id(store), moment)
+        releases = asyncio.run(release_all(ledger, _providers(store, None, None, moment)))
     return tuple(_line(one) for one in releases if one.evidence), _left(releases)
 
 
 def _drive(store: StudyStore, binary: Path | None, work: Path | None, wait: bool, progress: Progress) -> Ending:
     plan = store.plan
-    providers = _providers(store, binary, work)
     moment = _time(plan)
+    providers = _providers(store, binary, work, moment)
     ledger = Ledger(store, _study_id(store), moment)
     bench = Bench(store, METRICS, PROBES, moment, progress, from_base64)
     crew = Crew(plan, store, providers, ledger, bench, wait=wait)
@@ -154,8 +155,9 @@ def _agent(plan: Plan) -> Path | None:
     return None if _simulated(plan) else agent.locate()
 
 
-def _providers(store: StudyStore, binary: Path | None, work: Path | None) -> dict[str, Provider]:
-    plan, moment = store.plan, _time(store.plan)
+def _providers(store: StudyStore, binary: Path | None, work: Path | None, moment: Time) -> dict[str, Provider]:
+    """The plan's providers; simulated clouds must share the ledger's time, or waiting for them takes none of theirs."""
+    plan = store.plan
     means = Means(
         work=work or store.folder / "work",
         agent=binary,

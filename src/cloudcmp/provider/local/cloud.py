@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cloudcmp.errors import AgentMissing, OutsideFault, ProviderFault, Refused
+from cloudcmp.errors import AgentMissing, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest, Found, Lease
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
@@ -124,7 +124,7 @@ class LocalProvider:
             raise AgentMissing.at("local", "no agent was located", 'build it with "make build"')
         folder = self._folder(lease.cloud_id or lease.token)
         if not folder.is_dir():
-            raise OutsideFault.at(str(folder), "the launch's folder is gone", "run the study again with --resume")
+            raise ProviderFault.at(str(folder), "the launch's folder is gone", "run the study again with --resume")
         cpus = self._machine().cpus[: self._size_for(candidate.offering)]
         return LocalInstance(cpus, str(folder), lease.token, self._agent)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cloudcmp.errors import LostAnswer, NoCapacity, OutsideFault, Refused, UserMistake
+from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, UserMistake
 from cloudcmp.model.lease import CreateRequest, Found, Lease
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.offering import CellTruth, Faults, Offering
@@ -152,7 +152,7 @@ class SimulatedProvider:
         cloud_id = lease.cloud_id or ""
         resource = self._inventory.get(cloud_id)
         if resource is None or resource.end is not None:
-            raise OutsideFault.at(cloud_id, "the simulated machine is gone", "run the study again with --resume")
+            raise ProviderFault.at(cloud_id, "the simulated machine is gone", "run the study again with --resume")
         truth = self._candidates[candidate.index].truth
         await self._world.time.sleep((truth.boot_s if truth else None) or 0.0)
         return SimulatedInstance(
