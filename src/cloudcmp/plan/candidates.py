@@ -27,7 +27,7 @@ def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str |
     taken: set[str] = set()
     for index, spec in enumerate(specs):
         try:
-            sold = _offering(spec, offerings_of)
+            sold = _offering(spec, offerings_of, on)
         except CloudcmpError as error:
             faults.extend(error.faults)
             continue
@@ -48,12 +48,14 @@ def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str |
     return tuple(found)
 
 
-def _offering(spec: CandidateSpec, offerings_of: OfferingsOf) -> Offering:
+def _offering(spec: CandidateSpec, offerings_of: OfferingsOf, on: str | None) -> Offering:
     """What a candidate stands for, with the study's own price where it gives one."""
     listed = tuple(offerings_of(spec.provider, spec.region))
     known = listed or printed_offerings(spec.provider, spec.region)
     sold = _matching(spec, spec.match, known) if spec.match else _named(spec, known, certain=bool(listed))
-    return sold if spec.price is None else replace(sold, price=spec.price)
+    sold = sold if spec.price is None else replace(sold, price=spec.price)
+    # A cloud's price says nothing of what this machine does in its place.
+    return replace(sold, price=None) if on == LOCAL and spec.provider != LOCAL else sold
 
 
 def _matching(spec: CandidateSpec, asked: Match, known: Sequence[Offering]) -> Offering:

@@ -79,8 +79,8 @@ def _tasks(
     tasks = tasks_of(study.probes, study.runs)
     local = any(candidate.runner == LOCAL for candidate in candidates)
     if on == LOCAL:
-        missing = unbuilt(tasks)
-        notes.extend(f"left out: {name} is not built yet" for name in missing)
+        if missing := unbuilt(tasks):
+            notes.append(f"left out: not built yet: {', '.join(missing)}")
         tasks = only_built(tasks)
         if any(dict(task.params).get("path", "loopback") != "loopback" for task in tasks):
             tasks = over_loopback(tasks)
@@ -113,7 +113,7 @@ def _still_deciding(decide: Sequence[Decide], cells: Sequence[str], notes: list[
     left = tuple(one for one in decide if one.cell in known)
     gone = [one.cell for one in decide if one.cell not in known]
     if gone:
-        notes.append(f"{len(gone)} cells that should decide are left out, the first is: {gone[0]}")
+        notes.append(f"left out of what should decide: {gone[0]}{f' and {len(gone) - 1} more' if gone[1:] else ''}")
     if gone and not left:
         notes.append("no cell that should decide is left: every cell decides")
     for one in left:
@@ -130,6 +130,8 @@ def _quote(
         raise UserMistake.at("deadline", what, "write a later deadline, fewer launches or fewer probes")
     worst = quoting.worst_cost(visits, rounds)
     notes.extend(quoting.money_notes(visits.candidates, worst, study.budget))
+    if rounds < quoting.LAUNCHES_MIN and len(visits.candidates) > 1:
+        notes.append(f"fewer than {quoting.LAUNCHES_MIN} rounds: no verdict will be given")
     deciding = quoting.deciding_cells(decide, visits.tasks)
     return Quote(
         trials=sum(task.runs for task in visits.tasks) * rounds * len(visits.candidates),

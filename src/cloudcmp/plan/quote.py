@@ -15,10 +15,12 @@ from cloudcmp.units import Money
 ASSUMED_COV = 0.05
 _ALPHA = 0.05
 _POWER = 0.8
+# With fewer launches no verdict is given, so nothing can be told apart, whatever the difference.
+LAUNCHES_MIN = 6
 # An instance that never becomes ready is given up after ten minutes.
 _WORST_BOOT_S = 600.0
 _STEP = Decimal("0.000001")
-# What runs on machines that the user has already is not billed, whatever it costs to own.
+# A machine that the user has already is not billed; it has a price where the user gives it one.
 _OWNED = ("local",)
 
 
@@ -35,7 +37,7 @@ def worst_cost(visits: Visits, rounds: int) -> Money | None:
 
 
 def _cost(candidates: Sequence[Candidate], seconds: dict[int, float], rounding: str) -> Money | None:
-    billed = [candidate for candidate in candidates if candidate.offering.provider not in _OWNED]
+    billed = [one for one in candidates if one.offering.price or one.runner not in _OWNED]
     total = Decimal(0)
     currencies = set()
     for candidate in billed:
@@ -76,13 +78,13 @@ def detectable(cells: Sequence[str], candidates: int, rounds: int) -> tuple[tupl
 
     The paired t test over rounds on log launch values, at Holm's first step (0.05 / (pairs x cells)), for launches that
     vary by `ASSUMED_COV`. Cells compared by differences have no ratio and are left out; so is all with fewer than two
-    candidates or rounds.
+    candidates or six rounds, which give no verdict.
     """
     # scipy takes a third of a second to import: only a quote pays for it.
     from cloudcmp.stats.power import detectable_log_difference
 
     pairs = candidates * (candidates - 1) // 2
-    if not pairs or not cells or rounds < 2:
+    if not pairs or not cells or rounds < LAUNCHES_MIN:
         return ()
     sd = math.sqrt(2 * math.log1p(ASSUMED_COV**2))
     found = detectable_log_difference(sd, rounds, _ALPHA / (pairs * len(cells)), _POWER)
