@@ -7,12 +7,18 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::fault::{Fault, OrFault, check};
 use crate::region::{Pages, Region};
 use crate::rng::mix;
 
-const FILL_BYTES: usize = 4 << 20;
+const PAGE_WORDS: u64 = 512;
+/// What is written at once; two writers keep the device busy.
+const PIECE_BYTES: usize = 1 << 20;
+const FILLERS: usize = 2;
+const FILL: &str = "cannot write the test file";
+const FILL_NEXT: &str = "name a directory with room, or a smaller file_bytes";
 const TMPFS: i64 = 0x0102_1994;
 const RAMFS: i64 = 0x8584_58f6;
 
@@ -60,36 +66,77 @@ pub fn reopen(file: &File, flags: i32) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)
 }
 
-/// Word `index` of a file filled from `seed`.
-#[inline]
-pub fn word(seed: u64, index: u64) -> u64 {
-    mix(seed.wrapping_add(index))
+/// Data that no device can shrink or fold, and of which every word can be told again.
+///
+/// A page of random words, each page of the file exclusive-ored with a key of its own: as fast as memory.
+#[derive(Clone)]
+pub struct Pattern {
+    seed: u64,
+    page: Box<[u64; PAGE_WORDS as usize]>,
 }
 
-/// Fills `buffer` with the words that a file filled from `seed` holds at `offset`, a multiple of 8.
-pub fn pattern(seed: u64, offset: u64, buffer: &mut [u8]) {
-    for (i, bytes) in buffer.chunks_mut(8).enumerate() {
-        let word = word(seed, offset / 8 + i as u64).to_le_bytes();
-        bytes.copy_from_slice(&word[..bytes.len()]);
+impl Pattern {
+    pub fn new(seed: u64) -> Pattern {
+        Pattern { seed, page: Box::new(std::array::from_fn(|i| mix(seed ^ mix(i as u64)))) }
+    }
+
+    /// Word `index` of the file.
+    #[inline]
+    pub fn word(&self, index: u64) -> u64 {
+        self.page[(index % PAGE_WORDS) as usize] ^ self.key(index / PAGE_WORDS)
+    }
+
+    #[inline]
+    fn key(&self, page: u64) -> u64 {
+        mix(self.seed.wrapping_add(page))
+    }
+
+    /// Fills `buffer` with what the file holds at `offset`, a multiple of 8.
+    pub fn write(&self, offset: u64, buffer: &mut [u8]) {
+        let (mut index, end) = (offset / 8, offset / 8 + (buffer.len() / 8) as u64);
+        let (words, rest) = buffer.as_chunks_mut::<8>();
+        let mut words = words;
+        while index < end {
+            let in_page = (index % PAGE_WORDS) as usize;
+            let count = (PAGE_WORDS - in_page as u64).min(end - index) as usize;
+            let (now, later) = words.split_at_mut(count);
+            let key = self.key(index / PAGE_WORDS);
+            for (bytes, word) in now.iter_mut().zip(&self.page[in_page..]) {
+                *bytes = (word ^ key).to_le_bytes();
+            }
+            words = later;
+            index += count as u64;
+        }
+        rest.copy_from_slice(&self.word(end).to_le_bytes()[..rest.len()]);
     }
 }
 
 /// Writes `bytes` of the pattern and sees them to the device.
-pub fn fill(file: &File, bytes: u64, seed: u64) -> Result<(), Fault> {
-    let tried = "cannot write the test file";
-    let next = "name a directory with room, or a smaller file_bytes";
+pub fn fill(file: &File, bytes: u64, pattern: &Pattern) -> Result<(), Fault> {
     // Room is taken at once where the file system can; elsewhere the writes find out.
     unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, bytes as i64) };
-    let mut region = Region::new(FILL_BYTES.min(bytes as usize), Pages::Base)?;
-    let buffer = region.as_slice();
-    let mut offset = 0;
-    while offset < bytes {
-        let length = (bytes - offset).min(buffer.len() as u64) as usize;
-        pattern(seed, offset, &mut buffer[..length]);
-        file.write_all_at(&buffer[..length], offset).or_fault(tried, next)?;
-        offset += length as u64;
+    let next = AtomicU64::new(0);
+    let filled = std::thread::scope(|scope| {
+        let fillers: Vec<_> = (0..FILLERS).map(|_| scope.spawn(|| fill_pieces(file, bytes, pattern, &next))).collect();
+        let died = || Err(Fault::failed("a writer died", "report this"));
+        fillers.into_iter().try_for_each(|filler| filler.join().unwrap_or_else(|_| died()))
+    });
+    filled.and_then(|()| file.sync_all().or_fault(FILL, FILL_NEXT))
+}
+
+/// Takes piece after piece until none is left.
+fn fill_pieces(file: &File, bytes: u64, pattern: &Pattern, next: &AtomicU64) -> Result<(), Fault> {
+    let mut region = Region::new(PIECE_BYTES.min(bytes as usize), Pages::Base)?;
+    loop {
+        let offset = next.fetch_add(PIECE_BYTES as u64, Relaxed);
+        if offset >= bytes {
+            return Ok(());
+        }
+        let length = (bytes - offset).min(PIECE_BYTES as u64) as usize;
+        let buffer = &mut region.as_slice()[..length];
+        pattern.write(offset, buffer);
+        file.write_all_at(buffer, offset).or_fault(FILL, FILL_NEXT)?;
     }
-    file.sync_all().or_fault(tried, next)
 }
 
 /// Drops the file's pages from the page cache, so that reads go to the device.
@@ -113,12 +160,17 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("cloudcmp-scratch-{}", std::process::id()));
         std::fs::create_dir(&dir).unwrap();
         let file = open(&dir, 0).unwrap();
-        fill(&file, 10_000, 7).unwrap();
+        let pattern = Pattern::new(7);
+        fill(&file, 2_500_001, &pattern).unwrap();
         assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0);
         let (mut read, mut expected) = ([0_u8; 1000], [0_u8; 1000]);
-        reopen(&file, 0).unwrap().read_exact_at(&mut read, 8000).unwrap();
-        pattern(7, 8000, &mut expected);
-        assert_eq!(read, expected);
+        for offset in [0, 8000, 2_499_000] {
+            reopen(&file, 0).unwrap().read_exact_at(&mut read, offset).unwrap();
+            pattern.write(offset, &mut expected);
+            assert_eq!(read, expected);
+            assert_eq!(read[..8], pattern.word(offset / 8).to_le_bytes());
+        }
+        assert_ne!(pattern.word(0), pattern.word(PAGE_WORDS), "no two pages are alike");
         std::fs::remove_dir(&dir).unwrap();
     }
 }

@@ -11,7 +11,7 @@ use super::{Context, DURATION, INTERVAL, Kind, Metric, Param, Probe, SOLO, THREA
 use crate::fault::{Fault, OrFault};
 use crate::pace::{self, Pace, Work};
 use crate::record::Recorder;
-use crate::scratch;
+use crate::scratch::{self, Pattern};
 
 mod blocks;
 mod plain;
@@ -57,6 +57,7 @@ pub struct Task {
     pub sync: bool,
     pub depth: usize,
     pub seed: u64,
+    pub pattern: Pattern,
 }
 
 fn run(context: &Context) -> Result<(), Fault> {
@@ -145,7 +146,8 @@ fn prepare(context: &Context) -> Result<Task, Fault> {
     } else {
         direct_file.as_ref().unwrap_or(&base)
     };
-    scratch::fill(fill, bytes, context.job.seed)?;
+    let pattern = Pattern::new(context.job.seed);
+    scratch::fill(fill, bytes, &pattern)?;
     let file = match durability {
         "direct" => direct_file.or_fault(
             format!("the file system of {} refuses O_DIRECT", dir.display()),
@@ -168,6 +170,7 @@ fn prepare(context: &Context) -> Result<Task, Fault> {
         sync: write && durability == "fsync",
         depth,
         seed: context.job.seed,
+        pattern,
     })
 }
 

@@ -177,9 +177,12 @@ impl Triad {
     }
 }
 
+/// 1, 2 .. `period`, over and over; small whole numbers.
 fn fill(values: &mut [f64], period: usize) {
-    for (i, value) in values.iter_mut().enumerate() {
-        *value = (i % period + 1) as f64;
+    for group in values.chunks_mut(period) {
+        for (i, value) in group.iter_mut().enumerate() {
+            *value = (i + 1) as f64;
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-"""Writes the golden frames beside it: what is right by hand, what is wrong by one change to it. Run it after a change of the wire."""
+"""Writes the golden frames beside it: what is right by hand, what is wrong by one change to it."""
 
 import hashlib
 import json
@@ -33,7 +33,9 @@ def line(fields: dict[str, object]) -> bytes:
 
 def stream(*frames: Frame, outcome: str = "ok", count: int | None = None) -> list[bytes]:
     """A whole stream: hello, the frames, the end record with its digest."""
-    lines = [line({"v": 1, "seq": i, "type": kind, **body}) for i, (kind, body) in enumerate([("hello", HELLO), *frames])]
+    lines = [
+        line({"v": 1, "seq": i, "type": kind, **body}) for i, (kind, body) in enumerate([("hello", HELLO), *frames])
+    ]
     n = sum(kind in {"sample", "hist"} for kind, _ in frames) if count is None else count
     return [*lines, end(lines, outcome, n)]
 
@@ -68,7 +70,7 @@ def good() -> dict[str, list[bytes]]:
         "fma": stream(note("isa", "avx512f"), note("disturbed", False), sample(1.0, 9.25e10), sample(2.0, 9.5e10)),
         "disk": stream(note("engine", "io_uring"), note("file_bytes", 268435456), *rates, hist),
         "server": stream(("ready", {"addr": "127.0.0.1:40000"})),
-        "failed": stream(error("/dev/shm is in memory (tmpfs)", "name a directory on a disk"), outcome="failed"),
+        "failed": stream(error("the folder is in memory (tmpfs)", "name a directory on a disk"), outcome="failed"),
         "timeout": stream(sample(1.0, 9.25e10), error("the deadline has passed", "raise it"), outcome="timeout"),
         "aborted": stream(gone, outcome="aborted"),
         "invalid": stream(error("the scaled residual is 17, not below 16", "do not trust this CPU"), outcome="invalid"),
@@ -86,7 +88,9 @@ def bad() -> dict[str, list[bytes]]:
         "no-end": right[:-1],
         "cut-line": [*right[:-1], right[-1][:40]],
         "after-end": [*right, line({"v": 1, "seq": 6, "type": "note", "key": "late", "value": 1})],
-        "no-hello": resealed([text.replace(b'"seq":%d' % (i + 1), b'"seq":%d' % i) for i, text in enumerate(right[1:])]),
+        "no-hello": resealed(
+            [text.replace(b'"seq":%d' % (i + 1), b'"seq":%d' % i) for i, text in enumerate(right[1:])]
+        ),
         "outcome": [*right[:-1], end(right[:-1], "fine", 2)],
         "nan": swap(b"92500000000.0", b"NaN"),
         "infinity": swap(b"92500000000.0", b"Infinity"),
@@ -114,10 +118,12 @@ def jobs() -> list[dict[str, object]]:
         job("lu", {"n": "1000", "threads": "4"}),
         job("stream", {"store": "plain", "array_bytes": "auto"}),
         job("chase", {"size_bytes": "16384", "pages": "huge"}, deadline_s=0.5),
-        job("disk", DISK, dir="/tmp/a folder"),
+        job("disk", DISK, dir="/srv/a folder"),
         job("tcp", {"streams": "8", "path": "zone"}, **server),
         job("udp", {"rate_bytes_per_s": "max"}, role="client", peer="[::1]:4711", secret=SECRET),
-        job("rtt", {"protocol": "udp"}, role="client", cpus=[2, 3], peer="10.0.0.5:4711", secret=SECRET, seed=2**64 - 1),
+        job(
+            "rtt", {"protocol": "udp"}, role="client", cpus=[2, 3], peer="10.0.0.5:4711", secret=SECRET, seed=2**64 - 1
+        ),
     ]
 
 

@@ -7,7 +7,7 @@ use super::Task;
 use crate::fault::{Fault, OrFault};
 use crate::region::{Pages, Region};
 use crate::rng::{Rng, mix};
-use crate::scratch;
+use crate::scratch::Pattern;
 
 /// Blocks that are read back whole, after the run.
 const SAMPLE: usize = 64;
@@ -22,7 +22,9 @@ pub struct Blocks {
     random: bool,
     write: bool,
     block_bytes: usize,
-    seed: u64,
+    /// What the file was filled with, and what writes put in its place.
+    filled: Pattern,
+    written: Pattern,
     rng: Rng,
     /// The last blocks touched, a ring.
     touched: Vec<u64>,
@@ -44,7 +46,8 @@ impl Blocks {
             random: task.random,
             write: task.write,
             block_bytes: task.block_bytes,
-            seed: task.seed,
+            filled: task.pattern.clone(),
+            written: Pattern::new(mix(task.seed)),
             rng: Rng::new(task.seed, i as u64),
             touched: vec![u64::MAX; SAMPLE],
             at: 0,
@@ -70,19 +73,15 @@ impl Blocks {
     /// A buffer for one operation; for writes it holds the data, but for the stamps.
     pub fn buffer(&self) -> Result<Region, Fault> {
         let mut region = Region::new(self.block_bytes, Pages::Base)?;
-        scratch::pattern(self.write_seed(), 0, region.as_slice());
+        self.written.write(0, region.as_slice());
         Ok(region)
-    }
-
-    fn write_seed(&self) -> u64 {
-        mix(self.seed ^ 0x5741_5445) // other words than the file was filled with
     }
 
     /// Makes a buffer the one for `offset`: each piece begins with a word of its own.
     #[inline]
     pub fn stamp(&self, offset: u64, buffer: &mut [u8]) {
         for (i, piece) in buffer.chunks_mut(PIECE_BYTES).enumerate() {
-            let stamp = mix(self.seed ^ (offset + (i * PIECE_BYTES) as u64)).to_le_bytes();
+            let stamp = mix(self.written.word(0) ^ (offset + (i * PIECE_BYTES) as u64)).to_le_bytes();
             let length = piece.len().min(8);
             piece[..length].copy_from_slice(&stamp[..length]);
         }
@@ -94,7 +93,7 @@ impl Blocks {
         let Some(head) = buffer.first_chunk::<8>() else {
             return Ok(());
         };
-        if !offset.is_multiple_of(8) || u64::from_le_bytes(*head) == scratch::word(self.seed, offset / 8) {
+        if !offset.is_multiple_of(8) || u64::from_le_bytes(*head) == self.filled.word(offset / 8) {
             return Ok(());
         }
         Err(wrong_data(offset))
@@ -112,7 +111,7 @@ impl Blocks {
             if self.write {
                 self.stamp(offset, expected.as_slice());
             } else if offset.is_multiple_of(8) {
-                scratch::pattern(self.seed, offset, expected.as_slice());
+                self.filled.write(offset, expected.as_slice());
             } else {
                 continue;
             }
