@@ -43,18 +43,24 @@ def facts_of(plan: Plan, attempts: Sequence[Attempt]) -> dict[int, dict[str, str
     a candidate's launches differ among themselves, the value names each that was seen. Processor, memory, instruction
     set are no such facts: they belong to the offering. `disk_class` is what the offering advertises.
     """
+    seen = seen_facts(plan, attempts)
+    found = {at: {key: joined(values) for key, values in mine.items()} for at, mine in seen.items()}
+    for candidate in plan.candidates:
+        disk_class = dict(candidate.offering.attributes).get("disk_class")
+        if disk_class:
+            found[candidate.index].setdefault("disk_class", disk_class)
+    return found
+
+
+def seen_facts(plan: Plan, attempts: Sequence[Attempt]) -> dict[int, dict[str, tuple[str, ...]]]:
+    """For each candidate and fact all values that its agents told, sorted."""
     seen: dict[int, dict[str, dict[str, None]]] = {candidate.index: {} for candidate in plan.candidates}
     for attempt in attempts:
         trial = plan.trials[attempt.trial]
         mine = seen[plan.launches[trial.launch].candidate]
         for key, value in _of_one(told(attempt), trial.probe):
             mine.setdefault(key, {})[value] = None
-    found = {at: {key: _joined(values) for key, values in mine.items()} for at, mine in seen.items()}
-    for candidate in plan.candidates:
-        disk_class = dict(candidate.offering.attributes).get("disk_class")
-        if disk_class:
-            found[candidate.index].setdefault("disk_class", disk_class)
-    return found
+    return {at: {key: tuple(sorted(values)) for key, values in mine.items()} for at, mine in seen.items()}
 
 
 def _of_one(facts: Mapping[str, object], probe: str) -> Iterator[tuple[str, str]]:
@@ -70,10 +76,10 @@ def _of_one(facts: Mapping[str, object], probe: str) -> Iterator[tuple[str, str]
             yield f"{probe}.{key}", str(value)
 
 
-def _joined(values: Mapping[str, None]) -> str:
-    some = sorted(values)
-    more = f" and {len(some) - _SHOWN} more" if len(some) > _SHOWN else ""
-    return " and ".join(some[:_SHOWN]) + more
+def joined(values: Sequence[str]) -> str:
+    """Several values as one text; past three only how many more there are."""
+    more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+    return " and ".join(values[:_SHOWN]) + more
 
 
 def _at(facts: Mapping[str, object], path: Sequence[str]) -> object:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from cloudcmp.analysis.facts import note, told
+from cloudcmp.analysis.facts import joined, note, seen_facts, told
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.trial import Attempt
 from cloudcmp.units import format_seconds
@@ -21,16 +21,19 @@ def quality(plan: Plan, attempts: Sequence[Attempt]) -> tuple[str, ...]:
 
     Looks at all attempts that ended by themselves: stolen CPU time above 1 % of the time measured, trials begun on a
     machine that was never quiet, threads that waited for a processor for more than 2 % of their time, a core clock that
-    once fell below 95 % of its own median, and the agents' own warnings. Silence is no proof: a hypervisor may hide
-    what it takes.
+    once fell below 95 % of its own median, facts of the machine that changed between launches, and the agents' own
+    warnings. Silence is no proof: a hypervisor may hide what it takes.
     """
+    seen = seen_facts(plan, attempts)
     of_candidate: dict[int, list[tuple[Attempt, _Facts]]] = {candidate.index: [] for candidate in plan.candidates}
     for attempt in attempts:
         if not attempt.interrupted:
             owner = plan.launches[plan.trials[attempt.trial].launch].candidate
             of_candidate[owner].append((attempt, told(attempt)))
     return tuple(
-        f"{candidate.id}: {line}" for candidate in plan.candidates for line in _lines(of_candidate[candidate.index])
+        f"{candidate.id}: {line}"
+        for candidate in plan.candidates
+        for line in (*_lines(of_candidate[candidate.index]), *_changed(seen[candidate.index]))
     )
 
 
@@ -69,6 +72,13 @@ def _throttled(some: Sequence[_Facts]) -> Iterator[str]:
     if clocks and clocks[0] < _CLOCK_SHARE * clocks[len(clocks) // 2]:
         low, usual = clocks[0] / 1e9, clocks[len(clocks) // 2] / 1e9
         yield f"throttling: a core ran at {low:.2f} GHz, usually at {usual:.2f} GHz"
+
+
+def _changed(seen: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    # How a probe ran (`disk.file_bytes`) may differ between trials of other parameters; the machine should not.
+    for key, values in sorted(seen.items()):
+        if len(values) > 1 and "." not in key:
+            yield f"{key.replace('_', ' ')} changed between launches: {joined(values)}"
 
 
 def _number(facts: _Facts, key: str) -> float | None:

@@ -16,24 +16,40 @@ def turned(one: Comparison, first: int) -> tuple[float, Bounds | None]:
     return 1.0 / one.effect, bounds and Bounds(1.0 / bounds.high, 1.0 / bounds.low, bounds.confidence)
 
 
-def how_much(effect: float, unit: str, by_difference: bool) -> str:
-    """`12.3 % higher`, `2.4 times as high`, `3 ms lower`; differences of shares are in percentage points."""
+def how_much(effect: float, unit: str, by_difference: bool, other: str) -> str:
+    """`12.3 % higher than b`, `2.40 times as high as b`, `3 ms lower than b`; shares differ in percentage points."""
+    number, word = _parts(effect, unit, by_difference, _is_factor(effect))
+    return f"{number} {word} {'as' if word == _TIMES else 'than'} {other}"
+
+
+def span(bounds: Bounds, effect: float, unit: str, by_difference: bool) -> str:
+    """An interval's ends, the smaller change first: `10.1 % to 14.2 % higher`; each with its word where they differ.
+
+    Ratios are written as the effect itself is: as changes up to a factor of two, as factors beyond.
+    """
+    low, high = (_parts(end, unit, by_difference, _is_factor(effect)) for end in (bounds.low, bounds.high))
+    if low[1] != high[1]:
+        return f"{' '.join(low)} to {' '.join(high)}"
+    smaller, larger = (high, low) if low[1] == "lower" else (low, high)
+    return f"{smaller[0].removesuffix(_POINTS)} to {larger[0]} {larger[1]}"
+
+
+_TIMES = "times as high"
+_POINTS = " percentage points"
+
+
+def _parts(effect: float, unit: str, by_difference: bool, factor: bool) -> tuple[str, str]:
+    """The number with its unit, and the word for its direction."""
     if by_difference:
-        points = f"{abs(effect) * 100:.3g} percentage points" if unit == "ratio" else format_quantity(abs(effect), unit)
-        return f"{points} {'higher' if effect > 0 else 'lower'}"
-    if effect >= 2.0 or effect <= 0.5:
-        return f"{effect:.3g} times as high"
-    return f"{abs(effect - 1.0) * 100:.1f} % {'higher' if effect > 1.0 else 'lower'}"
+        points = f"{abs(effect) * 100:.3g}{_POINTS}" if unit == "ratio" else format_quantity(abs(effect), unit)
+        return points, "higher" if effect > 0 else "lower"
+    if factor:
+        return f"{effect:.2f}" if 0.1 <= effect < 100.0 else f"{effect:.3g}", _TIMES
+    return f"{abs(effect - 1.0) * 100:.1f} %", "higher" if effect > 1.0 else "lower"
 
 
-def span(bounds: Bounds, unit: str, by_difference: bool) -> str:
-    """An interval's ends, the smaller change first: `10.1 % to 14.2 % higher`; each with its word where they differ."""
-    low, high = (how_much(end, unit, by_difference) for end in (bounds.low, bounds.high))
-    for word in (" percentage points higher", " percentage points lower", " higher", " lower", " times as high"):
-        if low.endswith(word) and high.endswith(word):
-            smaller, larger = (high, low) if "lower" in word else (low, high)
-            return f"{smaller.removesuffix(word)} to {larger}"
-    return f"{low} to {high}"
+def _is_factor(effect: float) -> bool:
+    return effect >= 2.0 or effect <= 0.5
 
 
 def listed(names: list[str]) -> str:

@@ -118,7 +118,7 @@ def _overall(cells: Sequence[_Cell]) -> Iterator[str]:
     told = [f"{name} alone is best in {n}" for name, n in alone.most_common()]
     tied = sum(len(cell.winner.winners) > 1 and not cell.doubtful() for cell in cells)
     open_ = sum(not cell.winner.winners or bool(cell.doubtful()) for cell in cells)
-    told += [f"{tied} have several that are practically the same"] * bool(tied)
+    told += [f"several are practically the same in {tied}"] * bool(tied)
     told += [f"{open_} can not be told yet"] * bool(open_)
     yield f"Of {len(cells)} cells that decide, {listed(told)}."
 
@@ -130,7 +130,9 @@ def _of_cell(cell: _Cell) -> Iterator[str]:
         return
     doubtful = cell.doubtful()
     ties = [at for at in won[1:] if at not in doubtful]
-    yield f"{cell.cell}: {_lead(cell, won[0], ties, doubtful)}{_cheapest_task(cell)}"
+    notes = [note for note in cell.winner.reason.split("; ") if note.startswith("left out")]
+    left_out = "".join(f" {note[0].upper()}{note[1:]}." for note in notes)
+    yield f"{cell.cell}: {_lead(cell, won[0], ties, doubtful)}{_cheapest_task(cell)}{left_out}"
     if doubtful:
         names = listed([cell.name(at) for at in doubtful])
         yield f"{cell.cell}: whether {names} is behind can not be told yet.{_outlook(cell, [won[0], doubtful[0]])}"
@@ -150,11 +152,12 @@ def _lead(cell: _Cell, best: int, ties: Sequence[int], doubtful: Sequence[int]) 
         return start + "."
     pair = cell.pairs[frozenset((best, behind[0]))]
     effect, bounds = turned(pair, best)
-    amount = how_much(effect, cell.metric.unit, pair.by_difference)
-    sure = "no interval" if bounds is None else f"95 % interval {span(bounds, cell.metric.unit, pair.by_difference)}"
-    what = "the next" if len(behind) > 1 or ties or doubtful else "the other"
+    unit, by_difference = cell.metric.unit, pair.by_difference
+    amount = how_much(effect, unit, by_difference, cell.name(behind[0]))
+    sure = "no interval" if bounds is None else f"95 % interval {span(bounds, effect, unit, by_difference)}"
+    what = "the next" if len(cell.plan.candidates) > 2 else "the other"
     link = f". {cell.name(best)} is " if ties else ": "
-    return f"{start}{link}{amount} than {cell.name(behind[0])}, {what} ({sure}, n = {pair.n})."
+    return f"{start}{link}{amount}, {what} ({sure}, n = {pair.n})."
 
 
 def _outlook(cell: _Cell, two: Sequence[int]) -> str:
@@ -189,7 +192,7 @@ def _cheapest_task(cell: _Cell) -> str:
     ratio = float(prices[0].amount / prices[1].amount) if prices[0] and prices[1] else 1.0
     if bounds is None or bounds.high * ratio >= 1.0:
         return ""
-    less = span(Bounds(bounds.low * ratio, bounds.high * ratio), "", False)
+    less = span(Bounds(bounds.low * ratio, bounds.high * ratio), 1.0, "", False)
     return (
         f" A task costs least on {cell.name(first)}: {format_money(costs[first])}, "
         f"{less} than on {cell.name(second)} (95 % interval)."

@@ -1,0 +1,53 @@
+"""Histograms of latencies: added, never averaged."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.analysis.planted import FMA, RTT50, RTT95, RTT99, plan_of
+
+from cloudcmp.analysis import cdfs, launch_percentiles
+from cloudcmp.model.values import HistogramRow
+from cloudcmp.stats.histogram import encode
+
+PARAMS = "path=loopback;protocol=tcp;size_bytes=64"
+PLAN = plan_of(candidates=2, rounds=3, runs=2, cells=(RTT50, RTT95, RTT99, FMA))
+
+
+def row(launch: int, values_s: np.ndarray, trial: int = 0) -> HistogramRow:
+    return HistogramRow(launch, trial, "rtt_s", PARAMS, encode(values_s * 1e9))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 400), st.integers(1, 400))
+def test_a_launchs_percentile_is_that_of_all_its_operations(seed: int, n: int, m: int) -> None:
+    rng = np.random.default_rng(seed)
+    first, second = rng.lognormal(-9.0, 0.5, n), rng.lognormal(-8.0, 0.5, m)
+    found = launch_percentiles(PLAN, [row(1, first), row(1, second, 1)])
+    for cell, share in ((RTT50, 0.50), (RTT95, 0.95), (RTT99, 0.99)):
+        expected = np.quantile(np.concatenate((first, second)), share, method="inverted_cdf")
+        assert found[1, cell] == pytest.approx(expected, rel=1.1e-3)
+    assert set(found) == {(1, cell) for cell in (RTT50, RTT95, RTT99)}
+
+
+def test_a_cdf_adds_all_launches_of_a_candidate() -> None:
+    rng = np.random.default_rng(1)
+    values = [rng.lognormal(-9.0, 0.3, 5_000) for _ in range(3)]
+    # Launches 0, 2, 4 are the first candidate's; the second recorded nothing.
+    (one,) = cdfs(PLAN, [row(2 * at, some) for at, some in enumerate(values)])
+    assert (one.candidate, one.metric, one.params) == (0, "rtt_s", PARAMS)
+    assert len(one.x_s) == len(one.share) <= 401
+    assert one.share[-1] == 1.0
+    assert np.all(np.diff(one.x_s) > 0)
+    assert np.all(np.diff(one.share) > 0)
+    whole = np.sort(np.concatenate(values))
+    truth = np.searchsorted(whole, np.array(one.x_s), "right") / whole.size
+    assert np.allclose(one.share, truth, atol=2e-3)
+    assert one.x_s[-1] == pytest.approx(whole[-1], rel=1.1e-3)
+
+
+def test_cdfs_come_in_a_fixed_order() -> None:
+    rows = [row(at, np.array([1e-4])) for at in (3, 0)]
+    assert [one.candidate for one in cdfs(PLAN, rows)] == [0, 1]
+    assert cdfs(PLAN, rows) == cdfs(PLAN, rows[::-1])
+    assert cdfs(PLAN, []) == ()
