@@ -9,7 +9,7 @@ from cloudcmp.agent import Decoder, clean, encode_job, expected_series
 from cloudcmp.errors import ProviderFault
 from cloudcmp.measure.bench import Bench
 from cloudcmp.model.plan import PlannedTrial
-from cloudcmp.model.protocol import Instance
+from cloudcmp.model.protocol import Channel, Instance
 from cloudcmp.model.trial import Outcome, TrialResult
 
 READY_S = 10.0
@@ -50,57 +50,53 @@ async def _alone(
     trial, instance = turn.trial, turn.instance
     job = encode_job(trial, cpus=instance.cpus, folder=instance.folder, role=role, peer=peer, secret=secret)
     decoder = Decoder(expected_series(trial.cells, bench.metrics), trial.deadline_s, bench.read_histogram)
-    cut: tuple[Outcome, str] | None = None
-    words = ""
     async with instance.start(job, trial, turn.earlier) as channel:
-        try:
-            await _read(channel.stdout(), decoder, trial.deadline_s + bench.grace_s)
-        except TimeoutError:
-            cut = (Outcome.TIMEOUT, f"no end within {trial.deadline_s:g} s")
-        if not decoder.ended and decoder.fault is None:
-            words = await channel.last_words()
-    if not decoder.ended and decoder.fault is None:
-        with suppress(ProviderFault):
-            taken = await turn.gone()
-            cut = cut if taken is None else (Outcome.PREEMPTED, f"the machine was taken away: {clean(taken)}")
-    result = decoder.result(cut)
-    return replace(result, why=f"{result.why} ({clean(words)})") if cut is None and words else result
+        late = await _late(channel.stdout(), decoder, trial.deadline_s + bench.grace_s)
+        cut = (Outcome.TIMEOUT, f"no end within {trial.deadline_s:g} s") if late else None
+        return await _result(decoder, cut, channel, turn.gone)
 
 
 async def _between_peers(bench: Bench, turn: Turn) -> TrialResult:
     """A server agent, then the client whose samples count; the trial is ok only where both streams are."""
     trial, instance, secret = turn.trial, turn.instance, bench.secret()
-    job = encode_job(
-        trial,
-        cpus=instance.cpus,
-        folder=instance.folder,
-        role="server",
-        peer=f"{_host_in(instance.address)}:0",
-        secret=secret,
-    )
+    host = _host_in(instance.address)
+    job = encode_job(trial, cpus=instance.cpus, folder=instance.folder, role="server", peer=f"{host}:0", secret=secret)
     serving = Decoder({}, trial.deadline_s, bench.read_histogram, listens=True)
     async with instance.start(job, trial, turn.earlier) as server:
         stream = server.stdout()
-        with suppress(TimeoutError):
-            await _read(stream, serving, min(READY_S, trial.deadline_s), until_ready=True)
-        address = serving.address
-        if address is None or serving.fault is not None:
-            said = serving.result((Outcome.FAILED, "the server did not say where it listens"))
-            return replace(
-                said, samples=(), why=f"server: {said.why or 'it did not listen'}", outcome=_not_ok(said.outcome)
-            )
-        if address.rpartition(":")[0] != _host_in(instance.address):
-            return TrialResult(
-                Outcome.INVALID, (), f"server: it listens on {address}, which is not its machine's address"
-            )
-        draining = asyncio.create_task(_read(stream, serving, trial.deadline_s + bench.grace_s))
+        late = await _late(stream, serving, min(READY_S, trial.deadline_s), until_ready=True)
+        if serving.address is None or serving.fault is not None:
+            cut = (Outcome.TIMEOUT, "it did not say where it listens") if late else None
+            return _unfit(await _result(serving, cut, server, turn.gone))
+        if serving.address.rpartition(":")[0] != host:
+            return _unfit(TrialResult(Outcome.INVALID, (), f"it listens on {serving.address}, not on its own address"))
+        draining = asyncio.create_task(_late(stream, serving, trial.deadline_s + 2 * bench.grace_s))
         try:
-            result = await _alone(bench, turn, role="client", peer=address, secret=secret)
+            result = await _alone(bench, turn, role="client", peer=serving.address, secret=secret)
             await server.hang_up()
             await asyncio.wait([draining], timeout=LINGER_S)
         finally:
             await _cancelled(draining)
     return _of_both(result, serving)
+
+
+async def _result(decoder: Decoder, cut: tuple[Outcome, str] | None, channel: Channel, gone: Gone) -> TrialResult:
+    """What a stream says that nobody reads any more; where it broke off, whether its machine or its process did."""
+    if decoder.ended or decoder.fault is not None:
+        return decoder.result()
+    with suppress(ProviderFault):
+        taken = await gone()
+        if taken is not None:
+            return decoder.result((Outcome.PREEMPTED, f"the machine was taken away: {clean(taken)}"))
+    result = decoder.result(cut)
+    words = clean(await channel.last_words()) if cut is None else ""
+    return replace(result, why=f"{result.why} ({words})") if words else result
+
+
+def _unfit(server: TrialResult) -> TrialResult:
+    """The result of a trial whose server never served; one that ended well before its client came has failed."""
+    outcome = Outcome.FAILED if server.outcome is Outcome.OK else server.outcome
+    return TrialResult(outcome, (), f"server: {server.why or 'it ended before it listened'}", server.facts)
 
 
 def _of_both(client: TrialResult, serving: Decoder) -> TrialResult:
@@ -114,18 +110,13 @@ def _of_both(client: TrialResult, serving: Decoder) -> TrialResult:
     return TrialResult(server.outcome, (), f"server: {server.why}", client.facts)
 
 
-def _not_ok(outcome: Outcome) -> Outcome:
-    """A server that ends well before its client came has failed."""
-    return Outcome.FAILED if outcome is Outcome.OK else outcome
-
-
 def _host_in(address: str) -> str:
     """The address as it stands before a port: in brackets where it is an IPv6 one."""
     return f"[{address}]" if ":" in address else address
 
 
-async def _read(stream: AsyncIterator[bytes], decoder: Decoder, limit_s: float, *, until_ready: bool = False) -> None:
-    """Feed the decoder until the stream ends or turns out bad; TimeoutError after the limit.
+async def _late(stream: AsyncIterator[bytes], decoder: Decoder, limit_s: float, *, until_ready: bool = False) -> bool:
+    """Feed the decoder until the stream ends or turns out bad; whether the limit came first.
 
     After the end record only a moment is left for the stream to close. `until_ready` returns once a server listens.
     """
@@ -134,15 +125,15 @@ async def _read(stream: AsyncIterator[bytes], decoder: Decoder, limit_s: float, 
             async for piece in stream:
                 decoder.feed(piece)
                 if decoder.fault is not None or (until_ready and decoder.address is not None):
-                    return
+                    return False
                 if decoder.ended:
                     limit.reschedule(asyncio.get_running_loop().time() + LINGER_S)
     except TimeoutError:
-        if not decoder.ended:
-            raise
+        return not decoder.ended
+    return False
 
 
-async def _cancelled(task: asyncio.Task[None]) -> None:
+async def _cancelled(task: asyncio.Task[bool]) -> None:
     """Stop a reader; how it ended shows in its decoder."""
     task.cancel()
     await asyncio.wait([task])
