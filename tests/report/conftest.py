@@ -4,8 +4,10 @@ import math
 import random
 import statistics
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from decimal import Decimal
+from enum import StrEnum
+from typing import Any
 
 import pytest
 
@@ -37,7 +39,24 @@ CELLS = (
     ("task_time_s task=crypto;threads=one", 8.1, (1.0, 0.8, 1.4)),
     ("wan_rtt_s percentile=50;vantage=europe", 0.031, (1.0, 3.1, 2.2)),
 )
+# Texts that name a cell, a metric or what is planned: other tests fill those.
+_STRUCTURAL = frozenset({"cell", "cells", "metric", "params", "probe", "metrics", "facts", "stop", "sha256"})
 ViewOf = Callable[..., View]
+
+
+def poisoned(value: Any, payload: str) -> Any:
+    """A copy of frozen data in which every free text is the payload."""
+    if isinstance(value, StrEnum):
+        return value
+    if isinstance(value, str):
+        return payload
+    if is_dataclass(value) and not isinstance(value, type):
+        texts = {one.name: poisoned(getattr(value, one.name), payload) for one in fields(value)
+                 if one.name not in _STRUCTURAL}  # fmt: skip
+        return replace(value, **texts)
+    if isinstance(value, tuple):
+        return tuple(poisoned(one, payload) for one in value)
+    return value
 
 
 def candidate(index: int, provider: str, name: str, price: str | None, *, runner: str | None = None) -> Candidate:
@@ -190,3 +209,18 @@ def view() -> View:
 def view_of() -> ViewOf:
     """The factory of views."""
     return make_view
+
+
+@pytest.fixture(scope="session")
+def poison() -> Callable[[str], View]:
+    """The study with a payload in every free text: names, prices' sources, facts, warnings, reasons, words."""
+    base = make_view()
+    base = replace(base, labels={CELLS[0][0]: "label"}, analysis=replace(base.analysis, estimates=tuple(
+        replace(one, warnings=("warned",), reason="why") for one in base.analysis.estimates)))  # fmt: skip
+    return lambda payload: replace(poisoned(base, payload), labels={CELLS[0][0]: payload})
+
+
+@pytest.fixture(scope="session")
+def make_candidate() -> Callable[..., Candidate]:
+    """The factory of candidates."""
+    return candidate

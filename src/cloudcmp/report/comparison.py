@@ -17,7 +17,7 @@ from cloudcmp.report.sheets.asked import no_price
 from cloudcmp.report.sheets.outcomes import warnings
 from cloudcmp.report.sheets.verdicts import said_of
 from cloudcmp.report.table import Head, ascii_only, say, table
-from cloudcmp.report.text import clean, clip, plain_ascii, short_names
+from cloudcmp.report.text import clean, clip, plain_ascii, short_names, visible
 from cloudcmp.report.words import direction, group_words
 
 STYLES = {Verdict.BETTER: "green", Verdict.WORSE: "red", Verdict.SAME: "cyan", Verdict.CANNOT_TELL: "yellow"}
@@ -52,7 +52,8 @@ class _Screen:
         line = Text()
         for part in parts:
             text, style = (part, "") if isinstance(part, str) else part
-            line.append(plain_ascii(text) if ascii_only(self.console) else text, style)
+            shown = visible(text)  # as long as before, so that columns stay
+            line.append(plain_ascii(shown) if ascii_only(self.console) else shown, style)
         line.truncate(self.console.width, overflow="crop")
         self.console.print(line, highlight=False, soft_wrap=False)
 

@@ -12,7 +12,7 @@ from cloudcmp.model.view import View
 from cloudcmp.report.book import Book
 from cloudcmp.report.figures import Figure, figures
 from cloudcmp.report.sheets import asked, estimates, hosts, outcomes, pairs, verdicts
-from cloudcmp.report.text import clean
+from cloudcmp.report.text import clean, visible
 
 _FOLDER = resources.files("cloudcmp.report") / "templates"
 
@@ -43,7 +43,7 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
     style = _read("report.css")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown,
         loader=jinja2.FunctionLoader(_read),
     )  # fmt: skip
     pictures = [_Picture.of(figure) for figure in (figures(view) if drawn is None else drawn)]
@@ -69,6 +69,11 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         provenance=[(clean(name, 80), clean(text, 600)) for name, text in view.provenance],
         interruptions=[clean(line, 400) for line in view.interruptions],
     )
+
+
+def _shown(value: object) -> object:
+    """What the template prints for a value: strings lose what has no shape, whoever forgot to clean them."""
+    return visible(value, keep="\n") if type(value) is str else value
 
 
 def _read(name: str) -> str:

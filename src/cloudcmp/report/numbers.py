@@ -107,7 +107,7 @@ def probability(value: float | None) -> str:
 
 def share(value: float | None) -> str:
     """A share in percent."""
-    return UNKNOWN if not known(value) else f"{value * 100:.1f} %"
+    return UNKNOWN if not known(value) or not known(value * 100) else f"{value * 100:.1f} %"
 
 
 def plain(value: float | None) -> str:

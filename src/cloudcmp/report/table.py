@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cloudcmp.report.numbers import UNKNOWN
-from cloudcmp.report.text import clean, plain_ascii
+from cloudcmp.report.text import clean, plain_ascii, visible
 
 _LEAST_TEXT, _GAP = 8, 2
 
@@ -40,7 +40,7 @@ def say(console: Console, text: str, style: str = "", indent: int = 0, *, keep: 
     for line in text.splitlines() or [""]:
         shown = safe(console, line, style)
         if keep:
-            shown = Text(plain_ascii(line) if ascii_only(console) else line, style=style)
+            shown = Text(plain_ascii(line) if ascii_only(console) else visible(line), style=style)
         console.print(Padding(shown, (0, 0, 0, indent)), highlight=False)
 
 

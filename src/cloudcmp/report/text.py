@@ -17,8 +17,14 @@ _ASCII = str.maketrans("±×µ–—−·…≥≤→▲▼★’≠δ", "~xu---
 def clean(text: str, limit: int = 300) -> str:
     """A string without control, escape, bidirectional and other invisible characters, on one line, cut at `limit`."""
     # A cut far above the limit first, so that a string of a gigabyte costs nothing.
-    kept = "".join(" " if unicodedata.category(char) in _HIDDEN else char for char in text[: 8 * limit])
-    return clip(" ".join(kept.split()), limit)
+    return clip(" ".join(visible(text[: 8 * limit]).split()), limit)
+
+
+def visible(text: str, keep: str = "") -> str:
+    """A string in which every character without a shape of its own, but for those to keep, is a space."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(" " if char not in keep and unicodedata.category(char) in _HIDDEN else char for char in text)
 
 
 def clip(text: str, limit: int) -> str:

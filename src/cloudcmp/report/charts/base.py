@@ -7,7 +7,7 @@ from typing import Any
 import vl_convert
 
 from cloudcmp.report.book import Book, Page
-from cloudcmp.report.text import clean, short_names
+from cloudcmp.report.text import clean, short_names, visible
 
 # Okabe and Ito's colours, which people with any kind of colour vision tell apart; shapes and dashes say the same again.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#B8A800")
@@ -120,5 +120,14 @@ def draw(title: str, panels: Sequence[Spec], columns: int = 2) -> str:
         "spacing": {"row": 26, "column": 26},
         "config": _CONFIG,
     }
-    svg = vl_convert.vegalite_to_svg(whole, allowed_base_urls=[])
+    svg = vl_convert.vegalite_to_svg(_visible(whole), allowed_base_urls=[])
     return svg.replace(f'font-family="{_FONT}"', f'font-family="{_FONTS}"')
+
+
+def _visible(part: Any) -> Any:
+    """The same specification without characters that XML does not allow or that turn the reading order."""
+    if isinstance(part, str):
+        return visible(part)
+    if isinstance(part, dict):
+        return {key: _visible(value) for key, value in part.items()}
+    return [_visible(value) for value in part] if isinstance(part, list) else part

@@ -1,0 +1,155 @@
+"""The figures: what they hold, that equal studies give equal bytes, and that no text escapes from its place."""
+
+import csv
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from cloudcmp.model.view import View
+from cloudcmp.report.figures import Figure, figures, write_figures
+
+from .payloads import ALL, MARKUP
+
+_DRAWN = {"svg", "g", "path", "text", "rect", "line", "defs", "clipPath", "tspan"}
+
+
+@pytest.fixture(scope="module")
+def drawn(view: View) -> tuple[Figure, ...]:
+    return figures(view)
+
+
+def _texts(figure: Figure) -> list[str]:
+    return [node.text or "" for node in ElementTree.fromstring(figure.svg).iter() if node.tag.endswith("}text")]
+
+
+def test_every_kind_of_figure_is_drawn(drawn: tuple[Figure, ...]) -> None:
+    names = [figure.name for figure in drawn]
+    assert names == [
+        "bars-compute", "bars-storage", "bars-network", "bars-wan", "cost-compute", "cost-network", "price-performance",
+        "cdf-storage", "cdf-network", "series",
+    ]  # fmt: skip
+
+
+def test_every_figure_says_that_it_is_simulated(drawn: tuple[Figure, ...]) -> None:
+    for figure in drawn:
+        assert "[SIMULATED]" in figure.title
+        assert any("[SIMULATED]" in text for text in _texts(figure))
+
+
+def test_every_figure_carries_its_counts(drawn: tuple[Figure, ...]) -> None:
+    for figure in drawn:
+        assert {"n", "n_ok", "n_started"} <= set(figure.columns)
+        assert "n 6, 12/12 ok" in " ".join((*_texts(figure), figure.caption)), figure.name
+    bars = drawn[0]
+    assert len([text for text in _texts(bars) if "(n 6, " in text]) == 6 * 3
+
+
+def test_axes_are_in_units_that_suit_the_cell(drawn: tuple[Figure, ...]) -> None:
+    texts = [text for figure in drawn for text in _texts(figure)]
+    for words in ("Gflop/s, more is better", "ns, less is better", "USD per 1000 tasks, less is better",
+                  "USD an hour, less is better", "ms, logarithmic, less is better", "µs, less is better"):  # fmt: skip
+        assert words in texts
+
+
+def test_no_figure_shows_a_word_of_the_machine_for_unknown(drawn: tuple[Figure, ...]) -> None:
+    for figure in drawn:
+        shown = [figure.title, figure.caption, *_texts(figure)]
+        assert not any(word in text for text in shown for word in ("NaN", "nan", "None", "null", "undefined", "Infin"))
+
+
+def test_the_data_of_a_figure_is_in_base_units(drawn: tuple[Figure, ...], view: View) -> None:
+    rows = list(csv.DictReader(io.StringIO(_csv(drawn[0]))))
+    one = view.analysis.estimates[0]
+    assert float(rows[0]["median"]) == one.median
+    assert (rows[0]["unit"], rows[0]["cell"]) == ("flop/s", one.cell)
+
+
+def _csv(figure: Figure) -> str:
+    from cloudcmp.report.text import csv_text
+
+    return csv_text(figure.columns, figure.rows)
+
+
+def test_a_study_without_prices_has_no_figures_of_cost(view_of: Callable[..., View], make_candidate: Callable) -> None:  # type: ignore[type-arg]
+    names = [figure.name for figure in figures(view_of((make_candidate(0, "local", "one-cpu", None),)))]
+    assert "bars-compute" in names
+    assert not any(name.startswith(("cost", "price")) for name in names)
+
+
+def test_a_candidate_without_values_is_drawn_as_such(view: View) -> None:
+    lost = replace(view.analysis.estimates[2], median=None, n=0, n_ok=0, values=())
+    analysis = replace(view.analysis, estimates=(*view.analysis.estimates[:2], lost, *view.analysis.estimates[4:]))
+    texts = _texts(figures(replace(view, analysis=analysis))[0])
+    assert "no value: 0/12 ok" in texts
+    assert "not offered" in texts
+
+
+def test_a_group_of_many_cells_draws_twelve(view: View) -> None:
+    some = [one for one in view.analysis.estimates if one.cell.startswith("task_time_s")]
+    more = tuple(replace(one, cell=f"task_time_s task=t{at};threads=one") for at in range(20) for one in some)
+    found = figures(replace(view, analysis=replace(view.analysis, estimates=more), cdfs=(), series=()))[0]
+    assert "12 of 20 cells are drawn" in found.caption
+    assert len(found.rows) == 60
+    assert len([text for text in _texts(found) if "(n 6, " in text]) == 36
+
+
+@pytest.mark.parametrize("payload", [*MARKUP[::8], *ALL[-31:-9:4]])
+def test_p39_texts_stay_texts_in_a_drawing(payload: str, poison: Callable[[str], View]) -> None:
+    view = poison(payload)
+    few = replace(view.analysis, estimates=view.analysis.estimates[:3], comparisons=(), winners=())
+    for figure in figures(replace(view, analysis=few, cdfs=(), series=())):
+        for node in ElementTree.fromstring(figure.svg).iter():
+            assert node.tag.split("}")[1] in _DRAWN
+            assert not any(name.startswith("on") or "href" in name or name == "style" for name in node.attrib)
+            assert not any(ord(char) < 32 or char in "\u202e\u2066\u200b" for char in (node.text or "").strip())
+
+
+def test_files_are_written_whole_and_named_after_their_figure(
+    drawn: tuple[Figure, ...], view: View, tmp_path: Path
+) -> None:
+    written = write_figures(view, tmp_path / "new", drawn[:2])
+    assert [path.name for path in written] == [
+        f"{figure.name}.{kind}" for figure in drawn[:2] for kind in ("svg", "png", "csv")
+    ]
+    assert written[1].read_bytes().startswith(b"\x89PNG\r\n")
+    assert written[0].read_text(encoding="utf-8") == drawn[0].svg
+
+
+_REPORT = """
+import hashlib, locale, pathlib, runpy, sys, tempfile, time
+locale.setlocale(locale.LC_ALL, "")
+time.tzset()
+from cloudcmp.report.figures import figures, write_figures
+from cloudcmp.report.html import render
+view = runpy.run_path(sys.argv[1])["make_view"]()
+drawn = figures(view)
+whole = hashlib.sha256(render(view, drawn).encode())
+with tempfile.TemporaryDirectory() as folder:
+    for path in write_figures(view, pathlib.Path(folder), drawn):
+        whole.update(path.name.encode() + path.read_bytes())
+print(whole.hexdigest())
+"""
+
+
+def test_p37_equal_studies_give_equal_bytes_in_any_locale_and_time_zone() -> None:
+    places = (("C", "Asia/Kolkata", "1"), ("C.UTF-8", "America/St_Johns", "2"))
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", _REPORT, str(Path(__file__).with_name("conftest.py"))],
+            env=os.environ | {"LC_ALL": locale, "TZ": zone, "PYTHONHASHSEED": seed},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for locale, zone, seed in places
+    ]
+    said = [process.communicate(timeout=60)[0].strip() for process in running]
+    assert [process.returncode for process in running] == [0, 0]
+    assert len(said[0]) == 64
+    assert said[0] == said[1]

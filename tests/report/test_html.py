@@ -1,0 +1,201 @@
+"""The report as a page: what it says, and that it can neither run nor load anything."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from importlib import resources
+
+import pytest
+
+from cloudcmp.model.result import Analysis
+from cloudcmp.model.view import View
+from cloudcmp.report.html import render
+
+from .payloads import MARKUP, TERMINAL
+
+# An endless text is cut, which makes equal lines of different ones: it has a test of its own.
+PAYLOADS = [payload for payload in (*MARKUP, *TERMINAL) if len(payload) < 1000]
+ATTRIBUTES = {
+    "lang", "charset", "name", "content", "http-equiv", "class", "id", "href", "scope", "colspan", "src", "alt",
+    "aria-label",
+}  # fmt: skip
+
+
+class Page(HTMLParser):
+    """The elements of a page in order, its attributes, and its visible text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.text = ""
+        self.inside = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.inside = tag
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = ""
+        self.tags.append(f"/{tag}")
+
+    def handle_data(self, data: str) -> None:
+        self.text += "" if self.inside == "style" else f"{data}\n"
+
+    def handle_decl(self, decl: str) -> None:
+        self.tags.append(f"!{decl.lower()}")
+
+    def unknown_decl(self, data: str) -> None:
+        self.tags.append(f"unknown {data}")
+
+    def handle_comment(self, data: str) -> None:
+        self.tags.append(f"comment {data}")
+
+    def handle_pi(self, data: str) -> None:
+        self.tags.append(f"instruction {data}")
+
+
+@pytest.fixture(scope="module")
+def html(view: View) -> str:
+    return render(view)
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Page:
+    return Page(html)
+
+
+def test_the_policy_is_the_first_element_of_the_head(page: Page) -> None:
+    head = page.tags[page.tags.index("head") :]
+    assert head[1] == "meta"
+    policy = next(value for name, value in page.attributes if name == "content")
+    style = (resources.files("cloudcmp.report") / "templates" / "report.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert policy == (
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def test_the_style_sheet_is_on_the_page_as_its_digest_says(html: str) -> None:
+    style = re.search(r"<style>(.*?)</style>", html, re.DOTALL)
+    policy = re.search(r"sha256-([^']+)'", html)
+    assert style is not None
+    assert policy is not None
+    assert base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode() == policy[1]
+    assert "url(" not in style[1]
+    assert "@import" not in style[1]
+
+
+def test_nothing_on_the_page_runs_or_loads(page: Page) -> None:
+    assert {"script", "iframe", "object", "embed", "link", "base", "form", "svg"}.isdisjoint(page.tags)
+    for name, value in page.attributes:
+        assert name in ATTRIBUTES
+        assert name != "href" or value.startswith("#")
+        assert name != "src" or value.startswith("data:image/svg+xml;base64,")
+
+
+def test_links_inside_the_page_lead_somewhere(page: Page) -> None:
+    ids = [value for name, value in page.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    assert {value[1:] for name, value in page.attributes if name == "href"} <= set(ids)
+
+
+@pytest.fixture(scope="module")
+def harmless(poison: Callable[[str], View]) -> list[str]:
+    return Page(render(poison("harmless"), ())).tags
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_p39_no_text_changes_the_elements_of_the_page(
+    payload: str, poison: Callable[[str], View], harmless: list[str]
+) -> None:
+    found = Page(render(poison(payload), ()))
+    assert found.tags == harmless
+    for name, value in found.attributes:
+        assert name in ATTRIBUTES
+        assert name != "href" or value.startswith("#")
+    assert not any(ord(char) < 32 and char != "\n" for char in found.text)
+    assert not any(char in found.text for char in "\x7f\x9b\u202e\u2066\u200b\u2028")
+
+
+def test_endless_texts_are_cut(poison: Callable[[str], View]) -> None:
+    assert len(render(poison("<" * 100_000), ())) < 2_000_000
+
+
+def test_what_is_simulated_says_so_in_every_caption(html: str, page: Page) -> None:
+    captions = re.findall(r"<caption>(.*?)</caption>|<figcaption>(.*?)</figcaption>", html)
+    assert len(captions) > 10
+    assert all("SIMULATED" in "".join(caption) for caption in captions)
+    assert "SIMULATED" in page.text.split("Answer")[0]
+
+
+def test_the_page_says_what_was_asked_found_and_doubted(page: Page) -> None:
+    for words in (
+        "Which of three clouds serves a web shop best?",
+        "beta-2 moves the most blobs for the money.",
+        "steal time of 4 % in round 3",
+        "its launches fall into two groups",
+        "No price: simulated/gamma-2",
+        "no answer within 20 s",
+        "EPYC 7763",
+        "Xeon Platinum",
+        "METHODOLOGY.md",
+        "11 / 12",
+        "4.1 %",
+        "2026-09-21T14:13:20Z",
+    ):
+        assert words in page.text
+
+
+def test_no_word_of_the_machine_for_unknown_is_shown(page: Page) -> None:
+    assert not re.search(r"\b(nan|None|inf|null|undefined)\b", page.text)
+
+
+def test_only_the_last_block_tells_of_interruptions(view: View) -> None:
+    quiet, loud = render(replace(view, interruptions=()), ()), render(replace(view, interruptions=("a", "b")), ())
+    cut = '<footer id="interruptions">'
+    assert quiet.partition(cut)[0] == loud.partition(cut)[0]
+    assert quiet != loud
+    assert loud.partition(cut)[2].count("<p>") == 2
+
+
+def test_interrupted_attempts_are_counted_nowhere_else(view: View) -> None:
+    without = replace(view, attempts=tuple(one for one in view.attempts if not one.interrupted))
+    assert render(without, ()) == render(view, ())
+
+
+def test_a_study_without_anything_has_a_page_all_the_same(view: View) -> None:
+    empty = replace(view, analysis=Analysis((), (), ()), attempts=(), series=(), cdfs=(), hosts=(), provenance=(),
+                    interruptions=(), warnings=())  # fmt: skip
+    text = Page(render(empty)).text
+    assert "Nothing was measured" in text
+    assert "None: the study ran in one go." in text
+
+
+def test_many_candidates_make_lists_and_not_columns(view_of: Callable[..., View], make_candidate: Callable) -> None:  # type: ignore[type-arg]
+    many = tuple(make_candidate(at, "simulated", f"cloud-{at}", "0.1") for at in range(9))
+    text = Page(render(view_of(many), ())).text
+    assert "practically the same as the best" in text
+    assert "simulated/cloud-8 (n 6," in text
+
+
+def test_a_long_study_stays_a_page_that_opens(view: View) -> None:
+    found = view.analysis
+    cell = found.estimates[0].cell
+    names = [f"fma_flop_per_s precision=f64;threads={at}" for at in range(2, 1202)]
+    swollen = replace(
+        found,
+        estimates=tuple(replace(one, cell=name) for name in names for one in found.estimates if one.cell == cell),
+        comparisons=tuple(replace(one, cell=name) for name in names for one in found.comparisons if one.cell == cell),
+        winners=(),
+    )
+    text = render(replace(view, analysis=swollen, series=(), cdfs=()))
+    assert len(text) < 4_000_000
+    assert "further pairs are left to" in text
+    assert "further cells are left to" in text

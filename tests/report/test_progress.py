@@ -1,0 +1,67 @@
+"""How a study goes, while it runs."""
+
+import io
+
+from rich.console import Console
+
+from cloudcmp.model.protocol import Progress
+from cloudcmp.report.progress import LiveProgress, Silence, progress_on
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def _run(progress: Progress, clock: Clock) -> None:
+    progress.begin(4, 8.0)
+    for round_ in range(2):
+        progress.launch("local/\x1b[2Jone-cpu", round_)
+        for outcome in ("ok", "timeout"):
+            clock.now += 4.0
+            progress.trial("local/one-cpu", "stream", outcome, 2.0)
+    progress.end()
+
+
+def test_without_a_terminal_there_is_a_line_for_each_launch_and_failure() -> None:
+    out, clock = io.StringIO(), Clock()
+    _run(LiveProgress(Console(file=out, width=80), clock), clock)
+    assert out.getvalue().split("\n") == [
+        line.ljust(80)
+        for line in (
+            "4 trials, about 8.0 s",
+            "round 1: local/ [2Jone-cpu (0 of 4 trials done)",
+            "local/one-cpu: stream timeout",
+            "round 2: local/ [2Jone-cpu (2 of 4 trials done, about 8.0 s left)",
+            "local/one-cpu: stream timeout",
+            "4 trials in 16 s, 2 of them not ok",
+        )
+    ] + [""]
+
+
+def test_time_left_follows_the_pace_so_far() -> None:
+    clock = Clock()
+    progress = LiveProgress(Console(file=io.StringIO(), width=80), clock)
+    progress.begin(10, 20.0)
+    assert progress.left_s() is None
+    clock.now += 3.0
+    progress.trial("a", "fma", "ok", 2.0)
+    assert progress.left_s() == 27.0
+
+
+def test_in_a_terminal_a_bar_comes_and_goes() -> None:
+    out, clock = io.StringIO(), Clock()
+    console = Console(file=out, width=80, force_terminal=True, color_system=None)
+    _run(LiveProgress(console, clock), clock)
+    assert "4/4" in out.getvalue()
+    assert "[2J" not in out.getvalue().replace(" [2J", "")
+    assert "4 trials in 16 s, 2 of them not ok" in out.getvalue()
+
+
+def test_nobody_is_told_where_nobody_listens() -> None:
+    assert isinstance(progress_on(None), Silence)
+    _run(Silence(), Clock())
+    assert isinstance(progress_on(io.StringIO()), LiveProgress)

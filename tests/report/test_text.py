@@ -1,0 +1,56 @@
+"""Strings from outside, made safe."""
+
+import csv
+import io
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cloudcmp.report.text import clean, clip, clip_middle, csv_field, csv_text, plain_ascii, short_names
+
+from .payloads import ALL
+
+
+@given(st.text())
+def test_clean_text_shows_only_what_has_a_shape(text: str) -> None:
+    assert {unicodedata.category(char) for char in clean(text)}.isdisjoint({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+    assert len(clean(text)) <= 300
+    assert clean(clean(text)) == clean(text)
+
+
+def test_clean_keeps_ordinary_words() -> None:
+    assert clean("AMD EPYC 7763 – 64 Kerne, größer") == "AMD EPYC 7763 – 64 Kerne, größer"
+
+
+@given(st.lists(st.text(alphabet="abcd/-", max_size=40), min_size=1, max_size=30), st.integers(6, 20))
+def test_short_names_are_short_and_distinct(names: list[str], limit: int) -> None:
+    short = short_names(names, limit)
+    assert all(len(name) <= limit for name in short)
+    assert len(set(short)) == len(short)
+
+
+def test_clipping_keeps_the_ends_of_names() -> None:
+    assert clip("abcdef", 4) == "abc…"
+    assert clip_middle("aws/eu-west-1/m8g.large", 11) == "aws/e…large"
+    assert clip_middle("short", 11) == "short"
+
+
+def test_ascii_keeps_the_length_so_that_columns_stay() -> None:
+    text = "▲ 1.2 ±0.3 ×4 µs … ≠ δ ★ größer"
+    assert len(plain_ascii(text)) == len(text)
+    assert plain_ascii(text).isascii()
+
+
+@pytest.mark.parametrize("payload", ALL)
+def test_p39_no_field_of_a_csv_file_is_a_formula(payload: str) -> None:
+    (row,) = csv.reader(io.StringIO(csv_text([payload], [])))
+    assert len(row) == 1
+    assert not row[0].lstrip().startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠"))
+    assert all(ord(char) >= 32 for char in row[0])
+
+
+def test_numbers_stay_numbers_in_csv_and_unknown_is_empty() -> None:
+    assert [csv_field(one) for one in (-1.5, 3, None, True, "a,b")] == ["-1.5", "3", "", "true", "a,b"]
+    assert csv_text(["a", "b"], [(1e-9, "x,y")]) == 'a,b\n1e-09,"x,y"\n'

@@ -1,0 +1,78 @@
+"""What readers call things."""
+
+from dataclasses import replace
+
+import pytest
+
+from cloudcmp.catalog import METRICS, PROBES, cells_of
+from cloudcmp.model.result import Verdict
+from cloudcmp.model.view import View
+from cloudcmp.report.words import CellNames, flipped, metric_words, origin, param_words
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("fma_flop_per_s", "fma flop/s"),
+        ("tcp_bytes_per_s", "tcp bytes/s"),
+        ("rtt_s", "rtt"),
+        ("udp_loss_ratio", "udp loss"),
+        ("unixbench_index", "unixbench index"),
+    ],
+)
+def test_a_metric_is_said_without_its_unit_spelled_out(name: str, words: str) -> None:
+    assert metric_words(name) == words
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("threads", "one", "1 thread"),
+        ("threads", "16", "16 threads"),
+        ("block_bytes", "4096", "4 KiB"),
+        ("size_bytes", "1500", "1500 B"),
+        ("file_bytes", "1073741824", "file 1 GiB"),
+        ("percentile", "99.9", "p99.9"),
+        ("streams", "1", "1 stream"),
+        ("depth", "32", "depth 32"),
+    ],
+)
+def test_a_parameter_is_said_as_people_say_it(key: str, value: str, words: str) -> None:
+    assert param_words(key, value) == words
+
+
+def test_every_cell_of_the_catalogue_has_a_name_of_its_own() -> None:
+    cells = {str(cell) for name in PROBES for cell in cells_of(name, {})}
+    names = CellNames(cells)
+    said = [(names.short(cell), METRICS[cell.split(" ")[0]].unit) for cell in sorted(cells)]
+    assert len(set(said)) == len(said)
+
+
+def test_what_all_cells_share_is_said_apart() -> None:
+    names = CellNames([f"disk_op_per_s block_bytes=4096;depth={depth};op=read;pattern=random" for depth in (1, 8)])
+    assert names.short("disk_op_per_s block_bytes=4096;depth=8;op=read;pattern=random") == (
+        "disk op/s, 4 KiB random read, depth 8"
+    )
+    assert CellNames(["chase_latency_s pages=base;size_bytes=16384"]).shared("chase_latency_s") == "16 KiB, base pages"
+
+
+def test_labels_of_the_view_win() -> None:
+    assert CellNames(["x_s a=1"], {"x_s a=1": "what I call it"}).short("x_s a=1") == "what I call it"
+
+
+def test_origin_says_what_was_planted_imported_or_stood_in(view: View) -> None:
+    plan = view.plan
+    assert origin(plan) == "SIMULATED"
+    real = replace(plan.candidates[0], runner="local", offering=replace(plan.candidates[0].offering, provider="local"))
+    assert origin(replace(plan, candidates=(real,))) == ""
+    assert origin(replace(plan, candidates=(real,), imported=True)) == "IMPORTED"
+    assert origin(replace(plan, candidates=(real, *plan.candidates[1:]))).startswith("SIMULATED in part (")
+    standing = replace(plan.candidates[0], runner="local", offering=replace(real.offering, provider="aws"))
+    assert origin(replace(plan, candidates=(standing,))) == "on local, which stands in for aws"
+
+
+def test_verdicts_turn_round() -> None:
+    assert flipped(Verdict.BETTER) is Verdict.WORSE
+    assert flipped(Verdict.WORSE) is Verdict.BETTER
+    assert flipped(Verdict.SAME) is Verdict.SAME
+    assert flipped(None) is None
