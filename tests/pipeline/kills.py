@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import signal
 import sqlite3
 import sys
@@ -88,15 +89,21 @@ def acknowledged(folder: Path) -> dict[tuple[int, int], str | None]:
     return {(trial, attempt): digest for trial, attempt, digest in found}
 
 
+def _report(folder: Path) -> str:
+    """The report that the run wrote, without the one block that may tell of interruptions."""
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    return re.sub(r'<footer id="interruptions">.*?</footer>', "", page, flags=re.DOTALL)
+
+
 def run(study: Path, work: Path, kills: int, seed: int) -> Toll:
-    """Kill controllers of one study after another until `kills` have died; each study is held against an unkilled one."""
+    """Kill controllers of one study after another until `kills` have died; hold each study against an unkilled one."""
     chance = random.Random(seed)
     whole = work / "whole"
     began = time.monotonic()
     _command("run", str(study), "--out", str(whole))
     length_s = time.monotonic() - began
     _command("export", str(whole), "--out", str(work / "whole.csv"))
-    wanted = (work / "whole.csv").read_bytes()
+    wanted, wanted_report = (work / "whole.csv").read_bytes(), _report(whole)
     toll = Toll()
     while toll.kills < kills:
         folder = work / f"killed-{toll.studies}"
@@ -114,7 +121,7 @@ def run(study: Path, work: Path, kills: int, seed: int) -> Toll:
         if code != 0:
             raise RuntimeError(f"{folder}: exit code {code} after {toll.kills} kills")
         _command("export", str(folder), "--out", str(work / "killed.csv"))
-        toll.changed += (work / "killed.csv").read_bytes() != wanted
+        toll.changed += (work / "killed.csv").read_bytes() != wanted or _report(folder) != wanted_report
         toll.studies += 1
     return toll
 

@@ -27,8 +27,8 @@ def completed(candidates: Sequence[Candidate], cells: Sequence[str], seed: int) 
     """The candidates, the simulated ones among them with a truth in every cell of the plan and a boot time.
 
     What the study plants is kept; the text that names most of a cell's parameters is the one that counts. For a
-    percentile metric a text without `percentile` plants the median, and the tail is drawn. What is drawn follows from
-    (seed, candidate, cell) alone.
+    percentile metric a text without `percentile` plants the median, and the tail is drawn alike for all candidates, so
+    that what is planted alike is alike. What else is drawn follows from (seed, candidate, cell) alone.
     """
     parsed = [Cell.parse(text) for text in cells]
     return tuple(_completed(candidate, parsed, seed) if candidate.simulated else candidate for candidate in candidates)
@@ -61,7 +61,7 @@ def _truth(candidate: Candidate, cell: Cell, written: Sequence[_Written], seed: 
     if best is None:
         return _drawn(candidate, metric, cell, seed)
     if metric.reduce is Reduce.PERCENTILE and best.cell.get("percentile") is None:
-        return replace(best.truth, mean=best.truth.mean * _tail(candidate, cell, seed))
+        return replace(best.truth, mean=best.truth.mean * _tail("all", cell, seed))
     return best.truth
 
 
@@ -75,7 +75,7 @@ def _drawn(candidate: Candidate, metric: Metric, cell: Cell, seed: int) -> CellT
     if metric.group is Group.COMPUTE and metric.better is Better.HIGHER:
         mean *= _threads(cell, candidate.offering.vcpus) ** _SCALING
     if metric.reduce is Reduce.PERCENTILE:
-        mean *= _tail(candidate, cell, seed)
+        mean *= _tail(candidate.index, cell, seed)
     return CellTruth(float(f"{mean:.4g}"), round(cov, 4), round(between, 4))
 
 
@@ -86,9 +86,9 @@ def _threads(cell: Cell, vcpus: float | None) -> float:
     return most if threads == "all" else min(most, float(threads)) if threads and threads.isdigit() else 1.0
 
 
-def _tail(candidate: Candidate, cell: Cell, seed: int) -> float:
+def _tail(whose: int | str, cell: Cell, seed: int) -> float:
     """How far a percentile lies above the median."""
-    draw = generator(seed, "tail", candidate.index, _without_percentile(cell))
+    draw = generator(seed, "tail", whose, _without_percentile(cell))
     return math.pow(draw.uniform(*_TAIL), _TAIL_POWER.get(cell.get("percentile") or "50", 1.0))
 
 
