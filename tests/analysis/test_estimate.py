@@ -171,12 +171,6 @@ def test_an_imported_table_brings_its_percentiles_along() -> None:
     assert one.values == tuple(np.arange(1.0, 7.0))
 
 
-def test_a_table_without_rounds_has_none() -> None:
-    plan = plan_of(candidates=1, imported=True)
-    plan = replace(plan, launches=tuple(replace(launch, round=-1) for launch in plan.launches))
-    assert of(plan, lambda *_: 1.0)[FMA, 0].rounds == (None,) * 6
-
-
 # --- warnings
 
 

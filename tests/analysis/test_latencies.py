@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.analysis.planted import FMA, RTT50, RTT95, RTT99, plan_of
 
-from cloudcmp.analysis import cdfs, launch_percentiles
+from cloudcmp.analysis import cdfs
+from cloudcmp.analysis.latencies import latencies_of
+from cloudcmp.model.cell import Cell
 from cloudcmp.model.values import HistogramRow
 from cloudcmp.stats.histogram import encode
 
@@ -23,11 +25,13 @@ def row(launch: int, values_s: np.ndarray, trial: int = 0) -> HistogramRow:
 def test_a_launchs_percentile_is_that_of_all_its_operations(seed: int, n: int, m: int) -> None:
     rng = np.random.default_rng(seed)
     first, second = rng.lognormal(-9.0, 0.5, n), rng.lognormal(-8.0, 0.5, m)
-    found = launch_percentiles(PLAN, [row(1, first), row(1, second, 1)])
+    latencies = latencies_of([row(1, first), row(1, second, 1)])
     for cell, share in ((RTT50, 0.50), (RTT95, 0.95), (RTT99, 0.99)):
         expected = np.quantile(np.concatenate((first, second)), share, method="inverted_cdf")
-        assert found[1, cell] == pytest.approx(expected, rel=1.1e-3)
-    assert set(found) == {(1, cell) for cell in (RTT50, RTT95, RTT99)}
+        assert latencies.launch_values(Cell.parse(cell), range(6)) == {1: pytest.approx(expected, rel=1.1e-3)}
+        alone = [np.quantile(some, share, method="inverted_cdf") for some in (first, second)]
+        trials = latencies.trial_values(Cell.parse(cell), range(6))
+        assert trials == [(1, pytest.approx(value, rel=1.1e-3)) for value in alone]
 
 
 def test_a_cdf_adds_all_launches_of_a_candidate() -> None:

@@ -13,6 +13,7 @@ from tests.analysis.planted import CHASE, FMA, FMA_ALL, LOSS, LU, RTT50, TASK, e
 
 from cloudcmp.answer import in_words
 from cloudcmp.answer.outlook import rounds_needed
+from cloudcmp.answer.phrases import short_names
 from cloudcmp.catalog import METRICS
 from cloudcmp.compare import compare
 from cloudcmp.cost import with_cost
@@ -44,7 +45,7 @@ def level(factor: float, turn: int = 0) -> list[float]:
 def test_the_best_is_named_with_how_much_how_surely_and_n() -> None:
     first, _ = of(level(1.0), level(1.25, 1))
     assert re.fullmatch(
-        re.escape(FMA) + r": c1 is best: 25\.\d % higher than c0, the other "
+        r"fma_flop_per_s \(threads=one\): c1 is best: 25\.\d % higher than c0, the other "
         r"\(95 % interval 2[45]\.\d % to 25\.\d % higher, n = 6\)\.",
         first,
     )
@@ -153,8 +154,16 @@ def test_only_cells_that_decide_are_told() -> None:
     plan = plan_of(candidates=2, cells=(FMA, FMA_ALL, LU), decide=(Decide("", LU),), runner="cloud")
     estimates = [estimate_of(at, level(1.0 + at, at), cell) for cell in (FMA, FMA_ALL, LU) for at in range(2)]
     text = " ".join(said(plan, estimates))
-    assert LU in text
+    assert "lu_flop_per_s (threads=one): c1 is best" in text
     assert "fma" not in text
+
+
+def test_cells_are_called_by_what_tells_them_apart() -> None:
+    names = short_names([FMA, FMA_ALL, CHASE, CHASE.replace("16384", "4096"), RTT50, "pi_time_s digits=9"])
+    assert list(names.values()) == [
+        "fma_flop_per_s (threads=one)", "fma_flop_per_s (threads=all)", "chase_latency_s (size_bytes=16384)",
+        "chase_latency_s (size_bytes=4096)", "rtt_s (percentile=50)", "pi_time_s",
+    ]  # fmt: skip
 
 
 def test_one_candidate_gets_no_verdict() -> None:

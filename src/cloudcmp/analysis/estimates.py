@@ -131,7 +131,7 @@ def _estimate(
         n_ok,
         len(launches),
         tuple(found.values.tolist()),
-        tuple(None if launch.round < 0 else launch.round for launch in launches),
+        tuple(launch.round for launch in launches),
         sessions,
     )
     if not launches:

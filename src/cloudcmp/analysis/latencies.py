@@ -56,15 +56,6 @@ def latencies_of(histograms: Sequence[HistogramRow]) -> Latencies:
     )
 
 
-def launch_percentiles(plan: Plan, histograms: Sequence[HistogramRow]) -> dict[tuple[int, str], float]:
-    """For each launch and percentile cell of the plan its percentile, in seconds; launches without one are left out."""
-    latencies = latencies_of(histograms)
-    texts = dict.fromkeys(text for trial in plan.trials for text in trial.cells)
-    cells = [cell for cell in map(Cell.parse, texts) if cell.get("percentile") is not None]
-    launches = [launch.index for launch in plan.launches]
-    return {(at, str(cell)): value for cell in cells for at, value in latencies.launch_values(cell, launches).items()}
-
-
 def cdfs(plan: Plan, histograms: Sequence[HistogramRow]) -> tuple[Cdf, ...]:
     """The cumulative distribution of each latency for each candidate, all launches added together.
 

@@ -1,7 +1,29 @@
 """Effects in words, always from the better candidate's side."""
 
+from collections.abc import Iterable
+
+from cloudcmp.model.cell import Cell
 from cloudcmp.model.result import Bounds, Comparison
 from cloudcmp.units import format_quantity
+
+# Always said, even where a study has only one value of it.
+_ALWAYS = {"percentile", "threads"}
+
+
+def short_names(cells: Iterable[str]) -> dict[str, str]:
+    """A short name for each cell: its metric, threads and percentile, and what tells it from the metric's others."""
+    parsed = {text: Cell.parse(text) for text in cells}
+    values: dict[tuple[str, str], set[str | None]] = {}
+    for cell in parsed.values():
+        for key, _ in cell.params:
+            values.setdefault((cell.metric, key), set())
+    for metric, key in values:
+        values[metric, key] = {cell.get(key) for cell in parsed.values() if cell.metric == metric}
+    found = {}
+    for text, cell in parsed.items():
+        told = [f"{key}={value}" for key, value in cell.params if key in _ALWAYS or len(values[cell.metric, key]) > 1]
+        found[text] = f"{cell.metric} ({', '.join(told)})" if told else cell.metric
+    return found
 
 
 def turned(one: Comparison, first: int) -> tuple[float, Bounds | None]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cloudcmp.answer.outlook import family_size, more_rounds, rounds_needed
-from cloudcmp.answer.phrases import how_much, listed, span, turned
+from cloudcmp.answer.phrases import how_much, listed, short_names, span, turned
 from cloudcmp.compare import SAME_RATIO, TOO_WIDE, deciding
 from cloudcmp.cost import is_task, price_of
 from cloudcmp.model.cell import Cell
@@ -25,6 +25,7 @@ class _Cell:
 
     plan: Plan
     cell: Cell
+    label: str
     metric: Metric
     winner: Winner
     estimates: Mapping[int, Estimate]
@@ -69,7 +70,7 @@ def in_words(
         return (*_caveats(plan, cells), "No cell that decides was measured for two candidates: there is no verdict.")
     told = [sentence for cell in cells[:_CELLS_TOLD] for sentence in _of_cell(cell)]
     rest = len(cells) - _CELLS_TOLD
-    more = [f"{rest} more cells are in the table."] if rest > 0 else []
+    more = [f"{rest} more {'cells are' if rest > 1 else 'cell is'} in the table."] if rest > 0 else []
     return (*_caveats(plan, cells), *_overall(cells), *told, *more, *_of_prices(plan))
 
 
@@ -89,13 +90,14 @@ def _cells(
     for pair in comparisons:
         if pair.decides:
             pairs.setdefault(pair.cell, {})[frozenset((pair.a, pair.b))] = pair
+    labels = short_names(one.cell for one in winners)
     found = []
     for winner in winners:
         if winner.cell in pairs:
             cell = Cell.parse(winner.cell)
             found.append(
-                _Cell(plan, cell, metrics[cell.metric], winner, of_cell[winner.cell], pairs[winner.cell],
-                      margins.get(winner.cell), family)
+                _Cell(plan, cell, labels[winner.cell], metrics[cell.metric], winner, of_cell[winner.cell],
+                      pairs[winner.cell], margins.get(winner.cell), family)
             )  # fmt: skip
     return found
 
@@ -126,16 +128,16 @@ def _overall(cells: Sequence[_Cell]) -> Iterator[str]:
 def _of_cell(cell: _Cell) -> Iterator[str]:
     won = cell.winner.winners
     if not won:
-        yield f"{cell.cell}: {cell.winner.reason or 'cannot tell yet'}.{_outlook(cell, cell.ranked()[:2])}"
+        yield f"{cell.label}: {cell.winner.reason or 'cannot tell yet'}.{_outlook(cell, cell.ranked()[:2])}"
         return
     doubtful = cell.doubtful()
     ties = [at for at in won[1:] if at not in doubtful]
     notes = [note for note in cell.winner.reason.split("; ") if note.startswith("left out")]
     left_out = "".join(f" {note[0].upper()}{note[1:]}." for note in notes)
-    yield f"{cell.cell}: {_lead(cell, won[0], ties, doubtful)}{_cheapest_task(cell)}{left_out}"
+    yield f"{cell.label}: {_lead(cell, won[0], ties, doubtful)}{_cheapest_task(cell)}{left_out}"
     if doubtful:
         names = listed([cell.name(at) for at in doubtful])
-        yield f"{cell.cell}: whether {names} is behind can not be told yet.{_outlook(cell, [won[0], doubtful[0]])}"
+        yield f"{cell.label}: whether {names} is behind can not be told yet.{_outlook(cell, [won[0], doubtful[0]])}"
 
 
 def _lead(cell: _Cell, best: int, ties: Sequence[int], doubtful: Sequence[int]) -> str:
