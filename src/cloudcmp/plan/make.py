@@ -67,7 +67,6 @@ def make(
         quote=_quote(study, visits, rounds[-1].start_s + visits.round_s(), len(rounds), decide, notes),
         budget=study.budget,
         deadline_s=study.deadline_s,
-        every_s=study.every_s,
         stop=study.stop,
         short=short,
     )
