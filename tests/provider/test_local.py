@@ -231,3 +231,56 @@ def test_p1_no_agent_outlives_a_killed_controller(tmp_path):
         os.kill(controller.pid, signal.SIGKILL)
         controller.wait()
     assert wait_until(lambda: not alive(pid))
+
+
+CLEAN_DAEMON = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    body = 'import os, time; print(os.getpid(), flush=True); time.sleep(60)'
+    os.execve(sys.executable, [sys.executable, '-ISc', body], {})
+os.wait()
+"""
+
+
+def test_destroying_kills_also_what_dropped_its_marks_but_stayed(tmp_path, plans):
+    provider = LocalProvider(tmp_path / "work", script(tmp_path, CLEAN_DAEMON))
+
+    async def use():
+        cloud_id, instance = await connected(provider, plans)
+        async with instance.start(b"job\n", plans.trial("fma"), 0) as channel:
+            daemon = int(await anext(channel.stdout()))
+        assert alive(daemon)
+        await provider.destroy(cloud_id)
+        return daemon
+
+    daemon = asyncio.run(use())
+    assert wait_until(lambda: not alive(daemon))
+
+
+AT_A_TERMINAL = """
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.chdir(sys.argv[1])
+    os.write(1, b'.')
+    os.execvp('sleep', ['sleep', '60'])
+os.read(terminal, 1)
+print(pid, flush=True)
+sys.stdin.read()
+os.kill(pid, 9)
+"""
+
+
+def test_a_person_who_looks_into_the_folder_is_left_alone(tmp_path, plans):
+    provider = LocalProvider(tmp_path / "work", script(tmp_path, ""))
+    cloud_id, instance = asyncio.run(connected(provider, plans))
+    with subprocess.Popen(
+        [sys.executable, "-c", AT_A_TERMINAL, instance.folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as helper:
+        assert helper.stdout
+        pid = int(helper.stdout.readline())
+        asyncio.run(provider.destroy(cloud_id))
+        assert alive(pid)
+        assert asyncio.run(provider.gone(cloud_id))
+        helper.communicate("")

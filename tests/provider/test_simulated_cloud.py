@@ -5,6 +5,7 @@ import pytest
 
 from cloudcmp.errors import LostAnswer, NoCapacity, Refused, UserMistake
 from cloudcmp.model.offering import CellTruth, Faults
+from cloudcmp.provider.simulated.inventory import Inventory
 from cloudcmp.provider.time import VirtualTime
 
 TRUTH = {"fma_flop_per_s": CellTruth(1e9)}
@@ -94,7 +95,7 @@ def test_the_cloud_outlives_its_client_also_with_a_torn_last_line(plans, tmp_pat
     whole = state.read_bytes()
     for length in range(len(whole) + 1):
         state.write_bytes(whole[:length])
-        held = {found.cloud_id for found in asyncio.run(cloud(plans, state=state).find("study-a"))}
+        held = {resource.cloud_id for resource in Inventory(state) if resource.end is None}
         complete = whole[:length].count(b"\n") + (length < len(whole) and whole[length : length + 1] == b"\n")
         assert held == {0: set(), 1: {ids[0]}, 2: set(ids[:2]), 3: set(ids), 4: set(ids[1:])}[complete]
     state.write_bytes(whole[:-5])

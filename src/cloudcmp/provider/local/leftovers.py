@@ -10,7 +10,7 @@ VARIABLE = "CLOUDCMP_LEASE"
 
 
 def end_processes_of(folder: Path, token: str, wait_s: float = 5.0) -> bool:
-    """SIGKILL every process that works in `folder` or carries the token, and wait; False when some will not go."""
+    """SIGKILL the processes of a lease, and wait; False when some will not go."""
     deadline = time.monotonic() + wait_s
     while True:
         left = [pid for pid in _pids() if _belongs(pid, folder, token) and _end(pid, folder, token)]
@@ -29,18 +29,26 @@ def _pids() -> Iterator[int]:
 
 
 def _belongs(pid: int, folder: Path, token: str) -> bool:
-    """Whether a live process was started with the token, or works in the folder."""
+    """Whether a live process was started with the token, or works in the folder and has no terminal.
+
+    Agents never have one; a person who looks around in the folder does, and is left alone.
+    """
+    process = Path("/proc") / str(pid)
     try:
-        process = Path("/proc") / str(pid)
+        state, terminal = _state_and_terminal(process)
+        if state in {"Z", "X"}:
+            return False
         if f"{VARIABLE}={token}".encode() in (process / "environ").read_bytes().split(b"\0"):
-            return not _is_zombie(process)
-        return (process / "cwd").readlink().is_relative_to(folder) and not _is_zombie(process)
+            return True
+        return terminal == "0" and (process / "cwd").readlink().is_relative_to(folder)
     except OSError:
         return False
 
 
-def _is_zombie(process: Path) -> bool:
-    return (process / "stat").read_text(errors="replace").rpartition(")")[2].split()[0] in {"Z", "X"}
+def _state_and_terminal(process: Path) -> tuple[str, str]:
+    """The third and seventh field of a process's stat; its second, the name, may hold anything."""
+    fields = (process / "stat").read_text(errors="replace").rpartition(")")[2].split()
+    return fields[0], fields[4]
 
 
 def _end(pid: int, folder: Path, token: str) -> bool:

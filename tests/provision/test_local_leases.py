@@ -1,0 +1,45 @@
+"""Leases on this machine: folders, found again whatever a kill left of them."""
+
+import asyncio
+
+import pytest
+
+from cloudcmp.model.lease import LeaseEvent
+from cloudcmp.provider.local import LocalProvider
+from cloudcmp.provider.time import WallTime
+from cloudcmp.provision import Ledger, acquire, release, release_all
+
+
+def test_from_intent_to_evidence(world, tmp_path):
+    one = world()
+    provider = LocalProvider(tmp_path)
+    ledger = Ledger(one.journal, "study-a", WallTime())
+    lease = asyncio.run(acquire(ledger, provider, one.candidate, one.launch(), 60.0))
+    assert [path.name for path in tmp_path.iterdir()] == [lease.token]
+    outcome = asyncio.run(release(ledger, provider, lease))
+    assert outcome.evidence == f"folder {lease.token} is not there"
+    assert list(tmp_path.iterdir()) == []
+    assert one.journal.events == ["INTENT", "CREATED", "DELETE_ASKED", "GONE"]
+
+
+@pytest.mark.parametrize("left", ["nothing", "an empty folder", "half a card", "the folder"])
+def test_p1_a_controller_killed_while_it_made_the_folder(world, tmp_path, left):
+    one = world()
+    ledger = Ledger(one.journal, "study-a", WallTime())
+    request = ledger.request_for(one.candidate, one.launch(), 60.0)
+    ledger.intend(request, LocalProvider(tmp_path), one.candidate)
+    (tmp_path / "of-somebody-else").mkdir()
+    folder = tmp_path / request.token
+    if left == "the folder":
+        asyncio.run(LocalProvider(tmp_path).create(request))
+    elif left != "nothing":
+        folder.mkdir()
+        if left == "half a card":
+            (folder / "lease.json.new").write_text('{"name": "clo')
+    successor = Ledger(one.journal, "study-a", WallTime())
+    (outcome,) = asyncio.run(release_all(successor, {"local": LocalProvider(tmp_path)}))
+    assert outcome.evidence
+    assert not folder.exists()
+    assert (tmp_path / "of-somebody-else").exists()
+    assert one.journal.rows[-1].event is LeaseEvent.GONE
+    assert successor.open_leases() == ()
