@@ -37,7 +37,7 @@ pub fn dispatch(nontemporal: bool) -> (Kernel, &'static str) {
 
 /// One kernel: walks in turn, a granule each; `$store` takes an address and a vector of `$lanes` elements.
 macro_rules! kernel {
-    ($name:ident, $feature:literal, $lanes:literal, $splat:expr, $load:expr, $fma:expr, $store:expr, $fence:block) => {
+    ($name:ident, $feature:literal, $lanes:literal, $splat:expr, $load:expr, $fma:expr, $store:expr) => {
         #[target_feature(enable = $feature)]
         pub unsafe fn $name(part: &Part, scalar: f64) {
             let scalar = $splat(scalar);
@@ -50,7 +50,8 @@ macro_rules! kernel {
                     }
                 }
             }
-            $fence
+            // Stores past the caches are in memory before the clock is read.
+            fence(SeqCst);
         }
     };
 }
@@ -59,17 +60,14 @@ macro_rules! kernel {
 mod x86 {
     use super::{GRANULE, Part};
     use std::arch::x86_64::*;
+    use std::sync::atomic::{Ordering::SeqCst, fence};
 
-    kernel!(avx512_past, "avx512f", 8, _mm512_set1_pd, _mm512_load_pd, _mm512_fmadd_pd, _mm512_stream_pd, {
-        _mm_sfence()
-    });
-    kernel!(avx512_through, "avx512f", 8, _mm512_set1_pd, _mm512_load_pd, _mm512_fmadd_pd, _mm512_store_pd, {});
-    kernel!(avx2_past, "avx2,fma", 4, _mm256_set1_pd, _mm256_load_pd, _mm256_fmadd_pd, _mm256_stream_pd, {
-        _mm_sfence()
-    });
-    kernel!(avx2_through, "avx2,fma", 4, _mm256_set1_pd, _mm256_load_pd, _mm256_fmadd_pd, _mm256_store_pd, {});
-    kernel!(sse2_past, "sse2", 2, _mm_set1_pd, _mm_load_pd, multiply_add, _mm_stream_pd, { _mm_sfence() });
-    kernel!(sse2_through, "sse2", 2, _mm_set1_pd, _mm_load_pd, multiply_add, _mm_store_pd, {});
+    kernel!(avx512_past, "avx512f", 8, _mm512_set1_pd, _mm512_load_pd, _mm512_fmadd_pd, _mm512_stream_pd);
+    kernel!(avx512_through, "avx512f", 8, _mm512_set1_pd, _mm512_load_pd, _mm512_fmadd_pd, _mm512_store_pd);
+    kernel!(avx2_past, "avx2,fma", 4, _mm256_set1_pd, _mm256_load_pd, _mm256_fmadd_pd, _mm256_stream_pd);
+    kernel!(avx2_through, "avx2,fma", 4, _mm256_set1_pd, _mm256_load_pd, _mm256_fmadd_pd, _mm256_store_pd);
+    kernel!(sse2_past, "sse2", 2, _mm_set1_pd, _mm_load_pd, multiply_add, _mm_stream_pd);
+    kernel!(sse2_through, "sse2", 2, _mm_set1_pd, _mm_load_pd, multiply_add, _mm_store_pd);
 
     #[target_feature(enable = "sse2")]
     fn multiply_add(a: __m128d, b: __m128d, c: __m128d) -> __m128d {
@@ -81,6 +79,7 @@ mod x86 {
 mod arm {
     use super::{GRANULE, Part};
     use std::arch::aarch64::*;
+    use std::sync::atomic::{Ordering::SeqCst, fence};
 
     /// Two vectors: the non-temporal store of this architecture takes a pair.
     type Pair = (float64x2_t, float64x2_t);
@@ -109,15 +108,6 @@ mod arm {
         vst1q_f64(to.add(2), pair.1);
     }
 
-    kernel!(
-        neon_past,
-        "neon",
-        4,
-        vdupq_n_f64,
-        load,
-        multiply_add,
-        past,
-        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst)
-    );
-    kernel!(neon_through, "neon", 4, vdupq_n_f64, load, multiply_add, through, {});
+    kernel!(neon_past, "neon", 4, vdupq_n_f64, load, multiply_add, past);
+    kernel!(neon_through, "neon", 4, vdupq_n_f64, load, multiply_add, through);
 }
