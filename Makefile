@@ -32,7 +32,7 @@ demo: build
 	$(BIN)/cloudcmp demo
 
 test: build
-	cd agent && cargo test --quiet --locked
+	cd agent && cargo test --release --quiet --locked
 	$(BIN)/pytest -q -n 2
 
 check: build
@@ -40,7 +40,7 @@ check: build
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	cd agent && cargo fmt --check && cargo clippy --quiet --locked --all-targets -- -D warnings
+	cd agent && cargo fmt --check && cargo clippy --release --quiet --locked --all-targets -- -D warnings
 
 fmt: build
 	$(BIN)/ruff format --quiet .
