@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 import typer
+from tests.docs.pages import DOCS, PAGES, ROOT, Block, blocks
 from typer.main import get_command
 
 from cloudcmp.cli.main import build
-from tests.docs.pages import DOCS, PAGES, ROOT, Block, blocks
 
 APP = get_command(build())
 SHELL = [block for page in PAGES for block in blocks(page) if block.info == "sh"]

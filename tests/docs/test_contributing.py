@@ -4,10 +4,10 @@ import re
 import tomllib
 
 import pytest
+from tests.docs.pages import DOCS, ROOT, anchors
 
 from cloudcmp.catalog import METRICS, PROBES
 from cloudcmp.provider.registry import names
-from tests.docs.pages import DOCS, ROOT, anchors
 
 BUILT = sorted(probe.name for probe in PROBES.values() if probe.built)
 AGENT = ROOT / "agent"

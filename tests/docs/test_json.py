@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.docs.pages import DOCS
 
 from cloudcmp.cli.main import main
-from tests.docs.pages import DOCS
 
 PAGE = DOCS / "reference" / "json.md"
 NAMED = frozenset(re.findall(r"`([a-z_0-9]+)`", PAGE.read_text(encoding="utf-8")))

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.docs.pages import DOCS, PAGES, ROOT, Block, anchors, blocks, links, name_of, prose
 
 from cloudcmp.agent.frame import parse_frame
 from cloudcmp.cli.main import build
@@ -14,7 +15,6 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.pipeline.planning import known_providers
 from cloudcmp.provider.registry import names
 from cloudcmp.study import read_text
-from tests.docs.pages import DOCS, PAGES, ROOT, Block, anchors, blocks, links, name_of, prose
 
 ALL = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 STUDIES = [block for page in PAGES for block in blocks(page) if block.info.split(" ")[0] == "yaml"]
@@ -78,18 +78,23 @@ def test_lines_are_wrapped(page: Path) -> None:
     assert long == []
 
 
-@pytest.mark.parametrize("block", STUDIES, ids=lambda block: block.place)
-def test_shown_studies_are_read_as_the_page_says(block: Block) -> None:
-    name = "study.yaml" if block.info in {"yaml", "yaml fault"} else block.info.partition(" ")[2]
-    try:
-        study = read_text(block.text, name, providers=known_providers())
-    except UserMistake as mistake:
-        assert block.info == "yaml fault", str(mistake)
-        following = [other for other in blocks(block.page) if other.line > block.line]
-        assert following[0].text == f"{mistake}\n"
-    else:
-        assert block.info != "yaml fault"
-        assert study.candidates
+@pytest.mark.parametrize(
+    "block", [block for block in STUDIES if block.info != "yaml fault"], ids=lambda block: block.place
+)
+def test_shown_studies_are_read(block: Block) -> None:
+    study = read_text(block.text, block.info.partition(" ")[2] or "study.yaml", providers=known_providers())
+    assert study.candidates
+    assert study.probes
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in STUDIES if block.info == "yaml fault"], ids=lambda block: block.place
+)
+def test_shown_faults_are_told_as_the_page_says(block: Block) -> None:
+    with pytest.raises(UserMistake) as told:
+        read_text(block.text, "study.yaml", providers=known_providers())
+    following = next(other for other in blocks(block.page) if other.line > block.line)
+    assert following.text == f"{told.value}\n"
 
 
 def test_example_frames_are_frames() -> None:
