@@ -17,6 +17,7 @@ _HOURS = re.compile(r"(\d\d?):(\d\d)\s*-\s*(\d\d?):(\d\d)")
 _PREFIXED = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([kMGTP]?)(\S*)")
 _PREFIX = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _DAY_S = 86400
+_MOST_MONEY = 10**14
 
 
 def is_number(value: object) -> bool:
@@ -38,7 +39,10 @@ def money(value: object) -> Money:
     """An amount with its currency."""
     if not isinstance(value, str):
         raise ValueError(f"{shown(value)} needs a currency; write e.g. 5 USD")
-    return parse_money(value)
+    found = parse_money(value)
+    if found.amount > _MOST_MONEY:
+        raise ValueError(f"{shown(value)} is more than all the money there is; write e.g. 5 USD")
+    return found
 
 
 def price(value: object) -> Price:
@@ -48,6 +52,8 @@ def price(value: object) -> Price:
     if re.match(r"\s*[+-]?0*\.?0*(?:[eE][+-]?\d+)?\s*[A-Z]{3}\s*/", value):
         raise ValueError("a price of zero is an unknown price; leave it out, or write e.g. 0.10 USD/h")
     found = parse_price_per_hour(value)
+    if found.amount > _MOST_MONEY:
+        raise ValueError(f"{shown(value)} is more than all the money there is; write e.g. 0.10 USD/h")
     return Price(found.amount, found.currency, "study file")
 
 

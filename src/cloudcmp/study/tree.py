@@ -28,11 +28,14 @@ MAX_BYTES = 2**20
 MAX_DEPTH = 20
 # Far beyond what a person writes; they keep the time for a hostile file well under a second.
 MAX_VALUES = 10_000
+MAX_LINES = 10_000
 MAX_LINE = 4_000
 
 # Stands in a path for what no value is at: a key itself, and a key's second value.
 _NOWHERE = -1
 _REFUSED = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+# The parser looks a thousand characters ahead for the end of each of these, so they are refused before it sees them.
+_BRACKETS = re.compile(rf"(?:[\[{{]\s*){{{MAX_DEPTH + 1}}}")
 _INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS: dict[str, bool | None] = {
@@ -88,9 +91,14 @@ def _text(content: bytes, faults: Faults) -> str:
         what = f"the character U+{ord(found[0]):04X} does not belong into a study file"
         _refuse(faults, _place_after(text[: found.start()]), what, "remove it")
     for number, line in enumerate(text.split("\n"), 1):
+        if number > MAX_LINES:
+            _refuse(faults, (number, 1), f"more than {MAX_LINES} lines", "split the study")
         if len(line) > MAX_LINE:
             what = f"the line is longer than {MAX_LINE} characters"
             _refuse(faults, (number, MAX_LINE + 1), what, "break it into several lines")
+    if found := _BRACKETS.search(text):
+        place = _place_after(text[: found.end()])
+        _refuse(faults, place, f"nested deeper than {MAX_DEPTH} levels", "a study needs five")
     return text
 
 
