@@ -95,7 +95,7 @@ def test_a_group_of_many_cells_draws_twelve(view: View) -> None:
     some = [one for one in view.analysis.estimates if one.cell.startswith("task_time_s")]
     more = tuple(replace(one, cell=f"task_time_s task=t{at};threads=one") for at in range(20) for one in some)
     found = figures(replace(view, analysis=replace(view.analysis, estimates=more), cdfs=(), series=()))[0]
-    assert "12 of 20 cells are drawn" in found.caption
+    assert "12 of 20 cells are drawn here" in found.caption
     assert len(found.rows) == 60
     assert len([text for text in _texts(found) if "(n 6, " in text]) == 36
 

@@ -17,7 +17,7 @@ from cloudcmp.report.sheets.asked import no_price
 from cloudcmp.report.sheets.outcomes import warnings
 from cloudcmp.report.sheets.verdicts import said_of
 from cloudcmp.report.table import Head, ascii_only, say, table
-from cloudcmp.report.text import clean, clip, plain_ascii, short_names, visible
+from cloudcmp.report.text import clean, clip, plain_ascii, short_names, visible, without_common
 from cloudcmp.report.words import direction, group_words
 
 STYLES = {Verdict.BETTER: "green", Verdict.WORSE: "red", Verdict.SAME: "cyan", Verdict.CANNOT_TELL: "yellow"}
@@ -81,14 +81,10 @@ def show(console: Console, view: View, *, everything: bool = False) -> None:
 
 def _names(book: Book, limit: int) -> tuple[str, ...]:
     """What candidates are called on the screen: without what all their names begin with, else a letter each."""
-    ids = [clean(one.id, 200) for one in book.candidates]
-    parts = [name.split("/") for name in ids]
-    while len(ids) > 1 and all(len(part) > 1 for part in parts) and len({part[0] for part in parts}) == 1:
-        parts = [part[1:] for part in parts]
-    short = ["/".join(part) for part in parts]
-    if max(map(len, short), default=0) <= limit or len(ids) > _MOST_COLUMNS:
+    short = without_common([one.id for one in book.candidates])
+    if max(map(len, short), default=0) <= limit or len(short) > _MOST_COLUMNS:
         return short_names(short, max(limit, 24))
-    return tuple("ABCD"[: len(ids)])
+    return tuple("ABCD"[: len(short)])
 
 
 def _heading(screen: _Screen, book: Book) -> None:

@@ -61,7 +61,8 @@ def ratio(value: float | None) -> str:
     """A ratio of two values: a signed change in percent up to a factor of two, then a factor."""
     if not known(value):
         return UNKNOWN
-    return format_ratio(value) if 0.5 <= value <= 2 else f"×{format_in(value, 1.0, '')}"
+    text = format_ratio(value) if 0.5 <= value <= 2 else f"×{format_in(value, 1.0, '')}"
+    return "0.0 %" if text in {"+0.0 %", "-0.0 %"} else text
 
 
 def signed(value: float | None, unit: str) -> str:

@@ -49,6 +49,14 @@ def short_names(names: Sequence[str], limit: int) -> tuple[str, ...]:
     )
 
 
+def without_common(names: Sequence[str]) -> list[str]:
+    """Names such as `provider/region/offering` without the leading parts that all of them share."""
+    parts = [clean(name).split("/") for name in names]
+    while len(parts) > 1 and all(len(part) > 1 for part in parts) and len({part[0] for part in parts}) == 1:
+        parts = [part[1:] for part in parts]
+    return ["/".join(part) for part in parts]
+
+
 def plain_ascii(text: str) -> str:
     """A string for a terminal that shows only ASCII: our own signs spelled out, others as `?`."""
     return text.translate(_ASCII).encode("ascii", "replace").decode("ascii")

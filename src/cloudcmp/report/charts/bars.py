@@ -6,7 +6,7 @@ from cloudcmp.model.result import Estimate
 from cloudcmp.report.book import Book, Page
 from cloudcmp.report.charts.base import INK, MOST_PANELS, Cast, Figure, Spec, draw, layer, number, panel_title, title_of
 from cloudcmp.report.numbers import known
-from cloudcmp.report.words import direction, group_words
+from cloudcmp.report.words import direction, group_words, parse_cell
 
 _WIDTH, _STEP = 250, 22
 _COLUMNS = ("cell", "candidate", "unit", "median", "p5", "p95", "n", "n_ok", "n_started")
@@ -32,7 +32,7 @@ def panel(title: str, axis: str, bars: list[Bar], cast: Cast) -> Spec:
     y: Spec = {"field": "who", "type": "nominal", "sort": None, "title": None,
                "axis": {"domain": False, "ticks": False, "labelPadding": 6}}  # fmt: skip
     x = number("value", axis, axis={"tickCount": 4}, scale={"zero": True})
-    ink: Spec = {"color": INK, "aria": False}
+    ink: Spec = {"color": INK}
     return {
         "title": title,
         "width": _WIDTH,
@@ -61,24 +61,32 @@ def _bar(page: Page, at: int, who: str) -> Bar:
 
 
 def chosen(pages: tuple[Page, ...]) -> tuple[Page, ...]:
-    """The cells that get a panel: all where they are few, else the first of those that decide."""
+    """The cells that get a panel: all where they are few, else those that decide, then medians before tails."""
     if len(pages) <= MOST_PANELS:
         return pages
-    ordered = sorted(pages, key=lambda page: not page.decides)[:MOST_PANELS]
-    return tuple(page for page in pages if page in ordered)
+    kept = {page.cell for page in sorted(pages, key=lambda page: (not page.decides, is_tail(page)))[:MOST_PANELS]}
+    return tuple(page for page in pages if page.cell in kept)
+
+
+def is_tail(page: Page) -> bool:
+    """Whether a cell is a percentile other than the median."""
+    return parse_cell(page.cell).get("percentile") not in {None, "50"}
 
 
 def left_out(pages: tuple[Page, ...], shown: tuple[Page, ...]) -> str:
     """What a figure does not show, as a sentence with a space before it."""
     rest = len(pages) - len(shown)
-    return f" {len(shown)} of {len(pages)} cells are drawn; all are in the tables." if rest else ""
+    return f" {len(shown)} of {len(pages)} cells are drawn here; all are in the tables." if rest else ""
 
 
 def figures(book: Book, cast: Cast) -> list[Figure]:
     """One figure for each group that was measured."""
     made = []
     for group, pages in book.groups():
-        shown = chosen(pages)
+        curves = {(one.metric, one.candidate) for one in book.view.cdfs}
+        plain = [page for page in pages if page.decides or not is_tail(page)
+                 or any((page.metric.name, at) not in curves for at in page.estimates)]  # fmt: skip
+        shown = chosen(tuple(plain))
         panels = [
             panel(panel_title(page), f"{page.scale.unit}, {direction(page.metric)}".lstrip(", "),
                   [_bar(page, one.index, cast.names[one.index]) for one in book.candidates], cast)

@@ -7,7 +7,7 @@ from typing import Any
 import vl_convert
 
 from cloudcmp.report.book import Book, Page
-from cloudcmp.report.text import clean, short_names, visible
+from cloudcmp.report.text import clean, short_names, visible, without_common
 
 # Okabe and Ito's colours, which people with any kind of colour vision tell apart; shapes and dashes say the same again.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#B8A800")
@@ -23,6 +23,7 @@ _FONTS = "Liberation Sans, Arial, Helvetica, sans-serif"
 _CONFIG: Spec = {
     "font": _FONT,
     "background": "#ffffff",
+    "aria": False,
     "padding": 12,
     "view": {"stroke": "#cccccc"},
     "axis": {"labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal", "labelColor": INK,
@@ -62,8 +63,10 @@ class Cast:
     def of(cls, book: Book) -> "Cast":
         """Names short enough for an axis; a simulated one in mixed company says so."""
         mixed = len({one.simulated for one in book.candidates}) > 1
-        return cls(short_names([f"{one.id} (simulated)" if mixed and one.simulated else one.id
-                                for one in book.candidates], 28))  # fmt: skip
+        short = without_common([one.id for one in book.candidates])
+        marked = [f"{name} (simulated)" if mixed and one.simulated else name
+                  for name, one in zip(short, book.candidates, strict=True)]  # fmt: skip
+        return cls(short_names(marked, 28))
 
     def scale(self, values: Sequence[Any]) -> Spec:
         """A scale that gives each name its own value, going round when there are more names."""

@@ -9,7 +9,7 @@ from cloudcmp.report.text import clean
 from cloudcmp.report.words import group_words
 
 _COLUMNS = ("metric", "params", "candidate", "latency_s", "share", "n", "n_ok", "n_started")
-_POINTS = 160
+_POINTS = 120
 # Beyond this ratio of the largest to the smallest latency a linear axis hides the smaller half.
 _SPREAD_FOR_LOG = 100.0
 _MARKED = (0.25, 0.5, 0.75, 0.95)
@@ -32,8 +32,7 @@ def figures(book: Book, cast: Cast) -> list[Figure]:
         caption = ("Share of operations that took at most so long, over all launches; marks at 25, 50, 75 and 95 %. "
                    "The axis is logarithmic where the slowest took more than 100 times as long as the fastest. "
                    f"{_counts(book, kinds)}{rest}")  # fmt: skip
-        rows = tuple(_row(book, one, x, y) for curves in kinds.values() for one in curves
-                     for x, y in zip(one.x_s, one.share, strict=True))  # fmt: skip
+        rows = tuple(row for curves in kinds.values() for one in curves for row in _rows(book, one))
         made.append(Figure(f"cdf-{group}", title, caption, draw(title, panels), _COLUMNS, rows))
     return made
 
@@ -59,9 +58,10 @@ def _counts(book: Book, kinds: dict[tuple[str, str], list[Cdf]]) -> str:
     return f"Launches and trials: {'; '.join(said)}." if said else ""
 
 
-def _row(book: Book, one: Cdf, x_s: float, share: float) -> tuple[object, ...]:
+def _rows(book: Book, one: Cdf) -> list[tuple[object, ...]]:
     counts = next(iter(_pages(book, one)), (None, None, None))
-    return (one.metric, one.params, book.candidates[one.candidate].id, x_s, share, *counts)
+    name = book.candidates[one.candidate].id
+    return [(one.metric, one.params, name, x_s, y, *counts) for x_s, y in zip(one.x_s, one.share, strict=True)]
 
 
 def _thin(one: Cdf) -> list[tuple[float, float]]:

@@ -9,7 +9,7 @@ from cloudcmp.report.book import Book
 from cloudcmp.report.numbers import UNKNOWN
 from cloudcmp.report.sheets.sheet import Field, Sheet, captioned, columns, row
 from cloudcmp.report.text import clean
-from cloudcmp.report.words import stands_in
+from cloudcmp.report.words import metric_words, stands_in
 from cloudcmp.units import format_money, format_quantity, format_seconds
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -93,7 +93,7 @@ def _ran(one: Candidate) -> Field:
 def facts(book: Book) -> tuple[tuple[str, str], ...]:
     """How the study was made up, as names and words."""
     plan = book.view.plan
-    decide = ", ".join(clean(one.cell, 120) for one in plan.decide) or "every measured cell"
+    decide = "; ".join(_decider(book, one.cell) for one in plan.decide) or "every measured cell"
     pairs = [
         ("design", _design(plan)),
         ("decided by", decide),
@@ -105,6 +105,10 @@ def facts(book: Book) -> tuple[tuple[str, str], ...]:
         ("seed", str(plan.seed)),
     ]
     return tuple((name, clean(text, 600)) for name, text in pairs if text)
+
+
+def _decider(book: Book, text: str) -> str:
+    return book.by_cell[text].name if text in book.by_cell else f"all of {clean(metric_words(text), 120)}"
 
 
 def _design(plan: Plan) -> str:

@@ -50,6 +50,6 @@ def warnings(book: Book) -> tuple[str, ...]:
             for text in one.warnings:
                 by_text.setdefault((at, text), []).append(page.name)
     for (at, text), names in by_text.items():
-        where = f"{names[0]} and {len(names) - 1} more cells" if len(names) > 1 else names[0]
+        where = f"{names[0]}, and {len(names) - 1} more" if len(names) > 1 else names[0]
         said.append(f"{book.candidates[at].id}: {text} ({where})")
     return tuple(dict.fromkeys(clean(text, 400) for text in said))

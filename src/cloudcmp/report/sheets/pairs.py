@@ -4,14 +4,14 @@ from cloudcmp.model.result import Comparison
 from cloudcmp.report import numbers
 from cloudcmp.report.book import MARKS, Book, Page
 from cloudcmp.report.sheets.sheet import KINDS, Column, Field, Row, Sheet, captioned, heading, row
+from cloudcmp.report.text import without_common
 from cloudcmp.report.words import direction
 
 MOST_ROWS = 2000
 _COLUMNS = (
-    Column("pair"),
+    Column("pair", hint="with the trials of each that gave a value, of those started"),
     Column("verdict", hint="on the first of the pair"),
-    Column("effect", True, "first / second as a change; a difference where the metric can be 0"),
-    Column("95 % interval", True),
+    Column("effect", True, "first / second as a change, or a difference; with its 95 % interval"),
     Column("p adjusted", True, "paired t by round on log launch values; Holm (exploratory: Benjamini-Hochberg)"),
     Column("p paired", True, "before the correction"),
     Column("p Welch", True, "Welch's t, unpaired, as the literature used it"),
@@ -19,7 +19,6 @@ _COLUMNS = (
     Column("Cliff's δ", True, "-1 to 1: how often the first is above the second, less how often it is below"),
     Column("detectable", True, "smallest true effect that this many launches would find with 80 % power"),
     Column("n", True, "rounds with both, or launches"),
-    Column("ok / started", True, "trials of both that gave a value, of those started"),
 )  # fmt: skip
 
 
@@ -48,17 +47,16 @@ def _sheet(book: Book, words: str, pages: list[Page]) -> Sheet:
 
 
 def _line(book: Book, page: Page, one: Comparison) -> Row:
-    unit = page.metric.unit
+    unit, names = page.metric.unit, without_common([some.id for some in book.candidates])
     kind, verdict = (KINDS[one.verdict], f"{MARKS[one.verdict]} {one.verdict}") if one.verdict else ("", "exploratory")
     marks = "; ".join(filter(None, (one.reason, *one.marks)))
     both = [page.estimates[at] for at in (one.a, one.b) if at in page.estimates]
-    counts = " + ".join(f"{some.n_ok}/{some.n_started}" for some in both)
+    counts = " and ".join(f"{some.n_ok}/{some.n_started}" for some in both)
     middle = numbers.signed(one.hodges_lehmann, unit) if one.by_difference else numbers.ratio(one.hodges_lehmann)
     return row(
-        Field(f"{book.candidates[one.a].id} against {book.candidates[one.b].id}"),
+        Field(f"{names[one.a]} against {names[one.b]}", f"{counts} ok"),
         Field(verdict, marks, kind),
-        numbers.effect(one, unit),
-        numbers.effect_bounds(one, one.bounds, unit),
+        Field(numbers.effect(one, unit), numbers.effect_bounds(one, one.bounds, unit)),
         numbers.probability(one.p_adjusted),
         numbers.probability(one.p_paired),
         numbers.probability(one.p_welch),
@@ -66,5 +64,4 @@ def _line(book: Book, page: Page, one: Comparison) -> Row:
         numbers.plain(one.cliffs_delta),
         numbers.detectable(one, unit),
         str(one.n),
-        counts,
     )

@@ -91,7 +91,8 @@ def winners(book: Book) -> Sheet | None:
     if not found:
         return None
     places = sorted({(one.group, one.threads or "") for one in found}, key=lambda place: (place[0], _rank(place[1])))
-    operations = dict.fromkeys(one.operation for one in found)
+    order = {_without_threads(page.cell): -at for at, page in reversed(list(enumerate(book.pages)))}
+    operations = sorted(dict.fromkeys(one.operation for one in found), key=lambda one: -order.get(one, 0))
     by_place = {(one.operation, one.group, one.threads or ""): one for one in found}
     rows = [
         row(Field(_operation(book, operation)), *(_won(book, by_place.get((operation, *place))) for place in places))
