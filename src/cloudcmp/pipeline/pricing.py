@@ -17,7 +17,7 @@ def reprice(plan: Plan) -> Plan:
 
 def _repriced(candidate: Candidate) -> Candidate:
     offering = candidate.offering
-    if offering.price is None or offering.price.source in {"study", "imported"} or offering.provider not in names():
+    if offering.price is None or offering.price.source in {"study file", "imported"} or offering.provider not in names():
         return candidate
     return replace(candidate, offering=replace(offering, price=_today(candidate)))
 
