@@ -6,6 +6,9 @@ from cloudcmp.model.offering import Price
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.provider.registry import make, names
 
+# Sources of prices that people gave: nobody lists them.
+_UNLISTED = {"study file", "imported"}
+
 
 def reprice(plan: Plan) -> Plan:
     """The plan with the prices that providers list now; a price that is not listed any more is unknown.
@@ -17,7 +20,7 @@ def reprice(plan: Plan) -> Plan:
 
 def _repriced(candidate: Candidate) -> Candidate:
     offering = candidate.offering
-    if offering.price is None or offering.price.source in {"study file", "imported"} or offering.provider not in names():
+    if offering.price is None or offering.price.source in _UNLISTED or offering.provider not in names():
         return candidate
     return replace(candidate, offering=replace(offering, price=_today(candidate)))
 
