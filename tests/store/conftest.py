@@ -1,5 +1,6 @@
 """A small study, its samples, and stores of it."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ FMA = "fma_flop_per_s precision=f64;threads=one"
 CHASE = "chase_latency_s pages=base;size_bytes=16384"
 RTT = "rtt_s path=loopback;percentile=99;protocol=tcp;size_bytes=64"
 RTT_PARAMS = "path=loopback;protocol=tcp;size_bytes=64"
+QUICK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 TOTALS = frozenset({"fma_flop_per_s"})
 
 
@@ -94,7 +96,7 @@ except CloudcmpError as error:
 
 def as_nobody(folder: Path, mode: str) -> str:
     """What a process says that opens a copy of the folder, which it may read and not write, to `read` or `write`."""
-    with TemporaryDirectory() as open_to_all:
+    with TemporaryDirectory(dir=QUICK) as open_to_all:
         copy = Path(open_to_all) / "study"
         shutil.copytree(folder, copy)
         for path in (copy.parent, copy, *copy.rglob("*")):
@@ -104,6 +106,13 @@ def as_nobody(folder: Path, mode: str) -> str:
         for path in (copy.parent, copy, *copy.rglob("*")):
             path.chmod(0o700)
         return said.replace(str(copy), "STUDY")
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder in memory where there is one: these tests sync thousands of files, and a kill is no loss of power."""
+    with TemporaryDirectory(dir=QUICK) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.store.conftest import CHASE, FMA, RTT
+from tests.store.conftest import CHASE, FMA, QUICK, RTT
 
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import UserMistake
@@ -122,7 +122,7 @@ def test_any_table_that_is_written_is_read_back(values: list[tuple[str, int, str
         )
         for n, (name, k, metric, value) in enumerate(values)
     )
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory(dir=QUICK) as folder:
         path = Path(folder) / f"t.{suffix}"
         (write_csv if suffix == "csv" else write_parquet)(path, rows)
         table = read_tidy(path, METRICS)
@@ -310,7 +310,7 @@ LINES = st.lists(st.text(max_size=30), max_size=6).map("\n".join)
     | LINES.map(lambda t: f"offering,metric,unit,value,round\n{t}".encode())
 )
 def test_any_bytes_are_read_or_refused(content: bytes) -> None:
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory(dir=QUICK) as folder:
         path = Path(folder) / "table.csv"
         path.write_bytes(content)
         try:

@@ -63,9 +63,12 @@ def interrupt_open(database: Database, at: Callable[[int], float]) -> int:
     open_ones = open_attempts(database)
     if not open_ones:
         return 0
+    cuts = [
+        Attempt(trial, attempt, Outcome.ABORTED, started_at, at(trial), INTERRUPTED_WHY, interrupted=True)
+        for trial, attempt, started_at in open_ones
+    ]
     with database.transaction() as connection:
-        for trial, attempt, started_at in open_ones:
-            cut = Attempt(trial, attempt, Outcome.ABORTED, started_at, at(trial), INTERRUPTED_WHY, interrupted=True)
+        for cut in cuts:
             _update(connection, cut, None)
         crash_point("interrupt.before_commit")
     crash_point("interrupt.after_commit")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from cloudcmp.store import attempts as attempt_rows
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.database import Database
-from cloudcmp.store.faults import storage
+from cloudcmp.store.faults import corrupt, storage
 from cloudcmp.store.files import discard, sha256_of, sync_folder, write_durably
 from cloudcmp.store.planned import digest_key, put_meta
 from cloudcmp.store.samples import COMPRESSION, Source, checked, schema, sources
@@ -69,6 +69,8 @@ def _tables(small: Iterable[Source]) -> Iterator["pa.Table"]:
 def sweep(folder: Path, named: Iterable[str]) -> None:
     """Remove the files of ours in a folder of samples that no row names: what crashes and compaction leave."""
     keep = set(named)
+    if not folder.is_dir():
+        raise corrupt(folder, "the folder of samples is missing")
     with storage(folder):
         left = [path for path in sorted(folder.iterdir()) if _OURS.fullmatch(path.name) and path.name not in keep]
     for path in left:

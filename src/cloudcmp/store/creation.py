@@ -8,7 +8,7 @@ from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.plan import Plan
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.database import Database
-from cloudcmp.store.faults import disk_full, storage
+from cloudcmp.store.faults import storage
 from cloudcmp.store.files import Reserve, discard, sync_folder
 from cloudcmp.store.lock import StudyLock
 from cloudcmp.store.planned import Origin, insert_origin, insert_plan, put_meta
@@ -52,8 +52,7 @@ def _fill_folder(folder: Path, plan: Plan, origin: Origin, fill: Callable[[Path]
     with storage(folder):
         samples.mkdir(mode=0o700)
         crash_point("create.folder_made")
-    if not Reserve(folder).keep():
-        raise disk_full(folder)
+        Reserve(folder).keep()
     Database.create(folder)
     notes = fill(samples)
     with storage(folder):

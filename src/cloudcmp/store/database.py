@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from cloudcmp.errors import Fault, NewerSchema, UserMistake
-from cloudcmp.store.faults import corrupt, from_sqlite, storage, unconfirmed
+from cloudcmp.store.faults import corrupt, storage, unconfirmed
 
 DATABASE_FILE = "study.db"
 SCHEMA_VERSION = 1
@@ -97,6 +97,10 @@ class Database:
             )
         if version < 1:
             raise corrupt(self.path, f"has the impossible schema {version}")
+        # The rows carry seals; this finds rows that are gone.
+        for (fault,) in self.rows("PRAGMA quick_check(1)"):
+            if fault != "ok":
+                raise corrupt(self.path, f"is damaged ({' '.join(str(fault).split())})")
 
     def _prepare_writing(self) -> None:
         """Move the log's rows into the database itself, so that none rests on an fsync that once failed."""
@@ -110,11 +114,8 @@ class Database:
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
         """All rows of a query."""
-        try:
-            with self._mutex:
-                return self._connection.execute(statement, values).fetchall()
-        except sqlite3.Error as error:
-            raise from_sqlite(error, self.path) from error
+        with self._mutex, storage(self.path):
+            return self._connection.execute(statement, values).fetchall()
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:

@@ -76,5 +76,7 @@ def storage(where: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise from_sqlite(error, where) from error
+    except UnicodeDecodeError as error:  # SQLite puts bytes of a damaged file into its messages
+        raise corrupt(where, "is damaged (text that is not UTF-8)") from error
     except OSError as error:
         raise from_os(error, where) from error

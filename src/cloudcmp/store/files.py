@@ -40,9 +40,9 @@ def write_durably(path: Path, content: bytes | Callable[[BinaryIO], None]) -> No
                 crash_point("file.after_folder_fsync")
                 return
         except OSError as error:
-            discard([temporary])
             raise from_os(error, path) from error
-        discard([temporary])
+        finally:
+            discard([temporary])
     raise unconfirmed(path)
 
 
@@ -85,19 +85,17 @@ class Reserve:
     def __init__(self, folder: Path) -> None:
         self._path = folder / RESERVE_FILE
 
-    def keep(self) -> bool:
-        """Set the space aside if it is not; False where the disk has none left."""
+    def keep(self) -> None:
+        """Set the space aside if it is not; raises OSError, and leaves no part of it, where the disk has none left."""
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-            try:
-                if os.fstat(descriptor).st_blocks * 512 < RESERVE_BYTES:
-                    os.posix_fallocate(descriptor, 0, RESERVE_BYTES)
-            finally:
-                os.close(descriptor)
+            if os.fstat(descriptor).st_blocks * 512 < RESERVE_BYTES:
+                os.posix_fallocate(descriptor, 0, RESERVE_BYTES)
         except OSError:
             discard([self._path])
-            return False
-        return True
+            raise
+        finally:
+            os.close(descriptor)
 
     def free(self) -> bool:
         """Give the space back; False where there was none."""

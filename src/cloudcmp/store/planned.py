@@ -66,9 +66,24 @@ def load_plan(database: Database) -> Plan:
         raise corrupt(database.path, "the plan was changed")
     try:
         plan = from_json(Plan, found[0][0])
-        return replace(plan, trials=from_json(tuple[PlannedTrial, ...], f"[{','.join(trials)}]"))
+        plan = replace(plan, trials=from_json(tuple[PlannedTrial, ...], f"[{','.join(trials)}]"))
     except CodecError as error:
         raise corrupt(database.path, f"the plan can not be read ({error})") from None
+    if not _holds_together(plan):
+        raise corrupt(database.path, "the plan names a candidate or a launch that it does not have")
+    return plan
+
+
+def _holds_together(plan: Plan) -> bool:
+    """Whether every index leads somewhere: a study's folder may come from a stranger."""
+    launches = {launch.index for launch in plan.launches}
+    return (
+        [candidate.index for candidate in plan.candidates] == list(range(len(plan.candidates)))
+        and all(0 <= launch.candidate < len(plan.candidates) for launch in plan.launches)
+        and len(launches) == len(plan.launches)
+        and len({trial.index for trial in plan.trials}) == len(plan.trials)
+        and all(trial.launch in launches for trial in plan.trials)
+    )
 
 
 def prices(database: Database) -> tuple[tuple[str, str, str, Price], ...]:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -95,7 +96,8 @@ class StudyStore:
         if planned.digest_of(self._database, IMPORTED_FILE) is not None:
             named.add(IMPORTED_FILE)
         sweep(self._samples, named)
-        self._reserve.keep()
+        with suppress(OSError):  # a study may go on without it, and its disk may be full just now
+            self._reserve.keep()
 
     def close(self) -> None:
         """Let go of the database and of the lock."""
@@ -230,14 +232,19 @@ class StudyStore:
 
     def _reading(self, read: Callable[[Sequence[tuple[int, int]], Sequence[Path]], T]) -> T:
         """Read the samples of every trial's first ok attempt, once the digests of their files were checked."""
-        rows = tuple(attempt_rows.first_ok(attempt_rows.ended(self._database)).values())
+        rows = self._chosen()
         try:
             files = [samples.checked(source) for source in samples.sources(self._database, self._samples, rows)]
             return read([(attempt.trial, attempt.attempt) for attempt, _ in rows], files)
         except CorruptStore:
-            if rows == tuple(attempt_rows.first_ok(attempt_rows.ended(self._database)).values()):
+            if rows == self._chosen():
                 raise
         return self._reading(read)  # the files were made one meanwhile, by the process that writes
+
+    def _chosen(self) -> tuple[tuple[Attempt, str | None], ...]:
+        planned_trials = {trial.index for trial in self.plan.trials}
+        chosen = attempt_rows.first_ok(attempt_rows.ended(self._database))
+        return tuple(found for trial, found in chosen.items() if trial in planned_trials)
 
     def verify(self) -> None:
         """Check every file of samples against its digest; raises CorruptStore naming each damaged one and its trial."""

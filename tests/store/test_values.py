@@ -1,0 +1,82 @@
+"""A trial's value, with numpy as the second witness, whatever the order of samples, files and threads."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.store.conftest import CHASE, FMA, QUICK, TOTALS, attempt_of, create
+
+from cloudcmp.model.trial import Sample
+from cloudcmp.store import StudyStore, values
+
+POSITIVE = st.floats(min_value=1e-9, max_value=1e12)
+MEASURED = st.lists(st.tuples(POSITIVE, st.floats(min_value=0.001, max_value=10)), min_size=1, max_size=40)
+
+
+def store_of(folder: Path, rates: list[tuple[float, float]], latencies: list[tuple[float, float]]) -> StudyStore:
+    """A store with one trial of rates over intervals of any length and one of latencies."""
+    store = create(folder)
+    for trial, measured in zip(store.plan.trials, (rates, latencies), strict=False):
+        metric, _, params = trial.cells[0].partition(" ")
+        ends = np.cumsum([seconds for _, seconds in measured])
+        found = [
+            Sample(i, metric, params, float(end), value, None)
+            for i, ((value, _), end) in enumerate(zip(measured, ends, strict=True))
+        ]
+        random.Random(1).shuffle(found)
+        store.begin_attempt(trial.index, 0, 0.0)
+        store.finish_attempt(attempt_of(trial), found)
+    return store
+
+
+@settings(max_examples=10, deadline=None)
+@given(MEASURED, MEASURED)
+def test_values_agree_with_numpy(rates: list[tuple[float, float]], latencies: list[tuple[float, float]]) -> None:
+    with TemporaryDirectory(dir=QUICK) as folder, store_of(Path(folder) / "study", rates, latencies) as store:
+        found = store.trial_values(TOTALS)
+        assert found.cells[:2] == (FMA, CHASE)
+        work = sum(value * seconds for value, seconds in rates)
+        expected = [work / sum(seconds for _, seconds in rates), np.median([value for value, _ in latencies])]
+        np.testing.assert_allclose(found.value, expected, rtol=1e-9)
+        store.compact()
+        assert store.trial_values(TOTALS).value.tolist() == found.value.tolist()
+
+
+def test_the_number_of_threads_does_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(5)
+    rates = [(chance.lognormvariate(0, 3), chance.uniform(0.1, 2)) for _ in range(5000)]
+    with store_of(tmp_path / "study", rates, rates) as store:
+        found = []
+        for threads in (1, 2, 7):
+            monkeypatch.setattr(values.os, "sched_getaffinity", lambda _, n=threads: set(range(n)))
+            found.append(store.trial_values(TOTALS).value.tolist())
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize(("ends", "value"), [((0.0, 0.0), 5.0), ((1.0, 2.0), 1.5e308)])
+def test_a_total_that_is_no_number_is_not_ok(store: StudyStore, ends: tuple[float, float], value: float) -> None:
+    trial = store.plan.trials[0]
+    metric, _, params = trial.cells[0].partition(" ")
+    store.begin_attempt(0, 0, 0.0)
+    store.finish_attempt(attempt_of(trial), [Sample(i, metric, params, end, value, None) for i, end in enumerate(ends)])
+    found = store.trial_values(TOTALS)
+    assert (found.ok.tolist(), found.value.tolist()) == ([False], [0.0])
+
+
+def test_samples_of_cells_that_the_plan_does_not_have_are_left_out(store: StudyStore) -> None:
+    trial = store.plan.trials[0]
+    metric, _, params = trial.cells[0].partition(" ")
+    store.begin_attempt(0, 0, 0.0)
+    known = Sample(0, metric, params, 1.0, 3.0, None)
+    others = [
+        replace(known, seq=1, params="threads=all", value=9.0),
+        replace(known, seq=2, metric="other_s", value=9.0),
+    ]
+    store.finish_attempt(attempt_of(trial), [known, *others])
+    found = store.trial_values(TOTALS)
+    assert (found.ok.tolist(), found.value.tolist()) == ([True], [3.0])
