@@ -3,6 +3,7 @@
 Each row is one that `make test` runs a slice of. The exit code is 1 when a promise was broken.
 """
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -88,7 +89,7 @@ def slices() -> Row:
     )  # fmt: skip
     sys.stdout.write(done.stdout)
     words = done.stdout.splitlines()[-1].replace(",", "").split()
-    counts = {word: int(number) for number, word in zip(words, words[1:], strict=False) if number.isdigit()}
+    counts = {word: int(number) for number, word in itertools.pairwise(words) if number.isdigit()}
     failed = counts.get("failed", 0) + counts.get("error", 0) + counts.get("errors", 0)
     return Row("all", "tests that carry a promise's number", counts.get("passed", 0) + failed, failed)
 
