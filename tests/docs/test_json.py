@@ -78,7 +78,7 @@ def test_every_key_of_a_study_is_named(typist: Typist) -> None:
     compared = typist.types("compare", "two")
     assert {one["decides"] for one in compared["data"]["comparisons"]} == {True, False}
     assert _unnamed(compared) == set()
-    for words in (("report", "two", "--figures", "figures"), ("cleanup", "two")):
+    for words in (("report", "two"), ("cleanup", "two")):
         assert _unnamed(typist.types(*words)) == set()
 
 

@@ -1,4 +1,4 @@
-"""The tutorial, typed from top to bottom."""
+"""Pages that can be followed at any desk, typed from top to bottom."""
 
 import shlex
 import sys
@@ -10,36 +10,56 @@ from tests.docs.pages import DOCS, blocks
 from cloudcmp.cli.main import main
 from cloudcmp.provider.registry import make
 
-PAGE = DOCS / "tutorial.md"
 
+class Reader:
+    """Follows a page in an empty folder: saves the files that it shows and types its commands."""
 
-def _typed(line: str) -> list[str]:
-    """The words of a line; what measures for real is kept short, because the other tests share the machine."""
-    words = shlex.split(line)[1:]
-    real = words[0] == "run" and "--on" not in words and "--resume" not in words
-    return [*words, "--short"] if real else words
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        monkeypatch.chdir(folder)
+        self.folder = folder
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
 
+    def follows(self, page: Path, *, but: str) -> int:
+        """Do what a page says, all but the commands that hold a word; returns how many were typed."""
+        largest = make("local").offerings()[-1].name
+        shown = list(blocks(page))
+        for block in shown:
+            kind, _, name = block.info.partition(" ")
+            if kind in {"yaml", "csv"} and name:
+                text = block.text.replace("2cpu", largest)  # as the tutorial says to do where there is no 2cpu
+                (self.folder / name).write_text(text, encoding="utf-8")
+        lines = [line.partition("|")[0] for block in shown if block.info == "sh" for line in block.text.splitlines()]
+        typed = [shlex.split(line)[1:] for line in lines if line.startswith("cloudcmp ")]
+        kept = [words for words in typed if but not in words]
+        for words in kept:
+            self._types(words)
+        return len(kept)
 
-def test_every_command_of_the_tutorial_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    largest = make("local").offerings()[-1].name
-    shown = list(blocks(PAGE))
-    for block in shown:
-        if block.info.startswith("yaml "):
-            study = block.text.replace("2cpu", largest)  # as the tutorial says to do where there is no 2cpu
-            (tmp_path / block.info.partition(" ")[2]).write_text(study, encoding="utf-8")
-    lines = [line for block in shown if block.info == "sh" for line in block.text.splitlines()]
-    # The demonstration is driven whole by tests of its own.
-    typed = [_typed(line) for line in lines if line.startswith("cloudcmp ") and "first" not in line]
-    assert len(typed) > 9
-    for words in typed:
-        monkeypatch.setattr(sys, "argv", ["cloudcmp", *words])
+    def _types(self, words: list[str]) -> None:
+        # What measures for real is kept short, because other tests share the machine.
+        real = words[0] == "run" and "--on" not in words and "--resume" not in words
+        self._monkeypatch.setattr(sys, "argv", ["cloudcmp", *words, *(["--short"] if real else [])])
         with pytest.raises(SystemExit) as ended:
             main()
-        told = capsys.readouterr()
+        told = self._capsys.readouterr()
         assert ended.value.code == 0, f"{' '.join(words)}: {told.err}"
-    assert (tmp_path / "mine" / "report.html").is_file()
-    assert (tmp_path / "mine.csv").read_text(encoding="utf-8").startswith("provider,")
-    assert list((tmp_path / "figures").glob("*.svg"))
+
+
+@pytest.fixture
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Reader:
+    return Reader(tmp_path, monkeypatch, capsys)
+
+
+def test_the_tutorial_can_be_followed(reader: Reader) -> None:
+    # The demonstration, whose folder is called `first`, is driven whole by tests of its own.
+    assert reader.follows(DOCS / "tutorial.md", but="first") > 9
+    assert (reader.folder / "mine" / "report.html").is_file()
+    assert (reader.folder / "mine.csv").read_text(encoding="utf-8").startswith("provider,")
+    assert list((reader.folder / "figures").glob("*.svg"))
+
+
+def test_a_table_can_be_imported_as_described(reader: Reader) -> None:
+    assert reader.follows(DOCS / "how-to" / "import-other-tools.md", but="nothing is left out") > 4
+    assert (reader.folder / "imported" / "report.html").is_file()
+    assert (reader.folder / "back.parquet").is_file()
