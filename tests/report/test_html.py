@@ -5,6 +5,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 from html.parser import HTMLParser
 from importlib import resources
 
@@ -199,3 +200,23 @@ def test_a_long_study_stays_a_page_that_opens(view: View) -> None:
     assert len(text) < 4_000_000
     assert "further pairs are left to" in text
     assert "further cells are left to" in text
+
+
+def test_the_age_of_a_price_is_told(view: View) -> None:
+    first = view.plan.candidates[0]
+    assert first.offering.price is not None
+    told = ((date(2026, 9, 1), "(20 days old when measured)"), (date(2026, 9, 30), "(9 days after measuring)"))
+    for day, words in told:
+        priced = replace(first, offering=replace(first.offering, price=replace(first.offering.price, as_of=day)))
+        plan = replace(view.plan, candidates=(priced, *view.plan.candidates[1:]))
+        assert words in Page(render(replace(view, plan=plan), ())).text
+
+
+def test_a_machine_that_stands_in_and_an_imported_table_are_told(view: View) -> None:
+    standing = tuple(replace(one, runner="local", offering=replace(one.offering, provider="aws"))
+                     for one in view.plan.candidates)  # fmt: skip
+    text = Page(render(replace(view, plan=replace(view.plan, candidates=standing)), ())).text
+    assert "local stands in for aws" in text
+    assert "[on local, which stands in for aws]" in text
+    assert "SIMULATED" not in text
+    assert "[SIMULATED; IMPORTED]" in Page(render(replace(view, plan=replace(view.plan, imported=True)), ())).text

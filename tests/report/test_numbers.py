@@ -61,3 +61,11 @@ def test_large_ratios_are_factors_and_small_p_values_are_no_zero() -> None:
     assert numbers.ratio(12.0) == "×12.0"
     assert numbers.ratio(0.2) == "×0.200"
     assert numbers.probability(1e-9) == "< 0.001"
+
+
+def test_both_ends_of_an_interval_are_written_as_their_effect_is() -> None:
+    unknown = (None,) * 8
+    one = Comparison("x", 0, 1, 6, True, False, 0.52, Bounds(0.48, 0.55), *unknown)
+    assert numbers.effect(one, "s") == "-48.0 %"
+    assert numbers.effect_bounds(one, one.bounds, "s") == "-52.0 % to -45.0 %"
+    assert numbers.ratio(0.99999) == "0.0 %"

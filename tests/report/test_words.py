@@ -35,6 +35,7 @@ def test_a_metric_is_said_without_its_unit_spelled_out(name: str, words: str) ->
         ("percentile", "99.9", "p99.9"),
         ("streams", "1", "1 stream"),
         ("depth", "32", "depth 32"),
+        ("path", "loopback", "loopback (no network)"),
     ],
 )
 def test_a_parameter_is_said_as_people_say_it(key: str, value: str, words: str) -> None:

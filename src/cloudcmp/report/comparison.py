@@ -16,13 +16,12 @@ from cloudcmp.report.numbers import known
 from cloudcmp.report.sheets.asked import no_price
 from cloudcmp.report.sheets.outcomes import warnings
 from cloudcmp.report.sheets.verdicts import said_of
-from cloudcmp.report.table import Head, ascii_only, say, table
+from cloudcmp.report.table import WIDEST, Head, ascii_only, say, table
 from cloudcmp.report.text import clean, clip, plain_ascii, short_names, visible, without_common
 from cloudcmp.report.words import direction, group_words
 
 STYLES = {Verdict.BETTER: "green", Verdict.WORSE: "red", Verdict.SAME: "cyan", Verdict.CANNOT_TELL: "yellow"}
 _MOST_COLUMNS, _LEAST_COLUMN = 4, 14
-_WIDEST = 100
 _MOST_WARNINGS = 8
 
 
@@ -38,7 +37,7 @@ class _Screen:
 
     @classmethod
     def of(cls, console: Console, book: Book) -> "_Screen":
-        width, count = min(console.width, _WIDEST), max(1, len(book.candidates))
+        width, count = min(console.width, WIDEST), max(1, len(book.candidates))
         column = max(_LEAST_COLUMN, min(18, (width - 24) // count))
         names = _names(book, column - 2)
         return cls(console, width, names, max(10, width - count * column), column)

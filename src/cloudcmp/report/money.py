@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from cloudcmp.cost import work_unit
-from cloudcmp.model.result import Estimate
 from cloudcmp.report.book import Book, Page
 from cloudcmp.report.numbers import Scale, known
 
@@ -52,8 +51,3 @@ def figures_of(book: Book, page: Page) -> Costs | None:
 def without_price(book: Book) -> tuple[str, ...]:
     """The candidates whose price is unknown."""
     return tuple(one.id for one in book.candidates if one.offering.price is None)
-
-
-def has_cost(one: Estimate) -> bool:
-    """Whether money can be said of an estimate."""
-    return one.cost_per_task is not None or known(one.work_per_money)

@@ -57,11 +57,12 @@ def known(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value)
 
 
-def ratio(value: float | None) -> str:
-    """A ratio of two values: a signed change in percent up to a factor of two, then a factor."""
+def ratio(value: float | None, like: float | None = None) -> str:
+    """A ratio of two values: a change in percent up to a factor of two, then a factor; written as `like` would be."""
     if not known(value):
         return UNKNOWN
-    text = format_ratio(value) if 0.5 <= value <= 2 else f"×{format_in(value, 1.0, '')}"
+    near = 0.5 <= (like if known(like) else value) <= 2
+    text = format_ratio(value) if near else f"×{format_in(value, 1.0, '')}"
     return "0.0 %" if text in {"+0.0 %", "-0.0 %"} else text
 
 
@@ -87,8 +88,9 @@ def effect_bounds(comparison: Comparison, bounds: Bounds | None, unit: str) -> s
     """An interval of the effect, in the same way of writing as the effect itself."""
     if bounds is None:
         return UNKNOWN
-    show = (lambda value: signed(value, unit)) if comparison.by_difference else ratio
-    return f"{show(bounds.low)} to {show(bounds.high)}"
+    if comparison.by_difference:
+        return f"{signed(bounds.low, unit)} to {signed(bounds.high, unit)}"
+    return f"{ratio(bounds.low, comparison.effect)} to {ratio(bounds.high, comparison.effect)}"
 
 
 def detectable(comparison: Comparison, unit: str) -> str:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -14,6 +13,8 @@ from cloudcmp.report.numbers import UNKNOWN
 from cloudcmp.report.text import clean, plain_ascii, visible
 
 _LEAST_TEXT, _GAP = 8, 2
+# Longer lines are hard to read.
+WIDEST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,9 @@ def say(console: Console, text: str, style: str = "", indent: int = 0, *, keep: 
         shown = safe(console, line, style)
         if keep:
             shown = Text(plain_ascii(line) if ascii_only(console) else visible(line), style=style)
-        console.print(Padding(shown, (0, 0, 0, indent)), highlight=False)
+        for piece in shown.wrap(console, max(10, min(console.width, WIDEST) - indent)):
+            piece.rstrip()
+            console.print(Text(" " * indent) + piece, highlight=False)
 
 
 def table(

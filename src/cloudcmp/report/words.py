@@ -42,6 +42,8 @@ def param_words(key: str, value: str) -> str:
     """One parameter as people say it: `threads=one` is `1 thread`, `block_bytes=4096` is `4 KiB`."""
     if key == "threads":
         return {"one": "1 thread", "1": "1 thread", "all": "all threads"}.get(value, f"{value} threads")
+    if (key, value) == ("path", "loopback"):
+        return "loopback (no network)"
     if key in _COUNTED:
         return f"1 {_COUNTED[key]}" if value == "1" else f"{value} {key}"
     if key.endswith("_bytes"):

@@ -65,7 +65,8 @@ def _panel(page: Page, who: int, trials: list[Series], top: float, cast: Cast) -
               if 2 * len(values) >= len(trials)]  # fmt: skip
     estimate = page.estimates.get(who)
     counts = f" (n {estimate.n}, {estimate.n_ok}/{estimate.n_started} ok)" if estimate else ""
-    x = number("t", "seconds since the measured phase began", axis={"tickCount": 6, "format": ",.4~r"})
+    x = number("t", "seconds since the measured phase began", axis={"tickCount": 6, "format": ",.4~r"},
+               scale={"zero": True, "nice": False})  # fmt: skip
     y = number("value", f"{page.scale.unit}, {direction(page.metric)}".lstrip(", "), axis={"tickCount": 4},
                scale={"domain": [0, top / page.scale.factor * 1.05], "nice": False})  # fmt: skip
     thin = layer("line", {"x": x, "y": y, "detail": {"field": "trial"}}, strokeWidth=0.8, color=FAINT, opacity=0.6)

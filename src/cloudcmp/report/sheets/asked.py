@@ -40,10 +40,10 @@ def no_price(book: Book) -> str:
     return f"No price: {', '.join(missing)}; their cost is unknown, not zero."
 
 
-def studied_on(book: Book) -> date:
-    """The UTC day on which the last trial ended, or the plan's start where none did."""
+def studied_on(book: Book) -> date | None:
+    """The UTC day on which the last trial ended, None where none did."""
     ended = [one.ended_at for one in book.view.attempts if not one.interrupted]
-    return datetime.fromtimestamp(max(ended, default=book.view.plan.start_at), UTC).date()
+    return datetime.fromtimestamp(max(ended), UTC).date() if ended else None
 
 
 def _amount(value: float | None) -> str:
@@ -75,13 +75,16 @@ def _price(one: Candidate) -> Field:
     return Field(text, f"× {one.count}" if one.count > 1 else "")
 
 
-def _price_source(price: Price | None, day: date) -> str:
+def _price_source(price: Price | None, day: date | None) -> str:
     if price is None:
         return UNKNOWN
     if price.as_of is None:
         return f"{price.source}, undated"
+    dated = f"{price.source}, {price.as_of.isoformat()}"
+    if day is None:
+        return dated
     age = (day - price.as_of).days
-    return f"{price.source}, {price.as_of.isoformat()} ({age} days old when measured)"
+    return f"{dated} ({age} days old when measured)" if age >= 0 else f"{dated} ({-age} days after measuring)"
 
 
 def _ran(one: Candidate) -> Field:
