@@ -14,6 +14,7 @@ from cloudcmp.cli.main import build
 from cloudcmp.errors import UserMistake
 from cloudcmp.pipeline.planning import known_providers
 from cloudcmp.provider.registry import names
+from cloudcmp.stats.histogram import count, from_base64
 from cloudcmp.study import read_text
 
 ALL = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
@@ -102,7 +103,10 @@ def test_example_frames_are_frames() -> None:
     kinds = []
     for block in frames:
         line = block.text.replace("\n", "").encode()
-        kinds.append(parse_frame(line, json.loads(line)["seq"])["type"])
+        frame = parse_frame(line, json.loads(line)["seq"])
+        kinds.append(frame["type"])
+        if "hist" in frame:
+            assert count(from_base64(str(frame["hist"]))) > 0
     assert kinds == ["job", "hello", "ready", "note", "sample", "hist", "error", "end"]
 
 
