@@ -32,6 +32,8 @@ pub struct Pace<'a> {
     pub threads: usize,
     /// Thread i runs on `cpus[i % cpus.len()]`.
     pub cpus: &'a [usize],
+    /// Whether to wait for a quiet guest first: not where the peer is already at work on the same CPUs.
+    pub wait: bool,
     pub out: &'a Out,
 }
 
@@ -62,7 +64,9 @@ pub fn run<W: Work>(
 ) -> Result<Vec<W>, Fault> {
     let board = Board::new(pace);
     let used = &pace.cpus[..pace.cpus.len().min(pace.threads)];
-    quiet::wait(pace.out, used)?;
+    if pace.wait {
+        quiet::wait(pace.out, used)?;
+    }
     let barrier = Barrier::new(pace.threads + 1);
     thread::scope(|scope| {
         let (board, barrier, make) = (&board, &barrier, &make);
@@ -200,5 +204,66 @@ impl Board {
         let done: Vec<(f64, f64)> = self.slots.iter().map(read).collect();
         let mean_s = done.iter().map(|(t_s, _)| t_s).sum::<f64>() / done.len() as f64;
         (mean_s, done.iter().map(|(t_s, amount)| amount * mean_s / t_s).sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Works in steps of given lengths, one unit each, then in steps of a millisecond.
+    struct Steps(Vec<u64>);
+
+    impl Work for Steps {
+        fn batch(&mut self) -> Result<f64, Fault> {
+            let ms = self.0.pop().unwrap_or(1);
+            if ms == 0 {
+                return Err(Fault::failed("broken", "nothing"));
+            }
+            thread::sleep(Duration::from_millis(ms));
+            Ok(1.0)
+        }
+    }
+
+    fn paced(threads: usize, steps: &[u64]) -> Result<Vec<(f64, f64)>, Fault> {
+        let out = Out::new(Box::new(std::io::sink()));
+        let cpus = pin::allowed();
+        let pace = Pace { duration_s: 0.04, interval_s: 0.01, threads, cpus: &cpus, wait: false, out: &out };
+        let mut shown = Vec::new();
+        run(
+            &pace,
+            |_| Ok(Steps(steps.to_vec())),
+            |t_s, rate| {
+                shown.push((t_s, rate));
+                Ok(())
+            },
+        )?;
+        Ok(shown)
+    }
+
+    #[test]
+    fn rates_of_the_intervals_add_up_to_the_work() {
+        let shown = paced(3, &[]).unwrap();
+        let (mut last, mut work) = (0.0, 0.0);
+        for &(t_s, rate) in &shown {
+            assert!(t_s > last && rate > 0.0);
+            work += rate * (t_s - last);
+            last = t_s;
+        }
+        assert!(last >= 0.04 && shown.len() <= 4);
+        // Three threads, a step in a millisecond or a little more.
+        assert!(work > 3.0 && work <= 3.0 * last * 1000.0 + 1e-6, "{work}");
+    }
+
+    #[test]
+    fn a_stall_makes_one_longer_interval_and_never_a_zero() {
+        let shown = paced(1, &[25]).unwrap();
+        assert!(shown[0].0 >= 0.025 && shown.len() <= 3, "{shown:?}");
+        assert!((shown[0].1 * shown[0].0 - 1.0).abs() < 1e-9, "one unit in all that time");
+    }
+
+    #[test]
+    fn a_fault_of_any_worker_ends_the_run_and_is_told() {
+        assert_eq!(paced(2, &[0, 1, 1]).unwrap_err().what, "broken");
     }
 }

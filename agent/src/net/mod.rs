@@ -6,6 +6,10 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use crate::fault::{Fault, OrFault};
@@ -19,6 +23,8 @@ pub use noise::{Control, number};
 
 /// A handshake takes no longer than this.
 const HANDSHAKE: Duration = Duration::from_secs(5);
+/// Handshakes that may be under way at once; callers beyond are dropped.
+const PENDING: usize = 512;
 /// An admitted connection that says nothing for so long is given up.
 pub const IDLE: Duration = Duration::from_secs(30);
 const NEXT: &str = "see that both agents run, hold the same secret and can reach each other";
@@ -48,36 +54,71 @@ impl Door {
         self.listener.local_addr().or_fault("cannot read the address", NEXT)
     }
 
-    /// The next admitted connection. Strangers, and peers without the secret, are dropped unanswered.
-    fn admit(&self) -> Result<(TcpStream, Purpose, Control), Fault> {
-        loop {
-            let (stream, from) = self.listener.accept().or_fault("cannot accept", NEXT)?;
-            if from.ip() != self.admitted {
-                continue;
-            }
-            if let Ok((purpose, control)) = noise::answer(&stream, &self.secret) {
-                settle(&stream)?;
-                return Ok((stream, purpose, control));
-            }
-        }
+    /// The control connection of the one client and its `count` data connections; then the door closes.
+    ///
+    /// Strangers are dropped unanswered, and peers without the secret with them; none can hold the others up.
+    pub fn admit_client(self, count: u16) -> Result<(Control, Vec<TcpStream>), Fault> {
+        let (tell, admitted) = channel();
+        let listener = self.listener.try_clone().or_fault("cannot duplicate a socket", NEXT)?;
+        std::thread::spawn(move || self.guard(&tell));
+        let client = gather(&admitted, count);
+        // Wakes the guard, which then ends; the port is closed with its last owner.
+        unsafe { libc::shutdown(listener.as_raw_fd(), libc::SHUT_RDWR) };
+        client
     }
 
-    /// The control connection of the one client, then its `count` data connections in order.
-    pub fn admit_client(&self, count: u16) -> Result<(Control, Vec<TcpStream>), Fault> {
-        let (_, purpose, control) = self.admit()?;
-        if purpose != Purpose::Control {
-            return Err(Fault::failed("the client's first connection is not the control one", NEXT));
-        }
-        let mut data = Vec::new();
-        for i in 0..count {
-            let (stream, purpose, _) = self.admit()?;
-            if purpose != Purpose::Data(i) {
-                return Err(Fault::failed("the client's connections come out of order", NEXT));
+    /// Gives each caller from the admitted address a handshake of its own.
+    fn guard(self, tell: &Sender<Admitted>) {
+        let pending = Arc::new(AtomicUsize::new(0));
+        loop {
+            let (stream, from) = match self.listener.accept() {
+                Ok(caller) => caller,
+                // What `admit_client` does when all are in.
+                Err(error) if error.raw_os_error() == Some(libc::EINVAL) => return,
+                // Out of descriptors, or a caller who hung up: others may come.
+                Err(_) => {
+                    std::thread::sleep(Duration::from_millis(1));
+                    continue;
+                }
+            };
+            if from.ip() != self.admitted || pending.load(Relaxed) >= PENDING {
+                continue;
             }
-            data.push(stream);
+            let (pending, tell, secret) = (Arc::clone(&pending), tell.clone(), self.secret);
+            pending.fetch_add(1, Relaxed);
+            std::thread::spawn(move || {
+                if let Ok((purpose, control)) = noise::answer(&stream, &secret) {
+                    // Nobody listens once the client is whole.
+                    let _ = tell.send((stream, purpose, control));
+                }
+                pending.fetch_sub(1, Relaxed);
+            });
         }
-        Ok((control, data))
     }
+}
+
+type Admitted = (TcpStream, Purpose, Control);
+
+/// Waits until the control connection and every data connection are there, in whatever order.
+fn gather(admitted: &Receiver<Admitted>, count: u16) -> Result<(Control, Vec<TcpStream>), Fault> {
+    let mut control = None;
+    let mut data: Vec<Option<TcpStream>> = (0..count).map(|_| None).collect();
+    while control.is_none() || data.iter().any(Option::is_none) {
+        let (stream, purpose, noise) = admitted.recv().or_fault("the port does not accept any more", NEXT)?;
+        settle(&stream)?;
+        let place = match purpose {
+            Purpose::Control => control.replace(noise).map(drop),
+            Purpose::Data(i) => match data.get_mut(usize::from(i)) {
+                Some(place) => place.replace(stream).map(drop),
+                None => Some(()),
+            },
+        };
+        if place.is_some() {
+            return Err(Fault::failed("the client opens more connections than the job has", NEXT));
+        }
+    }
+    let control = control.ok_or_else(|| Fault::failed("no control connection", NEXT))?;
+    Ok((control, data.into_iter().flatten().collect()))
 }
 
 /// A client's control connection, and `count` data connections.

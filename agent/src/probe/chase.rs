@@ -30,6 +30,7 @@ const MOST_BYTES: u64 = (LINE_BYTES as u64) << 31;
 /// Loads between two clock reads, before the worker knows how fast they are.
 const FIRST_LOADS: usize = 4096;
 const WARM_LOADS: usize = 1 << 20;
+const CHECKED_LOADS: usize = 1 << 16;
 const WARM_NS: u64 = 40_000_000;
 /// A batch takes about this long, so that a clock read is nothing beside it.
 const BATCH_NS: u64 = 500_000;
@@ -49,6 +50,7 @@ fn run(context: &Context) -> Result<(), Fault> {
         interval_s: duration_s / SAMPLES,
         threads: 1,
         cpus: &context.job.cpus[..1],
+        wait: true,
         out: context.out,
     };
     let make = |_| Chase::new(bytes, pages, context.job.seed);
@@ -138,8 +140,9 @@ impl Chase {
             return Err(Fault::failed(what, "allow transparent huge pages (madvise), free memory, or use pages=base"));
         }
         // Whole rounds of large chains take long; a part of one shows at least that it does not close early.
+        let most = self.lines.min(CHECKED_LOADS);
         let (mut at, mut loads) = (self.address(0), 0);
-        while loads < self.lines.min(WARM_LOADS) {
+        while loads < most {
             at = unsafe { (at as *const usize).read_volatile() };
             loads += 1;
             if at == self.address(0) {
@@ -147,7 +150,7 @@ impl Chase {
             }
         }
         let closed = at == self.address(0);
-        if closed == (self.lines <= WARM_LOADS) && loads == self.lines.min(WARM_LOADS) {
+        if closed == (self.lines <= CHECKED_LOADS) && loads == most {
             return Ok(());
         }
         Err(Fault::invalid("the pointer chain is not one cycle", "do not trust this memory, or report this"))

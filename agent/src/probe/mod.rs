@@ -168,7 +168,7 @@ impl<'a> Context<'a> {
     pub fn pace(&self) -> Pace<'_> {
         let duration_s = self.seconds("duration_s");
         let interval_s = if self.params.contains_key("interval_s") { self.seconds("interval_s") } else { duration_s };
-        Pace { duration_s, interval_s, threads: self.threads(), cpus: &self.job.cpus, out: self.out }
+        Pace { duration_s, interval_s, threads: self.threads(), cpus: &self.job.cpus, wait: true, out: self.out }
     }
 
     pub fn sample(&self, metric: &str, t_s: f64, value: f64) -> Result<(), Fault> {

@@ -24,7 +24,7 @@ pub const PROBE: Probe = Probe {
     params: &[
         Param { name: "protocol", default: "tcp", kind: Kind::Choice(&["tcp", "udp"]) },
         Param { name: "size_bytes", default: "64", kind: Kind::Whole(1, 65_507) },
-        Param { name: "interval_s", default: "0", kind: Kind::Seconds(0.0, 3600.0) },
+        Param { name: "interval_s", default: "0", kind: Kind::Seconds(0.0, 20.0) },
         DURATION,
         PATH,
     ],
@@ -128,7 +128,14 @@ fn measure(context: &Context) -> Result<(), Fault> {
     };
     let mut t_end = 0.0;
     let duration_s = context.seconds("duration_s");
-    let pace = Pace { duration_s, interval_s: duration_s, threads: 1, cpus: &context.job.cpus[..1], out: context.out };
+    let pace = Pace {
+        duration_s,
+        interval_s: duration_s,
+        threads: 1,
+        cpus: &context.job.cpus[..1],
+        wait: true,
+        out: context.out,
+    };
     let pingers = pace::run(&pace, make, |t_s, _| {
         t_end = t_s;
         Ok(())

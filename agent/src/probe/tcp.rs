@@ -61,7 +61,7 @@ fn serve(context: &Context) -> Result<(), Fault> {
     // From the last CPU down, the client from the first up: two cores where there are two.
     let cpus: Vec<usize> = context.job.cpus.iter().rev().copied().collect();
     let (duration_s, interval_s) = (context.seconds("duration_s"), context.seconds("interval_s"));
-    let pace = Pace { duration_s, interval_s, threads: streams, cpus: &cpus, out: context.out };
+    let pace = Pace { duration_s, interval_s, threads: streams, cpus: &cpus, wait: false, out: context.out };
     let run = pace::run(&pace, make, |t_s, rate| control.send(&json!({"t_s": t_s, "rate": rate})));
     if let Err(fault) = &run {
         // The client reports it too; if even that fails it sees the connection close.

@@ -117,7 +117,7 @@ fn measure(context: &Context, size: usize) -> Result<(), Fault> {
         let source = source.lock().ok().and_then(|mut source| source.take());
         source.ok_or_else(|| Fault::failed("no datagram socket", NEXT))
     };
-    let pace = Pace { duration_s, interval_s, threads: 1, cpus: &context.job.cpus[..1], out: context.out };
+    let pace = Pace { duration_s, interval_s, threads: 1, cpus: &context.job.cpus[..1], wait: true, out: context.out };
     let sources = thread::scope(|scope| {
         let listener = scope.spawn(|| listen(context, &mut control, size, &sent));
         let sources = pace::run(&pace, make, |_, _| Ok(()))?;

@@ -77,6 +77,22 @@ impl Blocks {
         Ok(region)
     }
 
+    /// Buffers for `count` operations at once, each on pages of its own.
+    pub fn buffers(&self, count: usize) -> Result<Region, Fault> {
+        let mut region = Region::new(stride(self.block_bytes) * count, Pages::Base)?;
+        for i in 0..count {
+            self.written.write(0, Blocks::nth(&mut region, i, self.block_bytes));
+        }
+        Ok(region)
+    }
+
+    /// Buffer `i` of `buffers`.
+    #[inline]
+    pub fn nth(buffers: &mut Region, i: usize, block_bytes: usize) -> &mut [u8] {
+        let start = i * stride(block_bytes);
+        &mut buffers.as_slice()[start..start + block_bytes]
+    }
+
     /// Makes a buffer the one for `offset`: each piece begins with a word of its own.
     #[inline]
     pub fn stamp(&self, offset: u64, buffer: &mut [u8]) {
@@ -123,6 +139,10 @@ impl Blocks {
         }
         Ok(offsets.len() as u64)
     }
+}
+
+fn stride(block_bytes: usize) -> usize {
+    block_bytes.next_multiple_of(PIECE_BYTES)
 }
 
 fn wrong_data(offset: u64) -> Fault {

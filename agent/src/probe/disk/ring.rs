@@ -24,8 +24,8 @@ pub fn available() -> io::Result<()> {
     IoUring::new(2).map(drop)
 }
 
+#[derive(Clone, Copy, Default)]
 struct Slot {
-    buffer: Region,
     offset: u64,
     start_ns: u64,
 }
@@ -38,6 +38,8 @@ pub struct Ring {
     /// Buffers are registered with the kernel: no page is pinned anew for each operation.
     fixed: bool,
     blocks: Blocks,
+    buffers: Region,
+    block_bytes: usize,
     slots: Vec<Slot>,
     /// Slots to be submitted next.
     idle: Vec<u16>,
@@ -50,28 +52,38 @@ impl Ring {
         let file = scratch::duplicate(&task.file)?;
         let ring = build(2 * task.depth as u32).or_fault("cannot set up io_uring", NEXT)?;
         ring.submitter().register_files(&[file.as_raw_fd()]).or_fault("cannot register a file", NEXT)?;
-        let slot = |_| Ok(Slot { buffer: blocks.buffer()?, offset: 0, start_ns: 0 });
-        let slots = (0..task.depth).map(slot).collect::<Result<Vec<Slot>, Fault>>()?;
-        let part = |slot: &Slot| libc::iovec { iov_base: slot.buffer.as_ptr().cast(), iov_len: slot.buffer.len() };
-        let parts: Vec<libc::iovec> = slots.iter().map(part).collect();
+        let buffers = blocks.buffers(task.depth)?;
+        let whole = libc::iovec { iov_base: buffers.as_ptr().cast(), iov_len: buffers.len() };
         // Refused above the limit of locked memory: then plain buffers do.
-        let fixed = unsafe { ring.submitter().register_buffers(&parts) }.is_ok();
+        let fixed = unsafe { ring.submitter().register_buffers(&[whole]) }.is_ok();
         let idle = (0..task.depth as u16).collect();
-        let (write, sync) = (task.write, task.sync);
-        Ok(Ring { ring, _file: file, write, sync, fixed, blocks, slots, idle, in_flight: 0, recorder: Recorder::new() })
+        Ok(Ring {
+            ring,
+            _file: file,
+            write: task.write,
+            sync: task.sync,
+            fixed,
+            blocks,
+            buffers,
+            block_bytes: task.block_bytes,
+            slots: vec![Slot::default(); task.depth],
+            idle,
+            in_flight: 0,
+            recorder: Recorder::new(),
+        })
     }
 
     /// Queues an operation for every idle slot.
     fn refill(&mut self) -> Result<(), Fault> {
         let start_ns = now_ns();
         for &index in &self.idle {
-            let slot = &mut self.slots[index as usize];
-            slot.offset = self.blocks.next_offset();
-            slot.start_ns = start_ns;
+            let offset = self.blocks.next_offset();
+            self.slots[index as usize] = Slot { offset, start_ns };
+            let buffer = Blocks::nth(&mut self.buffers, index.into(), self.block_bytes);
             if self.write {
-                self.blocks.stamp(slot.offset, slot.buffer.as_slice());
+                self.blocks.stamp(offset, buffer);
             }
-            let entry = entry(slot, index, self.write, self.fixed);
+            let entry = entry(buffer, offset, self.write, self.fixed);
             let mut queue = self.ring.submission();
             let pushed = if self.sync {
                 let first = entry.flags(squeue::Flags::IO_LINK).user_data(FIRST_OF_TWO | u64::from(index));
@@ -105,17 +117,17 @@ impl Ring {
             let first = completion.user_data() & FIRST_OF_TWO != 0;
             let index = (completion.user_data() & !FIRST_OF_TWO) as u16;
             self.in_flight -= usize::from(!first);
-            let slot = &mut self.slots[index as usize];
-            let expected = if self.sync && !first { 0 } else { slot.buffer.len() as i32 };
+            let expected = if self.sync && !first { 0 } else { self.block_bytes as i32 };
             if completion.result() != expected {
                 return Err(refused(completion.result(), expected));
             }
             if first {
                 continue;
             }
+            let slot = self.slots[index as usize];
             self.recorder.record_ns(now - slot.start_ns);
             if !self.write {
-                self.blocks.check(slot.offset, slot.buffer.as_slice())?;
+                self.blocks.check(slot.offset, Blocks::nth(&mut self.buffers, index.into(), self.block_bytes))?;
             }
             self.idle.push(index);
             done += 1.0;
@@ -130,13 +142,13 @@ fn build(entries: u32) -> io::Result<IoUring> {
     lean.or_else(|_| IoUring::new(entries))
 }
 
-fn entry(slot: &Slot, index: u16, write: bool, fixed: bool) -> squeue::Entry {
-    let (file, buffer, length) = (types::Fixed(0), slot.buffer.as_ptr(), slot.buffer.len() as u32);
+fn entry(buffer: &mut [u8], offset: u64, write: bool, fixed: bool) -> squeue::Entry {
+    let (file, start, length) = (types::Fixed(0), buffer.as_mut_ptr(), buffer.len() as u32);
     match (write, fixed) {
-        (true, true) => opcode::WriteFixed::new(file, buffer, length, index).offset(slot.offset).build(),
-        (true, false) => opcode::Write::new(file, buffer, length).offset(slot.offset).build(),
-        (false, true) => opcode::ReadFixed::new(file, buffer, length, index).offset(slot.offset).build(),
-        (false, false) => opcode::Read::new(file, buffer, length).offset(slot.offset).build(),
+        (true, true) => opcode::WriteFixed::new(file, start, length, 0).offset(offset).build(),
+        (true, false) => opcode::Write::new(file, start, length).offset(offset).build(),
+        (false, true) => opcode::ReadFixed::new(file, start, length, 0).offset(offset).build(),
+        (false, false) => opcode::Read::new(file, start, length).offset(offset).build(),
     }
 }
 
