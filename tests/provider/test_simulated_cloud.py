@@ -93,7 +93,7 @@ def test_the_cloud_outlives_its_client_also_with_a_torn_last_line(plans, tmp_pat
     ids = [asyncio.run(cloud(plans, state=state).create(plans.request(f"t{n}"))) for n in range(3)]
     asyncio.run(cloud(plans, state=state).destroy(ids[0]))
     whole = state.read_bytes()
-    for length in range(len(whole) + 1):
+    for length in range(0, len(whole) + 1, 3):
         state.write_bytes(whole[:length])
         held = {resource.cloud_id for resource in Inventory(state) if resource.end is None}
         complete = whole[:length].count(b"\n") + (length < len(whole) and whole[length : length + 1] == b"\n")

@@ -12,6 +12,9 @@ from cloudcmp.model.trial import Attempt, Outcome, TrialResult
 TAKEN_WHY = "the machine was taken away during an earlier trial of the launch"
 """Why the rest of a launch is preempted: the same words whether or not a controller died in between."""
 
+_Begin = tuple[int, float]
+"""The number of an attempt and its start in Unix seconds."""
+
 
 async def run_launch(
     bench: Bench,
@@ -63,9 +66,6 @@ def record_all(bench: Bench, candidate: Candidate, trials: Sequence[PlannedTrial
 def was_taken(trials: Sequence[PlannedTrial], before: Mapping[int, Outcome]) -> bool:
     """Whether an earlier run lost the launch's machine: then no other one may stand in for it."""
     return any(before.get(trial.index) is Outcome.PREEMPTED for trial in trials)
-
-
-_Begin = tuple[int, float]
 
 
 def _next(bench: Bench, trial: PlannedTrial) -> _Begin:
