@@ -61,10 +61,11 @@ fn print(text: &str) -> i32 {
 
 /// Reads the job, says hello, runs the probe, says how it ended. Returns the exit code.
 fn measure() -> i32 {
-    let start = Instant::now();
     let out = Arc::new(Out::new(Box::new(std::io::stdout())));
     end_on_panic(Arc::clone(&out));
-    let job = read_line().and_then(|line| job::parse(&line));
+    let line = read_line();
+    let start = Instant::now(); // however long the controller took to ask
+    let job = line.and_then(|line| job::parse(&line));
     let dir = job.as_ref().ok().and_then(|job| job.dir.as_deref());
     let hello = out.hello(hello(dir));
     let result = hello.and(job).and_then(|job| {

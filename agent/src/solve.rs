@@ -105,6 +105,25 @@ fn share(first: usize, last: usize, threads: usize, work: &(dyn Fn(usize, usize)
     rayon::join(|| share(first, middle, half, work), || share(middle, last, threads - half, work));
 }
 
+/// The vectors that the products run on, as the `gemm` crate chooses them.
+pub fn isa() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let wide = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512cd")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        if wide {
+            return "avx512f";
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            return "avx2+fma";
+        }
+    }
+    if cfg!(target_arch = "aarch64") { "neon" } else { "scalar" }
+}
+
 /// Brings columns `first..last` up to date with the factored `left` ones: exchanges, triangle, product.
 fn update(a: Block, rows: usize, left: usize, first: usize, last: usize, swaps: &[usize]) {
     let columns = last - first;

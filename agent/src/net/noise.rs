@@ -201,6 +201,17 @@ mod tests {
         assert_eq!(client.read(&mut [0; 8]).unwrap_or(0), 0);
     }
 
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+        #[test]
+        fn hostile_bytes_never_panic_and_are_never_admitted(bytes in proptest::collection::vec(0..=255_u8, 0..300)) {
+            let (mut client, server) = pair();
+            client.write_all(&bytes).unwrap();
+            client.shutdown(std::net::Shutdown::Write).unwrap();
+            assert!(answer(&server, &[7; 32]).is_err());
+        }
+    }
+
     #[test]
     fn a_replayed_first_message_is_refused() {
         let secret = [7; 32];
