@@ -1,0 +1,146 @@
+"""The verbs, from a study file to tables, reports and back."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .command import cloudcmp
+from .conftest import SMALL
+
+
+def test_run_prints_tables_and_the_report_last(tmp_path: Path) -> None:
+    said = cloudcmp("run", SMALL, "--out", tmp_path / "study", "--figures", tmp_path / "figures")
+    assert said.code == 0
+    assert Path(said.out.splitlines()[-1]) == tmp_path / "study" / "report.html"
+    assert "SIMULATED" in said.out
+    # Paths may be longer than a table; everything else fits.
+    assert max(map(len, said.out.splitlines()[:-1])) <= 80
+    assert "trials" in said.err
+    kinds = {path.suffix for path in (tmp_path / "figures").iterdir()}
+    assert kinds == {".svg", ".png", ".csv"}
+
+
+def test_run_with_json_is_one_document_and_nothing_else(tmp_path: Path) -> None:
+    said = cloudcmp("run", SMALL, "--out", tmp_path / "study", "--json")
+    document = said.json
+    assert document["schema"] == "cloudcmp.run/1"
+    assert document["data"]["finished"] is True
+    assert Path(document["data"]["report"]).is_file()
+    assert len(document["data"]["candidates"]) == 3
+    assert "NaN" not in said.out
+    assert said.err == ""
+
+
+def test_a_folder_that_is_not_empty_is_not_written_over(measured: Path) -> None:
+    said = cloudcmp("run", SMALL, "--out", measured)
+    assert said.code == 2
+    assert said.err.count("\n") == 1
+    assert str(measured) in said.err
+
+
+def test_plan_quotes_and_creates_nothing(tmp_path: Path) -> None:
+    said = cloudcmp("plan", SMALL.resolve(), cwd=tmp_path)
+    assert said.code == 0
+    assert "108 on 18 launches" in said.out
+    assert "could tell apart" in said.out
+    assert list(tmp_path.iterdir()) == []
+    assert cloudcmp("plan", SMALL, "--json").json["data"]["quote"]["trials"] == 108
+
+
+def test_compare_shows_one_metric_without_changing_the_family(measured: Path) -> None:
+    every = cloudcmp("compare", measured, "--json").json["data"]["comparisons"]
+    some = cloudcmp("compare", measured, "--metric", "fma_flop_per_s", "--json").json["data"]["comparisons"]
+    assert 0 < len(some) < len(every)
+    assert some == [one for one in every if one["cell"].startswith("fma_flop_per_s")]
+
+
+def test_compare_with_todays_prices_keeps_the_verdicts(measured: Path) -> None:
+    before = cloudcmp("compare", measured, "--json").json["data"]
+    after = cloudcmp("compare", measured, "--reprice", "--json").json["data"]
+    assert before["comparisons"] == after["comparisons"]
+
+
+def test_an_unknown_metric_names_the_nearest(measured: Path) -> None:
+    said = cloudcmp("compare", measured, "--metric", "fma_flops_per_s")
+    assert said.code == 2
+    assert "nearest: fma_flop_per_s" in said.err
+
+
+def test_report_writes_where_it_is_told(measured: Path, tmp_path: Path) -> None:
+    said = cloudcmp("report", measured, "--out", tmp_path / "deep" / "page.html")
+    assert said.code == 0
+    assert said.out.strip() == str(tmp_path / "deep" / "page.html")
+    page = (tmp_path / "deep" / "page.html").read_text(encoding="utf-8")
+    assert page == (measured / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_export_and_import_keep_every_value(measured: Path, tmp_path: Path, kind: str) -> None:
+    table = tmp_path / f"small.{kind}"
+    assert cloudcmp("export", measured, "--out", table, "--format", kind).code == 0
+    assert cloudcmp("import", table, "--out", tmp_path / "again").code == 0
+    # An imported table knows its candidates in the order of its rows.
+    first, again = (
+        _by_region(cloudcmp("compare", each, "--json").json["data"]) for each in (measured, tmp_path / "again")
+    )
+    assert first == again
+
+
+def _by_region(data: dict[str, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    regions = [one["offering"]["region"] for one in data["candidates"]]
+    medians = {(regions[one["candidate"]], one["cell"]): one["median"] for one in data["estimates"]}
+    tests = {
+        (frozenset({regions[one["a"]], regions[one["b"]]}), one["cell"]): (
+            one["n"],
+            one["p_paired"] and round(one["p_paired"], 9),
+        )
+        for one in data["comparisons"]
+    }
+    return medians, tests
+
+
+def test_export_to_standard_output_is_a_table(measured: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(cloudcmp("export", measured).out)))
+    assert {"offering", "metric", "unit", "value", "outcome"} <= set(rows[0])
+    assert any(row["outcome"] != "ok" and row["value"] == "" for row in rows)
+    records = json.loads(cloudcmp("export", measured, "--json").out)["data"]
+    assert len(records) == len(rows)
+
+
+def test_import_tells_every_fault_with_its_line(tmp_path: Path) -> None:
+    table = tmp_path / "bad.csv"
+    table.write_text("offering,metric,unit,better,value\na,speed,op/s,higher,fast\nb,speed,B/s,higher,2\na,x,,,nan\n")
+    said = cloudcmp("import", table, "--out", tmp_path / "study")
+    assert said.code == 2
+    assert f"{table}:2" in said.err
+    assert len(said.err.splitlines()) >= 3
+    assert not (tmp_path / "study").exists()
+
+
+def test_a_finished_study_has_nothing_to_resume(measured: Path) -> None:
+    before = cloudcmp("export", measured).out
+    said = cloudcmp("run", "--resume", measured)
+    assert said.code == 0
+    assert cloudcmp("export", measured).out == before
+
+
+def test_cleanup_finds_nothing_left(measured: Path) -> None:
+    said = cloudcmp("cleanup", measured, "--json")
+    assert said.code == 0
+    assert said.json["data"] == {"destroyed": [], "left": []}
+
+
+def test_on_simulated_says_so_in_every_table(tmp_path: Path) -> None:
+    study = tmp_path / "mine.yaml"
+    study.write_text(
+        "schema: 1\nquestion: Which?\ncandidates:\n  - {provider: local, region: local, offering: 1cpu}\n"
+        "  - {provider: simulated, region: nimbus, offering: small}\nprobes: [{probe: fma}]\n"
+    )
+    said = cloudcmp("run", study, "--on", "simulated", "--short", "--out", tmp_path / "study")
+    assert said.code == 0, said.err
+    assert "SIMULATED" in said.out
+    assert "on simulated" in said.out
