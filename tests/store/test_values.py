@@ -1,6 +1,7 @@
 """A trial's value, with numpy as the second witness, whatever the order of samples, files and threads."""
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,8 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.store.conftest import CHASE, FMA, QUICK, TOTALS, attempt_of, create
+from tests.store.conftest import CHASE, FMA, QUICK, TOTALS, attempt_of, create, make_plan, run_trial
 
+from cloudcmp.errors import StorageFault
+from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.trial import Sample
 from cloudcmp.store import StudyStore, values
 
@@ -80,3 +83,42 @@ def test_samples_of_cells_that_the_plan_does_not_have_are_left_out(store: StudyS
     store.finish_attempt(attempt_of(trial), [known, *others])
     found = store.trial_values(TOTALS)
     assert (found.ok.tolist(), found.value.tolist()) == ([True], [3.0])
+
+
+def test_no_room_for_scratch_is_told_in_one_line(full: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values.tempfile, "tempdir", str(full.folder / "none"))
+    with pytest.raises(StorageFault, match="the temporary folder: input or output failed"):
+        full.trial_values(TOTALS)
+
+
+def test_too_little_memory_is_no_damage(store: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "MEMORY_LIMIT", "1MB")
+    trial = store.plan.trials[0]
+    metric, _, params = trial.cells[0].partition(" ")
+    store.begin_attempt(0, 0, 0.0)
+    store.finish_attempt(attempt_of(trial), [Sample(i, metric, params, float(i), 1.0, None) for i in range(200_000)])
+    with pytest.raises(StorageFault, match="no room to sort the samples; set TMPDIR"):
+        store.trial_values(TOTALS)
+
+
+def test_several_threads_may_write_and_read(tmp_path: Path) -> None:
+    with create(tmp_path / "study", make_plan(rounds=6)) as store:
+
+        def work(trial: PlannedTrial) -> int:
+            run_trial(store, trial)
+            return len(store.done())
+
+        with ThreadPoolExecutor(6) as pool:
+            assert max(pool.map(work, store.plan.trials)) == len(store.plan.trials)
+        assert store.trial_values(TOTALS).ok.all()
+        store.verify()
+
+
+def test_many_samples_are_taken_in_steps(full: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = full.trial_values(TOTALS)
+    monkeypatch.setattr(values, "SAMPLES_AT_ONCE", 5)
+    in_steps = full.trial_values(TOTALS)
+    assert in_steps.value.tolist() == at_once.value.tolist()
+    assert in_steps.ok.tolist() == at_once.ok.tolist()
+    assert list(values._steps([(7, 0, 3), (2, 0, 3), (3, 1, 2), (9, 0, 99)])) == [(2, 3), (7, 7), (9, 9)]
+    assert list(values._steps([])) == []

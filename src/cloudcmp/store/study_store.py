@@ -216,26 +216,26 @@ class StudyStore:
             return imported.trial_values(self.imported_rows())
         rows = attempt_rows.ended(self._database)
         started = frozenset(attempt.trial for attempt, _ in rows if not attempt.interrupted)
-        return self._reading(lambda pairs, files: values.trial_values(self.plan, started, pairs, files, totals))
+        return self._reading(lambda chosen, files: values.trial_values(self.plan, started, chosen, files, totals))
 
     def histograms(self) -> tuple[HistogramRow, ...]:
         """The histograms of every trial's first ok attempt, in the order of trial and frame."""
         launches = {trial.index: trial.launch for trial in self.plan.trials}
-        return self._reading(lambda pairs, files: values.histograms(launches, pairs, files))
+        return self._reading(lambda chosen, files: values.histograms(launches, chosen, files))
 
     def series(self, *, least: int = 10, most: int = 100, points: int = 2000) -> tuple[Series, ...]:
         """The samples over time of each trial and cell with at least `least` of them; the first `most` such series.
 
         Of a longer series `points` samples are kept, evenly spaced, with the first and the last: for drawing only.
         """
-        return self._reading(lambda pairs, files: values.series(self.plan, pairs, files, least, most, points))
+        return self._reading(lambda chosen, files: values.series(self.plan, chosen, files, least, most, points))
 
-    def _reading(self, read: Callable[[Sequence[tuple[int, int]], Sequence[Path]], T]) -> T:
+    def _reading(self, read: Callable[[Sequence[values.Chosen], Sequence[Path]], T]) -> T:
         """Read the samples of every trial's first ok attempt, once the digests of their files were checked."""
         rows = self._chosen()
         try:
             files = [samples.checked(source) for source in samples.sources(self._database, self._samples, rows)]
-            return read([(attempt.trial, attempt.attempt) for attempt, _ in rows], files)
+            return read([(attempt.trial, attempt.attempt, attempt.n_samples) for attempt, _ in rows], files)
         except CorruptStore:
             if rows == self._chosen():
                 raise

@@ -1,6 +1,7 @@
 """The tidy table: what one value is of, in columns that any tool reads. Rows, their text forms, and files of them."""
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ COLUMNS = (
 )  # fmt: skip
 NEEDED = ("offering", "metric", "unit", "value")
 _FORMULA = "=+-@\t\r"
+_TO_QUOTE = re.compile(r'[",\r\n]|^\s|\s$')
 _NUMBERS = {"value", "vcpus", "memory_gib"}
 
 
@@ -108,7 +110,7 @@ def _csv_cell(cell: str | int | float | Decimal | None, *, raw: bool = False) ->
 
 
 def _quoted(cell: str) -> str:
-    if cell != cell.strip() or any(sign in cell for sign in ',"\r\n'):
+    if _TO_QUOTE.search(cell):
         return '"' + cell.replace('"', '""') + '"'
     return cell
 

@@ -88,6 +88,7 @@ class _Metric:
     better: str = ""
     signed: bool = False
     params: set[str] = field(default_factory=set)
+    cells: set[str] = field(default_factory=set)
     told: set[str] = field(default_factory=set)
 
 
@@ -132,7 +133,9 @@ class Agreement:
             known = self._known.get(name)
             seen = _Metric("its definition", known.unit, known.better.value) if known else _Metric(where, unit)
             self._metrics[name] = seen
-        seen.params.update(key for key, _ in Cell.parse(row.cell).params)
+        if row.cell not in seen.cells:
+            seen.cells.add(row.cell)
+            seen.params.update(key for key, _ in Cell.parse(row.cell).params)
         seen.signed = seen.signed or (row.value is not None and row.value <= 0)
         if unit != seen.unit and unit not in seen.told:
             what = f"{name} is in {unit!r} here, and in {seen.unit!r} by {seen.where}"

@@ -12,6 +12,8 @@ from cloudcmp.store.tidy import NEEDED, time_of
 from cloudcmp.store.tidy_agree import Agreement, CheckedRow, Faults, Key, TidyTable, number_of
 from cloudcmp.store.tidy_read import read_table
 
+_OUTCOMES = frozenset({"", *Outcome})
+
 
 def read_tidy(path: Path, known: Mapping[str, Metric]) -> TidyTable:
     """Read a tidy table, CSV or Parquet; `known` are the metrics whose unit and direction are fixed.
@@ -81,7 +83,7 @@ class _Checker:
 
     def _result(self, of: dict[str, str]) -> tuple[Outcome, float | None]:
         text, outcome = of["value"], of.get("outcome", "")
-        if outcome not in ("", *Outcome):
+        if outcome not in _OUTCOMES:
             raise _Bad(f"unknown outcome {outcome!r}", f"write one of {', '.join(Outcome)}")
         if outcome not in ("", Outcome.OK):
             if text:

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cloudcmp.errors import Fault, StorageFault
 from cloudcmp.model.cell import parse_params
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.values import HistogramRow, Series, TrialValues
 from cloudcmp.store.arrow import numbers, texts
-from cloudcmp.store.faults import corrupt
+from cloudcmp.store.faults import corrupt, from_os
 
 if TYPE_CHECKING:
     import duckdb
@@ -19,11 +20,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MEMORY_LIMIT = "1GB"
+SAMPLES_AT_ONCE = 5_000_000
+"""So many fit into the memory limit with room to spare; more are taken in several steps."""
+
+Chosen = tuple[int, int, int]
+"""Trial, attempt and number of samples of an attempt that gives the values of its trial."""
 
 _MEDIANS = """
 SELECT trial_id, cell, median(value) AS value
 FROM samples JOIN chosen USING (trial_id, attempt) JOIN cells USING (metric, params)
-WHERE total = 0 AND value IS NOT NULL GROUP BY trial_id, cell
+WHERE trial_id BETWEEN $first AND $last AND total = 0 AND value IS NOT NULL GROUP BY trial_id, cell
 """
 # The sum is ordered, so that it does not depend on the order of files or on the number of threads.
 _TOTALS = """
@@ -31,56 +37,70 @@ SELECT trial_id, cell, sum(part ORDER BY t_s, seq) / max(t_s) AS value FROM (
     SELECT trial_id, cell, seq, t_s,
         value * (t_s - lag(t_s, 1, 0.0) OVER (PARTITION BY trial_id, cell ORDER BY t_s, seq)) AS part
     FROM samples JOIN chosen USING (trial_id, attempt) JOIN cells USING (metric, params)
-    WHERE total = 1 AND value IS NOT NULL)
+    WHERE trial_id BETWEEN $first AND $last AND total = 1 AND value IS NOT NULL)
 GROUP BY trial_id, cell
 """
 _HISTOGRAMS = """
 SELECT DISTINCT trial_id, cell, 0.0 AS value
 FROM samples JOIN chosen USING (trial_id, attempt) JOIN histogram_cells USING (metric, params)
-WHERE hist IS NOT NULL
+WHERE trial_id BETWEEN $first AND $last AND hist IS NOT NULL
 """
 
 
 @contextmanager
 def engine(files: Sequence[Path]) -> Iterator["duckdb.DuckDBPyConnection"]:
-    """A DuckDB that sees the rows of `files`, which are of one folder, as the view `samples`.
+    """A DuckDB that sees the rows of `files`, one at least and all of one folder, as the view `samples`.
 
     The files are named through a link, because DuckDB would read `*`, `?` and `[` in a path as a pattern.
     """
     import duckdb
 
-    with tempfile.TemporaryDirectory(prefix="cloudcmp-") as scratch:
-        threads = min(len(os.sched_getaffinity(0)), 8)
+    with _scratch() as scratch:
         settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": MEMORY_LIMIT,
-            "threads": threads,
-            "temp_directory": scratch,
+            "threads": min(len(os.sched_getaffinity(0)), 8),
+            "temp_directory": str(scratch),
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
         }
         connection = duckdb.connect(config=settings)
         try:
-            if files:
-                link = Path(scratch) / "samples"
-                link.symlink_to(files[0].parent.absolute())
-                names = ", ".join(f"'{link / path.name}'" for path in files)
-                connection.execute(f"CREATE VIEW samples AS SELECT * FROM read_parquet([{names}])")  # noqa: S608 (our own names)
+            link = scratch / "samples"
+            link.symlink_to(files[0].parent.absolute())
+            names = ", ".join(f"'{link / path.name}'" for path in files)
+            connection.execute(f"CREATE VIEW samples AS SELECT * FROM read_parquet([{names}])")  # noqa: S608 (our names)
             yield connection
+        except duckdb.OutOfMemoryException as error:
+            raise StorageFault(
+                Fault(str(scratch), "no room to sort the samples", "set TMPDIR to a larger disk")
+            ) from error
         except duckdb.Error as error:
-            where = files[0].parent if files else Path(scratch)
-            raise corrupt(where, f"the samples can not be read ({str(error).splitlines()[0]})") from error
+            raise corrupt(files[0].parent, f"the samples can not be read ({str(error).splitlines()[0]})") from error
         finally:
             connection.close()
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """A folder for what does not fit into memory; removed afterwards."""
+    try:
+        scratch = tempfile.TemporaryDirectory(prefix="cloudcmp-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise from_os(error, Path("the temporary folder")) from error
+    with scratch as path:
+        yield Path(path)
 
 
 def trial_values(
     plan: Plan,
     started: frozenset[int],
-    chosen: Sequence[tuple[int, int]],
+    chosen: Sequence[Chosen],
     files: Sequence[Path],
     totals: frozenset[str],
 ) -> TrialValues:
     """One row for each trial of `started` and each of its cells, in the order of the plan.
 
-    `chosen` are the attempts, as (trial, attempt), that give the values. A cell without a sample, or with a value that
+    `chosen` are the attempts that give the values. A cell without a sample, or with a value that
     is not finite, is not ok.
     """
     import numpy as np
@@ -107,14 +127,18 @@ def trial_values(
 
 
 def _measured(
-    cells: Sequence[str], chosen: Sequence[tuple[int, int]], files: Sequence[Path], totals: frozenset[str]
+    cells: Sequence[str], chosen: Sequence[Chosen], files: Sequence[Path], totals: frozenset[str]
 ) -> tuple["NDArray[np.int64]", "NDArray[np.float64]"]:
     """Values by trial x number of cells + cell, in the order of these keys."""
     import numpy as np
 
     with engine(files) as connection:
         register(connection, cells, chosen, totals)
-        parts = [connection.execute(query).fetchnumpy() for query in (_MEDIANS, _TOTALS, _HISTOGRAMS)]
+        parts = [
+            connection.execute(query, {"first": first, "last": last}).fetchnumpy()
+            for first, last in _steps(chosen)
+            for query in (_MEDIANS, _TOTALS, _HISTOGRAMS)
+        ]
     trials, indexes, values = (
         np.concatenate([np.ma.filled(part[name].astype(np.float64), np.nan) for part in parts])
         for name in ("trial_id", "cell", "value")
@@ -124,10 +148,24 @@ def _measured(
     return keys[order], values[order]
 
 
+def _steps(chosen: Sequence[Chosen]) -> Iterator[tuple[int, int]]:
+    """First and last trial of each step, so that memory does not grow with the number of samples."""
+    first, last, waiting = -1, -1, 0
+    for trial, _, n_samples in sorted(chosen):
+        if last >= 0 and waiting + n_samples > SAMPLES_AT_ONCE:
+            yield first, last
+            last, waiting = -1, 0
+        first = trial if last < 0 else first
+        last = trial
+        waiting += n_samples
+    if last >= 0:
+        yield first, last
+
+
 def register(
     connection: "duckdb.DuckDBPyConnection",
     cells: Sequence[str],
-    chosen: Sequence[tuple[int, int]],
+    chosen: Sequence[Chosen],
     totals: frozenset[str] = frozenset(),
 ) -> None:
     """Give DuckDB the tables `chosen`, `cells` and `histogram_cells` (whose params are without the percentile)."""
@@ -143,7 +181,7 @@ def register(
             plain.append((i, metric, params))
         else:
             percentile.append((i, metric, ";".join(f"{key}={value}" for key, value in sorted(rest.items()))))
-    pairs = np.array(chosen, dtype=np.int32).reshape(-1, 2)
+    pairs = np.array(chosen, dtype=np.int32).reshape(-1, 3)
     columns = [numbers(np.ascontiguousarray(pairs[:, 0])), numbers(np.ascontiguousarray(pairs[:, 1]))]
     connection.register("chosen", pa.Table.from_arrays(columns, ["trial_id", "attempt"]))
     for name, rows in (("cells", plain), ("histogram_cells", percentile)):
@@ -157,7 +195,7 @@ def register(
 
 
 def histograms(
-    launches: Mapping[int, int], chosen: Sequence[tuple[int, int]], files: Sequence[Path]
+    launches: Mapping[int, int], chosen: Sequence[Chosen], files: Sequence[Path]
 ) -> tuple[HistogramRow, ...]:
     """Every histogram of the chosen attempts; `launches` gives the launch of each trial."""
     if not files:
@@ -172,21 +210,23 @@ def histograms(
 
 
 _SERIES = """
-WITH found AS (
-    SELECT trial_id, cell, t_s, value,
-        row_number() OVER (PARTITION BY trial_id, cell ORDER BY t_s, seq) - 1 AS i,
-        count(*) OVER (PARTITION BY trial_id, cell) AS n
+WITH drawn AS (
+    SELECT trial_id, attempt, cell, metric, params, count(*) AS n
     FROM samples JOIN chosen USING (trial_id, attempt) JOIN cells USING (metric, params)
-    WHERE value IS NOT NULL)
+    WHERE value IS NOT NULL GROUP BY ALL HAVING n >= $least ORDER BY trial_id, cell LIMIT $most),
+numbered AS (
+    SELECT trial_id, cell, n, t_s, value,
+        row_number() OVER (PARTITION BY trial_id, cell ORDER BY t_s, seq) - 1 AS i
+    FROM samples JOIN drawn USING (trial_id, attempt, metric, params) WHERE value IS NOT NULL)
 SELECT trial_id, cell, list(t_s ORDER BY i), list(value ORDER BY i)
-FROM found
-WHERE n >= $least AND (n <= $points OR i = 0 OR i * ($points - 1) // (n - 1) <> (i - 1) * ($points - 1) // (n - 1))
-GROUP BY trial_id, cell ORDER BY trial_id, cell LIMIT $most
+FROM numbered
+WHERE n <= $points OR i = 0 OR i * ($points - 1) // (n - 1) <> (i - 1) * ($points - 1) // (n - 1)
+GROUP BY trial_id, cell ORDER BY trial_id, cell
 """
 
 
 def series(
-    plan: Plan, chosen: Sequence[tuple[int, int]], files: Sequence[Path], least: int, most: int, points: int
+    plan: Plan, chosen: Sequence[Chosen], files: Sequence[Path], least: int, most: int, points: int
 ) -> tuple[Series, ...]:
     """The samples over time of each cell with at least `least` of them, thinned to `points`; at most `most` series."""
     if not files:
