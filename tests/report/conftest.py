@@ -141,8 +141,13 @@ def attempts_of(plan: Plan) -> tuple[Attempt, ...]:
 def _series(candidates: tuple[Candidate, ...]) -> tuple[Series, ...]:
     steps = tuple(float(at) for at in range(1, 31))
     return tuple(
-        Series(launch, launch, CELLS[0][0], steps,
-               tuple(5e10 * (1 - 0.3 * (at > 15) * (launch % 3 == 2) + 0.002 * (at * launch % 7)) for at in steps))
+        Series(
+            launch,
+            launch,
+            CELLS[0][0],
+            steps,
+            tuple(5e10 * (1 - 0.3 * (at > 15) * (launch % 3 == 2) + 0.002 * (at * launch % 7)) for at in steps),
+        )
         for launch in range(2 * len(candidates))
     )
 

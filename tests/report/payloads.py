@@ -81,7 +81,7 @@ FORMULAS = (
     "@SUM(1)",
     "\t=1+1",
     "\r=1+1",
-    "=HYPERLINK(\"https://evil.example\",\"x\")",
+    '=HYPERLINK("https://evil.example","x")',
     "＝1+1",
     '",=1+1,"',
 )

@@ -220,3 +220,35 @@ def test_a_machine_that_stands_in_and_an_imported_table_are_told(view: View) -> 
     assert "[on local, which stands in for aws]" in text
     assert "SIMULATED" not in text
     assert "[SIMULATED; IMPORTED]" in Page(render(replace(view, plan=replace(view.plan, imported=True)), ())).text
+
+
+def test_what_was_delivered_stands_beside_what_was_advertised(page: Page) -> None:
+    words = page.text.split("Machines\n")[-1]
+    assert "2\ndelivered: 2\n" in words
+    assert "4 GiB\ndelivered: 3.821 GiB\n" in words
+    assert "network bytes per s\n1.25 GB/s" in words
+    assert "kernel" in words.split("delivered, and the same on all")[1]
+
+
+def test_a_warning_is_said_once_with_all_that_it_holds_for(view: View) -> None:
+    warned = tuple(replace(one, warnings=("two modes",)) for one in view.analysis.estimates)
+    text = Page(render(replace(view, analysis=replace(view.analysis, estimates=warned)), ())).text
+    assert (
+        "simulated/alpha-2, simulated/beta-2, simulated/gamma-2: two modes (fma flop/s, 1 thread, and 11 more)" in text
+    )
+
+
+@pytest.mark.parametrize("payload", [payload for payload in MARKUP if not set("=;") & set(payload)])
+def test_p39_an_imported_metric_may_be_called_anything(payload: str, view: View, harmless: list[str]) -> None:
+    kept = [one for one in view.analysis.estimates if one.cell.startswith("task_time_s")]
+    pairs = [one for one in view.analysis.comparisons if one.cell.startswith("task_time_s")]
+
+    def named(name: str) -> list[str]:
+        metric = replace(view.metrics["task_time_s"], name=name, unit=name)
+        found = Analysis(
+            tuple(replace(one, cell=name) for one in kept), tuple(replace(one, cell=name) for one in pairs), ()
+        )
+        few = replace(view, metrics={name: metric}, analysis=found, series=(), cdfs=())
+        return Page(render(few, ())).tags
+
+    assert named("".join(payload.split())) == named("harmless")

@@ -12,7 +12,7 @@ from rich.text import Text
 from cloudcmp.report.numbers import UNKNOWN
 from cloudcmp.report.text import clean, plain_ascii, visible
 
-_LEAST_TEXT, _GAP = 8, 2
+_LEAST_TEXT, _LONGEST_WORD, _GAP = 8, 20, 2
 # Longer lines are hard to read.
 WIDEST = 100
 
@@ -99,7 +99,11 @@ def _fit(width: int, heads: Sequence[Head], rows: Sequence[Sequence[Text]]) -> l
     room = width - _GAP * (len(heads) - 1)
     if sum(natural) <= room:
         return natural
-    least = [size if head.numeric else min(size, _LEAST_TEXT) for size, head in zip(natural, heads, strict=True)]
+    words = [max((len(word) for row in rows for word in row[at].plain.split()), default=0) for at in range(len(heads))]
+    least = [
+        size if head.numeric else min(size, max(_LEAST_TEXT, len(head.title), min(word, _LONGEST_WORD)))
+        for size, word, head in zip(natural, words, heads, strict=True)
+    ]
     if sum(least) > room:
         return None
     widths, spare = list(least), room - sum(least)

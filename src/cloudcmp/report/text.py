@@ -37,7 +37,7 @@ def clip_middle(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     head = (limit - 1) // 2
-    return f"{text[:head]}…{text[len(text) - (limit - 1 - head):]}"
+    return f"{text[:head]}…{text[len(text) - (limit - 1 - head) :]}"
 
 
 def short_names(names: Sequence[str], limit: int) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def _amount(value: float | None) -> str:
 
 
 def _memory(gib: float | None) -> str:
-    return UNKNOWN if gib is None else f"{gib:g} GiB"
+    return UNKNOWN if gib is None else f"{gib:.4g} GiB"
 
 
 def _details(one: Candidate) -> str:

@@ -9,6 +9,13 @@ from cloudcmp.units import format_quantity
 
 _MOST_COLUMNS = 6
 _MOST_FACTS = 120
+_LONGEST_FACT = 90
+# What an advertised fact is called where a machine tells it.
+_TOLD_AS = {
+    "vcpus": ("cpus", "cpu.online", "cpu.cores"),
+    "memory": ("memory.total_bytes", "memory_bytes", "memory_gib"),
+    "cpu": ("cpu.model", "cpu_model"),
+}
 _SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 
@@ -22,31 +29,42 @@ def sheets(book: Book) -> tuple[Sheet, ...]:
 
 def _sheet(book: Book, part: list[int], told: dict[int, dict[str, str]]) -> Sheet:
     promised = {at: advertised(book.candidates[at]) for at in part}
-    rows = [heading("advertised"), *_rows(promised, part)]
-    rows += [heading("delivered", "as the machines themselves say: not verified"), *_rows(told, part)]
+    rows = [heading("advertised", "and what the machines themselves say of it, which nobody has verified")]
+    rows += [_beside(key, promised, told, part) for key in sorted({key for at in part for key in promised[at]})]
+    facts = [_fact(key, told, part) for key in sorted({key for at in part for key in told.get(at, {})})[:_MOST_FACTS]]
+    for words, differs in (("delivered, and different", True), ("delivered, and the same on all", False)):
+        some = [row(name, *values) for name, values in facts if (len(set(values)) > 1) is differs]
+        rows += [heading(words), *some] if some else []
     names = tuple(book.candidates[at].id for at in part)
     return Sheet(captioned(book.origin, "What was delivered, beside what was advertised"), columns("fact", *names),
-                 tuple(rows), "≠ marks facts in which the candidates differ.")  # fmt: skip
+                 tuple(rows))  # fmt: skip
 
 
-def _rows(facts: dict[int, dict[str, str]], part: list[int]) -> list[Row]:
-    keys = sorted({key for at in part for key in facts.get(at, {})})[:_MOST_FACTS]
-    rows = []
-    for key in keys:
-        values = [readable(key, facts.get(at, {}).get(key, UNKNOWN)) for at in part]
-        name = clean(key, 60).replace("_", " ")
-        differs = len(set(values)) > 1
-        rows.append(row(Field(f"{name} ≠" if differs else name, kind="differs" if differs else ""), *values))
-    return rows
+def _beside(key: str, promised: dict[int, dict[str, str]], told: dict[int, dict[str, str]], part: list[int]) -> Row:
+    """An advertised fact of each candidate, with the delivered one below where its machine told it."""
+    fields = []
+    for at in part:
+        said = next(((name, told[at][name]) for name in _TOLD_AS.get(key, ()) if name in told.get(at, {})), None)
+        below = f"delivered: {readable(*said)}" if said else ""
+        fields.append(Field(promised[at].get(key, UNKNOWN), below))
+    return row(clean(key, 60).replace("_", " "), *fields)
+
+
+def _fact(key: str, told: dict[int, dict[str, str]], part: list[int]) -> tuple[str, list[str]]:
+    """A fact's name, and its value on each candidate."""
+    values = [readable(key, told.get(at, {}).get(key, UNKNOWN)) for at in part]
+    return clean(key, 60).replace("_", " ").replace(".", " "), values
 
 
 def readable(key: str, value: str) -> str:
     """A fact with its unit as people read it; the name of the fact says the unit that it came in."""
     if not value.replace(".", "", 1).isdigit() or len(value) > 20:
-        return clean(value, 200)
+        return clean(value, _LONGEST_FACT)
     if key.endswith("_bytes"):
         size = next(((size, unit) for size, unit in _SIZES if float(value) >= size), (1, "B"))
         return f"{float(value) / size[0]:.4g} {size[1]}"
+    if key.endswith("_gib"):
+        return f"{float(value):.4g} GiB"
     if key.endswith("_bytes_per_s"):
         return format_quantity(float(value), "B/s")
     return format_quantity(float(value), "s") if key.endswith("_s") and not key.endswith("_per_s") else value

@@ -44,12 +44,15 @@ def _reasons(attempts: list[Attempt]) -> str:
 def warnings(book: Book) -> tuple[str, ...]:
     """Everything that a reader must know before trusting a number, each once."""
     said = [*book.view.analysis.warnings, *book.view.warnings]
-    by_text: dict[tuple[int, str], list[str]] = {}
+    places: dict[str, tuple[list[str], list[str]]] = {}
     for page in book.pages:
         for at, one in page.estimates.items():
             for text in one.warnings:
-                by_text.setdefault((at, text), []).append(page.name)
-    for (at, text), names in by_text.items():
-        where = f"{names[0]}, and {len(names) - 1} more" if len(names) > 1 else names[0]
-        said.append(f"{book.candidates[at].id}: {text} ({where})")
+                names, cells = places.setdefault(text, ([], []))
+                names.append(book.candidates[at].id)
+                cells.append(page.name)
+    for text, (names, cells) in places.items():
+        who, where = list(dict.fromkeys(names)), list(dict.fromkeys(cells))
+        more = f", and {len(where) - 1} more" if len(where) > 1 else ""
+        said.append(f"{', '.join(who)}: {text} ({where[0]}{more})")
     return tuple(dict.fromkeys(clean(text, 400) for text in said))

@@ -68,6 +68,7 @@ def said_of(page: Page, at: int, verdict: Verdict) -> str:
 
 def _long(book: Book, page: Page) -> Row:
     marks, leader = page.marks(), page.leader
+
     def ids(*wanted: Verdict) -> str:
         return ", ".join(_counted(book, page, at) for at, verdict in sorted(marks.items())
                          if verdict in wanted and at != leader) or numbers.UNKNOWN  # fmt: skip
