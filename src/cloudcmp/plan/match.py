@@ -37,9 +37,10 @@ def nearest_offering(asked: Match, offerings: Iterable[Offering]) -> Offering | 
     return min(reachable, key=lambda pair: (round(pair[0], 9), *_price(pair[1])))[1] if reachable else None
 
 
-def _price(sold: Offering) -> tuple[float, str, str]:
+def _price(sold: Offering) -> tuple[float, str, str, str]:
+    """What decides among the equally near; the last part only so that the order of a list never does."""
     amount = math.inf if sold.price is None else float(sold.price.amount_per_hour)
-    return amount, sold.region, sold.name
+    return amount, sold.region, sold.name, repr(sold)
 
 
 def differences(asked: Match, sold: Offering) -> tuple[str, ...]:

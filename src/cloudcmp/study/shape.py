@@ -58,8 +58,13 @@ def _positive(value: object) -> float:
 
 
 def _seconds_in_key(value: object) -> float:
-    """Seconds: a bare number, because the key says so, or text with a unit."""
-    return _positive(value) if quantities.is_number(value) else quantities.duration(value)
+    """Seconds, or none: a bare number, because the key says so, or text with a unit."""
+    if not quantities.is_number(value):
+        return quantities.duration(value)
+    seconds = float(str(value))
+    if seconds < 0:
+        raise ValueError(f"{shown(value)} is less than 0; write e.g. 30")
+    return seconds
 
 
 def _as_cell(value: object) -> object:

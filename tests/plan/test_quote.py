@@ -1,0 +1,128 @@
+"""What a plan takes: time, money, and what it could tell apart."""
+
+import math
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.plan.clouds import HOUR, planned
+
+from cloudcmp.model.plan import Plan
+from cloudcmp.plan.quote import ASSUMED_COV
+
+NAMES = (("aws", "small"), ("aws", "large"))
+TWO = f"[{', '.join(f'{{provider: {one}, region: eu, offering: {name}}}' for one, name in NAMES)}]"
+PROBES = "[{probe: fma, params: {duration_s: 100 s}}, {probe: udp}]"
+
+
+def test_money_is_price_times_life() -> None:
+    plan = planned(TWO, "[{probe: fma, params: {duration_s: 100 s}}]", "launches: 10\nruns: 3")
+    hours = Decimal(repr((60 + 3 * 100.05) * 10)) / 3600
+    assert plan.quote.expected_cost is not None
+    assert plan.quote.expected_cost.currency == "USD"
+    assert plan.quote.expected_cost.amount == pytest.approx(hours * Decimal("0.22"), abs=Decimal("0.000001"))
+    assert plan.quote.worst_cost is not None
+    assert plan.quote.worst_cost.amount > 2 * plan.quote.expected_cost.amount
+
+
+def test_n_of_a_thing_cost_n_times_as_much() -> None:
+    one = planned("[{provider: aws, offering: small}]").quote.worst_cost
+    three = planned("[{provider: aws, offering: small, count: 3}]").quote.worst_cost
+    assert one is not None
+    assert three is not None
+    assert three.amount == pytest.approx(3 * one.amount, abs=Decimal("0.00001"))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_p14_the_worst_case_bounds_what_the_simulated_launches_can_take(seed: int) -> None:
+    plan = planned(probes=PROBES, rest=f"seed: {seed}\nlaunches: 6")
+    deadlines = {one.index: sum(trial.deadline_s for trial in plan.trials_of(one.index)) for one in plan.launches}
+    total = Decimal(0)
+    for launch in plan.launches:
+        candidate = plan.candidates[launch.candidate]
+        assert candidate.truth is not None
+        assert candidate.truth.boot_s is not None
+        assert candidate.offering.price is not None
+        life_s = candidate.truth.boot_s + deadlines[launch.index]
+        total += candidate.offering.price.amount_per_hour * Decimal(life_s) / 3600
+    assert plan.quote.worst_cost is not None
+    assert plan.quote.worst_cost.amount >= total
+
+
+def test_an_unknown_price_gives_no_cost_and_names_the_candidate() -> None:
+    plan = planned("[{provider: aws, offering: small}, {provider: gcp, region: eu, offering: wide}]")
+    assert (plan.quote.expected_cost, plan.quote.worst_cost) == (None, None)
+    assert "no cost is quoted: no price is known for gcp/eu/wide" in plan.quote.notes
+
+
+def test_without_any_price_one_line_says_so() -> None:
+    plan = planned("[{provider: local, offering: 1cpu}, {provider: local, offering: 2cpu}]")
+    assert plan.quote.expected_cost is None
+    assert [note for note in plan.quote.notes if "cost" in note] == [
+        "no cost is quoted: no price is known for local/local/1cpu, local/local/2cpu"
+    ]
+
+
+def test_currencies_are_never_added() -> None:
+    euro = "{provider: gcp, region: eu, offering: wide, price: 0.30 EUR/h}"
+    plan = planned(f"[{{provider: aws, offering: small}}, {euro}]")
+    assert plan.quote.expected_cost is None
+    assert "no cost is quoted: the prices are in EUR and USD" in plan.quote.notes
+
+
+def test_a_budget_below_the_worst_case_is_noted() -> None:
+    plan = planned(TWO, PROBES, "budget: 0.01 USD")
+    assert "the worst case is above the budget of 0.01 USD" in plan.quote.notes
+
+
+def test_the_time_is_that_of_all_rounds() -> None:
+    plan = planned("[{provider: aws, offering: small}]", "[{probe: fma, params: {duration_s: 100 s}}]", "launches: 6")
+    assert plan.quote.expected_s == pytest.approx(6 * (60 + 2 * 100.05))
+    spread = planned("[{provider: aws, offering: small}]", rest="launches: 6\nevery: 2 h\nfor: 1 day")
+    assert spread.quote.expected_s == pytest.approx(10 * HOUR + 60 + 2 * 1.05)
+
+
+def detectable(plan: Plan) -> float:
+    assert len({ratio for _, ratio in plan.quote.detectable}) == 1
+    return plan.quote.detectable[0][1]
+
+
+def test_the_detectable_difference_is_found_with_eighty_percent_power() -> None:
+    # Simulated: so many launches of two candidates apart by that ratio, tested as the comparison will test them.
+    plan = planned(TWO, "[{probe: fma, params: {threads: [one, all]}}]", "launches: 10")
+    gap = math.log1p(detectable(plan))
+    rng = np.random.default_rng(1)
+    sd = math.sqrt(math.log1p(ASSUMED_COV**2))
+    logs = rng.normal(gap, sd, (20_000, 10)) - rng.normal(0, sd, (20_000, 10))
+    found = stats.ttest_1samp(logs, 0, axis=1).pvalue < 0.05 / 2
+    assert found.mean() == pytest.approx(0.80, abs=0.015)
+
+
+def test_more_rounds_tell_more_and_more_cells_tell_less() -> None:
+    few = detectable(planned(TWO, "[{probe: fma}]", "launches: 6"))
+    many = detectable(planned(TWO, "[{probe: fma}]", "launches: 30"))
+    wide = detectable(planned(TWO, "[{suite: cpu}]", "launches: 6"))
+    named = detectable(planned(TWO, "[{suite: cpu}]", "launches: 6\ndecide: [lu_flop_per_s]"))
+    assert many < few < wide
+    assert named == few
+
+
+def test_cells_that_are_compared_by_differences_have_no_ratio() -> None:
+    plan = planned(TWO, "[{probe: udp}]")
+    assert [cell.partition(" ")[0] for cell, _ in plan.quote.detectable] == ["udp_bytes_per_s"]
+    assert plan.quote.assumed_cov == ASSUMED_COV
+
+
+def test_fewer_than_six_rounds_tell_nothing() -> None:
+    plan = planned(TWO, rest="launches: 5")
+    assert plan.quote.detectable == ()
+    assert "fewer than 6 rounds: no verdict will be given" in plan.quote.notes
+    assert planned("[{provider: aws, offering: small}]").quote.detectable == ()
+
+
+def test_a_signed_metric_that_decides_without_a_margin_is_noted() -> None:
+    noted = planned(TWO, "[{probe: udp}]", "decide: [udp_loss_ratio]").quote.notes
+    assert "udp_loss_ratio has no margin: nothing can be practically the same in it" in noted
+    given = planned(TWO, "[{probe: udp}]", "decide: [{cell: udp_loss_ratio, margin: 1 %}]").quote.notes
+    assert not any("margin" in note for note in given)

@@ -1,0 +1,139 @@
+"""What is done on a launch: whole, short, and as far as this machine can."""
+
+import pytest
+from tests.plan.clouds import planned
+
+from cloudcmp.catalog import METRICS, PROBES
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.plan import Plan
+from cloudcmp.plan import check_runnable
+
+LOCAL = "[{provider: local, offering: 1cpu}]"
+CLOUD = "[{provider: aws, offering: small}]"
+MIXED = "[{probe: fma}, {probe: table}, {probe: tcp, params: {path: [zone, region]}}, {probe: task}]"
+
+
+def cells(plan: Plan) -> set[str]:
+    return {cell for trial in plan.trials for cell in trial.cells}
+
+
+def probes(plan: Plan) -> set[str]:
+    return {trial.probe for trial in plan.trials}
+
+
+def params(plan: Plan, probe: str) -> dict[str, str]:
+    return dict(next(trial.params for trial in plan.trials if trial.probe == probe))
+
+
+def test_on_this_machine_what_is_not_built_is_left_out_and_said() -> None:
+    plan = planned(CLOUD, MIXED, on="local")
+    assert probes(plan) == {"fma", "tcp"}
+    assert "left out: not built yet: table, task" in plan.quote.notes
+
+
+def test_on_this_machine_no_cell_pretends_to_be_of_a_network() -> None:
+    plan = planned(CLOUD, MIXED, on="local")
+    assert {cell for cell in cells(plan) if cell.startswith("tcp")} == {
+        "tcp_bytes_per_s path=loopback;size_bytes=131072;streams=1"
+    }
+    assert any("over loopback" in note for note in plan.quote.notes)
+
+
+def test_a_local_candidate_has_no_network_to_another_machine() -> None:
+    with pytest.raises(UserMistake, match="path: zone can not be measured on one machine; write path: loopback"):
+        planned(LOCAL, "[{probe: rtt, params: {path: zone}}]")
+
+
+def test_simulated_runs_everything() -> None:
+    assert probes(planned(CLOUD, MIXED, on="simulated")) == {"fma", "table", "tcp", "task"}
+
+
+def test_where_nothing_is_left_one_line_says_so() -> None:
+    with pytest.raises(UserMistake, match="the agent has none of the probes yet: table, task; use --on simulated"):
+        planned(CLOUD, "[{probe: table}, {probe: task}]", on="local")
+
+
+def test_what_can_not_decide_any_more_is_noted() -> None:
+    plan = planned(CLOUD, MIXED, "decide: [task_time_s, fma_flop_per_s]", on="local")
+    assert [one.cell for one in plan.decide] == ["fma_flop_per_s"]
+    assert "left out of what should decide: task_time_s" in plan.quote.notes
+    none = planned(CLOUD, MIXED, "decide: [task_time_s]", on="local")
+    assert none.decide == ()
+    assert "no cell that should decide is left: every cell decides" in none.quote.notes
+
+
+ALL = f"[{', '.join(f'{{probe: {name}}}' for name in PROBES if PROBES[name].built)}]"
+
+
+def test_short_is_short() -> None:
+    plan = planned(LOCAL, ALL, "launches: 9\nruns: 4\nevery: 1 h\nfor: 1 day", short=True)
+    assert (plan.rounds, plan.runs, plan.short, plan.sessions) == (2, 1, True, ())
+    assert plan.quote.trials == 2 * len([name for name in PROBES if PROBES[name].built])
+    assert plan.quote.expected_s < 10
+    assert params(plan, "disk")["file_bytes"] == params(plan, "stream")["array_bytes"] == str(16 * 2**20)
+    assert params(plan, "fma")["duration_s"] == "0.2"
+
+
+def test_short_takes_the_smallest_sizes_and_says_so() -> None:
+    chase = "{probe: chase, params: {size_bytes: [1 MiB, 16 KiB, 256 MiB]}}"
+    solve = "{probe: lu, params: {n: [1000, 100], threads: [one, all]}}"
+    plan = planned(LOCAL, f"[{chase}, {solve}]", short=True)
+    assert cells(plan) == {
+        "chase_latency_s pages=base;size_bytes=16384",
+        "lu_flop_per_s n=100;threads=one",
+        "lu_flop_per_s n=100;threads=all",
+    }
+    assert any(note.startswith("short: ") and "larger sizes are left out" in note for note in plan.quote.notes)
+
+
+def test_short_changes_no_cells_meaning() -> None:
+    assert cells(planned(LOCAL, ALL, short=True)) == cells(planned(LOCAL, ALL))
+
+
+def test_a_short_file_holds_several_blocks() -> None:
+    plan = planned(LOCAL, "[{probe: disk, params: {block_bytes: 10 MiB}}]", short=True)
+    assert int(params(plan, "disk")["file_bytes"]) >= 4 * 10 * 2**20
+
+
+def test_short_never_makes_anything_longer() -> None:
+    quick = "[{probe: fma, params: {duration_s: 50 ms, interval_s: 10 ms}}, {probe: disk, params: {file_bytes: 1 MiB}}]"
+    plan = planned(LOCAL, quick, short=True)
+    assert (params(plan, "fma")["duration_s"], params(plan, "fma")["interval_s"]) == ("0.05", "0.01")
+    assert params(plan, "disk")["file_bytes"] == str(2**20)
+
+
+def test_cells_are_those_of_the_catalogue() -> None:
+    for cell in cells(planned(LOCAL, ALL)):
+        assert cell.partition(" ")[0] in METRICS
+
+
+def test_a_plan_that_can_be_run_is_not_refused() -> None:
+    check_runnable(planned(LOCAL, ALL), {"local", "simulated"})
+    check_runnable(planned(CLOUD, MIXED, on="simulated"), {"local", "simulated"})
+    check_runnable(planned(CLOUD, "[{probe: fma}]", "budget: 9 USD"), {"aws"}, {"aws"})
+
+
+def test_a_plan_that_can_not_be_run_says_why() -> None:
+    with pytest.raises(UserMistake) as caught:
+        check_runnable(planned(CLOUD, MIXED), {"local"})
+    assert [fault.line() for fault in caught.value.faults] == [
+        "aws: there is no driver for this provider yet; use --on simulated or --on local",
+        *(
+            f"probe {name}: the agent does not have this probe yet; use --on simulated"
+            for name in dict.fromkeys(trial.probe for trial in planned(CLOUD, MIXED).trials)
+            if name in {"table", "task"}
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("candidate", "rest", "line"),
+    [
+        (CLOUD, "", "budget: the worst case of .* USD is not within it; raise the budget"),
+        (CLOUD, "budget: 0.01 USD", "budget: the worst case of .* USD is not within it; raise the budget"),
+        ("[{provider: gcp, offering: wide}]", "budget: 9 USD", "price: no price is known for gcp/eu/wide; write price"),
+    ],
+)
+def test_money_is_not_spent_without_leave(candidate: str, rest: str, line: str) -> None:
+    with pytest.raises(UserMistake, match=line):
+        check_runnable(planned(candidate, rest=rest), {"aws", "gcp"}, {"aws", "gcp"})

@@ -1,0 +1,75 @@
+"""Every study in the folder can be planned: as it is, simulated, and in a short form on this machine."""
+
+from pathlib import Path
+
+import pytest
+
+from cloudcmp import plan
+from cloudcmp.model.offering import Offering
+from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.study import demo_text, read
+
+FOLDER = Path(__file__).parents[2] / "studies"
+STUDIES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+SEEDS = ("cloudcmp-2010", "deval-2017", "rodamilans-2014", "delgado-2010", "shah")
+SIMULATED = tuple(Offering("simulated", cloud, "medium", 2.0, 8.0) for cloud in ("nimbus", "stratus", "cumulus"))
+
+
+def offerings_of(provider: str, region: str | None) -> tuple[Offering, ...]:
+    return tuple(one for one in SIMULATED if one.provider == provider and region in {None, one.region})
+
+
+def host_of(candidate: Candidate) -> str:
+    return "this machine" if candidate.runner == "local" else candidate.id
+
+
+def planned(name: str, on: str | None = None, *, short: bool = False) -> Plan:
+    study = read(FOLDER / f"{name}.yaml", providers=plan.printed_providers() | {"simulated", "local"})
+    return plan.make(study, offerings_of=offerings_of, host_of=host_of, on=on, short=short, start_at=1767571200.0)
+
+
+def test_there_is_one_study_for_each_document_and_a_demonstration() -> None:
+    assert set(STUDIES) >= {*SEEDS, "demo"}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_it_can_be_planned_as_it_is(name: str) -> None:
+    made = planned(name)
+    assert made.quote.trials == len(made.trials) > 0
+    assert made.decide
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_it_can_be_run_whole_on_simulated(name: str) -> None:
+    made = planned(name, "simulated")
+    plan.check_runnable(made, {"local", "simulated"})
+    assert {trial.probe for trial in made.trials} == {trial.probe for trial in planned(name).trials}
+    for candidate in made.candidates:
+        assert candidate.truth is not None
+        assert {cell for trial in made.trials for cell in trial.cells} == {cell for cell, _ in candidate.truth.cells}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_it_can_be_run_short_on_this_machine_as_far_as_the_probes_exist(name: str) -> None:
+    made = planned(name, "local", short=True)
+    plan.check_runnable(made, {"local", "simulated"})
+    assert made.rounds <= 2
+    assert made.quote.expected_s < 300
+    left = {trial.probe for trial in planned(name).trials} - {trial.probe for trial in made.trials}
+    assert all(any(note.startswith("left out: ") and probe in note for note in made.quote.notes) for probe in left)
+
+
+TRIALS = {"cloudcmp-2010": 24_750, "deval-2017": 1_008, "rodamilans-2014": 3_080, "delgado-2010": 462, "shah": 259}
+
+
+@pytest.mark.parametrize(("name", "trials"), TRIALS.items())
+def test_how_much_it_takes(name: str, trials: int) -> None:
+    assert planned(name).quote.trials == trials
+
+
+def test_the_demonstration_is_small() -> None:
+    assert planned("demo").quote.trials <= 1000
+
+
+def test_the_demonstration_in_the_folder_is_the_one_that_is_shipped() -> None:
+    assert (FOLDER / "demo.yaml").read_text(encoding="utf-8") == demo_text()
