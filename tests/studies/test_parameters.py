@@ -20,7 +20,8 @@ from cloudcmp.study import read
 
 FOLDER = Path(__file__).parents[2] / "studies"
 SEEDS = ("cloudcmp-2010", "deval-2017", "rodamilans-2014", "delgado-2010", "shah")
-ROWS = [tuple(row) for row in csv.reader((Path(__file__).parent / "printed.csv").open(encoding="utf-8"))][1:]
+PRINTED = (Path(__file__).parent / "printed.csv").read_text(encoding="utf-8")
+ROWS = [tuple(row) for row in csv.reader(PRINTED.splitlines())][1:]
 # What no document prints and a study must still say, each explained by a comment in the study.
 OURS: dict[str, set[tuple[str, str]]] = {
     "cloudcmp-2010": set(),
