@@ -14,6 +14,9 @@ use crate::fault::Fault;
 use crate::wire::{Out, finite};
 use crate::{pin, quiet};
 
+/// A stream holds a million frames at most, and an interval may give three.
+const MOST_INTERVALS: usize = 100_000;
+
 /// One thread's share of a probe.
 pub trait Work: Send {
     /// Does a piece of work, best 50 us to 1 ms, and says how much it was.
@@ -62,7 +65,7 @@ pub fn run<W: Work>(
     make: impl Fn(usize) -> Result<W, Fault> + Sync,
     mut emit: impl FnMut(f64, f64) -> Result<(), Fault>,
 ) -> Result<Vec<W>, Fault> {
-    let board = Board::new(pace);
+    let board = Board::new(pace)?;
     let used = &pace.cpus[..pace.cpus.len().min(pace.threads)];
     if pace.wait {
         quiet::wait(pace.out, used)?;
@@ -107,19 +110,23 @@ fn note_cpu_time<W>(done: &[Done<W>], out: &Out) -> Result<(), Fault> {
 }
 
 impl Board {
-    fn new(pace: &Pace) -> Board {
+    fn new(pace: &Pace) -> Result<Board, Fault> {
         let interval_s = pace.interval_s.min(pace.duration_s);
         let count = ((pace.duration_s / interval_s) - 1e-6).ceil().max(1.0) as usize;
+        if count > MOST_INTERVALS {
+            let what = format!("bad job: {count} intervals are more than {MOST_INTERVALS}");
+            return Err(Fault::bad_job(what, "raise interval_s or lower duration_s"));
+        }
         let end_ns = |k: usize| ((k as f64 * interval_s).min(pace.duration_s) * 1e9) as u64;
         let slots = || (0..count).map(|_| Slot::default()).collect();
-        Board {
+        Ok(Board {
             ends_ns: (1..=count).map(end_ns).collect(),
             slots: (0..pace.threads).map(|_| slots()).collect(),
             missing: (0..count).map(|_| AtomicUsize::new(pace.threads)).collect(),
             stop: AtomicBool::new(false),
             fault: Mutex::new(None),
             main: thread::current(),
-        }
+        })
     }
 
     fn work<W: Work>(

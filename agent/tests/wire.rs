@@ -57,6 +57,7 @@ fn jobs_that_the_table_does_not_know_are_refused() {
     refused(job("fma", &[("threads", "0")]), "fma.threads");
     refused(job("fma", &[("duration_s", "NaN")]), "fma.duration_s");
     refused(job("fma", &[("duration_s", "inf")]), "fma.duration_s");
+    refused(job("fma", &[("duration_s", "80000"), ("interval_s", "0.001")]), "intervals");
     refused(job("disk", &[("op", "erase")]), "disk.op");
     refused(job("disk", &[]), "dir is null");
     refused(job("tcp", &[]), "no role solo");
