@@ -20,6 +20,7 @@ from cloudcmp.errors import CloudcmpError, CorruptStore, StorageFault
 from cloudcmp.model.lease import LeaseEvent
 from cloudcmp.model.plan import Plan
 from cloudcmp.store import StudyStore, attempts, files
+from cloudcmp.store.database import seal
 from cloudcmp.store.faults import from_os
 
 ROOT = Path(__file__).parents[2]
@@ -313,3 +314,39 @@ def test_the_file_of_another_attempt_is_no_help(store: StudyStore) -> None:
     connection.execute("UPDATE attempt SET file = '../../../etc/passwd'")
     connection.close()
     assert "the row of trial 0, attempt 0 names no file of samples" in detected(store.folder)
+
+
+@pytest.mark.parametrize(
+    ("table", "values", "what"),
+    [
+        (
+            "attempt",
+            {"outcome": "fine"},
+            "the row of trial 0, attempt 0 makes no sense ('fine' is not a valid Outcome)",
+        ),
+        ("attempt", {"ended_at": "soon"}, "the row of trial 0, attempt 0 makes no sense (could not convert"),
+        (
+            "lease",
+            {"event": "MADE"},
+            "a row of the ledger, of slot slot, makes no sense ('MADE' is not a valid LeaseEvent)",
+        ),
+        ("lease", {"price_per_hour": "free"}, "a row of the ledger, of slot slot, makes no sense ("),
+        ("price", {"amount_per_hour": "free"}, "the price of all makes no sense ("),
+        ("price", {"as_of": "today"}, "the price of all makes no sense (Invalid isoformat string: 'today')"),
+    ],
+)
+def test_p41_rows_from_a_stranger_that_make_no_sense(
+    table: str, values: dict[str, str], what: str, one_trial: StudyStore
+) -> None:
+    with StudyStore.open(one_trial.folder, write=True) as store:
+        store.append_lease(lease_row("slot", 0, LeaseEvent.INTENT))
+    connection = sqlite3.connect(one_trial.folder / "study.db", isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    row = dict(connection.execute(f"SELECT * FROM {table}").fetchone()) | values
+    sealed = {key: value for key, value in row.items() if key not in ("id", "file", "seal")}
+    (column,) = values
+    connection.execute(f"UPDATE {table} SET {column} = ?, seal = ?", (values[column], seal(table, *sealed.values())))
+    connection.close()
+    with StudyStore.open(one_trial.folder, write=False) as store, pytest.raises(CorruptStore) as caught:
+        print(store.attempts(), store.lease_rows(), store.prices())
+    assert caught.value.faults[0].what.startswith(what)

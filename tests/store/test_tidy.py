@@ -319,3 +319,8 @@ def test_any_bytes_are_read_or_refused(content: bytes) -> None:
             return
         with import_table(table, Path(folder) / "study", provenance={}, created_at=1.0) as store:
             assert len(store.imported_rows()) == len(table.rows) > 0
+
+
+def test_a_metric_that_is_not_known_here_is_told(full: StudyStore) -> None:
+    with pytest.raises(UserMistake, match="holds fma_flop_per_s, a metric that is not known here"):
+        export_rows(full, {}, {})

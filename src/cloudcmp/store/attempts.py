@@ -6,7 +6,7 @@ from typing import Any
 from cloudcmp.model.trial import Attempt, Outcome
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.database import Database, seal
-from cloudcmp.store.faults import corrupt
+from cloudcmp.store.faults import corrupt, understood
 
 INTERRUPTED_WHY = "the controller ended before the trial did"
 _COLUMNS = "trial, attempt, outcome, started_at, ended_at, why, interrupted, n_samples, sha256, facts"
@@ -94,12 +94,9 @@ def _attempt(database: Database, row: tuple[Any, ...]) -> tuple[Attempt, str | N
     if values[2] is None:
         return None
     trial, attempt, outcome, started_at, ended_at, why, interrupted, n_samples, sha256, facts = values
-    return (
-        Attempt(
-            trial, attempt, Outcome(outcome), started_at, ended_at, why, bool(interrupted), n_samples, sha256, facts
-        ),
-        file,
-    )
+    with understood(database.path, f"the row of trial {trial}, attempt {attempt}"):
+        head = (int(trial), int(attempt), Outcome(outcome), float(started_at), float(ended_at), why)
+        return Attempt(*head, bool(interrupted), int(n_samples), sha256, facts), file
 
 
 def count(database: Database, trial: int, *, interrupted_too: bool) -> int:

@@ -153,7 +153,9 @@ def no_study(folder: Path) -> UserMistake:
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     uri = f"file:{quote(str(path.absolute()))}?{'mode=ro&immutable=1' if mode == 'immutable' else f'mode={mode}'}"
-    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=10.0)
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=10.0)
+    connection.execute("PRAGMA trusted_schema = OFF")  # the file may come from a stranger
+    return connection
 
 
 def _read_mode(path: Path) -> str:

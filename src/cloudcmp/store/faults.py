@@ -70,6 +70,15 @@ def _storage(where: Path, what: str, next: str) -> StorageFault:
 
 
 @contextmanager
+def understood(where: Path, what: str) -> Iterator[None]:
+    """Turn what a value of the wrong kind raises inside into CorruptStore: a study may come from a stranger."""
+    try:
+        yield
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise corrupt(where, f"{what} makes no sense ({' '.join(str(error).split())})") from error
+
+
+@contextmanager
 def storage(where: Path) -> Iterator[None]:
     """Turn what the system and SQLite raise inside into our errors, for the file at hand."""
     try:

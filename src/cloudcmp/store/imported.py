@@ -11,7 +11,7 @@ from cloudcmp.model.trial import Outcome
 from cloudcmp.model.values import TrialValues
 from cloudcmp.store.arrow import numbers, texts
 from cloudcmp.store.database import Database
-from cloudcmp.store.faults import corrupt
+from cloudcmp.store.faults import corrupt, understood
 from cloudcmp.store.planned import OWN, digest_of, get_meta
 from cloudcmp.store.samples import IMPORTED_FILE, Source, checked
 
@@ -64,13 +64,14 @@ def rows(database: Database, samples: Path) -> tuple[ImportedRow, ...]:
         return ()
     try:
         table = pq.read_table(checked(found))
-    except (pa.ArrowException, OSError, ValueError) as error:
+        columns = [table.column(name).to_pylist() for name in ("launch", "cell", "value", "outcome", "time")]
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise corrupt(found.path, "the imported table can not be read") from error
-    columns = (table.column(name).to_pylist() for name in ("launch", "cell", "value", "outcome", "time"))
-    return tuple(
-        ImportedRow(launch, cell, value, Outcome(outcome), time)
-        for launch, cell, value, outcome, time in zip(*columns, strict=True)
-    )
+    with understood(found.path, "the imported table"):
+        return tuple(
+            ImportedRow(int(launch), cell, value, Outcome(outcome), time)
+            for launch, cell, value, outcome, time in zip(*columns, strict=True)
+        )
 
 
 def trial_values(table: Sequence[ImportedRow]) -> TrialValues:

@@ -9,7 +9,7 @@ from typing import Any
 from cloudcmp.model.lease import STATE_OF, Lease, LeaseEvent, LeaseRow
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.database import Database, seal
-from cloudcmp.store.faults import corrupt
+from cloudcmp.store.faults import corrupt, understood
 
 _LEASE = (
     "slot, attempt, event, provider, region, kind, name, token, at, cloud_id, price_per_hour, currency, ttl_s, detail"
@@ -55,9 +55,12 @@ def _lease_row(database: Database, row: tuple[Any, ...]) -> LeaseRow:
     if seal("lease", *row[:-1]) != row[-1]:
         raise corrupt(database.path, f"a row of the ledger, of slot {row[0]}, was changed")
     slot, attempt, event, provider, region, kind, name, token, at, cloud_id, price, currency, ttl_s, detail, _ = row
-    amount = None if price is None else Decimal(price)
     thing = (provider, region, kind, name, token)
-    return LeaseRow(slot, attempt, LeaseEvent(event), *thing, at, cloud_id, amount, currency, ttl_s, detail)
+    with understood(database.path, f"a row of the ledger, of slot {slot},"):
+        amount = None if price is None else Decimal(price)
+        ttl_s = None if ttl_s is None else float(ttl_s)
+        head = (slot, int(attempt), LeaseEvent(event))
+        return LeaseRow(*head, *thing, float(at), cloud_id, amount, currency, ttl_s, detail)
 
 
 def fold(rows: Iterable[LeaseRow]) -> tuple[Lease, ...]:

@@ -12,7 +12,7 @@ from cloudcmp.model.codec import CodecError, from_json, to_json
 from cloudcmp.model.offering import Price
 from cloudcmp.model.plan import Plan, PlannedTrial
 from cloudcmp.store.database import Database, seal
-from cloudcmp.store.faults import corrupt
+from cloudcmp.store.faults import corrupt, understood
 
 OWN = "."
 """The keys of notes that begin so are the store's own."""
@@ -95,8 +95,9 @@ def prices(database: Database) -> tuple[tuple[str, str, str, Price], ...]:
         if seal("price", *values) != sealed:
             raise corrupt(database.path, f"the price of {values[2]} was changed")
         provider, region, offering, amount, currency, source, as_of = values
-        day = None if as_of is None else date.fromisoformat(as_of)
-        found.append((provider, region, offering, Price(Decimal(amount), currency, source, day)))
+        with understood(database.path, f"the price of {offering}"):
+            day = None if as_of is None else date.fromisoformat(as_of)
+            found.append((provider, region, offering, Price(Decimal(amount), currency, source, day)))
     return tuple(found)
 
 

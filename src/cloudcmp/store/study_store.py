@@ -22,7 +22,7 @@ from cloudcmp.store.compact import compact, sweep
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.creation import lay_out
 from cloudcmp.store.database import DATABASE_FILE, Database, no_study
-from cloudcmp.store.faults import disk_is_full, storage
+from cloudcmp.store.faults import corrupt, disk_is_full, storage
 from cloudcmp.store.files import Reserve, write_durably
 from cloudcmp.store.imported import ImportedRow
 from cloudcmp.store.ledger import LaunchRecord
@@ -192,7 +192,7 @@ class StudyStore:
         return tuple(attempt for attempt, _ in attempt_rows.ended(self._database))
 
     def done(self) -> frozenset[int]:
-        """The trials with an attempt that ended by itself, well or not."""
+        """The trials with an attempt that ended by itself, well or not; reads all attempts, so ask once a launch."""
         return frozenset(attempt.trial for attempt in self.attempts() if not attempt.interrupted)
 
     def earlier(self, trial: int) -> int:
@@ -265,7 +265,11 @@ class StudyStore:
 
     def imported_rows(self) -> tuple[ImportedRow, ...]:
         """The rows of an imported study's table, in its order; none of a measured study."""
-        return imported.rows(self._database, self._samples)
+        rows = imported.rows(self._database, self._samples)
+        launches = {launch.index for launch in self.plan.launches}
+        if any(row.launch not in launches for row in rows):
+            raise corrupt(self._samples / IMPORTED_FILE, "the table names a launch that the plan does not have")
+        return rows
 
     def imported_metrics(self) -> dict[str, Metric]:
         """The metrics of an imported study's table, by name; none of a measured study."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
+from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.cell import parse_params
 from cloudcmp.model.metric import Metric, Reduce
 from cloudcmp.model.plan import Candidate, Plan
@@ -24,7 +25,7 @@ def export_rows(
 
     A percentile cell has one row a launch, with the value that `percentile_values` holds for (launch, cell), because
     histograms are merged by the caller. Attempts that the controller's own end cut short are left out. `metrics` are
-    the catalogue's; those of an imported study come from the study.
+    the catalogue's; those of an imported study come from the study. Raises UserMistake for a metric in neither.
     """
     plan = store.plan
     known = {**metrics, **store.imported_metrics()}
@@ -39,7 +40,12 @@ def export_rows(
         provider, region, offering, attributes = things[launch.candidate]
         instance, round_ = "" if no_instances else str(index), None if no_rounds else launch.round
         name, _, params = cell.partition(" ")
-        metric = known[name]
+        metric = known.get(name)
+        if metric is None:
+            fault = Fault(
+                str(store.folder), f"holds {name}, a metric that is not known here", "use the version that wrote it"
+            )
+            raise UserMistake(fault)
         where = (provider, region, offering, instance, round_, launch.session or "", time)
         what = (name, params, metric.unit, metric.better.value, value, outcome.value)
         rows.append(TidyRow(*where, *what, attributes))

@@ -67,7 +67,7 @@ def engine(files: Sequence[Path]) -> Iterator["duckdb.DuckDBPyConnection"]:
         try:
             link = scratch / "samples"
             link.symlink_to(files[0].parent.absolute())
-            names = ", ".join(f"'{link / path.name}'" for path in files)
+            names = ", ".join("'" + str(link / path.name).replace("'", "''") + "'" for path in files)
             connection.execute(f"CREATE VIEW samples AS SELECT * FROM read_parquet([{names}])")  # noqa: S608 (our names)
             yield connection
         except duckdb.OutOfMemoryException as error:
