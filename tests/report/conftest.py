@@ -20,6 +20,7 @@ from cloudcmp.model.result import Analysis, Bounds, Comparison, Estimate, Verdic
 from cloudcmp.model.trial import Attempt, Outcome
 from cloudcmp.model.values import Series
 from cloudcmp.model.view import Cdf, View
+from cloudcmp.report.figures import Figure, figures
 from cloudcmp.units import Money
 
 START = 1_790_000_000.0
@@ -208,6 +209,12 @@ def make_view(
 def view() -> View:
     """The study of three simulated clouds."""
     return make_view()
+
+
+@pytest.fixture(scope="session")
+def drawn(view: View) -> tuple[Figure, ...]:
+    """Its figures, drawn once."""
+    return figures(view)
 
 
 @pytest.fixture(scope="session")
