@@ -68,8 +68,8 @@ def offerings_of(provider: str, region: str | None) -> tuple[Offering, ...]:
 
 
 def host_of(candidate: Candidate) -> str:
-    """The host that a candidate shares with others."""
-    return make(candidate.runner).host(candidate)
+    """The host that a candidate shares with others; its own where its provider can not be asked."""
+    return make(candidate.runner).host(candidate) if candidate.runner in names() else candidate.id
 
 
 def as_data(plan: Plan) -> dict[str, Any]:

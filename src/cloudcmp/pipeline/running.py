@@ -18,7 +18,8 @@ from cloudcmp.model.codec import to_json
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Progress, Provider
 from cloudcmp.pipeline.rounds import Crew, run_rounds
-from cloudcmp.provider.registry import Means, make
+from cloudcmp.plan import check_runnable
+from cloudcmp.provider.registry import Means, make, names
 from cloudcmp.provider.time import Time, VirtualTime, WallTime
 from cloudcmp.provision import Ledger, Release, release_all
 from cloudcmp.stats.histogram import encode, from_base64
@@ -51,8 +52,9 @@ def new_folder(plan: Plan, out: Path | None) -> Path:
 def start(plan: Plan, text: str, folder: Path, *, work: Path | None, wait: bool, progress: Progress) -> Ending:
     """Measure a new study in `folder`; test files of `local` go under `work`, by default beside the samples.
 
-    Raises UserMistake where the folder is not empty, AgentMissing, StorageFault.
+    Raises UserMistake where the folder is not empty or the plan can only be quoted, AgentMissing, StorageFault.
     """
+    check_runnable(plan, names(), [name for name in names() if make(name).billed])
     binary = _agent(plan)
     created_at = plan.start_at if _simulated(plan) else time.time()
     with StudyStore.create(
