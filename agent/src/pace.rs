@@ -203,14 +203,14 @@ impl Board {
         Ok(())
     }
 
-    /// All workers' work until the end of interval `k`, each scaled from its own time to their mean time.
+    /// The workers' mean time at the end of interval `k`, and all their work until then; both only ever grow.
     fn total(&self, k: usize) -> (f64, f64) {
         let read = |slots: &Vec<Slot>| {
             (seconds(slots[k].t_ns.load(Relaxed)), f64::from_bits(slots[k].amount_bits.load(Relaxed)))
         };
         let done: Vec<(f64, f64)> = self.slots.iter().map(read).collect();
         let mean_s = done.iter().map(|(t_s, _)| t_s).sum::<f64>() / done.len() as f64;
-        (mean_s, done.iter().map(|(t_s, amount)| amount * mean_s / t_s).sum())
+        (mean_s, done.iter().map(|(_, amount)| amount).sum())
     }
 }
 
