@@ -71,7 +71,7 @@ _COMPUTE = (
     _compute("twolf_time_s", "s", _DOWN, _MEDIAN, ("threads",), 300.0,
              "Time of a standard-cell placement by simulated annealing, a task like SPEC's twolf, not SPEC's.",
              "Anything that SPEC publishes."),
-    _compute("n_index", "1", _UP, _MEDIAN, ("iterations", "loops"), 100.0,
+    _compute("n_index", "index", _UP, _MEDIAN, ("iterations", "loops"), 100.0,
              "Computing power as Rodamilans' N: floating-point loops timed and set against the processor's clock.",
              "Memory, threads and vector instructions."),
     _compute("pi_time_s", "s", _DOWN, _MEDIAN, ("digits",), 1.0,
