@@ -130,15 +130,11 @@ def only(shown: View, metric: str | None) -> View:
         nearest = hint(metric, cells | {cell.split(" ", 1)[0] for cell in cells}, "cloudcmp compare DIR")
         raise UserMistake.at("--metric", f"the study has no cell {metric!r}", nearest)
     found = shown.analysis
-    return replace(
-        shown,
-        analysis=replace(
-            found,
-            estimates=tuple(one for one in found.estimates if one.cell in kept),
-            comparisons=tuple(one for one in found.comparisons if one.cell in kept),
-            winners=tuple(one for one in found.winners if one.cell in kept),
-        ),
-    )
+    estimates = tuple(one for one in found.estimates if one.cell in kept)
+    comparisons = tuple(one for one in found.comparisons if one.cell in kept)
+    winners = tuple(one for one in found.winners if one.cell in kept)
+    words = answer.in_words(shown.plan, estimates, comparisons, winners, shown.metrics)
+    return replace(shown, analysis=Analysis(estimates, comparisons, winners, found.warnings, words))
 
 
 def as_data(shown: View) -> dict[str, Any]:
