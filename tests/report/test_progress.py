@@ -1,7 +1,9 @@
 """How a study goes, while it runs."""
 
 import io
+import re
 
+from rich.cells import cell_len
 from rich.console import Console
 
 from cloudcmp.model.protocol import Progress
@@ -49,11 +51,23 @@ def test_time_left_follows_the_pace_so_far() -> None:
     assert progress.left_s() == 27.0
 
 
+def test_time_left_goes_by_trials_where_the_plan_is_in_virtual_time() -> None:
+    out, clock = io.StringIO(), Clock()
+    progress = LiveProgress(Console(file=out, width=80), clock)
+    progress.begin(10, 0.0)
+    clock.now += 3.0
+    progress.trial("a", "fma", "ok", 600.0)
+    assert progress.left_s() == 27.0
+    assert out.getvalue() == "10 trials\n"
+
+
 def test_in_a_terminal_a_bar_comes_and_goes() -> None:
     out, clock = io.StringIO(), Clock()
     console = Console(file=out, width=80, force_terminal=True, color_system=None)
     _run(LiveProgress(console, clock), clock)
     assert "4/4" in out.getvalue()
+    shown = re.sub(r"\x1b\[[0-9?]*[A-Za-z]", "", out.getvalue().replace("\r", "\n"))
+    assert max(cell_len(line) for line in shown.splitlines()) <= 80
     assert "[2J" not in out.getvalue().replace(" [2J", "")
     assert "4 trials in 16 s, 2 of them not ok" in out.getvalue()
 

@@ -11,14 +11,14 @@ from cloudcmp.report.table import ascii_only, say
 from cloudcmp.report.text import clean, clip
 from cloudcmp.units import format_seconds
 
-_WORDS = 34
+_WORDS = 30
 
 
 class LiveProgress:
     """A `Progress` on a console: a live bar in a terminal, else one line at the start, for each launch, and at the end.
 
     clock: monotonic seconds. The time left is what the plan expects of the trials to come, stretched by how much longer
-    or shorter than planned the trials so far have taken.
+    or shorter than planned the trials so far have taken; where the plan expects no real time (0 s), by their number.
     """
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
@@ -35,26 +35,26 @@ class LiveProgress:
         self._trials, self._expected_s, self._begun = trials, expected_s, self._clock()
         self._done, self._failed, self._done_s = 0, 0, 0.0
         if not self._console.is_terminal:
-            say(self._console, f"{trials} trials, about {format_seconds(expected_s)}")
+            say(self._console, f"{trials} trials{', about ' + format_seconds(expected_s) if expected_s > 0 else ''}")
             return
         plain = ascii_only(self._console)
         self._bar = Progress(
             SpinnerColumn("line" if plain else "dots"),
             TextColumn("{task.fields[where]}", markup=False),
-            BarColumn(bar_width=14),
+            BarColumn(bar_width=12),
             MofNCompleteColumn(),
             TextColumn("{task.fields[left]}", markup=False),
             console=self._console,
             transient=True,
         )
-        self._task = self._bar.add_task("", total=trials, where="starting", left=f"about {format_seconds(expected_s)}")
+        self._task = self._bar.add_task("", total=trials, where="starting", left=self._left())
         self._bar.start()
 
     def launch(self, candidate: str, round: int) -> None:
         """A launch begins; rounds are shown counted from 1."""
         self._where = f"round {round + 1}: {clean(candidate, 200)}"
         if self._bar is None:
-            left = f", {self._left()}" if self._done else ""
+            left = f", about {self._left()}" if self._done else ""
             say(self._console, f"{self._where} ({self._done} of {self._trials} trials done{left})")
         else:
             self._show(self._where)
@@ -79,19 +79,20 @@ class LiveProgress:
 
     def left_s(self) -> float | None:
         """Seconds that the rest takes at the pace so far; None before the first trial has ended."""
-        if self._done_s <= 0:
+        if not self._done:
             return None
-        pace = (self._clock() - self._begun) / self._done_s
-        return max(0.0, self._expected_s - self._done_s) * pace
+        timed = self._expected_s > 0 and self._done_s > 0
+        done, whole = (self._done_s, self._expected_s) if timed else (self._done, self._trials)
+        return max(0.0, whole - done) * (self._clock() - self._begun) / done
 
     def _left(self) -> str:
         left = self.left_s()
-        return f"about {format_seconds(left if left is not None else self._expected_s)} left"
+        known = left if left is not None else self._expected_s
+        return f"{format_seconds(known)} left" if known > 0 or self._done else ""
 
     def _show(self, where: str) -> None:
         if self._bar is not None and self._task is not None:
-            failed = f", {self._failed} not ok" if self._failed else ""
-            self._bar.update(self._task, completed=self._done, where=clip(where, _WORDS), left=self._left() + failed)
+            self._bar.update(self._task, completed=self._done, where=clip(where, _WORDS), left=self._left())
 
 
 class Silence:

@@ -22,8 +22,9 @@ def show_plan(console: Console, plan: Plan) -> None:
         rows.append((one.id, f"{one.offering.vcpus:g}" if one.offering.vcpus else numbers.UNKNOWN, money, ran,
                      ", ".join(one.differs)))  # fmt: skip
     table(console, ("candidate", Head("vCPUs"), Head("price an hour"), "runs on", "differs from what was asked"), rows)
+    runs = "1 run" if plan.runs == 1 else f"{plan.runs} runs"
     facts = [
-        ("rounds", f"{plan.rounds}, each with a fresh launch of every candidate, {plan.runs} runs on each"),
+        ("rounds", f"{plan.rounds}, each with a fresh launch of every candidate, {runs} on each"),
         ("trials", f"{quote.trials} on {len(plan.launches)} launches"),
         ("expected time", format_seconds(quote.expected_s)),
         ("expected cost", format_money(quote.expected_cost) if quote.expected_cost else "unknown: a price is missing"),

@@ -119,8 +119,12 @@ def _design(plan: Plan) -> str:
         return "an imported table"
     start = datetime.fromtimestamp(plan.start_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
     short = "; short form: smallest sizes, one run" if plan.short else ""
-    return (f"{plan.rounds} rounds with a fresh launch of each candidate, {plan.runs} runs on each, in random order, "
+    return (f"{plan.rounds} rounds with a fresh launch of each candidate, {_runs(plan)} on each, in random order, "
             f"{len(plan.trials)} trials from {start}{short}")  # fmt: skip
+
+
+def _runs(plan: Plan) -> str:
+    return "1 run" if plan.runs == 1 else f"{plan.runs} runs"
 
 
 def _session(one: Session) -> str:
