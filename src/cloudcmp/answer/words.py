@@ -58,14 +58,17 @@ def in_words(
     comparisons: Sequence[Comparison],
     winners: Sequence[Winner],
     metrics: Mapping[str, Metric],
+    names: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
-    """The answer as sentences, most important first; at most eight cells that decide are told one by one.
+    """The answer as sentences, in the order in which the study names what decides; eight such cells are told at most.
 
     For each: who is best, by how much against the next with the 95 % interval and n; ties and their cheapest; what can
     not be told yet, and how many more rounds would probably tell it, with their time and money. Says what the numbers
     are not: simulated ones measured nothing, loopback is no network. Adds nothing that the tables do not show.
+    `names` are what readers call the cells, by their text.
     """
-    cells = _cells(plan, estimates, comparisons, winners, metrics)
+    labels = names or short_names(one.cell for one in winners)
+    cells = sorted(_cells(plan, estimates, comparisons, winners, metrics, labels), key=lambda one: _place(plan, one))
     if not cells:
         return (*_caveats(plan, cells), "No cell that decides was measured for two candidates: there is no verdict.")
     told = [sentence for cell in cells[:_CELLS_TOLD] for sentence in _of_cell(cell)]
@@ -74,12 +77,19 @@ def in_words(
     return (*_caveats(plan, cells), *_overall(cells), *told, *more, *_of_prices(plan))
 
 
+def _place(plan: Plan, one: _Cell) -> int:
+    """Where the study's list of what decides names the cell, or its metric; after all of it where it does not."""
+    named = [at for at, each in enumerate(plan.decide) if each.cell in {str(one.cell), one.cell.metric}]
+    return min(named, default=len(plan.decide))
+
+
 def _cells(
     plan: Plan,
     estimates: Sequence[Estimate],
     comparisons: Sequence[Comparison],
     winners: Sequence[Winner],
     metrics: Mapping[str, Metric],
+    labels: Mapping[str, str],
 ) -> list[_Cell]:
     family = family_size(estimates, comparisons)
     margins = deciding(plan, (one.cell for one in winners))
@@ -90,7 +100,6 @@ def _cells(
     for pair in comparisons:
         if pair.decides:
             pairs.setdefault(pair.cell, {})[frozenset((pair.a, pair.b))] = pair
-    labels = short_names(one.cell for one in winners)
     found = []
     for winner in winners:
         if winner.cell in pairs:

@@ -16,6 +16,7 @@ from cloudcmp.model.result import Analysis, Estimate
 from cloudcmp.model.trial import Attempt
 from cloudcmp.model.view import View
 from cloudcmp.pipeline.pricing import reprice as repriced
+from cloudcmp.report.words import CellNames
 from cloudcmp.store import NO_ROUNDS, REPLICATION_UNKNOWN, StudyStore
 
 
@@ -57,7 +58,7 @@ def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric]) -> View:
     estimates = cost.with_cost(plan, _without_rounds(store, estimates), metrics)
     facts = analysis.facts_of(plan, counted)
     comparisons, winners = compare.compare(plan, estimates, metrics, facts)
-    words = answer.in_words(plan, estimates, comparisons, winners, metrics)
+    words = answer.in_words(plan, estimates, comparisons, winners, metrics, _names(estimates))
     return View(
         plan=plan,
         metrics=dict(metrics),
@@ -70,6 +71,12 @@ def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric]) -> View:
         interruptions=_interruptions(plan, attempts),
         warnings=(*_unfinished(plan, counted), *plan.quote.notes, *analysis.quality(plan, counted)),
     )
+
+
+def _names(estimates: Sequence[Estimate]) -> dict[str, str]:
+    """What readers call the cells: the same words in sentences as in tables."""
+    names = CellNames(one.cell for one in estimates)
+    return {one.cell: names.short(one.cell) for one in estimates}
 
 
 def _provenance(store: StudyStore, plan: Plan) -> tuple[tuple[str, str], ...]:
@@ -133,7 +140,7 @@ def only(shown: View, metric: str | None) -> View:
     estimates = tuple(one for one in found.estimates if one.cell in kept)
     comparisons = tuple(one for one in found.comparisons if one.cell in kept)
     winners = tuple(one for one in found.winners if one.cell in kept)
-    words = answer.in_words(shown.plan, estimates, comparisons, winners, shown.metrics)
+    words = answer.in_words(shown.plan, estimates, comparisons, winners, shown.metrics, _names(estimates))
     return replace(shown, analysis=Analysis(estimates, comparisons, winners, found.warnings, words))
 
 
