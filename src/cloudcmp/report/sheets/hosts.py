@@ -21,7 +21,8 @@ _SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 def sheets(book: Book) -> tuple[Sheet, ...]:
     """One table for a few candidates at a time: promised facts first, then what the machines said."""
-    told = {index: dict(pairs) for index, pairs in book.view.hosts}
+    # What holds further facts inside is for the store, not for a reader.
+    told = {index: {key: text for key, text in pairs if not text.startswith("{")} for index, pairs in book.view.hosts}
     known = [one.index for one in book.candidates if told.get(one.index) or advertised(one)]
     parts = [known[at : at + _MOST_COLUMNS] for at in range(0, len(known), _MOST_COLUMNS)]
     return tuple(_sheet(book, part, told) for part in parts) if told else ()
@@ -29,8 +30,9 @@ def sheets(book: Book) -> tuple[Sheet, ...]:
 
 def _sheet(book: Book, part: list[int], told: dict[int, dict[str, str]]) -> Sheet:
     promised = {at: advertised(book.candidates[at]) for at in part}
+    owned = {one.index for one in book.candidates if one.runner == "local"}
     rows = [heading("advertised", "and what the machines themselves say of it, which nobody has verified")]
-    rows += [_beside(key, promised, told, part) for key in sorted({key for at in part for key in promised[at]})]
+    rows += [_beside(key, promised, told, part, owned) for key in sorted({key for at in part for key in promised[at]})]
     facts = [_fact(key, told, part) for key in sorted({key for at in part for key in told.get(at, {})})[:_MOST_FACTS]]
     for words, differs in (("delivered, and different", True), ("delivered, and the same on all", False)):
         some = [row(name, *values) for name, values in facts if (len(set(values)) > 1) is differs]
@@ -40,11 +42,15 @@ def _sheet(book: Book, part: list[int], told: dict[int, dict[str, str]]) -> Shee
                  tuple(rows))  # fmt: skip
 
 
-def _beside(key: str, promised: dict[int, dict[str, str]], told: dict[int, dict[str, str]], part: list[int]) -> Row:
+def _beside(
+    key: str, promised: dict[int, dict[str, str]], told: dict[int, dict[str, str]], part: list[int], owned: set[int]
+) -> Row:
     """An advertised fact of each candidate, with the delivered one below where its machine told it."""
     fields = []
     for at in part:
-        said = next(((name, told[at][name]) for name in _TOLD_AS.get(key, ()) if name in told.get(at, {})), None)
+        # On this machine an offering is a set of its processors, which the machine itself knows nothing of.
+        names = () if key == "vcpus" and at in owned else _TOLD_AS.get(key, ())
+        said = next(((name, told[at][name]) for name in names if name in told.get(at, {})), None)
         below = f"delivered: {readable(*said)}" if said else ""
         fields.append(Field(promised[at].get(key, UNKNOWN), below))
     return row(clean(key, 60).replace("_", " "), *fields)
@@ -58,9 +64,11 @@ def _fact(key: str, told: dict[int, dict[str, str]], part: list[int]) -> tuple[s
 
 def readable(key: str, value: str) -> str:
     """A fact with its unit as people read it; the name of the fact says the unit that it came in."""
+    if value in {"True", "False"}:
+        return "yes" if value == "True" else "no"
     if not value.replace(".", "", 1).isdigit() or len(value) > 20:
         return clean(value, _LONGEST_FACT)
-    if key.endswith("_bytes"):
+    if key.endswith(("_bytes", ".bytes")):
         size = next(((size, unit) for size, unit in _SIZES if float(value) >= size), (1, "B"))
         return f"{float(value) / size[0]:.4g} {size[1]}"
     if key.endswith("_gib"):
