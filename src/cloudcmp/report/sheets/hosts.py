@@ -22,7 +22,7 @@ _SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 def sheets(book: Book) -> tuple[Sheet, ...]:
     """One table for a few candidates at a time: promised facts first, then what the machines said."""
     # What holds further facts inside is for the store, not for a reader.
-    told = {index: {key: text for key, text in pairs if not text.startswith("{")} for index, pairs in book.view.hosts}
+    told = {index: {key: text for key, text in pairs if not text.startswith("{'")} for index, pairs in book.view.hosts}
     known = [one.index for one in book.candidates if told.get(one.index) or advertised(one)]
     parts = [known[at : at + _MOST_COLUMNS] for at in range(0, len(known), _MOST_COLUMNS)]
     return tuple(_sheet(book, part, told) for part in parts) if told else ()
