@@ -108,8 +108,10 @@ def test_sessions_are_reduced_before_the_candidate() -> None:
     one = of(plan, lambda cell, launch, run: level[launch.session or ""] + launch.round / 100)[FMA, 0]
     assert (one.n, one.sessions[0], one.sessions[-1]) == (18, "peak", "weekend")
     assert one.value == pytest.approx(2.025)
-    mean = of(replace(plan, aggregation=("runs:median", "launch:median", "session:mean")),
-              lambda cell, launch, run: level[launch.session or ""] + launch.round / 100)[FMA, 0]
+    mean = of(
+        replace(plan, aggregation=("runs:median", "launch:median", "session:mean")),
+        lambda cell, launch, run: level[launch.session or ""] + launch.round / 100,
+    )[FMA, 0]
     assert mean.value == pytest.approx(4.025)
     assert mean.median == one.median
 

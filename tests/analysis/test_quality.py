@@ -90,5 +90,3 @@ def test_repeated_warnings_are_counted_and_interruptions_left_out() -> None:
     warned = [attempt(0, {"warning": "small"}), attempt(2, {"warning": "small"})]
     cut = replace(attempt(0, {"disturbed": True}), interrupted=True)
     assert quality(PLAN, [*warned, cut]) == ("c0: small (2 trials)",)
-
-

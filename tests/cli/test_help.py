@@ -18,7 +18,6 @@ LATE = {
     "pydantic",
     "ruamel",
     "rich",
-    "altair",
     "vl_convert",
     "jinja2",
     "asyncio",

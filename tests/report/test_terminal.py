@@ -22,8 +22,8 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 def printed(view: View, width: int = 80, **more: object) -> str:
     out = io.StringIO()
-    everything = bool(more.pop("everything", False))
-    show(Console(file=out, width=width, **more), view, everything=everything)  # type: ignore[arg-type]
+    exploratory = more.pop("exploratory", "hidden")
+    show(Console(file=out, width=width, **more), view, exploratory=exploratory)  # type: ignore[arg-type]
     return out.getvalue()
 
 
@@ -59,9 +59,13 @@ def test_the_table_says_value_interval_counts_and_verdict(view: View) -> None:
 
 def test_exploratory_cells_are_shown_without_a_verdict_when_asked_for(view: View) -> None:
     assert "wan rtt" not in printed(view)
-    text = printed(view, everything=True)
+    text = printed(view, exploratory="full")
     assert "wan rtt, europe, p50" in text
     assert "exploratory: no verdict" in text
+    brief = printed(view, exploratory="brief")
+    assert "wan rtt, europe, p50" in brief
+    assert len(brief) < len(text)
+    assert widest(brief) <= 80
 
 
 def test_one_candidate_is_a_table_without_a_comparison(view_of: Callable[..., View], make_candidate: Callable) -> None:  # type: ignore[type-arg]

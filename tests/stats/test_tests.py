@@ -28,9 +28,7 @@ def test_welch_t_is_scipys(n: int, m: int) -> None:
     rng = np.random.default_rng(n)
     a, b = rng.normal(0, 1, n), rng.normal(0.3, 4, m)
     ours, theirs = welch_t(a, b), scipy.stats.ttest_ind(a, b, equal_var=False)
-    assert ours == TTest(
-        pytest.approx(theirs.statistic), pytest.approx(theirs.df), pytest.approx(theirs.pvalue), n + m
-    )
+    assert ours == TTest(pytest.approx(theirs.statistic), pytest.approx(theirs.df), pytest.approx(theirs.pvalue), n + m)
 
 
 def test_sleep_data_of_student() -> None:

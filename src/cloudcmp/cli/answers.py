@@ -4,11 +4,13 @@ from typing import Annotated
 
 import typer
 
-from cloudcmp.cli.options import Figures, Folder, Json, Metric, Out, Reprice
+from cloudcmp.cli.options import All, Figures, Folder, Json, Metric, Out, Reprice
 from cloudcmp.cli.output import console, emit, say
 
 
-def compare(folder: Folder, metric: Metric = None, reprice: Reprice = False, json: Json = False) -> None:
+def compare(
+    folder: Folder, metric: Metric = None, every: All = False, reprice: Reprice = False, json: Json = False
+) -> None:
     """Set the candidates of a study against each other, with a verdict for each cell that decides.
 
     `--metric` chooses what is shown; the family of tests that the verdicts are corrected for stays the study's.
@@ -23,7 +25,7 @@ def compare(folder: Folder, metric: Metric = None, reprice: Reprice = False, jso
         return
     from cloudcmp.report import terminal
 
-    terminal.show(console(), shown, everything=metric is not None)
+    terminal.show(console(), shown, exploratory="full" if metric else "brief" if every else "hidden")
 
 
 def report(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloudcmp.cli.options import Figures, Folder, Json, On, Out, Short
+from cloudcmp.cli.options import All, Figures, Folder, Json, On, Out, Short
 from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_INTERRUPTED, console, emit, say, warn
 from cloudcmp.errors import UserMistake
 
@@ -32,6 +32,7 @@ def run(
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Sleep until the study's next session opens.")] = False,
     figures: Figures = None,
+    every: All = False,
     json: Json = False,
 ) -> int:
     """Measure. Without a study: this machine, for real, in about two minutes.
@@ -51,13 +52,15 @@ def run(
         ending = running.start(
             plan_, text, running.new_folder(plan_, out), work=work, wait=wait, progress=_progress(json)
         )
-    return _ended("run", ending, figures, json)
+    # This machine is measured to be looked at: nothing of it is hidden.
+    return _ended("run", ending, figures, json, every=every or (study is None and resume is None))
 
 
 def demo(
     seed: Seed = None,
     out: Out = None,
     figures: Figures = None,
+    every: All = False,
     json: Json = False,
 ) -> int:
     """Compare three simulated clouds with planted truth, over compute, storage, network and wide area.
@@ -68,7 +71,7 @@ def demo(
 
     plan_, text = planning.plan_demo(seed=seed)
     ending = running.start(plan_, text, running.new_folder(plan_, out), work=None, wait=False, progress=_progress(json))
-    return _ended("demo", ending, figures, json)
+    return _ended("demo", ending, figures, json, every=every)
 
 
 def _progress(json: bool) -> "Progress":
@@ -80,7 +83,7 @@ def _progress(json: bool) -> "Progress":
     return Silence() if json else LiveProgress(Console(stderr=True))
 
 
-def _ended(verb: str, ending: "Ending", figures: Path | None, json: bool) -> int:
+def _ended(verb: str, ending: "Ending", figures: Path | None, json: bool, *, every: bool) -> int:
     """Show what a measuring verb came to: the tables and the report's path as the last line."""
     from cloudcmp.pipeline import viewing
     from cloudcmp.report import terminal
@@ -100,7 +103,7 @@ def _ended(verb: str, ending: "Ending", figures: Path | None, json: bool) -> int
         data = {"folder": ending.folder, "finished": True, "reason": "", "report": path} | viewing.as_data(view)
         emit(verb, data, view.warnings)
     else:
-        terminal.show(console(), view)
+        terminal.show(console(), view, exploratory="brief" if every else "hidden")
         say(str(path))
     return EXIT_DONE
 

@@ -26,3 +26,4 @@ Figures = Annotated[
     ),
 ]
 Reprice = Annotated[bool, typer.Option("--reprice", help="Use today's prices in place of the study's own.")]
+All = Annotated[bool, typer.Option("--all", help="Show also the cells that get no verdict.")]

@@ -54,9 +54,7 @@ def _lost_launches(one: Estimate, schedule: Sequence[_Key]) -> tuple[int, int]:
     return due - sum(planned[:due]), due
 
 
-def verdict_of(
-    figures: Figures, metric: Metric, margin: float | None, p_adjusted: float | None
-) -> tuple[Verdict, str]:
+def verdict_of(figures: Figures, metric: Metric, margin: float | None, p_adjusted: float | None) -> tuple[Verdict, str]:
     """The verdict of a pair that nothing bars, for the first candidate against the second, and its reason.
 
     In this order: `cannot tell yet` for fewer than 6 pairs; `practically the same` when the 90 % interval lies inside

@@ -30,7 +30,7 @@ class Estimate:
 
     `n_ok` of `n_started` trials gave values; `n` launches did. `values` are the launch values in plan order, `rounds`
     their rounds (None where unknown). `reason` says why there is no estimate. `value` follows the plan's whole order of
-    aggregation (launches within sessions, then sessions); without sessions it is the median or mean that the plan names.
+    aggregation (launches within sessions, then sessions); without sessions it is what the plan names, median or mean.
     """
 
     candidate: int

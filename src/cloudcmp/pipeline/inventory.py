@@ -64,7 +64,7 @@ def _all_offerings(name: str | None) -> list[Offering]:
 
 
 def _text(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:g}"
+    return "unknown" if value is None else f"{value:.4g}"
 
 
 def _probes(name: str | None) -> Table:

@@ -92,7 +92,8 @@ def _drive(store: StudyStore, binary: Path | None, work: Path | None, wait: bool
     crew = Crew(plan, store, providers, ledger, bench, wait=wait)
     done = store.done()
     todo = [trial for trial in plan.trials if trial.index not in done]
-    progress.begin(len(todo), sum(trial.expected_s for trial in todo))
+    # Virtual time is none of the reader's: how long the rest takes is then told from the trials so far.
+    progress.begin(len(todo), 0.0 if _simulated(plan) else sum(trial.expected_s for trial in todo))
     try:
         reason, left = asyncio.run(_measure(crew))
     finally:

@@ -116,12 +116,14 @@ def _flat(plan: Plan, attempts: Sequence[Attempt], candidate: int) -> tuple[tupl
 
 
 def _pairs(prefix: str, value: Any) -> list[tuple[str, str]]:
+    """A fact and all within it, each with the way to it; nothing for what is unknown."""
     if isinstance(value, dict):
         return [pair for key, item in value.items() for pair in _pairs(f"{prefix}.{key}" if prefix else str(key), item)]
+    if isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        return [pair for at, item in enumerate(value) for pair in _pairs(f"{prefix}.{at}", item)]
     if value is None:
         return []
-    text = ", ".join(str(item) for item in value) if isinstance(value, list) else str(value)
-    return [(prefix, text)]
+    return [(prefix, ", ".join(str(item) for item in value) if isinstance(value, list) else str(value))]
 
 
 def only(shown: View, metric: str | None) -> View:

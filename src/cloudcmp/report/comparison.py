@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rich.console import Console
 from rich.text import Text
@@ -23,6 +24,8 @@ from cloudcmp.report.words import direction, group_words
 STYLES = {Verdict.BETTER: "green", Verdict.WORSE: "red", Verdict.SAME: "cyan", Verdict.CANNOT_TELL: "yellow"}
 _MOST_COLUMNS, _LEAST_COLUMN = 4, 14
 _MOST_WARNINGS = 8
+
+Exploratory = Literal["hidden", "brief", "full"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +60,25 @@ class _Screen:
         self.console.print(line, highlight=False, soft_wrap=False)
 
 
-def show(console: Console, view: View, *, everything: bool = False) -> None:
+def show(console: Console, view: View, *, exploratory: Exploratory = "hidden") -> None:
     """Print the comparison of a study: who was compared, every deciding cell, warnings, and the answer last.
 
     At most 100 of the console's columns are used, and 80 are enough for up to four candidates side by side.
-    everything: exploratory cells too, which are shown anyway where no cell decides.
+    exploratory: what is shown of cells that get no verdict; where no cell decides, all of it.
     """
     book = Book.of(view)
     screen = _Screen.of(console, book)
     _heading(screen, book)
     decide = [page for page in book.pages if page.decides]
-    shown = decide if decide and not everything else book.pages
+    mode = exploratory if decide else "full"
     for group, pages in book.groups():
-        wanted = [page for page in pages if page in shown]
-        if wanted:
-            _group(screen, book, group_words(group), wanted)
-    if len(shown) < len(book.pages):
-        rest = f"{len(book.pages) - len(shown)} exploratory of {len(book.pages)} cells"
-        say(console, f"Not shown, because they get no verdict: {rest}.", "dim")
+        whole = [page for page in pages if page.decides or mode == "full"]
+        brief = [page for page in pages if page not in whole and mode == "brief"]
+        if whole or brief:
+            _group(screen, book, group_words(group), whole, brief)
+    if mode == "hidden" and len(decide) < len(book.pages):
+        rest = f"{len(book.pages) - len(decide)} exploratory of {len(book.pages)} cells"
+        say(console, f"Not shown, because they get no verdict: {rest}; --all shows them.", "dim")
     _closing(screen, book)
 
 
@@ -93,8 +97,8 @@ def _heading(screen: _Screen, book: Book) -> None:
             "bold yellow")  # fmt: skip
     rows = []
     for name, one in zip(screen.names, book.candidates, strict=True):
-        size = [f"{one.offering.vcpus:g} vCPUs" if one.offering.vcpus else "",
-                f"{one.offering.memory_gib:g} GiB" if one.offering.memory_gib else ""]  # fmt: skip
+        size = [f"{one.offering.vcpus:g} vCPU{'s' if one.offering.vcpus > 1 else ''}" if one.offering.vcpus else "",
+                f"{one.offering.memory_gib:.4g} GiB" if one.offering.memory_gib else ""]  # fmt: skip
         cost, price = hourly_cost(one), one.offering.price
         money = "price unknown" if cost is None or price is None else f"{cost.normalize():f} {price.currency}/h"
         rows.append((name, clean(one.id, 200), ", ".join(filter(None, size)), money))
@@ -110,12 +114,12 @@ def _heading(screen: _Screen, book: Book) -> None:
     say(screen.console, "± half of the median's interval; 12/12: trials with a value, of those started", "dim")
 
 
-def _group(screen: _Screen, book: Book, group: str, pages: Sequence[Page]) -> None:
+def _group(screen: _Screen, book: Book, group: str, pages: Sequence[Page], brief: Sequence[Page]) -> None:
     title = f"{group} [{book.origin}]" if book.origin else group
     screen.put("")
     if not screen.in_columns:
         screen.put((clip(title, screen.width), "bold underline"))
-        for page in pages:
+        for page in (*pages, *brief):
             _rows(screen, book, page)
         return
     long = len(title) >= screen.label
@@ -126,6 +130,25 @@ def _group(screen: _Screen, book: Book, group: str, pages: Sequence[Page]) -> No
         screen.width - (screen.label if long else len(title))), "bold"))  # fmt: skip
     for page in pages:
         _columns(screen, book, page)
+    if brief:
+        screen.put(("Without a verdict:", "dim"))
+    for page in brief:
+        _brief(screen, page)
+
+
+def _brief(screen: _Screen, page: Page) -> None:
+    """A cell that gets no verdict: a line of values with their half-widths and counts, with its name where it fits."""
+    name = f"{page.name}, {page.scale.unit}".rstrip(", ")
+    figures = [_value(screen, page, at, None).strip() for at in range(len(screen.names))]
+    texts = [f"{figure} {_counts(page, at)}" for at, figure in enumerate(figures)]
+    if max(map(len, texts)) >= screen.column:  # the half-width is in the report; the counts stay
+        texts = [f"{figure} {_counts(page, at).split(' ')[-1]}" for at, figure in enumerate(figures)]
+    values = "".join(text.rjust(screen.column) for text in texts)
+    if len(name) < screen.label:
+        screen.put((name.ljust(screen.label), "dim"), values)
+    else:
+        screen.put((clip(name, screen.width), "dim"))
+        screen.put("".ljust(screen.label) + values)
 
 
 def _columns(screen: _Screen, book: Book, page: Page) -> None:

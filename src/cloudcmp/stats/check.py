@@ -26,8 +26,10 @@ def finite(x: npt.ArrayLike, name: str) -> Floats:
     sound = np.abs(values) <= LARGEST
     if not sound.all():
         at = int(np.argmin(sound))
-        raise ValueError(f"{name}: value {at + 1} of {values.size} is {values[at]}; "
-                         f"keep failed measurements out, a value must be finite and below {LARGEST:g}")
+        raise ValueError(
+            f"{name}: value {at + 1} of {values.size} is {values[at]}; "
+            f"keep failed measurements out, a value must be finite and below {LARGEST:g}"
+        )
     return values
 
 

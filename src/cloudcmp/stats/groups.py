@@ -51,8 +51,10 @@ def group_total(rates: npt.ArrayLike, t_s: npt.ArrayLike, group_ids: npt.ArrayLi
     lengths[starts] = ends[starts]
     if lengths.min() <= 0.0:
         at = int(np.argmin(lengths))
-        raise ValueError(f"group_total: group {ids[at]} has an interval of {lengths[at]} s that ends at {ends[at]} s; "
-                         "times must rise from 0 within a run")
+        raise ValueError(
+            f"group_total: group {ids[at]} has an interval of {lengths[at]} s that ends at {ends[at]} s; "
+            "times must rise from 0 within a run"
+        )
     return ids[starts], np.add.reduceat(sample * lengths, starts) / ends[starts + sizes - 1]
 
 
