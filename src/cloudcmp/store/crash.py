@@ -5,6 +5,8 @@ import signal
 
 CRASH_POINTS: tuple[str, ...] = (
     "create.folder_made",
+    "create.before_tables",
+    "create.after_tables",
     "create.before_commit",
     "create.after_commit",
     "open.locked",

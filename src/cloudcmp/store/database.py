@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from cloudcmp.errors import Fault, NewerSchema, UserMistake
+from cloudcmp.store.crash import crash_point
 from cloudcmp.store.faults import corrupt, storage, unconfirmed
 
 DATABASE_FILE = "study.db"
@@ -37,6 +38,7 @@ CREATE TABLE attempt (
     why TEXT NOT NULL DEFAULT '', interrupted INTEGER NOT NULL DEFAULT 0, n_samples INTEGER NOT NULL DEFAULT 0,
     sha256 TEXT, facts TEXT NOT NULL DEFAULT '{}', file TEXT, seal TEXT NOT NULL, PRIMARY KEY (trial, attempt));
 """
+_MARKS = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION};"
 
 Row = tuple[Any, ...]
 
@@ -79,8 +81,9 @@ class Database:
             try:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = FULL")
-                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                connection.executescript(f"BEGIN;{_TABLES}PRAGMA user_version = {SCHEMA_VERSION};COMMIT;")
+                crash_point("create.before_tables")
+                connection.executescript(f"BEGIN;{_TABLES}{_MARKS}COMMIT;")
+                crash_point("create.after_tables")
             finally:
                 connection.close()
 
