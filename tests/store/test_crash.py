@@ -74,7 +74,7 @@ def whole(worker: Worker) -> str:
 def check_acknowledged(folder: Path) -> None:
     """What was acknowledged is there once: each trial with its digest, each row of the ledger."""
     acks = folder.with_name(folder.name + ".acks")
-    told = [json.loads(line) for line in acks.read_text().splitlines()]
+    told = [json.loads(line) for line in (acks.read_text() if acks.exists() else "").splitlines()]
     try:
         store = StudyStore.open(folder, write=False)
     except UserMistake:
