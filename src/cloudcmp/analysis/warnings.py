@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Estimate
@@ -36,7 +37,7 @@ def warnings_of(
         yield f"{failed} of {bare.n_started} trials failed"
     if trials.size == np.unique(trial_launches).size:
         yield "one run a launch: the between-launch share of the spread is unknown"
-    if plan.imported and metric.reduce == "percentile" and trials.size > bare.n:
+    if plan.imported and Cell.parse(bare.cell).get("percentile") is not None and trials.size > bare.n:
         yield "percentiles of several runs were reduced as values: the table holds no histograms"
     modes = two_modes(_thinned(trials))
     if modes is not None:

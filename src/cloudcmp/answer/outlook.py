@@ -43,13 +43,12 @@ def rounds_needed(one: Comparison, a: Estimate, b: Estimate, margin: float | Non
 
 def more_rounds(plan: Plan, more: int) -> str:
     """So many more rounds of the whole plan in words, with their time and, where it is known, their money."""
-    planned = plan.rounds * max(1, len({launch.session for launch in plan.launches}))
     text = f"{more} more round{'s' if more > 1 else ''}"
-    if planned < 1 or plan.imported:
+    if plan.rounds < 1 or plan.imported:
         return text
-    share = more / planned
+    share = more / plan.rounds
     told = [f"about {format_seconds(plan.quote.expected_s * share)}"]
     cost = plan.quote.expected_cost
     if cost is not None:
-        told.append(format_money(Money(cost.amount * more / planned, cost.currency)))
+        told.append(format_money(Money(cost.amount * more / plan.rounds, cost.currency)))
     return f"{text} ({', '.join(told)})"

@@ -48,7 +48,7 @@ def winner_of(
         return Winner(cell, (), None, "exploratory: no verdict")
     settled = [one for one in comparisons if one.verdict not in (None, Verdict.CANNOT_TELL)]
     if not settled:
-        return Winner(cell, (), None, "cannot tell yet: " + "; ".join(dict.fromkeys(one.reason for one in comparisons)))
+        return Winner(cell, (), None, f"cannot tell yet: {_why(comparisons)}")
     able = {one.candidate: one.median or 0.0 for one in estimates if not bars[cell, one.candidate]}
     beaten = {one.b if one.verdict is Verdict.BETTER else one.a for one in settled if one.verdict is not Verdict.SAME}
     sign = -1.0 if metric.better is Better.HIGHER else 1.0
@@ -60,6 +60,21 @@ def winner_of(
     starred, why_none = _star(plan, [at for at in unbeaten if at == unbeaten[0] or at in same])
     notes = [*_open(plan, comparisons, unbeaten), *_left_out(estimates, bars), *why_none]
     return Winner(cell, tuple(unbeaten), starred, "; ".join(notes))
+
+
+def _why(comparisons: Sequence[Comparison]) -> str:
+    """Why no pair is settled: each reason once, with whom it concerns, or of how many where these are many."""
+    clauses = dict.fromkeys(part for one in comparisons for part in one.reason.split("; "))
+    concerned: dict[str, list[str]] = {}
+    for clause in clauses:
+        name, colon, reason = clause.rpartition(": ")
+        concerned.setdefault(reason if colon else clause, []).append(name)
+    told = []
+    for reason, names in concerned.items():
+        some = [name for name in names if name]
+        who = ", ".join(some) if len(some) < 3 else f"{len(some)} candidates"
+        told.append(f"{who}: {reason}" if who else reason)
+    return "; ".join(told)
 
 
 def winner_rows(

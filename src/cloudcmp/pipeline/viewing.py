@@ -142,7 +142,9 @@ def only(shown: View, metric: str | None) -> View:
     estimates = tuple(one for one in found.estimates if one.cell in kept)
     comparisons = tuple(one for one in found.comparisons if one.cell in kept)
     winners = tuple(one for one in found.winners if one.cell in kept)
-    words = answer.in_words(shown.plan, estimates, comparisons, winners, shown.metrics, _names(estimates))
+    # Told from the whole family: what it takes to tell two apart must not depend on what is shown.
+    names = _names(estimates)
+    words = answer.in_words(shown.plan, found.estimates, found.comparisons, winners, shown.metrics, names)
     return replace(shown, analysis=Analysis(estimates, comparisons, winners, found.warnings, words))
 
 

@@ -29,6 +29,7 @@ async def until_open(plan: Plan, launch: Launch, time: Time, stop: asyncio.Event
 
 def _opens_at(plan: Plan, launch: Launch, now: float) -> float:
     """The Unix time from which the round may start."""
-    due = now if plan.every_s is None else max(now, plan.start_at + launch.start_s)
+    timed = plan.sessions or plan.every_s is not None
+    due = max(now, plan.start_at + launch.start_s) if timed else now
     opening = next_opening([session for session in plan.sessions if session.name == launch.session], due)
     return due if opening is None else opening[1]

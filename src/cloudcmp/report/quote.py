@@ -21,7 +21,9 @@ def show_plan(console: Console, plan: Plan) -> None:
         ran = one.runner if one.runner == one.offering.provider else f"{one.runner}, in its stead"
         rows.append((one.id, f"{one.offering.vcpus:g}" if one.offering.vcpus else numbers.UNKNOWN, money, ran,
                      ", ".join(one.differs)))  # fmt: skip
-    table(console, ("candidate", Head("vCPUs"), Head("price an hour"), "runs on", "differs from what was asked"), rows)
+    heads = ("candidate", Head("vCPUs"), Head("price an hour"), "runs on", "differs from what was asked")
+    whole = any(row[-1] for row in rows)
+    table(console, heads if whole else heads[:-1], rows if whole else [row[:-1] for row in rows])
     runs = "1 run" if plan.runs == 1 else f"{plan.runs} runs"
     facts = [
         ("rounds", f"{plan.rounds}, each with a fresh launch of every candidate, {runs} on each"),
