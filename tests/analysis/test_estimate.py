@@ -13,6 +13,7 @@ from cloudcmp.analysis import NOT_OFFERED, estimate
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
+from cloudcmp.model.metric import Reduce
 from cloudcmp.model.plan import Launch, Plan
 from cloudcmp.model.result import Estimate
 from cloudcmp.model.values import TrialValues
@@ -171,6 +172,16 @@ def test_an_imported_table_brings_its_percentiles_along() -> None:
     values = TrialValues((RTT95,), launch, cell, np.ones(6, bool), np.arange(1.0, 7.0))
     (one,) = estimate(plan, values, (), METRICS)
     assert one.values == tuple(np.arange(1.0, 7.0))
+
+
+def test_imported_percentiles_of_several_runs_are_warned_of() -> None:
+    plan = plan_of(candidates=1, runs=2, cells=(RTT95,), imported=True)
+    # A table's metric holds one value a row, whatever it once was read from.
+    metrics = {"rtt_s": replace(METRICS["rtt_s"], reduce=Reduce.MEDIAN)}
+    launch, cell = np.repeat(np.arange(6, dtype=np.int32), 2), np.zeros(12, np.int32)
+    values = TrialValues((RTT95,), launch, cell, np.ones(12, bool), np.arange(1.0, 13.0))
+    (one,) = estimate(plan, values, (), metrics)
+    assert "percentiles of several runs were reduced as values: the table holds no histograms" in one.warnings
 
 
 # --- warnings

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.analysis.planted import CHASE, FMA, FMA_ALL, LOSS, LU, RTT50, TASK, estimate_of, plan_of, price
 
 from cloudcmp.answer import in_words
-from cloudcmp.answer.outlook import rounds_needed
+from cloudcmp.answer.outlook import more_rounds, rounds_needed
 from cloudcmp.answer.phrases import short_names
 from cloudcmp.catalog import METRICS
 from cloudcmp.compare import compare
@@ -77,6 +77,13 @@ def test_what_can_not_be_told_says_what_it_would_take() -> None:
     assert found is not None
     # Six rounds were quoted at 1.20 USD.
     assert float(found[2]) == pytest.approx(int(found[1]) * 0.20)
+
+
+def test_rounds_are_quoted_as_the_plan_counts_them_over_all_sessions() -> None:
+    # The plan's six rounds are those of both sessions together, and were quoted at 1.20 USD.
+    plan = plan_of(candidates=2, rounds=3, sessions=("peak", "off"), runner="cloud")
+    plan = replace(plan, rounds=6, quote=replace(plan.quote, expected_cost=Money(Decimal("1.20"), "USD")))
+    assert more_rounds(plan, 3).endswith(", 0.600 USD)")
 
 
 def test_a_difference_that_seems_nil_is_asked_for_at_three_percent() -> None:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,15 @@ def test_compare_shows_one_metric_without_changing_the_family(measured: Path) ->
     some = cloudcmp("compare", measured, "--metric", "fma_flop_per_s", "--json").json["data"]["comparisons"]
     assert 0 < len(some) < len(every)
     assert some == [one for one in every if one["cell"].startswith("fma_flop_per_s")]
+
+
+def test_what_it_takes_to_tell_two_apart_does_not_depend_on_what_is_shown(measured: Path) -> None:
+    def rounds(*options: str) -> list[str]:
+        sentences = cloudcmp("compare", measured, *options, "--json").json["data"]["answer"]
+        return [found for one in sentences if one.startswith("fma") for found in re.findall(r"\d+ more rounds", one)]
+
+    assert rounds()
+    assert rounds("--metric", "fma_flop_per_s") == rounds()
 
 
 def test_compare_with_todays_prices_keeps_the_verdicts(measured: Path) -> None:
