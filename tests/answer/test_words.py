@@ -15,7 +15,7 @@ from cloudcmp.answer import in_words
 from cloudcmp.answer.outlook import more_rounds, rounds_needed
 from cloudcmp.answer.phrases import short_names
 from cloudcmp.catalog import METRICS
-from cloudcmp.compare import compare
+from cloudcmp.compare import REPLICATION_UNKNOWN, compare
 from cloudcmp.cost import with_cost
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Estimate
@@ -134,6 +134,15 @@ def test_simulated_numbers_are_said_to_be() -> None:
     mixed = replace(plan, candidates=(plan.candidates[0], replace(plan.candidates[1], runner="simulated")))
     assert said(mixed, some)[0].startswith("The numbers of c1 are simulated")
     assert "simulated" not in " ".join(said(plan, some))
+
+
+def test_values_that_may_share_a_launch_are_said_to() -> None:
+    some = [estimate_of(at, level(1.0 + at, at)) for at in range(2)]
+    plan = plan_of(candidates=2, runner="imported", imported=True)
+    plain = said(plan, some)
+    noted = said(replace(plan, quote=replace(plan.quote, notes=(REPLICATION_UNKNOWN,))), some)
+    assert noted[0].startswith("The table does not say which values came from one launch")
+    assert noted[1:] == plain
 
 
 def test_loopback_says_nothing_of_a_network() -> None:

@@ -71,6 +71,12 @@ def test_currencies_are_never_added() -> None:
     assert "no cost is quoted: the prices are in EUR and USD" in plan.quote.notes
 
 
+def test_a_volume_is_said_not_to_be_counted() -> None:
+    with_volume = planned("[{provider: aws, offering: small, volume: fast}, {provider: aws, offering: large}]")
+    assert "no cost counts the price of a volume: fast" in with_volume.quote.notes
+    assert not any("volume" in note for note in planned(TWO).quote.notes)
+
+
 def test_a_budget_below_the_worst_case_is_noted() -> None:
     plan = planned(TWO, PROBES, "budget: 0.01 USD")
     assert "the worst case is above the budget of 0.01 USD" in plan.quote.notes

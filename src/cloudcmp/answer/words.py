@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cloudcmp.answer.outlook import family_size, more_rounds, rounds_needed
 from cloudcmp.answer.phrases import how_much, listed, short_names, span, turned
-from cloudcmp.compare import SAME_RATIO, TOO_WIDE, deciding
+from cloudcmp.compare import REPLICATION_UNKNOWN, SAME_RATIO, TOO_WIDE, deciding
 from cloudcmp.cost import is_task, price_of
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric
@@ -64,7 +64,8 @@ def in_words(
 
     For each: who is best, by how much against the next with the 95 % interval and n; ties and their cheapest; what can
     not be told yet, and how many more rounds would probably tell it, with their time and money. Says what the numbers
-    are not: simulated ones measured nothing, loopback is no network. Adds nothing that the tables do not show.
+    are not: simulated ones measured nothing, values are no launches, loopback is no network. Adds nothing that the
+    tables do not show.
     `names` are what readers call the cells, by their text.
     """
     labels = names or short_names(one.cell for one in winners)
@@ -117,6 +118,11 @@ def _caveats(plan: Plan, cells: Sequence[_Cell]) -> Iterator[str]:
         yield "All numbers are simulated: they were planted, nothing was measured."
     elif simulated:
         yield f"The numbers of {listed(simulated)} are simulated: they were planted, nothing was measured there."
+    if REPLICATION_UNKNOWN in plan.quote.notes:
+        yield (
+            "The table does not say which values came from one launch: n counts values, "
+            "and where several came from one, differences look surer than they are."
+        )
     if any(cell.cell.get("path") == "loopback" for cell in cells):
         yield "Cells with path=loopback were measured inside one machine: they say nothing of a network."
 

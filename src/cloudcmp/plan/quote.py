@@ -51,6 +51,12 @@ def _cost(candidates: Sequence[Candidate], seconds: dict[int, float], rounding: 
 
 def money_notes(candidates: Sequence[Candidate], worst: Money | None, budget: Money | None) -> list[str]:
     """Why there is no cost, or what it means for the budget; one line each."""
+    volumes = [c.volume for c in candidates if c.volume and c.offering.price]
+    beside = [f"no cost counts the price of a volume: {_listed(list(dict.fromkeys(volumes)))}"] if volumes else []
+    return [*_why_no_quote(candidates, worst, budget), *beside]
+
+
+def _why_no_quote(candidates: Sequence[Candidate], worst: Money | None, budget: Money | None) -> list[str]:
     unknown = [c.id for c in candidates if c.offering.price is None]
     currencies = sorted({c.offering.price.currency for c in candidates if c.offering.price})
     if unknown:
