@@ -86,6 +86,14 @@ def test_a_clock_that_falls_is_throttling() -> None:
     assert found == ("c0: throttling: a core ran at 2.50 GHz, usually at 3.00 GHz",)
 
 
+def test_a_core_alone_that_is_faster_than_all_at_once_is_no_throttling() -> None:
+    plan = plan_of(candidates=1, rounds=4, runs=1)
+    threads = [(("threads", "all" if trial.index % 2 else "one"),) for trial in plan.trials]
+    trials = [replace(trial, params=params) for trial, params in zip(plan.trials, threads, strict=True)]
+    clocks = [attempt(at, {"clock_hz": 3.1e9 if at % 2 else 3.5e9}) for at in range(4)]
+    assert quality(replace(plan, trials=tuple(trials)), clocks) == ()
+
+
 def test_repeated_warnings_are_counted_and_interruptions_left_out() -> None:
     warned = [attempt(0, {"warning": "small"}), attempt(2, {"warning": "small"})]
     cut = replace(attempt(0, {"disturbed": True}), interrupted=True)

@@ -21,8 +21,8 @@ def quality(plan: Plan, attempts: Sequence[Attempt]) -> tuple[str, ...]:
 
     Looks at all attempts that ended by themselves: stolen CPU time above 1 % of the time measured, trials begun on a
     machine that was never quiet, threads that waited for a processor for more than 2 % of their time, a core clock that
-    once fell below 95 % of its own median, facts of the machine that changed between launches, and the agents' own
-    warnings. Silence is no proof: a hypervisor may hide what it takes.
+    once fell below 95 % of its median over trials with the same parameters, facts of the machine that changed between
+    launches, and the agents' own warnings. Silence is no proof: a hypervisor may hide what it takes.
     """
     seen = seen_facts(plan, attempts)
     of_candidate: dict[int, list[tuple[Attempt, _Facts]]] = {candidate.index: [] for candidate in plan.candidates}
@@ -33,17 +33,21 @@ def quality(plan: Plan, attempts: Sequence[Attempt]) -> tuple[str, ...]:
     return tuple(
         f"{candidate.id}: {line}"
         for candidate in plan.candidates
-        for line in (*_lines(of_candidate[candidate.index]), *_changed(seen[candidate.index]))
+        for line in (*_lines(plan, of_candidate[candidate.index]), *_changed(seen[candidate.index]))
     )
 
 
-def _lines(some: Sequence[tuple[Attempt, _Facts]]) -> Iterator[str]:
+def _lines(plan: Plan, some: Sequence[tuple[Attempt, _Facts]]) -> Iterator[str]:
     yield from _stolen(some)
     disturbed = sum(note(facts, "disturbed") is True for _, facts in some)
     if disturbed:
         yield f"the machine was never quiet before {disturbed} of {len(some)} trials"
     yield from _waited([facts for _, facts in some])
-    yield from _throttled([facts for _, facts in some])
+    # A core alone may run faster than all of them at once: only trials of like threads are like.
+    like: dict[tuple[tuple[str, str], ...], list[_Facts]] = {}
+    for attempt, facts in some:
+        like.setdefault(plan.trials[attempt.trial].params, []).append(facts)
+    yield from (line for alike in like.values() for line in _throttled(alike))
     warned = Counter(str(text) for _, facts in some if (text := note(facts, "warning")) is not None)
     for text, times in sorted(warned.items()):
         yield f"{text} ({times} trials)" if times > 1 else text
