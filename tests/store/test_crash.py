@@ -144,7 +144,7 @@ def test_p19_a_limit_on_files_is_told_in_one_line_and_nothing_is_lost(
     limit: int, worker: Worker, whole: str, tmp_path: Path
 ) -> None:
     folder = tmp_path / "study"
-    assert worker.run(folder, crash_at="create.after_commit:1") == "killed"
+    assert worker.run(folder, crash_at="create.renamed:1") == "killed"
     ended = worker.run(folder, file_limit=limit)
     assert ended.startswith(f"fault: StorageFault: {folder}/")
     check_acknowledged(folder)

@@ -45,7 +45,7 @@ def test_p19_on_a_full_disk_only_the_clean_up_goes_on(tmp_path: Path) -> None:
         "asked done",
         "gone done",
         "reserve False",
-        f"create {FULL}",
+        f"create {FULL.replace('go on with --resume', 'run again')}",
         "second False",
         "done [0] [11.0]",
         "open done",

@@ -28,6 +28,7 @@ from cloudcmp.errors import CloudcmpError, CorruptStore, NewerSchema, StorageFau
 from cloudcmp.model.trial import Attempt, Outcome, Sample
 from cloudcmp.store import LaunchRecord, StudyStore
 from cloudcmp.store.database import SCHEMA_VERSION
+from cloudcmp.store.lock import StudyLock
 
 
 def test_what_is_created_is_read_back(tmp_path: Path) -> None:
@@ -373,3 +374,15 @@ def test_facts_are_kept_as_they_are(store: StudyStore) -> None:
     attempt = Attempt(0, 0, Outcome.INVALID, 0.0, 1.0, "why ☃", facts=facts)
     assert store.finish_attempt(attempt, []) == attempt
     assert store.attempts() == (attempt,)
+
+
+def test_a_folder_is_made_whole_or_not_at_all(tmp_path: Path) -> None:
+    left = tmp_path / ".study.killed.part"
+    left.mkdir()
+    (left / "reserve").write_bytes(b"left by a process that was killed")
+    being_made = tmp_path / ".study.alive.part"
+    being_made.mkdir()
+    lock = StudyLock(being_made)
+    create(tmp_path / "study").close()
+    lock.release()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".study.alive.part", "study"]

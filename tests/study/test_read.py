@@ -161,7 +161,7 @@ def test_this_machines_study_measures_all_that_it_should() -> None:
     params = [(one.probe, dict(one.params)) for one in default_study(SOLD[:1]).probes]
     for probe in ("fma", "int", "lu", "stream"):
         assert {one["threads"] for name, one in params if name == probe} == {"one", "all"}
-    assert {one["size_bytes"] for name, one in params if name == "chase"} == {"16384", "1048576", "268435456"}
+    assert {one["size_bytes"] for name, one in params if name == "chase"} == {"16384", "1048576", "134217728"}
     assert {one["n"] for name, one in params if name == "lu"} == {"1000"}
     disk = {(one["op"], one["pattern"], one["block_bytes"]) for name, one in params if name == "disk"}
     assert disk == {(op, *kind) for op in ("read", "write") for kind in (("random", "4096"), ("sequential", "1048576"))}

@@ -9,6 +9,7 @@ CRASH_POINTS: tuple[str, ...] = (
     "create.after_tables",
     "create.before_commit",
     "create.after_commit",
+    "create.renamed",
     "open.locked",
     "open.before_sweep",
     "sweep.before_unlink",
