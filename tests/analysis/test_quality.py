@@ -70,7 +70,7 @@ def test_a_calm_machine_gives_no_line() -> None:
 @pytest.mark.parametrize(
     ("notes", "line"),
     [
-        ({"steal_s": 0.2}, "0.2 s of CPU time were stolen in 10 s of trials"),
+        ({"steal_s": 0.2}, "0.2 s of a processor's time were stolen in 10 s of trials"),
         ({"disturbed": True}, "the machine was never quiet before 1 of 1 trials"),
         ({"run_delay_s": 0.05, "cpu_time_s": 1.0}, "its threads waited for a processor in 1 of 1 trials"),
         ({"warning": "array of 1 MiB is below 4 x cache"}, "array of 1 MiB is below 4 x cache"),
@@ -78,6 +78,17 @@ def test_a_calm_machine_gives_no_line() -> None:
 )
 def test_each_disturbance_has_its_line(notes: dict[str, object], line: str) -> None:
     assert quality(PLAN, [attempt(1, notes)]) == (f"c1: {line}",)
+
+
+def test_more_threads_than_processors_wait_by_construction() -> None:
+    waited = {"run_delay_s": 0.5, "cpu_time_s": 1.0, "threads": 4, "cpus_used": 1}
+    assert quality(PLAN, [attempt(1, waited)]) == ()
+    assert quality(PLAN, [attempt(1, {**waited, "cpus_used": 4})])
+
+
+def test_time_is_stolen_from_each_processor_by_itself() -> None:
+    assert quality(PLAN, [attempt(1, {"steal_s": 0.15, "cpus_used": 4})]) == ()
+    assert quality(PLAN, [attempt(1, {"steal_s": 0.15, "cpus_used": 1})])
 
 
 def test_a_clock_that_falls_is_throttling() -> None:

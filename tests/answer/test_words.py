@@ -118,6 +118,14 @@ def test_a_task_is_said_to_cost_least_only_when_it_is_sure() -> None:
     assert "costs least" not in " ".join(unsure)
     mixed = of(level(1.0), level(0.8, 1), cell=TASK, prices=(price("0.10"), price("0.20", "EUR")))
     assert "costs least" not in " ".join(mixed)
+    third = of(
+        level(1.0), level(0.8, 1), list(20 * WIDE), cell=TASK, prices=(price("0.10"), price("0.20"), price("0.05"))
+    )
+    assert "costs least" not in " ".join(third)
+    copied = of([1.0] * 6, [0.8] * 6, cell=TASK, prices=(price("0.10"), price("0.20")))
+    assert "costs least" not in " ".join(copied)
+    of_known = of(level(1.0), level(0.8, 1), level(0.5, 2), cell=TASK, prices=(price("0.10"), price("0.20"), None))
+    assert "costs least on c0 of those whose price is known" in " ".join(of_known)
     unknown = of(level(1.0), level(0.8, 1), cell=TASK, prices=(price("0.10"), None))
     assert unknown[-1] == "The price of c1 is unknown, so nothing is said of its cost."
 

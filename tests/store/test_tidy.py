@@ -324,3 +324,16 @@ def test_any_bytes_are_read_or_refused(content: bytes) -> None:
 def test_a_metric_that_is_not_known_here_is_told(full: StudyStore) -> None:
     with pytest.raises(UserMistake, match="holds fma_flop_per_s, a metric that is not known here"):
         export_rows(full, {}, {})
+
+
+def test_launches_stand_by_round_and_time_whatever_the_order_of_the_rows(tmp_path: Path) -> None:
+    head = "offering,instance,round,metric,unit,better,value\n"
+    rows = [f"a,i{at},{at},speed,op/s,higher,{value}\n" for at, value in enumerate((10, 12, 11, 14, 9, 13))]
+    by_value = sorted(rows, key=lambda row: float(row.rsplit(",", 1)[1]))
+    with taken(head + "".join(by_value), tmp_path) as store:
+        launches = store.plan.launches
+        assert [one.round for one in launches] == [0, 1, 2, 3, 4, 5]
+        assert [one.index for one in launches] == [0, 1, 2, 3, 4, 5]
+        values = store.trial_values(frozenset())
+        told = dict(zip(values.launch.tolist(), values.value.tolist(), strict=True))
+        assert [told[at] for at in range(6)] == [10, 12, 11, 14, 9, 13]

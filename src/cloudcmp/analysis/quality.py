@@ -55,17 +55,20 @@ def _lines(plan: Plan, some: Sequence[tuple[Attempt, _Facts]]) -> Iterator[str]:
 
 def _stolen(some: Sequence[tuple[Attempt, _Facts]]) -> Iterator[str]:
     known = [
-        (seconds, attempt.ended_at - attempt.started_at)
+        # Time is stolen from each processor by itself.
+        (seconds / max(1.0, _number(facts, "cpus_used") or 1.0), attempt.ended_at - attempt.started_at)
         for attempt, facts in some
         if (seconds := _number(facts, "steal_s")) is not None
     ]
     stolen, measured = sum(seconds for seconds, _ in known), sum(length for _, length in known)
     if stolen > _STOLEN_SHARE * measured > 0.0:
-        yield f"{format_seconds(stolen)} of CPU time were stolen in {format_seconds(measured)} of trials"
+        yield f"{format_seconds(stolen)} of a processor's time were stolen in {format_seconds(measured)} of trials"
 
 
 def _waited(some: Sequence[_Facts]) -> Iterator[str]:
-    times = [(_number(facts, "run_delay_s"), _number(facts, "cpu_time_s")) for facts in some]
+    # More threads than processors wait by construction, which disturbs nothing.
+    fitting = (facts for facts in some if (_number(facts, "threads") or 1.0) <= (_number(facts, "cpus_used") or 1.0))
+    times = [(_number(facts, "run_delay_s"), _number(facts, "cpu_time_s")) for facts in fitting]
     late = [1 for waited, ran in times if waited is not None and ran is not None and waited > _WAITED_SHARE * ran]
     if late:
         yield f"its threads waited for a processor in {len(late)} of {len(some)} trials"

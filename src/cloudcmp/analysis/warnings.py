@@ -43,9 +43,14 @@ def warnings_of(
     if modes is not None:
         low, high = format_quantity(modes.low, metric.unit), format_quantity(modes.high, metric.unit)
         yield f"two levels: {low} and {high}, {modes.share_high * 100:.0f} % of the values in the upper one"
-    drift = _drift_per_round(x)
+    drift = _drift_per_round(x) if _in_order(plan) else None
     if drift is not None:
         yield f"drift over rounds: {drift * 100:+.2g} % of the mean a round"
+
+
+def _in_order(plan: Plan) -> bool:
+    """Whether the launches stand in the order of time: an imported table need not tell it."""
+    return not plan.imported or plan.rounds > 1 or plan.launches[0].start_s != plan.launches[-1].start_s
 
 
 def _thinned(values: Floats) -> Floats:

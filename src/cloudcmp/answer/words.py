@@ -194,26 +194,32 @@ def _outlook(cell: _Cell, two: Sequence[int]) -> str:
 
 
 def _cheapest_task(cell: _Cell) -> str:
-    """Where a task costs least, told only where the interval of the cost ratio leaves no doubt."""
+    """Where a task costs least, told only where the interval of the cost ratio against every other leaves no doubt."""
     costs = {at: one.cost_per_task for at, one in cell.estimates.items() if one.cost_per_task is not None}
     if not is_task(cell.metric) or len(costs) < 2 or len({cost.currency for cost in costs.values()}) > 1:
         return ""
-    first, second, *_ = sorted(costs, key=lambda at: (costs[at].amount, at))
-    pair = cell.pairs.get(frozenset((first, second)))
-    prices = [price_of(cell.plan.candidates[at]) for at in (first, second)]
-    if pair is None or pair.bounds is None or None in prices:
+    first, *others = sorted(costs, key=lambda at: (costs[at].amount, at))
+    ratios = [_cost_ratio(cell, first, other) for other in others]
+    if not all(bounds is not None and bounds.low < bounds.high < 1.0 for bounds in ratios) or ratios[0] is None:
         return ""
-    if pair.verdict is Verdict.CANNOT_TELL and pair.reason != TOO_WIDE:
-        return ""
-    _, bounds = turned(pair, first)
-    ratio = float(prices[0].amount / prices[1].amount) if prices[0] and prices[1] else 1.0
-    if bounds is None or bounds.high * ratio >= 1.0:
-        return ""
-    less = span(Bounds(bounds.low * ratio, bounds.high * ratio), 1.0, "", False)
+    whom = "" if len(costs) == len(cell.plan.candidates) else " of those whose price is known"
     return (
-        f" A task costs least on {cell.name(first)}: {format_money(costs[first])}, "
-        f"{less} than on {cell.name(second)} (95 % interval)."
+        f" A task costs least on {cell.name(first)}{whom}: {format_money(costs[first])}, "
+        f"{span(ratios[0], 1.0, '', False)} than on {cell.name(others[0])} (95 % interval)."
     )
+
+
+def _cost_ratio(cell: _Cell, a: int, b: int) -> Bounds | None:
+    """The interval of a's cost for a task over b's; None where the pair has none, or its verdict was barred."""
+    pair = cell.pairs.get(frozenset((a, b)))
+    prices = price_of(cell.plan.candidates[a]), price_of(cell.plan.candidates[b])
+    if pair is None or prices[0] is None or prices[1] is None:
+        return None
+    if pair.verdict is Verdict.CANNOT_TELL and pair.reason != TOO_WIDE:
+        return None
+    _, bounds = turned(pair, a)
+    ratio = float(prices[0].amount / prices[1].amount)
+    return None if bounds is None else Bounds(bounds.low * ratio, bounds.high * ratio)
 
 
 def _of_prices(plan: Plan) -> Iterator[str]:

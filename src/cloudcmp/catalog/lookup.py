@@ -15,6 +15,9 @@ from cloudcmp.units import parse_bytes, parse_rate, parse_seconds
 # Start of the agent's process, its wait for a quiet machine and its own clean-up, for each trial.
 _OVERHEAD_S = 0.05
 
+# A datagram carries its number and time of sending in so many bytes; a smaller one has no jitter.
+_STAMPED_BYTES = 20
+
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
     """The known word that looks most like a mistyped one, None where none does."""
@@ -108,6 +111,8 @@ def cells_of(name: str, params: Mapping[str, str]) -> tuple[Cell, ...]:
 
 def _cells(probe: Probe, filled: Mapping[str, str]) -> Iterator[Cell]:
     for metric in map(METRICS.__getitem__, probe.metrics):
+        if metric.name == "udp_jitter_s" and int(filled["size_bytes"]) < _STAMPED_BYTES:
+            continue
         known = {key: filled[key] for key in metric.params if key in filled}
         free = [key for key in metric.params if key not in filled]
         for values in itertools.product(*(PERCENTILES for _ in free)):

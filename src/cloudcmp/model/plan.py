@@ -7,6 +7,9 @@ from cloudcmp.model.offering import Match, Offering, Truth
 from cloudcmp.model.study import Decide, Session
 from cloudcmp.units import Money
 
+# What a machine may take beyond its trials' deadlines: booting, copying, tearing down. It ends by itself after that.
+LEASE_MARGIN_S = 1800.0
+
 AGGREGATION = ("runs:median", "launch:median", "session:median")
 
 

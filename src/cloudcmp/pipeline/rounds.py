@@ -8,15 +8,12 @@ from itertools import groupby
 from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused
 from cloudcmp.measure import TAKEN_WHY, Bench, Visit, record_all, run_launch, was_taken
 from cloudcmp.model.lease import Lease
-from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
+from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, Launch, Plan, PlannedTrial
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.trial import Outcome
 from cloudcmp.pipeline.windows import until_open
 from cloudcmp.provision import Ledger, acquire, release, slot_of
 from cloudcmp.store import StudyStore
-
-# Booting, copying and tearing down, beyond the trials' own deadlines, before a machine ends by itself.
-_MARGIN_S = 1800.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +88,7 @@ async def _one(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], befor
         record_all(crew.bench, candidate, todo, Outcome.PREEMPTED, TAKEN_WHY)
         return
     crew.store.begin_launch(launch.index, crew.bench.clock.at(launch.start_s), slot_of(launch))
-    ttl_s = sum(trial.deadline_s for trial in todo) + _MARGIN_S
+    ttl_s = sum(trial.deadline_s for trial in todo) + LEASE_MARGIN_S
     try:
         lease = await acquire(crew.ledger, provider, candidate, launch, ttl_s)
     except (NoCapacity, Refused, LostAnswer, ProviderFault) as fault:

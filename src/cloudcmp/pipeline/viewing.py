@@ -1,5 +1,6 @@
 """From a study's folder to what a reader is shown."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -68,7 +69,7 @@ def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric]) -> View:
         cdfs=analysis.cdfs(plan, histograms),
         hosts=tuple((at, _flat(plan, counted, at)) for at in sorted(facts)),
         provenance=_provenance(store, plan),
-        interruptions=_interruptions(plan, attempts),
+        interruptions=(*_interruptions(plan, attempts), *_second_machines(store, plan)),
         warnings=(*_unfinished(plan, counted), *plan.quote.notes, *analysis.quality(plan, counted)),
     )
 
@@ -96,6 +97,17 @@ def _interruptions(plan: Plan, attempts: Sequence[Attempt]) -> tuple[str, ...]:
             where = f"{plan.candidates[launch.candidate].id}, round {launch.round + 1}"
             lines.append(f"{where}: {trial.probe}, run {trial.run + 1}, was cut short and run again")
     return tuple(lines)
+
+
+def _second_machines(store: StudyStore, plan: Plan) -> tuple[str, ...]:
+    """One line for each launch whose trials ran on more than one machine, because the study was stopped within it."""
+    times = Counter(record.launch for record in store.launches())
+    return tuple(
+        f"{plan.candidates[launch.candidate].id}, round {launch.round + 1}: {times[launch.index]} machines, one after "
+        "another, because the study was stopped on the way"
+        for launch in plan.launches
+        if times[launch.index] > 1
+    )
 
 
 def _unfinished(plan: Plan, counted: Sequence[Attempt]) -> tuple[str, ...]:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_UP, Decimal
 
 from cloudcmp.catalog import METRICS
-from cloudcmp.model.plan import Candidate, hourly_cost
+from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, hourly_cost
 from cloudcmp.model.study import Decide
-from cloudcmp.plan.trials import Visits, boot_s
+from cloudcmp.plan.trials import Visits
 from cloudcmp.plan.visit import Task
 from cloudcmp.units import Money
 
@@ -17,8 +17,8 @@ _ALPHA = 0.05
 _POWER = 0.8
 # With fewer launches no verdict is given, so nothing can be told apart, whatever the difference.
 LAUNCHES_MIN = 6
-# An instance that never becomes ready is given up after ten minutes.
-_WORST_BOOT_S = 600.0
+# The coarsest unit in which machines are billed; terms that are known to be finer only make the worst case better.
+_BILLED_S = 3600.0
 _STEP = Decimal("0.000001")
 # A machine that the user has already is not billed; it has a price where the user gives it one.
 _OWNED = ("local",)
@@ -30,9 +30,14 @@ def expected_cost(visits: Visits, rounds: int) -> Money | None:
 
 
 def worst_cost(visits: Visits, rounds: int) -> Money | None:
-    """Money for all launches if every boot takes its longest and every trial its whole deadline."""
-    trials_s = sum(task.deadline_s * task.runs for task in visits.tasks)
-    worst = {c.index: (max(_WORST_BOOT_S, 2 * boot_s(c)) + trials_s) * rounds for c in visits.candidates}
+    """Money for all launches if each lives its whole lease, every hour begun paid in full.
+
+    A lease is what a run asks for: all deadlines of a launch's trials and `LEASE_MARGIN_S`. Without what a resumed
+    study takes anew: its interrupted launch gets a second machine.
+    """
+    lease_s = sum(task.deadline_s * task.runs for task in visits.tasks) + LEASE_MARGIN_S
+    paid_s = math.ceil(lease_s / _BILLED_S) * _BILLED_S
+    worst = {c.index: paid_s * rounds for c in visits.candidates}
     return _cost(visits.candidates, worst, ROUND_UP)
 
 

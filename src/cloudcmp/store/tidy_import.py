@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -62,17 +63,19 @@ def import_table(table: TidyTable, folder: Path, *, provenance: Mapping[str, str
 
 
 def _launches(table: TidyTable, candidates: Mapping[Key, int], start_at: float) -> tuple[tuple[Launch, ...], list[int]]:
-    """The launches in the order of their first rows, and for each row the launch that it belongs to."""
+    """The launches by session, round and time, else in the order of their first rows; and each row's launch."""
     index: dict[tuple[Key, str], int] = {}
-    launches: list[Launch] = []
-    launch_of: list[int] = []
+    met: list[Launch] = []
+    met_of: list[int] = []
     for number, row in enumerate(table.rows):
-        found = index.setdefault((row.key, row.instance or f"row {number}"), len(launches))
-        if found == len(launches):
+        found = index.setdefault((row.key, row.instance or f"row {number}"), len(met))
+        if found == len(met):
             start_s = 0.0 if row.time is None else row.time - start_at
-            launches.append(Launch(found, candidates[row.key], row.round or 0, row.session or None, start_s, 0))
-        launch_of.append(found)
-    return tuple(launches), launch_of
+            met.append(Launch(found, candidates[row.key], row.round or 0, row.session or None, start_s, 0))
+        met_of.append(found)
+    ordered = sorted(met, key=lambda one: (one.session or "", one.round, one.start_s, one.index))
+    place = {one.index: at for at, one in enumerate(ordered)}
+    return tuple(replace(one, index=place[one.index]) for one in ordered), [place[found] for found in met_of]
 
 
 def _candidate(index: int, key: Key, keys: list[Key], attributes: Mapping[str, str]) -> Candidate:
