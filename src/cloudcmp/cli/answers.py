@@ -11,7 +11,9 @@ from cloudcmp.cli.output import console, emit, say
 def compare(
     folder: Folder, metric: Metric = None, every: All = False, reprice: Reprice = False, json: Json = False
 ) -> None:
-    """Set the candidates of a study against each other, with a verdict for each cell that decides.
+    """Set a study's candidates against each other.
+
+    Each cell that decides gets a verdict; the answer follows in words.
 
     `--metric` chooses what is shown; the family of tests that the verdicts are corrected for stays the study's.
     Example: cloudcmp compare cloudcmp-studies/demo-20260105T000000Z --metric rtt_s
@@ -31,7 +33,9 @@ def compare(
 def report(
     folder: Folder, out: Out = None, figures: Figures = None, reprice: Reprice = False, json: Json = False
 ) -> None:
-    """Write a study's report: one HTML file that runs no script and loads nothing.
+    """Write a study's report as one HTML file.
+
+    It runs no script and loads nothing.
 
     Example: cloudcmp report cloudcmp-studies/demo-20260105T000000Z --figures figures
     """
@@ -51,7 +55,9 @@ def published(
     every: Annotated[bool, typer.Option("--all", help="Show also the figures that follow.")] = False,
     json: Json = False,
 ) -> None:
-    """Recompute the tables that a seed document prints, and list what does not follow.
+    """Recompute what published studies print.
+
+    Printed figures beside recomputed ones, and every figure and sentence that does not follow.
 
     Example: cloudcmp published deval-2017
     """

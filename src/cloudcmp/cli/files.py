@@ -15,7 +15,9 @@ def export(
     format_: Annotated[str, typer.Option("--format", metavar="csv|parquet", help="Kind of table.")] = "csv",
     json: Json = False,
 ) -> None:
-    """Write a study's values as one tidy table; without --out as CSV to standard output.
+    """Write a study's values as one tidy table.
+
+    Without --out as CSV to standard output.
 
     Example: cloudcmp export cloudcmp-studies/demo-20260105T000000Z --out demo.parquet --format parquet
     """
@@ -39,7 +41,7 @@ def import_(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make a study's folder of a tidy table that another tool wrote.
+    """Make a study of a tidy table of another tool.
 
     Only offering, metric, unit and value must be there. Example: cloudcmp import results.csv
     """

@@ -27,7 +27,9 @@ def list_(
     name: Annotated[str | None, typer.Argument(help="Only this one, in full.", show_default=False)] = None,
     json: Json = False,
 ) -> None:
-    """Show what there is: providers, offerings, prices, probes, suites, metrics, studies.
+    """Show what there is to choose from.
+
+    Providers, offerings, prices, probes, suites, metrics and studies; with a name, one of them in full.
 
     Example: cloudcmp list offerings simulated
     """

@@ -35,7 +35,9 @@ def run(
     every: All = False,
     json: Json = False,
 ) -> int:
-    """Measure. Without a study: this machine, for real, in about two minutes.
+    """Measure what a study asks; without a study, this machine.
+
+    This machine takes about two minutes: one, half and all of its processors against each other.
 
     Example: cloudcmp run studies/deval-2017.yaml --on simulated --short
     """
@@ -63,7 +65,9 @@ def demo(
     every: All = False,
     json: Json = False,
 ) -> int:
-    """Compare three simulated clouds with planted truth, over compute, storage, network and wide area.
+    """Compare three simulated clouds whose truth is planted.
+
+    Over compute, storage, network and wide area, in seconds; the report names the planted winners.
 
     Example: cloudcmp demo --seed 7
     """
@@ -115,7 +119,9 @@ def plan(
     seed: Seed = None,
     json: Json = False,
 ) -> None:
-    """Say what a study would take: trials, hours, money, and what it could tell apart.
+    """Say what a study would take, and what it could tell apart.
+
+    Trials, hours, expected and worst-case money, and the smallest difference that it would find.
 
     Example: cloudcmp plan studies/cloudcmp-2010.yaml
     """
