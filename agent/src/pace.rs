@@ -1,24 +1,36 @@
 //! Runs workers side by side for a time and turns what they did into one rate an interval.
 //!
-//! A worker's hot loop holds its own work, one clock read a batch and a compare. At an interval's end it stores two
+//! All begin at one time, read once when every worker is ready, and all work on until each has passed the last
+//! interval's end: where there are more workers than CPUs, nobody's share grows because another has left. Work done
+//! before the start does not count. An interval's border is one time for all: the first at which any worker ended a
+//! batch after the interval's end; the others' batches that lie across it are shared out by time.
+//!
+//! A worker's hot loop holds its own work, one clock read a batch and a compare. At an interval's end it stores four
 //! numbers in a slot of its own; the last worker to do so wakes the main thread, which does the arithmetic and the
 //! writing.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
-use std::sync::{Barrier, Mutex};
-use std::thread::{self, Thread};
-use std::time::Duration;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
 
-use crate::clock::{now_ns, seconds, thread_cpu_ns};
+use crate::clock::seconds;
 use crate::fault::Fault;
+use crate::quiet;
 use crate::wire::{Out, finite};
-use crate::{pin, quiet};
 
-/// A stream holds a million frames at most, and an interval may give three.
-const MOST_INTERVALS: usize = 100_000;
+mod board;
+
+use board::{Board, Done};
+
+/// Workers can not have used more CPU time than there was; clocks may differ by this share.
+const CLOCKS_DIFFER: f64 = 0.02;
 
 /// One thread's share of a probe.
 pub trait Work: Send {
+    /// Works, uncounted, while other workers get ready; `false` when it can as well wait.
+    fn lead_in(&mut self) -> Result<bool, Fault> {
+        Ok(false)
+    }
+
     /// Does a piece of work, best 50 us to 1 ms, and says how much it was.
     fn batch(&mut self) -> Result<f64, Fault>;
 
@@ -40,23 +52,6 @@ pub struct Pace<'a> {
     pub out: &'a Out,
 }
 
-/// A worker's state at an interval's end: its own time since it began, and its work until then.
-#[derive(Default)]
-struct Slot {
-    t_ns: AtomicU64,
-    amount_bits: AtomicU64,
-}
-
-struct Board {
-    ends_ns: Vec<u64>,
-    /// `slots[worker][interval]`
-    slots: Vec<Vec<Slot>>,
-    missing: Vec<AtomicUsize>,
-    stop: AtomicBool,
-    fault: Mutex<Option<Fault>>,
-    main: Thread,
-}
-
 /// Makes `threads` workers, each in its own pinned thread, runs them, and gives them back.
 ///
 /// `emit(t_s, rate)` is called from the calling thread for each interval, in order.
@@ -70,16 +65,15 @@ pub fn run<W: Work>(
     if pace.wait {
         quiet::wait(pace.out, used)?;
     }
-    let barrier = Barrier::new(pace.threads + 1);
+    note_share(pace.out, pace.threads, used.len())?;
     thread::scope(|scope| {
-        let (board, barrier, make) = (&board, &barrier, &make);
+        let (board, make) = (&board, &make);
         let spawn = |i: usize| {
             let cpu = pace.cpus[i % pace.cpus.len()];
-            scope.spawn(move || board.work(i, cpu, barrier, make))
+            scope.spawn(move || board.work(i, cpu, make))
         };
         let workers: Vec<_> = (0..pace.threads).map(spawn).collect();
-        barrier.wait();
-        let before = quiet::counts(used);
+        let before = board.begin(used);
         let emitted = board.follow(&mut emit);
         board.stop.store(true, Relaxed);
         let joined: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
@@ -90,14 +84,26 @@ pub fn run<W: Work>(
         emitted?;
         let done: Vec<Done<W>> = joined.into_iter().filter_map(|worker| worker.ok().flatten()).collect();
         note_cpu_time(&done, pace.out)?;
+        believe(&done, used.len())?;
         Ok(done.into_iter().map(|done| done.work).collect())
     })
 }
 
-struct Done<W> {
-    work: W,
-    cpu_ns: u64,
-    run_delay_ns: Option<u64>,
+/// How many threads share how many CPUs: with more threads than CPUs they wait by construction.
+pub fn note_share(out: &Out, threads: usize, cpus_used: usize) -> Result<(), Fault> {
+    out.note("threads", threads as u64)?;
+    out.note("cpus_used", cpus_used as u64)
+}
+
+/// Refuses a trial whose clocks give its workers more CPU time than the time that divides their work holds.
+fn believe<W>(done: &[Done<W>], cpus: usize) -> Result<(), Fault> {
+    let used_s = seconds(done.iter().map(|done| done.cpu_ns).sum());
+    let there_s = cpus as f64 * seconds(done.iter().map(|done| done.elapsed_ns).max().unwrap_or(0));
+    if used_s <= there_s * (1.0 + CLOCKS_DIFFER) {
+        return Ok(());
+    }
+    let what = format!("more CPU time than there was: {used_s:.6} s of {there_s:.6} s on {cpus} CPUs");
+    Err(Fault::invalid(what, "do not trust this machine's clocks, or report this"))
 }
 
 /// The CPU-time twin of the wall time, and what the workers waited for a CPU.
@@ -109,114 +115,13 @@ fn note_cpu_time<W>(done: &[Done<W>], out: &Out) -> Result<(), Fault> {
     }
 }
 
-impl Board {
-    fn new(pace: &Pace) -> Result<Board, Fault> {
-        let interval_s = pace.interval_s.min(pace.duration_s);
-        let count = ((pace.duration_s / interval_s) - 1e-6).ceil().max(1.0) as usize;
-        if count > MOST_INTERVALS {
-            let what = format!("bad job: {count} intervals are more than {MOST_INTERVALS}");
-            return Err(Fault::bad_job(what, "raise interval_s or lower duration_s"));
-        }
-        let end_ns = |k: usize| ((k as f64 * interval_s).min(pace.duration_s) * 1e9) as u64;
-        let slots = || (0..count).map(|_| Slot::default()).collect();
-        Ok(Board {
-            ends_ns: (1..=count).map(end_ns).collect(),
-            slots: (0..pace.threads).map(|_| slots()).collect(),
-            missing: (0..count).map(|_| AtomicUsize::new(pace.threads)).collect(),
-            stop: AtomicBool::new(false),
-            fault: Mutex::new(None),
-            main: thread::current(),
-        })
-    }
-
-    fn work<W: Work>(
-        &self,
-        i: usize,
-        cpu: usize,
-        barrier: &Barrier,
-        make: &(impl Fn(usize) -> Result<W, Fault> + Sync),
-    ) -> Option<Done<W>> {
-        let made = pin::to(&[cpu]).and_then(|()| make(i));
-        if made.is_err() {
-            self.stop.store(true, Release);
-        }
-        barrier.wait();
-        let mut work = made.map_err(|fault| self.give_up(fault)).ok()?;
-        let (delay, cpu_ns) = (quiet::run_delay_ns(), thread_cpu_ns());
-        self.measure(i, &mut work).map_err(|fault| self.give_up(fault)).ok()?;
-        let cpu_ns = thread_cpu_ns() - cpu_ns;
-        let run_delay_ns = quiet::run_delay_ns().zip(delay).map(|(after, before)| after.saturating_sub(before));
-        work.finish().map_err(|fault| self.give_up(fault)).ok()?;
-        Some(Done { work, cpu_ns, run_delay_ns })
-    }
-
-    fn measure(&self, i: usize, work: &mut impl Work) -> Result<(), Fault> {
-        let (mut amount, mut next) = (0.0, 0);
-        let start = now_ns();
-        while next < self.ends_ns.len() && !self.stop.load(Relaxed) {
-            amount += work.batch()?;
-            let t_ns = now_ns() - start;
-            while next < self.ends_ns.len() && t_ns >= self.ends_ns[next] {
-                self.post(i, next, t_ns, amount);
-                next += 1;
-            }
-        }
-        Ok(())
-    }
-
-    fn post(&self, i: usize, interval: usize, t_ns: u64, amount: f64) {
-        let slot = &self.slots[i][interval];
-        slot.t_ns.store(t_ns, Relaxed);
-        slot.amount_bits.store(amount.to_bits(), Relaxed);
-        if self.missing[interval].fetch_sub(1, AcqRel) == 1 {
-            self.main.unpark();
-        }
-    }
-
-    fn give_up(&self, fault: Fault) {
-        if let Ok(mut first) = self.fault.lock() {
-            first.get_or_insert(fault);
-        }
-        self.stop.store(true, Release);
-        self.main.unpark();
-    }
-
-    /// Waits for each interval and emits its rate; stops early when a worker gave up.
-    fn follow(&self, emit: &mut impl FnMut(f64, f64) -> Result<(), Fault>) -> Result<(), Fault> {
-        let (mut t_last, mut work_last) = (0.0, 0.0);
-        for k in 0..self.ends_ns.len() {
-            while self.missing[k].load(Acquire) > 0 {
-                if self.stop.load(Acquire) {
-                    return Ok(());
-                }
-                thread::park_timeout(Duration::from_secs(1));
-            }
-            let (t_s, work) = self.total(k);
-            let wanted_s = seconds(self.ends_ns[k] - if k == 0 { 0 } else { self.ends_ns[k - 1] });
-            let last = k + 1 == self.ends_ns.len();
-            // One piece of work that outlived several intervals makes one longer interval of them.
-            if work > work_last && (t_s - t_last > 0.25 * wanted_s || (last && t_s > t_last)) {
-                emit(t_s, (work - work_last) / (t_s - t_last))?;
-                (t_last, work_last) = (t_s, work);
-            }
-        }
-        Ok(())
-    }
-
-    /// The workers' mean time at the end of interval `k`, and all their work until then; both only ever grow.
-    fn total(&self, k: usize) -> (f64, f64) {
-        let read = |slots: &Vec<Slot>| {
-            (seconds(slots[k].t_ns.load(Relaxed)), f64::from_bits(slots[k].amount_bits.load(Relaxed)))
-        };
-        let done: Vec<(f64, f64)> = self.slots.iter().map(read).collect();
-        let mean_s = done.iter().map(|(t_s, _)| t_s).sum::<f64>() / done.len() as f64;
-        (mean_s, done.iter().map(|(_, amount)| amount).sum())
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::clock::thread_cpu_ns;
+    use crate::pin;
 
     /// Works in steps of given lengths, one unit each, then in steps of a millisecond.
     struct Steps(Vec<u64>);
@@ -267,6 +172,42 @@ mod tests {
         let shown = paced(1, &[25]).unwrap();
         assert!(shown[0].0 >= 0.025 && shown.len() <= 3, "{shown:?}");
         assert!((shown[0].1 * shown[0].0 - 1.0).abs() < 1e-9, "one unit in all that time");
+    }
+
+    #[test]
+    fn more_cpu_time_than_there_was_is_not_believed() {
+        let done = |cpu_ns| Done { work: (), cpu_ns, run_delay_ns: None, elapsed_ns: 1_000_000 };
+        assert!(believe(&[done(1_000_000), done(1_000_000)], 2).is_ok());
+        assert!(believe(&[done(500_000), done(519_000)], 1).is_ok());
+        let fault = believe(&[done(500_000), done(521_000)], 1).unwrap_err();
+        assert!(fault.outcome.name() == "invalid" && fault.what.starts_with("more CPU time than there was"));
+    }
+
+    /// Units of real work on one CPU: the rate may not depend on how many threads share it.
+    struct Spin;
+
+    impl Work for Spin {
+        fn batch(&mut self) -> Result<f64, Fault> {
+            let until = thread_cpu_ns() + 200_000;
+            while thread_cpu_ns() < until {}
+            Ok(1.0)
+        }
+    }
+
+    #[test]
+    fn threads_that_share_a_cpu_share_its_time() {
+        let out = Out::new(Box::new(std::io::sink()));
+        let cpus = &pin::allowed()[..1];
+        let pace = Pace { duration_s: 0.2, interval_s: 0.05, threads: 12, cpus, wait: false, out: &out };
+        let (mut last_s, mut busy_s) = (0.0, 0.0);
+        let emit = |t_s, rate| {
+            busy_s += rate * (t_s - last_s) * 200e-6;
+            assert!(t_s > last_s);
+            last_s = t_s;
+            Ok(())
+        };
+        run(&pace, |_| Ok(Spin), emit).unwrap();
+        assert!(busy_s <= last_s * 1.05 && busy_s > 0.0, "{busy_s} s of CPU time in {last_s} s of one CPU");
     }
 
     #[test]

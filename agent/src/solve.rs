@@ -124,6 +124,16 @@ pub fn isa() -> &'static str {
     if cfg!(target_arch = "aarch64") { "neon" } else { "scalar" }
 }
 
+/// The kernel of the products and its vectors: what a BLAS would be called where one is linked.
+pub fn kernel() -> &'static str {
+    match isa() {
+        "avx512f" => "gemm-f64 x86-v4",
+        "avx2+fma" => "gemm-f64 x86-v3",
+        "neon" => "gemm-f64 neon",
+        _ => "gemm-f64 scalar",
+    }
+}
+
 /// Brings columns `first..last` up to date with the factored `left` ones: exchanges, triangle, product.
 fn update(a: Block, rows: usize, left: usize, first: usize, last: usize, swaps: &[usize]) {
     let columns = last - first;

@@ -9,6 +9,8 @@ fn one_sample_a_solve_and_a_small_residual() {
         let stream = measure(&job("lu", &[("n", "200"), ("threads", threads), ("duration_s", "0.05")]));
         let values = stream.values("lu_flop_per_s", &json!({"n": "200", "threads": threads}));
         assert!(!values.is_empty() && values.iter().all(|value| (1e7..1e14).contains(value)), "{values:?}");
+        let kernel = stream.note("blas_kernel").unwrap().as_str().unwrap();
+        assert!(kernel.starts_with("gemm-f64 "), "{kernel}");
         let residual = stream.note("scaled_residual").unwrap().as_f64().unwrap();
         assert!((0.0..16.0).contains(&residual));
     }

@@ -10,7 +10,7 @@ use crate::clock::{now_ns, seconds};
 use crate::fault::{Fault, OrFault};
 use crate::rng::Rng;
 use crate::wire::finite;
-use crate::{host, pin, quiet, solve};
+use crate::{host, pace, pin, quiet, solve};
 
 pub const PROBE: Probe = Probe {
     name: "lu",
@@ -41,7 +41,9 @@ fn run(context: &Context) -> Result<(), Fault> {
     let pool = pool.build().or_fault("cannot start threads", "lower threads")?;
     context.out.note("isa", solve::isa())?;
     context.out.note("solver", SOLVER)?;
+    context.out.note("blas_kernel", solve::kernel())?;
     quiet::wait(context.out, used)?;
+    pace::note_share(context.out, threads, used.len())?;
     let before = quiet::counts(used);
     let mut system = System::new(n, context.job.seed);
     let residual = pool.install(|| system.repeat(threads, context))?;

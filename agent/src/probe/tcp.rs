@@ -99,6 +99,11 @@ impl Sink {
 }
 
 impl Work for Sink {
+    /// Buffers that fill while other streams warm up would count as received in no time.
+    fn lead_in(&mut self) -> Result<bool, Fault> {
+        self.read().map(|_| true)
+    }
+
     fn batch(&mut self) -> Result<f64, Fault> {
         (0..READS).try_fold(0.0, |bytes, _| Ok(bytes + self.read()? as f64))
     }
@@ -111,6 +116,7 @@ fn measure(context: &Context) -> Result<(), Fault> {
     let cpus = &context.job.cpus;
     let used = &cpus[..cpus.len().min(streams)];
     quiet::wait(context.out, used)?;
+    pace::note_share(context.out, streams, used.len())?;
     let before = quiet::counts(used);
     control.send(&json!({"go": true}))?;
     let size = context.whole("size_bytes").unwrap_or(1) as usize;
