@@ -57,6 +57,12 @@ fn synchronous_writes_and_deep_queues_where_the_disk_has_them() {
     }
     check(&[], "preadv2");
     check(&[("op", "write"), ("durability", "fsync")], "preadv2");
+    for durability in ["osync", "fsync"] {
+        let file = [("durability", durability), ("pattern", "sequential"), ("file_bytes", "262144")];
+        let stream = measure(&disk(&folder.0, &file));
+        assert_eq!(stream.note("o_direct"), Some(&json!(true)), "a read never comes from the page cache");
+        assert_eq!(measure(&disk(&folder.0, &[("op", "write"), file[0]])).note("o_direct"), Some(&json!(false)));
+    }
     check(&[("op", "write"), ("durability", "osync"), ("pattern", "sequential")], "preadv2");
     let (_, stream) = Agent::run(&disk(&folder.0, &[("engine", "io_uring")])).end();
     if stream.outcome == "failed" {
@@ -92,5 +98,8 @@ fn files_that_do_not_fit_and_folders_that_are_not_there_fail_in_words() {
     refused(disk(&folder.0, &[("file_bytes", "17592186044416")]), "free");
     refused(disk(&folder.0, &[("file_bytes", "4096"), ("depth", "2")]), "in flight");
     refused(disk(&folder.0, &[("block_bytes", "1000")]), "O_DIRECT");
+    for durability in ["osync", "fsync"] {
+        refused(disk(&folder.0, &[("block_bytes", "1000"), ("durability", durability)]), "a read is not synchronous");
+    }
     refused(disk(Path::new("/no/such/folder"), &[]), "/no/such/folder");
 }

@@ -1,9 +1,13 @@
 //! Reads or writes of one size against a file of known content: operations, bytes and latency.
 //!
 //! A worker is one submitter. With io_uring it keeps `depth` operations in flight; with preadv2/pwritev2 a depth of n
-//! is n threads of one operation each. Says nothing of metadata, of small files, or of a device that is nearly full.
+//! is n threads of one operation each. `osync` and `fsync` say when a write is done; a read is never synchronous, so
+//! that theirs, as those of `direct`, go past the page cache (O_DIRECT) or the trial fails. Says nothing of metadata, of small files, or of a device that is nearly full.
 
 use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -11,6 +15,7 @@ use super::{Context, DURATION, INTERVAL, Kind, Metric, Param, Probe, SOLO, THREA
 use crate::fault::{Fault, OrFault};
 use crate::pace::{self, Pace, Work};
 use crate::record::Recorder;
+use crate::region::{Pages, Region};
 use crate::scratch::{self, Pattern};
 
 mod blocks;
@@ -124,44 +129,31 @@ fn file_blocks(task: &Task) -> Result<u64, Fault> {
 fn prepare(context: &Context) -> Result<Task, Fault> {
     let dir = context.dir()?;
     let durability = context.text("durability");
+    let write = context.text("op") == "write";
+    let cached = durability == "cached";
+    let direct = durability == "direct" || !(write || cached);
     let block_bytes = context.whole("block_bytes").unwrap_or(0) as usize;
     let depth = context.whole("depth").unwrap_or(1) as usize;
-    let direct = durability == "direct";
-    if direct && !block_bytes.is_multiple_of(SECTOR_BYTES) {
-        let what = format!("bad job: O_DIRECT can not move blocks of {block_bytes} B");
-        return Err(Fault::bad_job(what, "use a multiple of 512, or another durability"));
-    }
-    if durability != "cached" && scratch::in_memory(dir) {
-        let what = format!("{} is in memory (tmpfs): there is no device to measure", dir.display());
-        return Err(Fault::failed(what, "name a directory on a disk, or use durability=cached"));
-    }
+    check(dir, durability, direct, block_bytes)?;
     let bytes = file_bytes(context, block_bytes, depth)?;
     let next = "name a directory that you may write to";
     let base = scratch::open(dir, 0).or_fault(format!("cannot create a file in {}", dir.display()), next)?;
     let direct_file = scratch::reopen(&base, libc::O_DIRECT);
     context.out.note("o_direct", direct && direct_file.is_ok())?;
     // Filled past the page cache where that can be, so that it is cold; a cached file must be warm.
-    let fill = if durability == "cached" || !bytes.is_multiple_of(4096) {
-        &base
-    } else {
-        direct_file.as_ref().unwrap_or(&base)
-    };
+    let fill = if cached || !bytes.is_multiple_of(4096) { &base } else { direct_file.as_ref().unwrap_or(&base) };
     let pattern = Pattern::new(context.job.seed);
     scratch::fill(fill, bytes, &pattern)?;
     let file = match durability {
-        "direct" => direct_file.or_fault(
-            format!("the file system of {} refuses O_DIRECT", dir.display()),
-            "use durability=cached, osync or fsync, or another directory",
-        )?,
+        _ if direct => past_the_cache(direct_file, dir, durability, block_bytes)?,
         "osync" => scratch::reopen(&base, libc::O_SYNC).or_fault("cannot open with O_SYNC", next)?,
         _ => base,
     };
-    if durability != "cached" {
+    if !cached {
         scratch::drop_cache(&file);
     }
     context.out.note("file_bytes", bytes)?;
     context.out.note("fs", crate::host::file_system(dir).map_or(Value::Null, Value::from))?;
-    let write = context.text("op") == "write";
     Ok(Task {
         file,
         block_bytes,
@@ -172,6 +164,34 @@ fn prepare(context: &Context) -> Result<Task, Fault> {
         seed: context.job.seed,
         pattern,
     })
+}
+
+/// Refuses what is no device, and blocks that can not go past the page cache.
+fn check(dir: &Path, durability: &str, direct: bool, block_bytes: usize) -> Result<(), Fault> {
+    if direct && !block_bytes.is_multiple_of(SECTOR_BYTES) {
+        let what = format!("bad job: {}O_DIRECT can not move blocks of {block_bytes} B", not_synchronous(durability));
+        return Err(Fault::bad_job(what, "use a multiple of 512, or durability=cached"));
+    }
+    if durability != "cached" && scratch::in_memory(dir) {
+        let what = format!("{} is in memory (tmpfs): there is no device to measure", dir.display());
+        return Err(Fault::failed(what, "name a directory on a disk, or use durability=cached"));
+    }
+    Ok(())
+}
+
+/// Why a read needs O_DIRECT although its durability does not name it.
+fn not_synchronous(durability: &str) -> String {
+    if durability == "direct" { String::new() } else { format!("a read is not synchronous ({durability}), and ") }
+}
+
+/// The direct file, once a block has been read through it: some file systems open, and then refuse to move.
+fn past_the_cache(file: io::Result<File>, dir: &Path, durability: &str, block_bytes: usize) -> Result<File, Fault> {
+    let mut block = Region::new(block_bytes, Pages::Base)?;
+    let tried = file.and_then(|file| file.read_exact_at(block.as_slice(), 0).map(|()| file));
+    let why = not_synchronous(durability);
+    let what = format!("{why}the file system of {} refuses O_DIRECT for blocks of {block_bytes} B", dir.display());
+    let next = "use durability=cached, another block_bytes, or another directory";
+    tried.or_fault(what, if why.is_empty() { next } else { "use durability=direct elsewhere, or durability=cached" })
 }
 
 /// The file's size: as given, or what fits; always whole blocks, and one for each operation in flight.
