@@ -3,6 +3,7 @@
 //! Every duration of the agent comes from `CLOCK_MONOTONIC_RAW` of one host: neither NTP nor a wall clock step moves it.
 
 use std::hint::black_box;
+use std::time::Duration;
 
 /// Nanoseconds of `CLOCK_MONOTONIC_RAW`.
 #[inline]
@@ -25,6 +26,23 @@ fn read_ns(clock: libc::clockid_t) -> u64 {
 /// Seconds of a nanosecond count.
 pub fn seconds(ns: u64) -> f64 {
     ns as f64 * 1e-9
+}
+
+/// Waits longer than this sleep first; the rest is spun, for a sleep ends late.
+const SPIN_NS: u64 = 100_000;
+
+/// Waits until the clock shows `due_ns`: sleeps the long part, spins the short one. Returns what it shows then.
+pub fn wait_until(due_ns: u64) -> u64 {
+    loop {
+        let now = now_ns();
+        if now >= due_ns {
+            return now;
+        }
+        match due_ns - now {
+            left if left > SPIN_NS => std::thread::sleep(Duration::from_nanos(left - SPIN_NS)),
+            _ => std::hint::spin_loop(),
+        }
+    }
 }
 
 /// What a clock read costs and the least step it shows, measured here and now.

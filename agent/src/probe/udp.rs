@@ -1,13 +1,14 @@
 //! Datagrams one way, client to server: goodput, loss and jitter.
 //!
-//! A datagram's head tells its interval, its number and when it left; the server counts by the sender's interval, so
-//! that loss is exactly sent less received. Jitter is RFC 3550's (6.4.1, A.8), of one-way transit differences, at the
-//! interval's end. Headers are not counted. At `rate_bytes_per_s=max` loss tells of the receiver, not of the path, and
-//! jitter of next to nothing, because datagrams leave and arrive in bursts that share a time.
+//! Loss is one value for the whole run: what the sender's kernel took less what the receiver got, by counters at both
+//! ends. Goodput is counted by the receiver's clock, which starts with the first datagram; an interval in which nothing
+//! came makes a longer one with its neighbour. Jitter is RFC 3550's (6.4.1, A.8), of one-way transit differences, at
+//! the interval's end. Headers are not counted. At `rate_bytes_per_s=max` loss tells of the receiver, not of the path,
+//! and jitter of next to nothing, because datagrams leave and arrive in bursts that share a time.
 
 use std::net::UdpSocket;
 use std::sync::Mutex;
-use std::sync::mpsc::channel;
+use std::sync::atomic::{AtomicU64, Ordering::Release};
 use std::thread;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 use super::{Context, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe};
 use crate::fault::Fault;
 use crate::job::Role;
-use crate::net::{self, Control};
+use crate::net::{self, Control, number};
 use crate::pace::{self, Pace};
 use crate::pin;
 
@@ -24,7 +25,7 @@ mod receive;
 mod send;
 
 use receive::{Sink, Tally};
-use send::{Sent, Source};
+use send::Source;
 
 const CELL: &[&str] = &["path", "rate_bytes_per_s", "size_bytes"];
 
@@ -47,17 +48,14 @@ pub const PROBE: Probe = Probe {
 };
 
 const NEXT: &str = "see that the peer runs and can be reached";
-/// Interval, number and time of a datagram; smaller ones carry none, and count to one interval without jitter.
+/// Mark, number and time of a datagram; smaller ones carry none of them, and give no jitter.
 pub const HEAD_BYTES: usize = 20;
+pub const MARK: [u8; 4] = *b"ccmp";
 /// What is asked of the kernel for each socket; it gives what net.core allows.
 static SOCKET_BYTES: i32 = 8 << 20;
 
 fn run(context: &Context) -> Result<(), Fault> {
-    let (size, duration_s) = (context.whole("size_bytes").unwrap_or(1) as usize, context.seconds("duration_s"));
-    if size < HEAD_BYTES && context.seconds("interval_s") < duration_s {
-        let what = format!("bad job: datagrams below {HEAD_BYTES} B carry no interval");
-        return Err(Fault::bad_job(what, "let interval_s be duration_s, or raise size_bytes"));
-    }
+    let size = context.whole("size_bytes").unwrap_or(1) as usize;
     match context.job.role {
         Role::Server => serve(context, size),
         _ => measure(context, size),
@@ -82,24 +80,32 @@ fn serve(context: &Context, size: usize) -> Result<(), Fault> {
     let (mut control, _) = door.admit_client(0)?;
     let socket = net::admit_datagrams(peer, &mut control)?;
     context.out.note("receive_buffer_bytes", widen(&socket))?;
-    let mut sink = Sink::new(socket, size, context.seconds("duration_s"))?;
+    let (duration_s, interval_s) = (context.seconds("duration_s"), context.seconds("interval_s"));
+    let mut sink = Sink::new(socket, size, duration_s, interval_s)?;
     // The server's CPU is the last one, the client's the first: two cores where there are two.
     let cpu = context.job.cpus[context.job.cpus.len() - 1];
+    control.receive()?; // no cookie is on its way any more
+    sink.discard()?;
     control.send(&json!({"ready": true}))?;
-    let (tell, tallies) = channel::<Tally>();
+    control.patience(net::IDLE + Duration::from_secs_f64(duration_s))?;
+    let sent = AtomicU64::new(u64::MAX);
     let received = thread::scope(|scope| {
-        let receiver = scope.spawn(move || pin::to(&[cpu]).and_then(|()| sink.run(&tell)));
-        // The channel ends with the receiver, its last tally included.
-        for tally in tallies {
-            control.send(&tally.message())?;
-        }
-        receiver.join().unwrap_or_else(|_| Err(Fault::failed("the receiver died", "report this")))
+        let receiver = scope.spawn(|| pin::to(&[cpu]).and_then(|()| sink.run(&sent)));
+        let told = control.receive().and_then(|message| number(&message, "sent"));
+        // Without a word of the client there is nobody to count for.
+        sent.store(told.as_ref().map_or(0, |&sent| sent as u64), Release);
+        let received = receiver.join().unwrap_or_else(|_| Err(Fault::failed("the receiver died", "report this")));
+        told.and(received)
     });
-    if let Err(fault) = received {
-        // The client reports it too; if even that fails it sees the connection close.
-        let _ = control.send(&json!({"fault": fault.what}));
-        return Err(fault);
-    }
+    let tallies = match received {
+        Ok(tallies) => tallies,
+        Err(fault) => {
+            // The client reports it too; if even that fails it sees the connection close.
+            let _ = control.send(&json!({"fault": fault.what}));
+            return Err(fault);
+        }
+    };
+    tallies.iter().try_for_each(|tally| control.send(&tally.message()))?;
     control.send(&json!({"done": true}))?;
     control.receive().map(drop)
 }
@@ -109,53 +115,57 @@ fn measure(context: &Context, size: usize) -> Result<(), Fault> {
     let (mut control, _) = net::connect(peer, secret, 0)?;
     let socket = net::open_datagrams(peer.address.ip(), &mut control)?;
     widen(&socket);
+    control.send(&json!({"begin": true}))?;
     control.receive()?; // the receiver is about to start
     let duration_s = context.seconds("duration_s");
-    let interval_s = context.seconds("interval_s").min(duration_s);
-    let sent = Sent::new(duration_s, interval_s);
-    let source = Mutex::new(Some(Source::new(socket, size, context.whole("rate_bytes_per_s"), &sent)?));
+    let source = Mutex::new(Some(Source::new(socket, size, context.whole("rate_bytes_per_s"), duration_s)?));
     let make = |_| {
         let source = source.lock().ok().and_then(|mut source| source.take());
         source.ok_or_else(|| Fault::failed("no datagram socket", NEXT))
     };
-    let pace = Pace { duration_s, interval_s, threads: 1, cpus: &context.job.cpus[..1], wait: true, out: context.out };
-    let sources = thread::scope(|scope| {
-        let listener = scope.spawn(|| listen(context, &mut control, size, &sent));
-        let sources = pace::run(&pace, make, |_, _| Ok(()))?;
-        listener.join().unwrap_or_else(|_| Err(Fault::failed("the listener died", "report this")))?;
-        Ok::<_, Fault>(sources)
-    })?;
+    let cpus = &context.job.cpus[..1];
+    let pace = Pace { duration_s, interval_s: duration_s, threads: 1, cpus, wait: true, out: context.out };
+    let sources = pace::run(&pace, make, |_, _| Ok(()))?;
+    let source = sources.first().ok_or_else(|| Fault::failed("no datagram socket", NEXT))?;
+    control.send(&json!({"sent": source.sent}))?;
+    context.out.note("segmentation", if source.gso { "kernel" } else { "none" })?;
+    context.out.note("datagrams_sent", source.sent)?;
+    context.out.note("datagrams_refused", source.refused)?;
+    let tallies = collect(&mut control)?;
     control.send(&json!({"done": true}))?;
-    context.out.note("segmentation", if sources[0].gso { "kernel" } else { "none" })?;
-    context.out.note("datagrams_sent", sent.total())
+    report(context, &tallies, size, source.sent)
 }
 
-/// Turns the server's tallies into samples until it says that it is done.
-fn listen(context: &Context, control: &mut Control, size: usize, sent: &Sent) -> Result<(), Fault> {
-    control.patience(net::IDLE + Duration::from_secs_f64(sent.interval_s))?;
-    let (mut t_s, mut next, mut received) = (0.0, 0, 0);
+/// The server's tallies, once it has them all.
+fn collect(control: &mut Control) -> Result<Vec<Tally>, Fault> {
+    let mut tallies = Vec::new();
     loop {
         let message = control.receive()?;
         if message.get("done").is_some() {
-            break;
+            return Ok(tallies);
         }
         if let Some(what) = message.get("fault").and_then(Value::as_str) {
             return Err(Fault::failed(format!("the server says: {what}"), NEXT));
         }
-        let tally = Tally::of(&message)?;
-        if tally.interval != next || tally.received < 2 || tally.span_s <= 0.0 {
-            return Err(Fault::failed(format!("too few datagrams of interval {next} arrived to be timed"), NEXT));
-        }
-        let sent = sent.of(next);
-        next += 1;
-        t_s += tally.span_s;
-        received += tally.received;
-        context.sample("udp_bytes_per_s", t_s, (tally.received * size as u64) as f64 / tally.span_s)?;
-        context.sample("udp_loss_ratio", t_s, (sent as f64 - tally.received as f64) / sent as f64)?;
-        if let Some(jitter_s) = tally.jitter_s {
-            context.sample("udp_jitter_s", t_s, jitter_s)?;
-        }
+        tallies.push(Tally::of(&message)?);
     }
+}
+
+/// Goodput and jitter of each interval, loss of the whole run.
+fn report(context: &Context, tallies: &[Tally], size: usize, sent: u64) -> Result<(), Fault> {
+    let received: u64 = tallies.iter().map(|tally| tally.received).sum();
     context.out.note("datagrams_received", received)?;
-    if next == sent.intervals() { Ok(()) } else { Err(Fault::failed("the last interval did not arrive", NEXT)) }
+    if size >= HEAD_BYTES && tallies.iter().all(|tally| tally.jitter_s.is_none()) {
+        return Err(Fault::failed(format!("{received} of {sent} datagrams arrived: too few to be timed"), NEXT));
+    }
+    let mut since_s = 0.0;
+    for tally in receive::joined(tallies) {
+        let rate = (tally.received * size as u64) as f64 / (tally.end_s - since_s);
+        context.sample("udp_bytes_per_s", tally.end_s, rate)?;
+        if let Some(jitter_s) = tally.jitter_s {
+            context.sample("udp_jitter_s", tally.end_s, jitter_s)?;
+        }
+        since_s = tally.end_s;
+    }
+    context.sample("udp_loss_ratio", since_s, (sent as f64 - received as f64) / sent as f64)
 }

@@ -1,93 +1,104 @@
-//! The receiving side: counts, spans and jitter by the sender's interval.
+//! The receiving side: counts and jitter of intervals by its own clock, from the first datagram on.
 
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
-use std::sync::mpsc::Sender;
+use std::sync::atomic::{AtomicU64, Ordering::Acquire};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{HEAD_BYTES, NEXT};
+use super::{HEAD_BYTES, MARK, NEXT};
 use crate::clock::{now_ns, seconds};
 use crate::fault::{Fault, OrFault, check};
-use crate::net::{IDLE, number};
+use crate::net::number;
 
 /// A read takes as much as the kernel has joined.
 const READ_BYTES: usize = 65_536;
 const READS: usize = 16;
-/// After the run's time, silence of this length ends it.
+/// Once the sender has said how many it sent, silence of this length ends the wait for them.
 const SILENCE: Duration = Duration::from_millis(50);
 
 /// What came of one interval.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Tally {
-    pub interval: u64,
+    /// Since the first datagram.
+    pub end_s: f64,
     pub received: u64,
-    /// From the last datagram of the interval before to the last of this one.
-    pub span_s: f64,
     /// `None` for datagrams too small to carry a time.
     pub jitter_s: Option<f64>,
 }
 
 impl Tally {
     pub fn message(&self) -> Value {
-        let (received, span_s) = (self.received, self.span_s);
-        json!({"interval": self.interval, "received": received, "span_s": span_s, "jitter_s": self.jitter_s})
+        json!({"end_s": self.end_s, "received": self.received, "jitter_s": self.jitter_s})
     }
 
     pub fn of(message: &Value) -> Result<Tally, Fault> {
         Ok(Tally {
-            interval: number(message, "interval")? as u64,
+            end_s: number(message, "end_s")?,
             received: number(message, "received")? as u64,
-            span_s: number(message, "span_s")?,
             jitter_s: message.get("jitter_s").and_then(Value::as_f64),
         })
     }
 }
 
+/// Intervals in which something came: an empty one lengthens the next, an empty last one lengthens the one before.
+pub fn joined(tallies: &[Tally]) -> Vec<Tally> {
+    let mut joined: Vec<Tally> = tallies.iter().filter(|tally| tally.received > 0).cloned().collect();
+    if let (Some(last), Some(end)) = (joined.last_mut(), tallies.last()) {
+        last.end_s = end.end_s;
+    }
+    joined
+}
+
 pub struct Sink {
     socket: UdpSocket,
     size: usize,
-    duration_ns: u64,
     buffers: Vec<Vec<u8>>,
     count: Count,
 }
 
 impl Sink {
-    pub fn new(socket: UdpSocket, size: usize, duration_s: f64) -> Result<Sink, Fault> {
+    pub fn new(socket: UdpSocket, size: usize, duration_s: f64, interval_s: f64) -> Result<Sink, Fault> {
         let (fd, on, length) = (socket.as_raw_fd(), 1_i32, size_of::<i32>() as u32);
         // An old kernel joins nothing: then each read is one datagram.
         unsafe { libc::setsockopt(fd, libc::SOL_UDP, libc::UDP_GRO, (&raw const on).cast(), length) };
         socket.set_read_timeout(Some(SILENCE)).or_fault("cannot set a socket's limits", NEXT)?;
         let buffers = vec![vec![0; READ_BYTES]; READS];
-        Ok(Sink { socket, size, duration_ns: (duration_s * 1e9) as u64, buffers, count: Count::default() })
+        Ok(Sink { socket, size, buffers, count: Count::new(duration_s, interval_s) })
     }
 
-    /// Counts until the run's time is over and nothing comes any more; tells of each interval as the next begins.
-    pub fn run(&mut self, tell: &Sender<Tally>) -> Result<(), Fault> {
-        let mut last = now_ns();
+    /// Throws away what has come so far: echoes of the cookie, which must not count as data.
+    pub fn discard(&mut self) -> Result<(), Fault> {
+        self.socket.set_nonblocking(true).or_fault("cannot set a socket's limits", NEXT)?;
+        while self.socket.recv(&mut self.buffers[0]).is_ok() {}
+        self.socket.set_nonblocking(false).or_fault("cannot set a socket's limits", NEXT)
+    }
+
+    /// Counts until all that was sent has come, or the rest is lost. `sent` is u64::MAX as long as it is not known.
+    pub fn run(&mut self, sent: &AtomicU64) -> Result<Vec<Tally>, Fault> {
         let mut lengths = [0; READS];
         loop {
+            // Read before the socket is: silence counts only after the sender's word.
+            let sent = sent.load(Acquire);
+            if self.count.received >= sent {
+                return self.count.close();
+            }
             let reads = self.read(&mut lengths);
             let now = now_ns();
             match reads {
                 Ok(reads) => {
-                    last = now;
                     for (buffer, &length) in self.buffers.iter().zip(&lengths[..reads]) {
                         for datagram in buffer[..length].chunks_exact(self.size) {
-                            self.count.take(datagram, now, tell)?;
+                            self.count.take(datagram, now);
                         }
                     }
                 }
-                Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) => {
-                    let over = self.count.first_ns.is_some_and(|first| now - first >= self.duration_ns);
-                    if over {
-                        return self.count.close(tell);
-                    }
-                    if now - last > IDLE.as_nanos() as u64 {
-                        return Err(Fault::failed("no datagram came for 30 s", NEXT));
-                    }
+                Err(error) if error.raw_os_error() == Some(libc::EAGAIN) && sent < u64::MAX => {
+                    return self.count.close();
                 }
+                Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) => {}
                 // An answer to the cookie's echoes that came late.
                 Err(error) if error.raw_os_error() == Some(libc::ECONNREFUSED) => {}
                 Err(error) => return Err(Fault::failed(format!("cannot receive: {error}"), NEXT)),
@@ -114,32 +125,46 @@ impl Sink {
     }
 }
 
-/// The interval that is being counted.
-#[derive(Default)]
+/// The intervals that were counted, and the one that is.
 struct Count {
-    interval: u64,
-    received: u64,
+    duration_ns: u64,
+    interval_ns: f64,
     first_ns: Option<u64>,
-    /// When the interval before this one ended.
-    since_ns: u64,
     last_ns: u64,
+    received: u64,
+    /// Received until the end of the last interval.
+    told: u64,
+    tallies: Vec<Tally>,
     transit_ns: Option<i64>,
     jitter_ns: f64,
     timed: bool,
 }
 
 impl Count {
-    #[inline]
-    fn take(&mut self, datagram: &[u8], now: u64, tell: &Sender<Tally>) -> Result<(), Fault> {
-        if self.first_ns.is_none() {
-            (self.first_ns, self.since_ns) = (Some(now), now);
+    fn new(duration_s: f64, interval_s: f64) -> Count {
+        Count {
+            duration_ns: (duration_s * 1e9) as u64,
+            interval_ns: interval_s.min(duration_s) * 1e9,
+            first_ns: None,
+            last_ns: 0,
+            received: 0,
+            told: 0,
+            tallies: Vec::new(),
+            transit_ns: None,
+            jitter_ns: 0.0,
+            timed: false,
         }
-        if let Some(head) = datagram.first_chunk::<HEAD_BYTES>() {
-            let interval = u64::from(u32::from_le_bytes([head[0], head[1], head[2], head[3]]));
-            // A latecomer of an interval already told counts to the present one: no datagram is dropped.
-            while interval > self.interval {
-                self.close(tell)?;
-            }
+    }
+
+    #[inline]
+    fn take(&mut self, datagram: &[u8], now: u64) {
+        let first = *self.first_ns.get_or_insert(now);
+        while now - first >= self.end_ns() && self.end_ns() < self.duration_ns {
+            self.tell(self.end_ns());
+        }
+        if let Some(head) = datagram.first_chunk::<HEAD_BYTES>()
+            && head[..4] == MARK
+        {
             let sent = u64::from_le_bytes(head[12..20].try_into().unwrap_or_default());
             let transit = now.wrapping_sub(sent) as i64;
             if let Some(before) = self.transit_ns.replace(transit) {
@@ -150,48 +175,70 @@ impl Count {
         }
         self.received += 1;
         self.last_ns = now;
-        Ok(())
     }
 
-    /// Tells of the interval and begins the next.
-    fn close(&mut self, tell: &Sender<Tally>) -> Result<(), Fault> {
-        let mut span_s = seconds(self.last_ns.saturating_sub(self.since_ns));
-        if self.interval == 0 && self.received > 1 {
-            // The very first datagram starts the clock; its own share of time is that of the others.
-            span_s *= self.received as f64 / (self.received - 1) as f64;
-        }
+    /// The end of the interval that is being counted, since the first datagram.
+    fn end_ns(&self) -> u64 {
+        let end_ns = ((self.tallies.len() + 1) as f64 * self.interval_ns).round() as u64;
+        // A last interval next to nothing long belongs to the one before.
+        if end_ns + 1000 >= self.duration_ns { self.duration_ns } else { end_ns }
+    }
+
+    fn tell(&mut self, end_ns: u64) {
         let jitter_s = self.timed.then_some(self.jitter_ns * 1e-9);
-        let tally = Tally { interval: self.interval, received: self.received, span_s, jitter_s };
-        self.interval += 1;
-        self.received = 0;
-        self.since_ns = self.last_ns;
-        tell.send(tally).or_fault("the control thread is gone", "report this")
+        self.tallies.push(Tally { end_s: seconds(end_ns), received: self.received - self.told, jitter_s });
+        self.told = self.received;
+    }
+
+    /// Ends the last interval: at the run's time, or with a datagram that came later.
+    fn close(&mut self) -> Result<Vec<Tally>, Fault> {
+        let Some(first) = self.first_ns else {
+            return Err(Fault::failed("no datagram arrived", NEXT));
+        };
+        while self.end_ns() < self.duration_ns {
+            self.tell(self.end_ns());
+        }
+        self.tell(self.duration_ns.max(self.last_ns - first));
+        Ok(std::mem::take(&mut self.tallies))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::mpsc::channel;
 
-    fn datagram(interval: u32, sent: u64) -> Vec<u8> {
-        [&interval.to_le_bytes()[..], &0_u64.to_le_bytes(), &sent.to_le_bytes()].concat()
+    fn datagram(sent: u64) -> Vec<u8> {
+        [&MARK[..], &0_u64.to_le_bytes(), &sent.to_le_bytes()].concat()
     }
 
     #[test]
-    fn counts_by_interval_and_takes_jitter_from_transit_differences() {
-        let (tell, tallies) = channel();
-        let mut count = Count::default();
+    fn counts_by_its_own_clock_and_takes_jitter_from_transit_differences() {
+        let mut count = Count::new(400e-9, 200e-9);
         // Sent every 100 ns, the third 160 ns late: J = 160/16, then J += (160 - J)/16.
         for (i, late) in [0, 0, 160, 0].into_iter().enumerate() {
             let sent = 1000 + 100 * i as u64;
-            count.take(&datagram(0, sent), sent + 5000 + late, &tell).unwrap();
+            count.take(&datagram(sent), sent + 5000 + late);
         }
-        count.take(&datagram(2, 2000), 7000, &tell).unwrap();
-        let first = tallies.try_recv().unwrap();
-        assert_eq!((first.interval, first.received), (0, 4));
-        assert!((first.jitter_s.unwrap() - (10.0 + 150.0 / 16.0) * 1e-9).abs() < 1e-15);
-        assert!((first.span_s - 300e-9 * 4.0 / 3.0).abs() < 1e-15);
-        assert_eq!(tallies.try_recv().unwrap().received, 0, "an interval of which nothing came");
+        let tallies = count.close().unwrap();
+        assert_eq!(tallies.iter().map(|tally| tally.received).collect::<Vec<_>>(), [4]);
+        assert!((tallies[0].jitter_s.unwrap() - (10.0 + 150.0 / 16.0) * 1e-9).abs() < 1e-15);
+        assert!((tallies[0].end_s - 400e-9).abs() < 1e-15, "nobody sent for longer than that");
+    }
+
+    #[test]
+    fn intervals_are_whole_and_empty_ones_join_their_neighbours() {
+        let mut count = Count::new(5.0, 1.0);
+        for at_s in [0.0, 0.5, 2.5, 2.6, 3.0] {
+            count.take(&[0], 7 + (at_s * 1e9) as u64);
+        }
+        let tallies = count.close().unwrap();
+        let counts = |tallies: &[Tally]| tallies.iter().map(|tally| (tally.end_s, tally.received)).collect::<Vec<_>>();
+        assert_eq!(counts(&tallies), [(1.0, 2), (2.0, 0), (3.0, 2), (4.0, 1), (5.0, 0)]);
+        assert_eq!(counts(&joined(&tallies)), [(1.0, 2), (3.0, 2), (5.0, 1)]);
+        assert!(tallies.iter().all(|tally| tally.jitter_s.is_none()), "one byte carries no time");
+        let mut late = Count::new(1.0, 1.0);
+        [0, 1_500_000_000].into_iter().for_each(|now| late.take(&[0], now));
+        assert_eq!(counts(&late.close().unwrap()), [(1.5, 2)]);
+        assert!(Count::new(1.0, 1.0).close().unwrap_err().what.contains("no datagram"));
     }
 }

@@ -3,102 +3,68 @@
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicU64, Ordering::*};
-use std::time::Duration;
 
-use super::{HEAD_BYTES, NEXT};
-use crate::clock::now_ns;
+use super::{HEAD_BYTES, MARK, NEXT};
+use crate::clock::{now_ns, wait_until};
 use crate::fault::{Fault, OrFault, check};
 use crate::pace::Work;
 
 /// The most bytes, and the most datagrams, that the kernel cuts one send into.
 const BURST_BYTES: usize = 65_000;
 const BURST_DATAGRAMS: usize = 64;
-/// Waits longer than this sleep first; the rest is spun, for a sleep ends late.
-const SPIN_NS: u64 = 100_000;
 
-/// Datagrams sent in each interval; the listener reads what the source has counted.
-pub struct Sent {
-    pub interval_s: f64,
-    counts: Vec<AtomicU64>,
-}
-
-impl Sent {
-    pub fn new(duration_s: f64, interval_s: f64) -> Sent {
-        let count = (duration_s / interval_s - 1e-6).ceil().max(1.0) as usize;
-        Sent { interval_s, counts: (0..count).map(|_| AtomicU64::new(0)).collect() }
-    }
-
-    pub fn of(&self, interval: u64) -> u64 {
-        self.counts.get(interval as usize).map_or(0, |count| count.load(Acquire))
-    }
-
-    pub fn total(&self) -> u64 {
-        self.counts.iter().map(|count| count.load(Acquire)).sum()
-    }
-
-    pub fn intervals(&self) -> u64 {
-        self.counts.len() as u64
-    }
-
-    fn add(&self, interval: usize, datagrams: u64) {
-        self.counts[interval].fetch_add(datagrams, Release);
-    }
-}
-
-pub struct Source<'a> {
+pub struct Source {
     socket: UdpSocket,
     size: usize,
     /// The kernel cuts one send into datagrams.
     pub gso: bool,
     burst: Vec<u8>,
-    sent: &'a Sent,
-    number: u64,
+    /// Datagrams that the kernel took, and those that it refused: those were never on the path.
+    pub sent: u64,
+    pub refused: u64,
     /// Time between datagrams, ns; `None` at full speed.
     gap_ns: Option<f64>,
+    /// Datagrams that were due so far.
+    due: u64,
+    duration_ns: u64,
     start_ns: Option<u64>,
 }
 
-impl<'a> Source<'a> {
-    pub fn new(socket: UdpSocket, size: usize, rate: Option<u64>, sent: &'a Sent) -> Result<Source<'a>, Fault> {
+impl Source {
+    pub fn new(socket: UdpSocket, size: usize, rate: Option<u64>, duration_s: f64) -> Result<Source, Fault> {
         let burst = (BURST_BYTES / size).clamp(1, BURST_DATAGRAMS);
         let gap_ns = rate.map(|rate| size as f64 / rate as f64 * 1e9);
         let gso = gap_ns.is_none() && burst > 1 && segment(&socket, size).is_ok();
         let burst = vec![0x5a; if gso { burst * size } else { size }];
         // Without this a sleep may end 50 us late on top of all else.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
-        Ok(Source { socket, size, gso, burst, sent, number: 0, gap_ns, start_ns: None })
+        let duration_ns = (duration_s * 1e9) as u64;
+        Ok(Source { socket, size, gso, burst, sent: 0, refused: 0, gap_ns, due: 0, duration_ns, start_ns: None })
     }
 
     /// Writes the heads of the burst's datagrams.
     #[inline]
-    fn head(&mut self, interval: u32, now: u64) {
+    fn head(&mut self, now: u64) {
         if self.size < HEAD_BYTES {
             return;
         }
-        for datagram in self.burst.chunks_mut(self.size) {
-            datagram[..4].copy_from_slice(&interval.to_le_bytes());
-            datagram[4..12].copy_from_slice(&self.number.to_le_bytes());
+        for (datagram, number) in self.burst.chunks_mut(self.size).zip(self.sent..) {
+            datagram[..4].copy_from_slice(&MARK);
+            datagram[4..12].copy_from_slice(&number.to_le_bytes());
             datagram[12..20].copy_from_slice(&now.to_le_bytes());
-            self.number += 1;
         }
     }
 
-    /// Waits until the next datagram is due: sleeps the long part, spins the short one.
-    fn wait(&self, start: u64, gap_ns: f64) -> u64 {
-        let due = start + (self.number as f64 * gap_ns) as u64;
-        loop {
-            let now = now_ns();
-            if now >= due {
-                return now;
-            }
-            match due - now {
-                left if left > SPIN_NS => std::thread::sleep(Duration::from_nanos(left - SPIN_NS)),
-                _ => std::hint::spin_loop(),
-            }
-        }
+    /// Waits until the next datagram is due; `false` when that is after the run's end.
+    fn wait(&mut self, gap_ns: f64) -> bool {
+        let start = *self.start_ns.get_or_insert_with(now_ns);
+        let due_ns = (self.due as f64 * gap_ns) as u64;
+        self.due += 1;
+        wait_until(start + due_ns.min(self.duration_ns));
+        due_ns < self.duration_ns
     }
 
+    /// Sends the burst; how many bytes the kernel took.
     fn send(&mut self) -> io::Result<usize> {
         match self.socket.send(&self.burst) {
             // The path can not take segments of this size: one datagram a send from now on.
@@ -110,10 +76,8 @@ impl<'a> Source<'a> {
                 self.burst.truncate(self.size);
                 self.socket.send(&self.burst)
             }
-            // The device's queue is full, or the receiver was not there for a moment: the datagram is lost, as others may be.
-            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::ECONNREFUSED)) => {
-                Ok(self.burst.len())
-            }
+            // The device's queue is full, or an answer to an earlier one came: this one was not sent.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::ECONNREFUSED)) => Ok(0),
             other => other,
         }
     }
@@ -127,22 +91,47 @@ fn segment(socket: &UdpSocket, size: usize) -> io::Result<()> {
     check(code.into()).map(drop)
 }
 
-impl Work for Source<'_> {
+impl Work for Source {
     fn batch(&mut self) -> Result<f64, Fault> {
-        let start = *self.start_ns.get_or_insert_with(now_ns);
-        let now = match self.gap_ns {
-            Some(gap_ns) => self.wait(start, gap_ns),
-            None => now_ns(),
-        };
-        let interval = ((now - start) as f64 * 1e-9 / self.sent.interval_s) as usize;
-        let interval = interval.min(self.sent.counts.len() - 1);
-        self.head(interval as u32, now);
-        let length = self.send().or_fault("cannot send a datagram", NEXT)?;
-        let datagrams = (length / self.size) as u64;
-        self.sent.add(interval, datagrams);
-        if self.size < HEAD_BYTES {
-            self.number += datagrams;
+        if let Some(gap_ns) = self.gap_ns
+            && !self.wait(gap_ns)
+        {
+            return Ok(0.0);
         }
+        self.head(now_ns());
+        let length = self.send().or_fault("cannot send a datagram", NEXT)?;
+        let (whole, datagrams) = ((self.burst.len() / self.size) as u64, (length / self.size) as u64);
+        self.sent += datagrams;
+        self.refused += whole - datagrams;
         Ok(datagrams as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_refuses_was_not_sent() {
+        // Nobody listens: each answer "port unreachable" makes a later send fail.
+        let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.connect(port).unwrap();
+        let mut source = Source::new(socket, 100, Some(100_000_000), 1.0).unwrap();
+        let worked: f64 = (0..100).map(|_| source.batch().unwrap()).sum();
+        assert!(source.refused > 0 && source.sent > 0, "{} {}", source.refused, source.sent);
+        assert_eq!((source.sent + source.refused, source.sent as f64), (100, worked));
+    }
+
+    #[test]
+    fn no_more_is_sent_than_the_rate_gives() {
+        let sink = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.connect(sink.local_addr().unwrap()).unwrap();
+        let mut source = Source::new(socket, 1, Some(100), 0.05).unwrap();
+        let start = now_ns();
+        while source.batch().unwrap() > 0.0 {}
+        assert_eq!(source.sent, 5);
+        assert!(now_ns() - start >= 50_000_000, "the rest of the run passes in silence");
     }
 }
