@@ -5,7 +5,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from cloudcmp.model.cell import Cell
-from cloudcmp.model.metric import Better, Metric
+from cloudcmp.model.metric import Better, Group, Metric
 from cloudcmp.model.plan import Candidate, Plan, hourly_cost
 from cloudcmp.model.result import Estimate
 from cloudcmp.units import Money
@@ -44,8 +44,11 @@ def is_task(metric: Metric) -> bool:
 
 
 def work_unit(metric: Metric, currency: str) -> str | None:
-    """The unit of `work_per_money`, such as `flop/USD`; None for a metric that is neither a rate nor a score."""
-    if metric.better is not Better.HIGHER or metric.signed:
+    """The unit of `work_per_money`, such as `flop/USD`; None for a metric that is neither a rate nor a score.
+
+    None also for storage services and networks: an instance's hour is not what their operations and traffic cost.
+    """
+    if metric.better is not Better.HIGHER or metric.signed or metric.group is not Group.COMPUTE:
         return None
     if metric.unit.endswith("/s"):
         return f"{metric.unit.removesuffix('/s')}/{currency}"
