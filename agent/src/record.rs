@@ -34,6 +34,11 @@ impl Recorder {
         self.histogram.len()
     }
 
+    #[cfg(test)]
+    pub fn longest_ns(&self) -> u64 {
+        self.histogram.max()
+    }
+
     pub fn encode(&self) -> Result<String, Fault> {
         let mut bytes = Vec::new();
         let written = V2DeflateSerializer::new().serialize(&self.histogram, &mut bytes);

@@ -1,8 +1,10 @@
 //! Round-trip time of a small message, one in flight, blocking calls on both sides.
 //!
-//! `interval_s` is the spacing of the messages; 0 sends the next as soon as the last came back. The idle round trip
-//! (a spaced one) and the busy one are different cells of a network: a spaced one pays for sleeping CPUs. Excludes
-//! connecting. A lost datagram is counted in a note, not as a time.
+//! `interval_s` is the spacing of the messages; 0 sends the next as soon as the last came back (a closed loop). The idle
+//! round trip (a spaced one) and the busy one are different things of a network: a spaced one pays for sleeping CPUs.
+//! A spaced loop is open: each time counts from when its message was to leave, so that an answer which outlasts the
+//! spacing also lengthens those that had to wait for it. Excludes connecting. A lost datagram is counted in a note, not
+//! as a time, and so are the slots that passed while it was waited for.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, UdpSocket};
@@ -11,7 +13,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{Context, DURATION, Kind, Metric, PAIR, PATH, Param, Probe};
-use crate::clock::{now_ns, seconds};
+use crate::clock::{now_ns, seconds, wait_until};
 use crate::fault::{Fault, OrFault};
 use crate::job::Role;
 use crate::pace::{self, Pace, Work};
@@ -153,8 +155,13 @@ struct Pinger {
     answer: Vec<u8>,
     number: u64,
     spacing_ns: u64,
+    duration_ns: u64,
+    /// When the next message of an open loop is to leave, and when none is any more; set by the first.
     next_ns: u64,
-    missed_slots: u64,
+    end_ns: u64,
+    /// Sent after their time, and never sent.
+    late: u64,
+    missed: u64,
     lost: u64,
     recorder: Recorder,
 }
@@ -168,8 +175,11 @@ impl Pinger {
             answer: vec![0; size],
             number: 0,
             spacing_ns: 0,
+            duration_ns: (context.seconds("duration_s") * 1e9) as u64,
             next_ns: 0,
-            missed_slots: 0,
+            end_ns: 0,
+            late: 0,
+            missed: 0,
             lost: 0,
             recorder: Recorder::new(),
         };
@@ -179,28 +189,44 @@ impl Pinger {
         pinger.recorder = Recorder::new();
         pinger.lost = 0;
         pinger.spacing_ns = (context.seconds("interval_s") * 1e9) as u64;
-        pinger.next_ns = now_ns() + pinger.spacing_ns;
+        // Without this a sleep may end 50 us late on top of all else.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
         Ok(pinger)
     }
 
-    /// Sleeps until the next slot; slots that the last answer outlasted are counted, not made up for.
-    fn wait_for_slot(&mut self) {
+    /// Waits for the time of the next message and returns it; `None` when that is after the run's end.
+    fn await_slot(&mut self) -> Option<u64> {
         let now = now_ns();
-        if now > self.next_ns {
-            let late = (now - self.next_ns).div_ceil(self.spacing_ns);
-            self.missed_slots += late;
-            self.next_ns += late * self.spacing_ns;
+        if self.end_ns == 0 {
+            (self.next_ns, self.end_ns) = (now, now + self.duration_ns);
         }
-        std::thread::sleep(Duration::from_nanos(self.next_ns - now.min(self.next_ns)));
+        let slot = self.next_ns;
+        if slot >= self.end_ns {
+            wait_until(self.end_ns);
+            return None;
+        }
+        self.late += u64::from(now > slot);
         self.next_ns += self.spacing_ns;
+        wait_until(slot);
+        Some(slot)
     }
 
-    /// One round trip, ns; `None` when a datagram was lost. Answers to earlier messages are dropped.
-    fn ping(&mut self) -> std::io::Result<Option<u64>> {
+    /// Gives up the slots before `until_ns` that have not been sent.
+    fn miss(&mut self, until_ns: u64) {
+        if self.spacing_ns > 0 && until_ns > self.next_ns {
+            let slots = (until_ns - self.next_ns).div_ceil(self.spacing_ns);
+            self.missed += slots;
+            self.next_ns += slots * self.spacing_ns;
+        }
+    }
+
+    /// One round trip, from `slot` or else from now, ns; `None` when a datagram was lost. Answers to earlier messages
+    /// are dropped.
+    fn ping(&mut self, slot: Option<u64>) -> std::io::Result<Option<u64>> {
         let tagged = self.message.len().min(8);
         self.number += 1;
         self.message[..tagged].copy_from_slice(&self.number.to_le_bytes()[..tagged]);
-        let start = now_ns();
+        let start = slot.unwrap_or_else(now_ns);
         self.line.send(&self.message)?;
         loop {
             let received = self.line.receive(&mut self.answer);
@@ -226,20 +252,95 @@ impl Pinger {
         context.out.note("round_trips", self.recorder.len())?;
         context.out.note("lost", self.lost)?;
         context.out.note("spacing_s", seconds(self.spacing_ns))?;
-        context.out.note("missed_slots", self.missed_slots)?;
+        context.out.note("loop", if self.spacing_ns > 0 { "open" } else { "closed" })?;
+        context.out.note("late", self.late)?;
+        context.out.note("missed", self.missed)?;
         context.hist("rtt_s", t_end, &self.recorder)
     }
 }
 
 impl Work for Pinger {
     fn batch(&mut self) -> Result<f64, Fault> {
+        let mut slot = None;
         if self.spacing_ns > 0 {
-            self.wait_for_slot();
+            slot = self.await_slot();
+            if slot.is_none() {
+                return Ok(0.0);
+            }
         }
-        match self.ping().or_fault("the connection broke", NEXT)? {
+        match self.ping(slot).or_fault("the connection broke", NEXT)? {
             Some(ns) => self.recorder.record_ns(ns),
-            None => self.lost += 1,
+            None => {
+                self.lost += 1;
+                self.miss(now_ns().min(self.end_ns));
+            }
         }
         Ok(1.0)
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        self.miss(self.end_ns);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// A peer that holds each answer back for 12 ms, and a pinger that sends every 5 ms for 30 ms.
+    fn slow_line() -> Pinger {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut server = listener.accept().unwrap().0;
+        std::thread::spawn(move || {
+            let mut message = [0; 8];
+            while server.read_exact(&mut message).is_ok() {
+                std::thread::sleep(Duration::from_millis(12));
+                server.write_all(&message).unwrap();
+            }
+        });
+        Pinger {
+            line: Line::Tcp(client),
+            message: vec![0; 8],
+            answer: vec![0; 8],
+            number: 0,
+            spacing_ns: 5_000_000,
+            duration_ns: 30_000_000,
+            next_ns: 0,
+            end_ns: 0,
+            late: 0,
+            missed: 0,
+            lost: 0,
+            recorder: Recorder::new(),
+        }
+    }
+
+    #[test]
+    fn an_open_loop_counts_from_when_a_message_was_to_leave() {
+        let mut pinger = slow_line();
+        let start = now_ns();
+        while now_ns() - start < pinger.duration_ns {
+            pinger.batch().unwrap();
+        }
+        pinger.finish().unwrap();
+        // Sent at 0, 12 and 24 ms in place of 0, 5 and 10: answered after 12, 19 and 26 ms.
+        let (sent, longest_ns) = (pinger.recorder.len(), pinger.recorder.longest_ns());
+        assert!((2..=3).contains(&sent) && pinger.late == sent - 1, "{sent} sent, {} late", pinger.late);
+        assert_eq!(pinger.missed, 6 - sent, "every slot of the run is sent or missed");
+        assert!(longest_ns >= 12_000_000 + 7_000_000 * (sent - 1) - 100_000, "{longest_ns}");
+        assert_eq!(pinger.batch().unwrap(), 0.0, "after its end it sends nothing");
+    }
+
+    #[test]
+    fn slots_that_pass_behind_a_lost_message_are_missed() {
+        let mut pinger = slow_line();
+        (pinger.next_ns, pinger.end_ns) = (100, 40_000_000);
+        pinger.miss(100);
+        assert_eq!(pinger.missed, 0);
+        pinger.miss(5_000_101);
+        assert_eq!((pinger.missed, pinger.next_ns), (2, 10_000_100));
     }
 }
