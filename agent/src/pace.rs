@@ -106,8 +106,9 @@ fn believe<W>(done: &[Done<W>], cpus: usize) -> Result<(), Fault> {
     Err(Fault::invalid(what, "do not trust this machine's clocks, or report this"))
 }
 
-/// The CPU-time twin of the wall time, and what the workers waited for a CPU.
+/// The wall time from the start until the last worker left, its CPU-time twin, and what the workers waited for a CPU.
 fn note_cpu_time<W>(done: &[Done<W>], out: &Out) -> Result<(), Fault> {
+    out.note("elapsed_s", finite(seconds(done.iter().map(|done| done.elapsed_ns).max().unwrap_or(0))))?;
     out.note("cpu_time_s", finite(seconds(done.iter().map(|done| done.cpu_ns).sum())))?;
     match done.iter().map(|done| done.run_delay_ns).sum::<Option<u64>>() {
         Some(ns) => out.note("run_delay_s", finite(seconds(ns))),
