@@ -1,12 +1,13 @@
 //! STREAM triad, `a = b + 3 c`: bytes a second as McCalpin (1995) counts them, 24 an element.
 //!
 //! Non-temporal stores write past the caches; a plain store first reads the line that it writes, which the count
-//! leaves out. Says nothing of latency, nor of caches while the arrays are four times the last one.
+//! leaves out. A worker walks its arrays from end to end, as STREAM does: the same walk on every machine and in every
+//! trial, even where another would do better. Says nothing of latency, nor of caches while the arrays are four times
+//! the last one.
 
 use std::hint::black_box;
 
 use super::{Context, DURATION, INTERVAL, Kind, Metric, Param, Probe, SOLO, THREADS};
-use crate::clock::now_ns;
 use crate::fault::Fault;
 use crate::host;
 use crate::pace::{self, Work};
@@ -34,8 +35,6 @@ pub const PROBE: Probe = Probe {
 const AUTO_LIMIT_BYTES: u64 = 512 << 20;
 /// Elements of a batch: well under a millisecond, far above a clock read.
 const BATCH: usize = 1 << 18;
-/// In how many places at once a worker may walk; which is best differs between memory controllers.
-const WALKS: [usize; 2] = [1, 4];
 const WARM_SCALAR: f64 = 1.0;
 const SCALAR: f64 = 3.0;
 
@@ -44,15 +43,14 @@ fn run(context: &Context) -> Result<(), Fault> {
     let bytes = array_bytes(context)?;
     context.out.note("isa", isa)?;
     let threads = context.threads();
-    let unit = GRANULE * WALKS[WALKS.len() - 1];
-    let elements = bytes as usize / 8 / threads / unit * unit;
+    let elements = bytes as usize / 8 / threads / GRANULE * GRANULE;
     if elements == 0 {
         return Err(Fault::failed("an array is too small to be shared out", "raise array_bytes or lower threads"));
     }
     let make = |_| Triad::new(kernel, elements);
     let emit = |t_s, rate| context.sample("triad_bytes_per_s", t_s, rate);
     let workers = pace::run(&context.pace(), make, emit)?;
-    context.out.note("walks", workers.iter().map(|worker| worker.walks as u64).max())?;
+    context.out.note("walks", 1)?;
     context.out.note("huge_bytes", workers.iter().map(|worker| worker.huge_bytes).sum::<u64>())
 }
 
@@ -82,25 +80,24 @@ struct Triad {
     b: Region,
     c: Region,
     elements: usize,
-    /// Places walked at once: the arrays are cut into so many runs of `elements / walks`.
-    walks: usize,
-    /// Elements of each run that this pass has done.
+    /// Elements that this pass has done.
     at: usize,
     wrapped: bool,
     huge_bytes: u64,
 }
 
 impl Triad {
-    /// Maps, fills (first touch, in this thread), and makes one warm pass that also finds the best way to walk.
+    /// Maps, fills (first touch, in this thread), and makes two warm passes.
     fn new(kernel: Kernel, elements: usize) -> Result<Triad, Fault> {
         let map = || Region::new(elements * 8, Pages::Huge);
         let mut triad =
-            Triad { kernel, a: map()?, b: map()?, c: map()?, elements, walks: 1, at: 0, wrapped: false, huge_bytes: 0 };
+            Triad { kernel, a: map()?, b: map()?, c: map()?, elements, at: 0, wrapped: false, huge_bytes: 0 };
         // Whole numbers: the triad of them is exact, fused or not.
         fill(triad.b.as_f64(), 7);
         fill(triad.c.as_f64(), 5);
-        triad.walks = triad.best_walks();
-        triad.at = 0;
+        // The first touches `a`.
+        triad.pass();
+        triad.pass();
         triad.wrapped = false;
         for region in [&triad.a, &triad.b, &triad.c] {
             triad.huge_bytes += region.huge_bytes()?;
@@ -108,67 +105,44 @@ impl Triad {
         Ok(triad)
     }
 
-    fn best_walks(&mut self) -> usize {
-        let mut best = (f64::INFINITY, 1);
-        self.pass(1); // touches `a`
-        for walks in WALKS {
-            let start = now_ns();
-            let done = self.pass(walks);
-            let cost = (now_ns() - start) as f64 / done as f64;
-            if cost < best.0 {
-                best = (cost, walks);
-            }
-        }
-        best.1
-    }
-
-    /// Walks through the whole arrays once; returns the elements done.
-    fn pass(&mut self, walks: usize) -> usize {
-        (self.walks, self.at, self.wrapped) = (walks, 0, false);
-        let mut done = 0;
+    /// Walks through the whole arrays once.
+    fn pass(&mut self) {
+        (self.at, self.wrapped) = (0, false);
         while !self.wrapped {
-            done += self.step(WARM_SCALAR);
+            self.step(WARM_SCALAR);
         }
-        done
     }
 
     /// The next batch; returns the elements done.
     #[inline]
     fn step(&mut self, scalar: f64) -> usize {
-        let run = self.elements / self.walks;
-        let length = (BATCH / self.walks).min(run - self.at);
+        let length = BATCH.min(self.elements - self.at);
         let part = Part {
             a: self.a.as_ptr().cast(),
             b: self.b.as_ptr().cast(),
             c: self.c.as_ptr().cast(),
             first: self.at,
             length,
-            run,
-            walks: self.walks,
         };
         unsafe { (self.kernel)(&part, black_box(scalar)) };
         self.at += length;
-        if self.at == run {
+        if self.at == self.elements {
             self.at = 0;
             self.wrapped = true;
         }
-        length * self.walks
+        length
     }
 
     /// Known answer: what the run has passed holds `b + 3 c`, the rest what the warm pass left.
     fn verify(&mut self) -> Result<(), Fault> {
-        let run = self.elements / self.walks;
-        let (at, wrapped) = (self.at, self.wrapped);
+        let done = if self.wrapped { self.elements } else { self.at };
         let (a, b, c) = (self.a.as_f64(), self.b.as_f64(), self.c.as_f64());
-        for first in (0..self.elements).step_by(run) {
-            let done = first + if wrapped { run } else { at };
-            let right = |range: std::ops::Range<usize>, scalar: f64| {
-                let known = |i: usize| a[i] == b[i] + scalar * c[i];
-                range.clone().all(known)
-            };
-            if !right(first..done, SCALAR) || !right(done..first + run, WARM_SCALAR) {
-                return Err(Fault::invalid("the triad's result is wrong", "do not trust this memory, or report this"));
-            }
+        let right = |mut range: std::ops::Range<usize>, scalar: f64| {
+            let known = |i: usize| a[i] == b[i] + scalar * c[i];
+            range.all(known)
+        };
+        if !right(0..done, SCALAR) || !right(done..self.elements, WARM_SCALAR) {
+            return Err(Fault::invalid("the triad's result is wrong", "do not trust this memory, or report this"));
         }
         if b[self.elements - 1] != ((self.elements - 1) % 7 + 1) as f64 {
             return Err(Fault::invalid("an operand has changed", "do not trust this memory, or report this"));
@@ -201,16 +175,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kernel_and_walk_gives_the_triad() {
+    fn every_kernel_gives_the_triad() {
         for nontemporal in [true, false] {
-            for walks in WALKS {
-                let mut triad = Triad::new(kernels::dispatch(nontemporal).0, GRANULE * 4 * 3).unwrap();
-                triad.walks = walks;
-                triad.batch().unwrap();
-                triad.verify().unwrap();
-                triad.a.as_f64()[GRANULE * 2] += 1.0;
-                assert_eq!(triad.verify().unwrap_err().outcome.name(), "invalid");
-            }
+            let mut triad = Triad::new(kernels::dispatch(nontemporal).0, GRANULE * 4 * 3).unwrap();
+            triad.verify().unwrap();
+            triad.batch().unwrap();
+            triad.verify().unwrap();
+            triad.a.as_f64()[GRANULE * 2] += 1.0;
+            assert_eq!(triad.verify().unwrap_err().outcome.name(), "invalid");
         }
     }
 }

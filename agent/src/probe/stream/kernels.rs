@@ -1,9 +1,9 @@
 //! The triad for each instruction set, with stores past the caches or through them.
 
-/// Elements that a walk does before the next walk has its turn: eight cache lines.
+/// What the length of every part is a multiple of, elements: eight cache lines.
 pub const GRANULE: usize = 64;
 
-/// What a kernel does in one call: `length` elements from `first` in each of `walks` runs of the arrays.
+/// What a kernel does in one call: `length` elements from `first`.
 ///
 /// All counts are multiples of `GRANULE`, the arrays aligned to a page.
 pub struct Part {
@@ -12,8 +12,6 @@ pub struct Part {
     pub c: *const f64,
     pub first: usize,
     pub length: usize,
-    pub run: usize,
-    pub walks: usize,
 }
 
 pub type Kernel = unsafe fn(&Part, f64);
@@ -35,19 +33,16 @@ pub fn dispatch(nontemporal: bool) -> (Kernel, &'static str) {
     }
 }
 
-/// One kernel: walks in turn, a granule each; `$store` takes an address and a vector of `$lanes` elements.
+/// One kernel; `$store` takes an address and a vector of `$lanes` elements.
 macro_rules! kernel {
     ($name:ident, $feature:literal, $lanes:literal, $splat:expr, $load:expr, $fma:expr, $store:expr) => {
         #[target_feature(enable = $feature)]
         pub unsafe fn $name(part: &Part, scalar: f64) {
             let scalar = $splat(scalar);
-            for granule in (part.first..part.first + part.length).step_by(GRANULE) {
-                for walk in 0..part.walks {
-                    let first = walk * part.run + granule;
-                    for i in (first..first + GRANULE).step_by($lanes) {
-                        let value = $fma(scalar, $load(part.c.add(i)), $load(part.b.add(i)));
-                        $store(part.a.add(i), value);
-                    }
+            for first in (part.first..part.first + part.length).step_by(GRANULE) {
+                for i in (first..first + GRANULE).step_by($lanes) {
+                    let value = $fma(scalar, $load(part.c.add(i)), $load(part.b.add(i)));
+                    $store(part.a.add(i), value);
                 }
             }
             // Stores past the caches are in memory before the clock is read.
