@@ -121,7 +121,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::clock::thread_cpu_ns;
     use crate::pin;
 
     /// Works in steps of given lengths, one unit each, then in steps of a millisecond.
@@ -182,33 +181,6 @@ mod tests {
         assert!(believe(&[done(500_000), done(519_000)], 1).is_ok());
         let fault = believe(&[done(500_000), done(521_000)], 1).unwrap_err();
         assert!(fault.outcome.name() == "invalid" && fault.what.starts_with("more CPU time than there was"));
-    }
-
-    /// Units of real work on one CPU: the rate may not depend on how many threads share it.
-    struct Spin;
-
-    impl Work for Spin {
-        fn batch(&mut self) -> Result<f64, Fault> {
-            let until = thread_cpu_ns() + 200_000;
-            while thread_cpu_ns() < until {}
-            Ok(1.0)
-        }
-    }
-
-    #[test]
-    fn threads_that_share_a_cpu_share_its_time() {
-        let out = Out::new(Box::new(std::io::sink()));
-        let cpus = &pin::allowed()[..1];
-        let pace = Pace { duration_s: 0.2, interval_s: 0.05, threads: 12, cpus, wait: false, out: &out };
-        let (mut last_s, mut busy_s) = (0.0, 0.0);
-        let emit = |t_s, rate| {
-            busy_s += rate * (t_s - last_s) * 200e-6;
-            assert!(t_s > last_s);
-            last_s = t_s;
-            Ok(())
-        };
-        run(&pace, |_| Ok(Spin), emit).unwrap();
-        assert!(busy_s <= last_s * 1.05 && busy_s > 0.0, "{busy_s} s of CPU time in {last_s} s of one CPU");
     }
 
     #[test]
