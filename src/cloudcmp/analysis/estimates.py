@@ -135,7 +135,8 @@ def _estimate(
         sessions,
     )
     if not launches:
-        return replace(bare, reason=_why_nothing(n_started, n_ok, is_offered))
+        failed = (f"{n_started - n_ok} of {n_started} trials failed",) if n_ok < n_started else ()
+        return replace(bare, reason=_why_nothing(n_started, n_ok, is_offered), warnings=failed)
     x = found.values
     share = between_share(found.trial_values, found.trial_launches)
     return replace(

@@ -186,6 +186,8 @@ def _outlook(cell: _Cell, two: Sequence[int]) -> str:
     if needed is None or needed <= pair.n:
         return ""
     names = listed([cell.name(at) for at in two])
+    if pair.n < 2:
+        return f" At least {more_rounds(cell.plan, needed - pair.n)} are needed before anything can be said."
     if not pair.by_difference and pair.effect and 1 / SAME_RATIO < pair.effect < SAME_RATIO:
         what = f"show a difference of {(SAME_RATIO - 1) * 100:.0f} % between {names}, if there is one"
     else:
@@ -215,7 +217,7 @@ def _cost_ratio(cell: _Cell, a: int, b: int) -> Bounds | None:
     prices = price_of(cell.plan.candidates[a]), price_of(cell.plan.candidates[b])
     if pair is None or prices[0] is None or prices[1] is None:
         return None
-    if pair.verdict is Verdict.CANNOT_TELL and pair.reason != TOO_WIDE:
+    if pair.verdict is Verdict.CANNOT_TELL and not pair.reason.startswith(TOO_WIDE):
         return None
     _, bounds = turned(pair, a)
     ratio = float(prices[0].amount / prices[1].amount)

@@ -12,14 +12,16 @@ from cloudcmp.cli.output import emit, say
 def export(
     folder: Folder,
     out: Out = None,
-    format_: Annotated[str, typer.Option("--format", metavar="csv|parquet", help="Kind of table.")] = "csv",
+    format_: Annotated[
+        str | None, typer.Option("--format", metavar="csv|parquet", help="Kind of table; else the file's ending tells.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Write a study's values as one tidy table.
 
     Without --out as CSV to standard output.
 
-    Example: cloudcmp export cloudcmp-studies/demo-20260105T000000Z --out demo.parquet --format parquet
+    Example: cloudcmp export cloudcmp-studies/demo-20260105T000000Z --out demo.parquet
     """
     from cloudcmp.pipeline import exchange
 
@@ -47,10 +49,11 @@ def import_(
     """
     from cloudcmp.pipeline import exchange
 
-    folder, warnings = exchange.import_table(table, out, name)
+    folder, values, warnings = exchange.import_table(table, out, name)
     if json:
-        emit("import", {"folder": folder}, warnings)
+        emit("import", {"folder": folder, "values": values}, warnings)
         return
     for line in warnings:
         say(line)
+    say(f"{values} values; next: cloudcmp compare {folder}")
     say(str(folder))

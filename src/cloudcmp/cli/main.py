@@ -59,5 +59,5 @@ def build() -> typer.Typer:
 def main() -> None:
     """Entry point of the `cloudcmp` command."""
     app = build()
-    arguments = sys.argv[1:]
+    arguments = sys.argv[1:] or ["--help"]
     sys.exit(guarded(lambda: app(args=arguments, standalone_mode=False), arguments))

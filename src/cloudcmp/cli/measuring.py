@@ -99,6 +99,8 @@ def _ended(verb: str, ending: "Ending", figures: Path | None, json: bool, *, eve
             say(ending.reason)
             say(f"go on with: cloudcmp run --resume {ending.folder}")
         return EXIT_INTERRUPTED if ending.interrupted else EXIT_DONE
+    if not json:
+        warn("comparing, and writing the report")
     view = viewing.view(ending.folder)
     path = viewing.write_report(view, ending.folder / "report.html")
     if figures is not None:

@@ -77,6 +77,8 @@ def guarded(action: Callable[[], Any], arguments: Sequence[str]) -> int:
     try:
         result = action()
     except typer.Exit as done:
+        if done.exit_code == EXIT_INTERRUPTED:  # typer's own word for the keyboard's
+            return _failed(*_told(KeyboardInterrupt()), arguments)
         return done.exit_code
     except BrokenPipeError:
         sys.stderr.close()
@@ -101,7 +103,9 @@ def _told(error: BaseException) -> tuple[tuple[Fault, ...], int]:
         where, what = str(error.filename or "system"), (error.strerror or str(error)).lower()
         return (Fault(where, what, "check the path, its rights and the space left"),), EXIT_FAULT
     if isinstance(error, KeyboardInterrupt | typer.Abort):
-        return (Fault("", "interrupted", "go on with 'cloudcmp run --resume DIR'"),), EXIT_INTERRUPTED
+        return (
+            Fault("", "interrupted", "nothing measured is lost: 'cloudcmp run --resume DIR' or 'cloudcmp report DIR'"),
+        ), EXIT_INTERRUPTED
     what = " ".join(f"{type(error).__name__}: {error}".split())
     return (Fault("cloudcmp", f"a fault of its own, {what}", f"report it, with what {TRACEBACK}=1 shows"),), EXIT_FAULT
 

@@ -13,6 +13,8 @@ from cloudcmp.model.result import Bounds, Estimate, Verdict
 SAME_RATIO = 1.03
 LARGEST_FAILED_PERCENT = 10
 TOO_WIDE = "interval too wide"
+# The pair alone would be told apart; corrected for all questions of the family it is not.
+TOO_WIDE_FOR_ALL = f"{TOO_WIDE} after correction for all questions"
 
 _Key = tuple[str | None, int | None]
 
@@ -70,7 +72,8 @@ def verdict_of(figures: Figures, metric: Metric, margin: float | None, p_adjuste
         none = 0.0 if metric.signed else 1.0
         higher = figures.effect > none
         return (Verdict.BETTER if higher == (metric.better is Better.HIGHER) else Verdict.WORSE), ""
-    return Verdict.CANNOT_TELL, TOO_WIDE
+    alone = figures.p_paired is not None and figures.p_paired < ALPHA
+    return Verdict.CANNOT_TELL, TOO_WIDE_FOR_ALL if alone else TOO_WIDE
 
 
 def _inside(bounds: Bounds | None, metric: Metric, margin: float | None) -> bool:

@@ -53,15 +53,21 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     return [dict(zip((*tidy.COLUMNS, *names), row.cells(names), strict=True)) for row in found]
 
 
-def export(folder: Path, out: Path | None, format_: str) -> int:
+def export(folder: Path, out: Path | None, format_: str | None) -> int:
     """Write a study's values as a tidy table, CSV or Parquet, without `out` as CSV to standard output; the row count.
+
+    Without `format_` the ending of `out` tells it.
 
     Raises UserMistake for another format, or Parquet without a file to write.
     """
+    if format_ is None:
+        format_ = "parquet" if out is not None and out.suffix == ".parquet" else "csv"
     if format_ not in {"csv", "parquet"}:
         raise UserMistake.at("--format", f"unknown format {format_!r}", "use csv or parquet")
     if out is None and format_ == "parquet":
         raise UserMistake.at("--format", "parquet is not for a terminal", "name a file with --out")
+    if out is not None and out.is_dir():
+        raise UserMistake.at(str(out), "is a folder", "name a file")
     found = _rows(folder)
     if out is None:
         import sys
@@ -74,8 +80,8 @@ def export(folder: Path, out: Path | None, format_: str) -> int:
     return len(found)
 
 
-def import_table(table: Path, out: Path | None, name: str | None) -> tuple[Path, tuple[str, ...]]:
-    """Make a study's folder of a tidy table; returns the folder and what the table leaves unknown.
+def import_table(table: Path, out: Path | None, name: str | None) -> tuple[Path, int, tuple[str, ...]]:
+    """Make a study's folder of a tidy table; returns the folder, the number of values, and what the table leaves unknown.
 
     Raises UserMistake with every fault of the table, each with its line.
     """
@@ -85,7 +91,7 @@ def import_table(table: Path, out: Path | None, name: str | None) -> tuple[Path,
     folder = out or _free_folder(read.path.stem)
     origin = {"cloudcmp": __version__, "imported from": table.name, "sha256": sha256(table.read_bytes()).hexdigest()}
     with import_folder(read, folder, provenance=origin, created_at=time.time()) as store:
-        return folder, store.plan.quote.notes
+        return folder, len(read.rows), store.plan.quote.notes
 
 
 def _free_folder(stem: str) -> Path:

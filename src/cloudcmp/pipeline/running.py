@@ -26,6 +26,7 @@ from cloudcmp.stats.histogram import encode, from_base64
 from cloudcmp.store import StudyStore
 
 STUDIES = Path("cloudcmp-studies")
+_WORK = "work_folder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +57,42 @@ def start(plan: Plan, text: str, folder: Path, *, work: Path | None, wait: bool,
     """
     check_runnable(plan, names(), [name for name in names() if make(name).billed])
     binary = _agent(plan)
+    if work is not None:
+        _make_folder(work)
     created_at = plan.start_at if _simulated(plan) else time.time()
     with StudyStore.create(
         folder, plan, study_text=text, provenance=_provenance(plan, binary), created_at=created_at
     ) as store:
+        if work is not None:
+            store.set_meta(_WORK, str(work.absolute()))
         return _drive(store, binary, work, wait, progress)
 
 
 def resume(folder: Path, *, work: Path | None, wait: bool, progress: Progress) -> Ending:
-    """Go on with a study: attempts that were cut short are marked and run again, all others stay as they are."""
+    """Go on with a study: attempts that were cut short are marked and run again, all others stay as they are.
+
+    Test files are made where the study made them so far: another folder may be another disk. Raises UserMistake where
+    `work` names another one, or where it is gone.
+    """
     with StudyStore.open(folder, write=True) as store:
         plan = store.plan
         if plan.imported:
             raise UserMistake.at(str(folder), "an imported table has nothing to run", "use compare or report")
+        work = _same_work(store, work)
         moment = _time(plan)
         store.interrupt_open(lambda trial: moment.at(plan.trials[trial].start_s))
         return _drive(store, _agent(plan), work, wait, progress)
+
+
+def _same_work(store: StudyStore, work: Path | None) -> Path | None:
+    """The folder for test files that the study was begun with, None for its own."""
+    kept = store.meta(_WORK)
+    before = Path(kept) if kept else None
+    if work is not None and work.absolute() != (before or store.folder / "work").absolute():
+        raise UserMistake.at("--dir", f"the study makes its test files in {before or 'its own folder'}", "leave it out")
+    if before is not None and not before.is_dir():
+        raise UserMistake.at(str(before), "the folder for the study's test files is gone", "make it, on the same disk")
+    return before
 
 
 def cleanup(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:

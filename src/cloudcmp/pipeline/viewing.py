@@ -114,7 +114,7 @@ def _unfinished(plan: Plan, counted: Sequence[Attempt]) -> tuple[str, ...]:
     missing = len(plan.trials) - len({attempt.trial for attempt in counted})
     if plan.imported or not missing:
         return ()
-    return (f"{missing} of {len(plan.trials)} trials were not run yet: go on with 'cloudcmp run --resume'",)
+    return (f"{missing} of {len(plan.trials)} trials were not run yet: go on with 'cloudcmp run --resume DIR'",)
 
 
 def _flat(plan: Plan, attempts: Sequence[Attempt], candidate: int) -> tuple[tuple[str, str], ...]:
@@ -135,6 +135,8 @@ def _pairs(prefix: str, value: Any) -> list[tuple[str, str]]:
         return [pair for at, item in enumerate(value) for pair in _pairs(f"{prefix}.{at}", item)]
     if value is None:
         return []
+    if isinstance(value, float):
+        return [(prefix, f"{value:.6g}")]
     return [(prefix, ", ".join(str(item) for item in value) if isinstance(value, list) else str(value))]
 
 
@@ -146,7 +148,7 @@ def only(shown: View, metric: str | None) -> View:
     if metric is None:
         return shown
     cells = {one.cell for one in shown.analysis.estimates}
-    kept = {cell for cell in cells if cell == metric or cell.split(" ", 1)[0] == metric}
+    kept = {cell for cell in cells if _named(cell, metric)}
     if not kept:
         nearest = hint(metric, cells | {cell.split(" ", 1)[0] for cell in cells}, "cloudcmp compare DIR")
         raise UserMistake.at("--metric", f"the study has no cell {metric!r}", nearest)
@@ -158,6 +160,13 @@ def only(shown: View, metric: str | None) -> View:
     names = _names(estimates)
     words = answer.in_words(shown.plan, found.estimates, found.comparisons, winners, shown.metrics, names)
     return replace(shown, analysis=Analysis(estimates, comparisons, winners, found.warnings, words))
+
+
+def _named(cell: str, wanted: str) -> bool:
+    """Whether a metric's name, or a metric with some of the parameters, names a cell; as in a study's `decide`."""
+    name, _, params = wanted.strip().partition(" ")
+    metric, _, known = cell.partition(" ")
+    return name == metric and set(filter(None, params.split(";"))) <= set(known.split(";"))
 
 
 def as_data(shown: View) -> dict[str, Any]:
@@ -192,6 +201,8 @@ def write_report(shown: View, path: Path) -> Path:
     """Write the HTML report; the file is there whole or not at all."""
     from cloudcmp.report import html
 
+    if path.is_dir():
+        raise UserMistake.at(str(path), "is a folder", "name a file")
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     part.write_text(html.render(shown), encoding="utf-8")

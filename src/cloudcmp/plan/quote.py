@@ -20,8 +20,6 @@ LAUNCHES_MIN = 6
 # The coarsest unit in which machines are billed; terms that are known to be finer only make the worst case better.
 _BILLED_S = 3600.0
 _STEP = Decimal("0.000001")
-# A machine that the user has already is not billed; it has a price where the user gives it one.
-_OWNED = ("local",)
 
 
 def expected_cost(visits: Visits, rounds: int) -> Money | None:
@@ -42,10 +40,9 @@ def worst_cost(visits: Visits, rounds: int) -> Money | None:
 
 
 def _cost(candidates: Sequence[Candidate], seconds: dict[int, float], rounding: str) -> Money | None:
-    billed = [one for one in candidates if one.offering.price or one.runner not in _OWNED]
     total = Decimal(0)
     currencies = set()
-    for candidate in billed:
+    for candidate in candidates:
         hourly = hourly_cost(candidate)
         if hourly is None or candidate.offering.price is None:
             return None

@@ -111,7 +111,9 @@ def _heading(screen: _Screen, book: Book) -> None:
     else:
         say(screen.console, "▲ better than all others    = practically the same as the best", keep=True)
         say(screen.console, "▼ worse than the best       ? cannot tell yet", keep=True)
-    say(screen.console, "± half of the median's interval; 12/12: trials with a value, of those started", "dim")
+    say(screen.console, "± half of the median's interval; k/n: trials with a value, of those started", "dim")
+    if len(book.candidates) > 1:
+        say(screen.console, "(+x %) means paired round by round, not the quotient of the medians", "dim")
 
 
 def _group(screen: _Screen, book: Book, group: str, pages: Sequence[Page], brief: Sequence[Page]) -> None:
@@ -216,7 +218,7 @@ def _words(screen: _Screen, page: Page, marks: dict[int, Verdict]) -> Iterator[s
 _SAID = {
     Verdict.WORSE: "better than",
     Verdict.SAME: "practically the same as",
-    Verdict.CANNOT_TELL: "cannot tell yet from",
+    Verdict.CANNOT_TELL: "can not yet be told from",
     Verdict.BETTER: "worse than",
 }
 

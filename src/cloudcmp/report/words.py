@@ -44,6 +44,8 @@ def param_words(key: str, value: str) -> str:
         return {"one": "1 thread", "1": "1 thread", "all": "all threads"}.get(value, f"{value} threads")
     if (key, value) == ("path", "loopback"):
         return "loopback (no network)"
+    if key == "n":
+        return f"matrix of {value}"
     if key in _COUNTED:
         return f"1 {_COUNTED[key]}" if value == "1" else f"{value} {key}"
     if key.endswith("_bytes"):

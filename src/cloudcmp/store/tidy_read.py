@@ -28,7 +28,7 @@ def read_table(path: Path) -> RawTable:
     Raises UserMistake where the file is missing, is no table, or its columns have no or equal names; so may the rows.
     """
     if not path.is_file():
-        raise _mistake(str(path), "no such file", "name a CSV or Parquet file")
+        raise _mistake(str(path), "is a folder" if path.is_dir() else "no such file", "name a CSV or Parquet file")
     with storage(path), path.open("rb") as file:
         is_parquet = file.read(4) == _PARQUET_MAGIC
     rows = _parquet_rows(path) if is_parquet else _csv_rows(path)

@@ -20,7 +20,7 @@ def figures(book: Book, cast: Cast) -> list[Figure]:
             continue
         shown = chosen(priced)
         panels = [_panel(book, page, costs, cast) for page in shown if (costs := figures_of(book, page))]
-        title = title_of(book, f"{group_words(group)}: what it costs")
+        title = title_of(book, f"{group_words(group)}: work for the money")
         caption = ("List price of the time that was used, at the median; n: launches; ok: trials that gave a value, of "
                    f"those started.{left_out(priced, shown)}"
                    f"{f' No price: {missing}.' if missing else ''}")  # fmt: skip
