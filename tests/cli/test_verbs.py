@@ -154,3 +154,40 @@ def test_on_simulated_says_so_in_every_table(tmp_path: Path) -> None:
     assert said.code == 0, said.err
     assert "SIMULATED" in said.out
     assert "on simulated" in said.out
+
+
+def test_test_files_stay_where_the_study_began_to_make_them(tmp_path: Path) -> None:
+    place, other = tmp_path / "place", tmp_path / "other"
+    said = cloudcmp("run", SMALL, "--dir", place, "--out", tmp_path / "study")
+    assert said.code == 0
+    refused = cloudcmp("run", "--resume", tmp_path / "study", "--dir", other)
+    assert refused.code == 2
+    assert str(place) in refused.err
+    place.rename(tmp_path / "gone")
+    refused = cloudcmp("run", "--resume", tmp_path / "study")
+    assert refused.code == 2
+    assert "gone" in refused.err
+    file = tmp_path / "file"
+    file.write_text("")
+    assert cloudcmp("run", SMALL, "--dir", file, "--out", tmp_path / "never").code == 3
+    assert not (tmp_path / "never").exists()
+
+
+def test_without_arguments_the_help_is_shown() -> None:
+    said = cloudcmp()
+    assert said.code == 0
+    assert "Commands:" in said.out
+
+
+def test_a_cell_may_be_named_by_some_of_its_parameters(measured: Path) -> None:
+    data = cloudcmp("compare", measured, "--metric", "rtt_s percentile=50", "--json").json["data"]
+    assert {one["cell"] for one in data["estimates"]} == {"rtt_s path=zone;percentile=50;protocol=tcp;size_bytes=64"}
+
+
+def test_a_folder_is_no_file_to_write(measured: Path, tmp_path: Path) -> None:
+    for verb in ("export", "report"):
+        said = cloudcmp(verb, measured, "--out", tmp_path)
+        assert said.code == 2
+        assert "is a folder" in said.err
+    assert cloudcmp("export", measured, "--out", tmp_path / "small.parquet").code == 0
+    assert (tmp_path / "small.parquet").read_bytes()[:4] == b"PAR1"

@@ -81,7 +81,7 @@ def export(folder: Path, out: Path | None, format_: str | None) -> int:
 
 
 def import_table(table: Path, out: Path | None, name: str | None) -> tuple[Path, int, tuple[str, ...]]:
-    """Make a study's folder of a tidy table; returns the folder, the number of values, and what the table leaves unknown.
+    """Make a study's folder of a tidy table; returns the folder, how many values, and what the table leaves unknown.
 
     Raises UserMistake with every fault of the table, each with its line.
     """
