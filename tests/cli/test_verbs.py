@@ -191,3 +191,12 @@ def test_a_folder_is_no_file_to_write(measured: Path, tmp_path: Path) -> None:
         assert "is a folder" in said.err
     assert cloudcmp("export", measured, "--out", tmp_path / "small.parquet").code == 0
     assert (tmp_path / "small.parquet").read_bytes()[:4] == b"PAR1"
+
+
+def test_studies_are_listed_for_what_they_are(tmp_path: Path) -> None:
+    table = tmp_path / "blog.csv"
+    table.write_text("offering,metric,unit,better,value\na,speed,op/s,higher,1\nb,speed,op/s,higher,2\n")
+    said = cloudcmp("import", "blog.csv", cwd=tmp_path)
+    assert "2 values; next: cloudcmp compare" in said.out
+    (row,) = cloudcmp("list", "studies", "--json", cwd=tmp_path).json["data"]["rows"]
+    assert row == {"study": said.out.splitlines()[-1], "kind": "imported"}

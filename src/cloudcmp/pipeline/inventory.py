@@ -109,8 +109,14 @@ def _studies(name: str | None) -> Table:
     files = sorted(Path("studies").glob("*.yaml"))
     folders = sorted(path.parent for path in STUDIES.glob("*/study.db"))
     known = [str(path) for path in (*files, *folders)]
-    rows = [(each, "study file" if each.endswith(".yaml") else "measured") for each in _picked(name, known, "studies")]
+    rows = [(each, _kind(Path(each))) for each in _picked(name, known, "studies")]
     return ("study", "kind"), rows
+
+
+def _kind(path: Path) -> str:
+    if path.suffix == ".yaml":
+        return "study file"
+    return "imported" if (path / "samples" / "imported.parquet").exists() else "measured"
 
 
 _TABLES: dict[str, Callable[[str | None], Table]] = {
