@@ -8,10 +8,16 @@ CloudcmpError                 carries one or more faults: where, what, what next
     ├── StudyBusy             another process works on the study
     ├── StorageFault          a full disk, a read-only folder, an I/O error
     ├── AgentMissing          no measuring agent for the machine
+    ├── BudgetSpent           creating more could cost more than was allowed
     └── ProviderFault         a provider said no, or said nothing
         ├── NoCapacity        told apart, because another zone may have some
-        ├── Refused           quota, permission, bad request: asking again does not help
-        └── LostAnswer        the request may or may not have been carried out
+        ├── Refused           permission, bad request: asking again does not help
+        │   ├── QuotaReached  the account's own limit
+        │   └── NoCredentials none, wrong or expired ones
+        ├── Throttled         too many requests: asking later helps
+        ├── LostAnswer        the request may or may not have been carried out
+        ├── Unlisted          a list came incomplete or not at all: nothing may be concluded from it
+        └── WrongHost         the machine that answers is not the one that was launched
 """
 
 from dataclasses import dataclass
@@ -85,8 +91,32 @@ class NoCapacity(ProviderFault):
 
 
 class Refused(ProviderFault):
-    """The provider refused for good: quota, permission or a bad request."""
+    """The provider refused for good: permission or a bad request."""
+
+
+class QuotaReached(Refused):
+    """The account's own limit is reached."""
+
+
+class NoCredentials(Refused):
+    """There are no credentials, or the provider does not take them any more."""
+
+
+class Throttled(ProviderFault):
+    """The provider wants fewer requests; the same one may be sent again later."""
 
 
 class LostAnswer(ProviderFault):
     """A request was sent and no answer came: the resource may exist."""
+
+
+class Unlisted(ProviderFault):
+    """A list came incomplete, or not at all."""
+
+
+class WrongHost(ProviderFault):
+    """A machine showed another host key than the one that was given to it."""
+
+
+class BudgetSpent(OutsideFault):
+    """Nothing more may be created within the budget."""
