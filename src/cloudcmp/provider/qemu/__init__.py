@@ -1,0 +1,1 @@
+"""Virtual machines on this host, as a provider like any other."""

@@ -1,0 +1,215 @@
+"""The small guest image: a Debian cloud kernel with busybox, dropbear and our own few scripts, all in memory.
+
+It is built from the system's own packages at its first use and kept in the cache folder under a name derived from its
+recipe and its content. It boots in 128 MB with one processor. It is no Debian system: see `cloud_image` for those.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from cloudcmp.errors import Refused, StorageFault
+from cloudcmp.provider.qemu import archive
+from cloudcmp.provider.qemu.archive import Entry
+from cloudcmp.provider.qemu.packages import Package, Packages, libraries
+
+_WANTED = ("linux-image-cloud-amd64", "busybox-static", "dropbear-bin", "e2fsprogs")
+_ALSO = ("lib", "zlib", "linux-image-")
+_MODULES = ("virtio_pci", "virtio_blk", "virtio_net", "virtio-rng")
+_PROGRAMS = ("dropbear", "dropbearkey", "dropbearconvert", "mke2fs")
+_SCRIPTS = {"init": "init.sh", "usr/local/sbin/cloudcmp-host": "host.sh", "usr/bin/sudo": "sudo.sh"}
+_TEXTS = {
+    "etc/passwd": "root:x:0:0:root:/root:/bin/sh\ncloudcmp:x:1000:1000::/home/cloudcmp:/bin/sh\n",
+    "etc/group": "root:x:0:\ncloudcmp:x:1000:\n",
+    "etc/shadow": "root:*:1::::::\ncloudcmp:*:1::::::\n",
+    "etc/shells": "/bin/sh\n",
+    "etc/nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files\n",
+    "etc/hosts": "127.0.0.1 localhost\n",
+}
+_FOLDERS = ("proc", "sys", "run", "root", "mnt")
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A built image: its kernel, its first archive, and what it was made of. `digest` is over both files."""
+
+    folder: Path
+    digest: str
+    kernel_version: str
+    packages: tuple[Package, ...]
+
+    @property
+    def kernel(self) -> Path:
+        """The kernel's file."""
+        return self.folder / "vmlinuz"
+
+    @property
+    def initrd(self) -> Path:
+        """The archive with the root file system."""
+        return self.folder / "initrd"
+
+
+def cache_folder() -> Path:
+    """Where images and fetched programs are kept: $XDG_CACHE_HOME or ~/.cache, cloudcmp/qemu."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+    return Path(base) / "cloudcmp" / "qemu"
+
+
+def small_image(cache: Path | None = None) -> Image:
+    """The small image, built if it is not there yet: some seconds and about 40 MB of packages, once.
+
+    Raises Refused where the packages can not be had, StorageFault where it can not be kept.
+    """
+    cache = cache or cache_folder()
+    recipe = _recipe()
+    folder = once(cache, f"small-{recipe}-", lambda draft: _build(draft, cache))
+    return _read(folder)
+
+
+def once(cache: Path, prefix: str, build: Callable[[Path], str]) -> Path:
+    """The kept folder whose name begins with `prefix`; else `build` fills a draft, whose name it completes.
+
+    The draft is renamed when it is whole; of two processes at once one builds and the other waits.
+    """
+    try:
+        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if kept := _kept(cache, prefix):
+            return kept
+        with _alone(cache / f"{prefix}lock"):
+            if kept := _kept(cache, prefix):
+                return kept
+            for left in cache.glob(f".{prefix}draft-*"):
+                shutil.rmtree(left, ignore_errors=True)
+            draft = Path(tempfile.mkdtemp(prefix=f".{prefix}draft-", dir=cache))
+            try:
+                place = cache / f"{prefix}{build(draft)}"
+                _to_disk(draft)
+                draft.rename(place)
+            finally:
+                shutil.rmtree(draft, ignore_errors=True)
+            return place
+    except OSError as error:
+        raise StorageFault.at(
+            str(cache), error.strerror or str(error), "set XDG_CACHE_HOME to another folder"
+        ) from error
+
+
+def _kept(cache: Path, prefix: str) -> Path | None:
+    """The newest finished folder of a prefix."""
+    folders = [folder for folder in cache.glob(f"{prefix}*") if folder.is_dir()]
+    return max(folders, key=lambda folder: (folder.stat().st_mtime, folder.name), default=None)
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """One process at a time; the lock goes with its holder."""
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _to_disk(folder: Path) -> None:
+    """Have the kernel write a folder's files, so that a finished name never stands over unfinished files."""
+    for path in [*(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()), folder]:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _recipe() -> str:
+    """A name for how the image is made: another one is another image."""
+    texts = [script(name) for name in _SCRIPTS.values()]
+    ours = json.dumps([_WANTED, _ALSO, _MODULES, _PROGRAMS, sorted(_SCRIPTS), _TEXTS, _FOLDERS, texts])
+    return hashlib.sha256(ours.encode()).hexdigest()[:12]
+
+
+def script(name: str) -> str:
+    """A guest script of ours."""
+    return files("cloudcmp.provider.qemu").joinpath(name).read_text(encoding="utf-8")
+
+
+def _build(draft: Path, cache: Path) -> str:
+    """Fill a folder with the image; returns the name of its content."""
+    tree = draft / "tree"
+    tree.mkdir()
+    packages = Packages(cache / "apt").unpack(_WANTED, _ALSO, tree)
+    (kernel,) = sorted(tree.glob("boot/vmlinuz-*"))[-1:]
+    shutil.copyfile(kernel, draft / "vmlinuz")
+    version = kernel.name.removeprefix("vmlinuz-")
+    (draft / "initrd").write_bytes(archive.pack(_entries(tree, version)))
+    digest = hashlib.sha256((draft / "vmlinuz").read_bytes() + (draft / "initrd").read_bytes()).hexdigest()
+    card = {"digest": digest, "kernel": version, "packages": [asdict(package) for package in packages]}
+    (draft / "image.json").write_text(json.dumps(card, indent=1), encoding="utf-8")
+    shutil.rmtree(tree)
+    return digest[:12]
+
+
+def _entries(tree: Path, version: str) -> Iterator[Entry]:
+    """All that is in the image."""
+    yield archive.console()
+    yield from (archive.directory(path) for path in _FOLDERS)
+    yield archive.directory("tmp", 0o1777)
+    yield from (archive.file(path, text.encode()) for path, text in _TEXTS.items())
+    yield from (archive.file(path, script(name).encode(), 0o755) for path, name in _SCRIPTS.items())
+    programs = {f"usr/sbin/{name}": _program(tree, name) for name in _PROGRAMS}
+    shared = {f"lib/x86_64-linux-gnu/{Path(path).name}": path for path in libraries(tree, programs.values())}
+    busybox = _program(tree, "busybox")
+    yield from archive.taken(tree, {**programs, **shared, "bin/busybox": busybox})
+    yield archive.link("lib64", "lib/x86_64-linux-gnu")
+    yield archive.link("usr/sbin/mkfs.ext4", "mke2fs")
+    yield archive.link("usr/bin/cloudcmp-host", "/usr/local/sbin/cloudcmp-host")
+    # Ours come first in the search path; of the applets only those are left out whose very place is taken.
+    listed = subprocess.run([tree / busybox, "--list-full"], capture_output=True, text=True, check=True)
+    taken = {*programs, *_SCRIPTS, "usr/sbin/mkfs.ext4", "bin/busybox"}
+    yield from (archive.link(path, "/bin/busybox") for path in listed.stdout.split() if path not in taken)
+    ordered = _in_order(tree / "lib/modules" / version)
+    yield archive.file("lib/modules/order", "".join(f"{module.stem}\n" for module in ordered).encode())
+    for module in ordered:
+        yield archive.file(f"lib/modules/{module.name}", module.read_bytes())
+
+
+def _program(tree: Path, name: str) -> str:
+    """Where a program is in the unpacked packages, as a path within them."""
+    for folder in ("usr/sbin", "usr/bin", "sbin", "bin"):
+        if (tree / folder / name).is_file():
+            return f"{folder}/{name}"
+    raise Refused.at("qemu", f"{name} is not in the packages of this system", "use Debian 12's package sources")
+
+
+def _in_order(folder: Path) -> list[Path]:
+    """The kernel modules that we need, each after those that it depends on by its own word."""
+    found = {path.stem: path for path in sorted(folder.rglob("*.ko"))}
+    ordered: dict[str, Path] = {}
+
+    def add(name: str) -> None:
+        # A name that is no file is built into the kernel; a file's name may have - where others write _.
+        path = found.get(name) or found.get(name.replace("_", "-"))
+        if path is None or path.stem in ordered:
+            return
+        needs = re.search(rb"\0depends=([^\0]*)\0", path.read_bytes())
+        for need in needs[1].decode().split(",") if needs and needs[1] else []:
+            add(need)
+        ordered[path.stem] = path
+
+    for name in _MODULES:
+        add(name)
+    return list(ordered.values())
+
+
+def _read(folder: Path) -> Image:
+    """A kept image as its card describes it."""
+    card = json.loads((folder / "image.json").read_text(encoding="utf-8"))
+    packages = tuple(Package(**package) for package in card["packages"])
+    return Image(folder, card["digest"], card["kernel"], packages)
