@@ -1,0 +1,275 @@
+"""An EC2 for tests: moto with authentication on, behind a proxy that adds what moto lacks and what goes wrong.
+
+`with ec2(faults=..., boot=...) as cloud:` gives `cloud.environ` for the product (in this process or another),
+`cloud.journal` of every call and `cloud.alive()`, the truth. `python -m tests.emulated.ec2` runs one in the
+foreground and prints what to export. Everything listens on loopback only. It is an emulation: what was tested
+against it was not tested on a real account.
+"""
+
+import argparse
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tests.emulated import ec2_xml as xml
+from tests.emulated.ec2_calls import Calls
+from tests.emulated.ec2_faults import EUCALYPTUS, Chooser, Fault, Faults
+from tests.emulated.ec2_lives import Boot, Lives
+from tests.emulated.ec2_moto import IMAGES, Account, call_of
+from tests.emulated.ec2_policy import permitted
+from tests.emulated.ec2_state import State
+from tests.emulated.ec2_touched import touched
+from tests.emulated.ec2_wire import Answer, Request, Server
+
+REGIONS = ("us-east-1", "eu-central-1")
+
+__all__ = ["EUCALYPTUS", "IMAGES", "REGIONS", "Call", "Ec2", "Fault", "Faults", "Thing", "ec2"]
+
+
+@dataclass(slots=True)
+class Call:
+    """One call as it came, and how it was answered (HTTP status, error code, or the fault's name)."""
+
+    at: float
+    service: str
+    region: str
+    action: str
+    params: dict[str, str]
+    outcome: str = ""
+
+    @property
+    def name(self) -> str:
+        """The action as policies write it."""
+        return f"{self.service}:{self.action}"
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """A resource that exists, whether or not any list shows it."""
+
+    kind: str
+    region: str
+    id: str
+    state: str
+    tags: tuple[tuple[str, str], ...] = ()
+
+
+class Ec2:
+    """One emulated cloud with one account and one user."""
+
+    def __init__(
+        self,
+        faults: Faults | None = None,
+        boot: Boot | None = None,
+        *,
+        policy: dict[str, Any] | None = None,
+        regions: tuple[str, ...] = REGIONS,
+        clock: Callable[[], float] = time.monotonic,
+        port: int = 0,
+    ) -> None:
+        self.account = Account(policy)
+        lives = Lives(self.account.ec2, boot, clock)
+        self.state = State(self.account, lives, regions, Faults())
+        self.journal: list[Call] = []
+        self._lock = threading.RLock()
+        self._calls = Calls(self.state)
+        self._server = Server(self._handle, port)
+        self.faults = faults or Faults()
+
+    @property
+    def faults(self) -> Faults:
+        """How this cloud behaves; setting it starts the counts of single faults again."""
+        return self.state.faults
+
+    @faults.setter
+    def faults(self, faults: Faults) -> None:
+        self.state.faults = self.state.lives.faults = faults
+        self._chooser = Chooser(faults)
+
+    def inject(self, action: str, what: str, first: int = 1, times: int = 1, seconds: float = 0.0) -> None:
+        """A fault at the calls of an action to come."""
+        self._chooser.inject(Fault(action, what, first, times, seconds))
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self._server.port}"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """What the product is to find in its environment; nothing of the caller's own AWS settings is to be kept."""
+        return {
+            "AWS_ACCESS_KEY_ID": self.account.key_id,
+            "AWS_SECRET_ACCESS_KEY": self.account.secret,
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_REGION": self.state.regions[0],
+            "AWS_DEFAULT_REGION": self.state.regions[0],
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_CONFIG_FILE": "/dev/null",
+            "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+        }
+
+    def __enter__(self) -> "Ec2":
+        self._server.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.state.lives.close()
+        self._server.__exit__()
+
+    # -- what goes on
+
+    def _handle(self, request: Request) -> Answer:
+        service, region, action, params = call_of(request)
+        call = Call(self.state.lives.clock(), service, region, action, params)
+        with self._lock:
+            self.journal.append(call)
+            fault = self._chooser.next(action)
+            if fault is not None and fault.what == "drop":
+                call.outcome = "drop"
+                return Answer(how="close")
+            if fault is not None and fault.what.startswith("error:"):
+                call.outcome = fault.what.removeprefix("error:")
+                return xml.error(call.outcome, f"{call.outcome} was injected", service)
+            answer = self._honest(request, service, region, action, params)
+        call.outcome = _outcome(answer)
+        answer = replace(answer, headers={**answer.headers, **_date(self.faults.skew_s)})
+        return answer if fault is None else _spoilt(answer, fault, call)
+
+    def _honest(self, request: Request, service: str, region: str, action: str, params: dict[str, str]) -> Answer:
+        """The answer without any fault: signature, right, then the call itself."""
+        if not self.account.signed_right(request):
+            return self.account.forward(request)
+        denied = action in self.faults.denied or not permitted(
+            self.account.policy, touched(self.state, service, region, action, params)
+        )
+        if denied:
+            code = "UnauthorizedOperation" if service == "ec2" else "AccessDenied"
+            return xml.error(code, f"You are not authorized to perform this operation: {service}:{action}", service)
+        return self._calls.answer(service, region, action, params)
+
+    def reclaim(self, id: str) -> None:
+        """The cloud takes a spot instance back."""
+        why = ("Server.SpotInstanceTermination", "Spot instance termination")
+        with self._lock:
+            self.state.lives.end(id, why)
+
+    # -- the truth
+
+    def calls(self, action: str) -> list[Call]:
+        """The calls of one action, in order."""
+        return [call for call in self.journal if call.action == action]
+
+    def alive(self) -> list[Thing]:
+        """All that exists now, in every region: instances not terminated, volumes, groups, interfaces and spots."""
+        with self._lock:
+            self.state.lives.settle()
+            return [thing for region in self.account.regions() for thing in self._there(region)]
+
+    def _there(self, region: str) -> Iterator[Thing]:
+        backend = self.account.ec2(region)
+        for reservation in backend.reservations.values():
+            for each in reservation.instances:
+                state = self.state.lives.state(each.id) if each.id in self.state.lives.all else each.state
+                if state != "terminated":
+                    yield Thing("instance", region, each.id, state, _tags(each))
+        for volume in backend.volumes.values():
+            yield Thing("volume", region, volume.id, volume.status, _tags(volume))
+        for of_vpc in backend.groups.values():
+            for group in of_vpc.values():
+                if group.name != "default":
+                    yield Thing("firewall", region, group.id, "there", _tags(group))
+        for card in backend.enis.values():
+            yield Thing("interface", region, card.id, "there", _tags(card))
+        for spot in self.state.spots.values():
+            if spot.region == region and self.state.spot_state(spot) == "active":
+                yield Thing("spot request", region, spot.id, "active", tuple(spot.tags.items()))
+
+    def plant(self, kind: str, region: str, name: str, tags: Mapping[str, str]) -> str:
+        """Make a resource behind the product's back, which no journal shows; returns its id."""
+        backend = self.account.ec2(region)
+        if kind == "firewall":
+            made = backend.create_security_group(name, "somebody else's", tags=dict(tags))
+            return str(made.id)
+        if kind == "volume":
+            made = backend.create_volume(size=1, zone_name=f"{region}a")
+            made.add_tags(dict(tags))
+            return str(made.id)
+        made = backend.run_instances(
+            IMAGES[1].id(region), 1, None, [], instance_type="t3.micro", is_instance_type_default=False,
+            tags={"instance": {"Name": name, **tags}}, region_name=region,
+        )  # fmt: skip
+        for card in made.instances[0].nics.values():
+            card.delete_on_termination = True
+        return str(made.instances[0].id)
+
+
+def _tags(thing: Any) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((tag["key"], tag["value"]) for tag in thing.get_tags()))
+
+
+def _outcome(answer: Answer) -> str:
+    if answer.status == 200:
+        return "200"
+    body = answer.body.decode(errors="replace")
+    for before, after in (("<Code>", "</Code>"), ('"__type": "', '"')):
+        if before in body:
+            return body.partition(before)[2].partition(after)[0]
+    return str(answer.status)
+
+
+def _date(skew_s: float) -> dict[str, str]:
+    return {"Date": xml.headers(skew_s=skew_s)["Date"]}
+
+
+def _spoilt(answer: Answer, fault: Fault, call: Call) -> Answer:
+    """The call was carried out; this is what becomes of its answer."""
+    call.outcome = f"{fault.what} after {call.outcome}"
+    if fault.what == "late":
+        return replace(answer, delay_s=fault.seconds)
+    if fault.what == "5xx":
+        return xml.error("InternalError", "An internal error has occurred", call.service)
+    if fault.what == "truncated":
+        return replace(answer, body=answer.body[: len(answer.body) * 2 // 3])
+    if fault.what == "cut":
+        return replace(answer, body=answer.body.replace(b"-end</nextToken>", b"</nextToken>"))
+    if fault.what == "empty":
+        return Answer(200, f"<{call.action}Response></{call.action}Response>".encode(), answer.headers)
+    return replace(answer, how={"lost": "close", "reset": "reset", "part": "part"}[fault.what])
+
+
+@contextmanager
+def ec2(faults: Faults | None = None, boot: Boot | None = None, **more: Any) -> Iterator[Ec2]:
+    """A cloud of the test's own (`more`: policy, regions, clock, port); its machines end with the context."""
+    with Ec2(faults, boot, **more) as cloud:
+        yield cloud
+
+
+def main() -> None:
+    """Run one in the foreground."""
+    asked = argparse.ArgumentParser(description=main.__doc__)
+    asked.add_argument("--port", type=int, default=0)
+    asked.add_argument("--features-off", action="store_true", help="an older EC2-compatible cloud")
+    args = asked.parse_args()
+    with ec2(EUCALYPTUS if args.features_off else None, port=args.port) as cloud:
+        for name, value in cloud.environ.items():
+            print(f"export {name}={value}")
+        sys.stdout.flush()
+        seen = 0
+        try:
+            while True:
+                for call in cloud.journal[seen:]:
+                    seen += 1
+                    print(f"# {call.region} {call.name} {call.outcome}", file=sys.stderr, flush=True)
+                time.sleep(0.2)
+        except KeyboardInterrupt:
+            for thing in cloud.alive():
+                print(f"# left: {thing.kind} {thing.region} {thing.id} {thing.state}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
