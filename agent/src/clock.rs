@@ -16,6 +16,11 @@ pub fn thread_cpu_ns() -> u64 {
     read_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
+/// Seconds since this machine booted, suspends included.
+pub fn since_boot_s() -> f64 {
+    seconds(read_ns(libc::CLOCK_BOOTTIME))
+}
+
 #[inline]
 fn read_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
+use crate::caps::Caps;
 use crate::fault::Fault;
 use crate::wire::LINE_LIMIT;
 
@@ -47,11 +48,32 @@ pub struct Job {
     pub peer: Option<Peer>,
     pub secret: Option<[u8; 32]>,
     pub deadline_s: f64,
+    /// How long the process may live, from its start on.
+    pub lease_s: Option<f64>,
+    /// The caps that hold, defaults included.
+    pub caps: Caps,
     pub seed: u64,
 }
 
-const FIELDS: [&str; 12] =
-    ["v", "seq", "type", "probe", "params", "role", "cpus", "dir", "peer", "secret", "deadline_s", "seed"];
+const FIELDS: [&str; 14] = [
+    "v",
+    "seq",
+    "type",
+    "probe",
+    "params",
+    "role",
+    "cpus",
+    "dir",
+    "peer",
+    "secret",
+    "deadline_s",
+    "seed",
+    "caps",
+    "lease_s",
+];
+/// The longest deadline, and the longest lease: a lease outlives many trials.
+const DEADLINE_S: f64 = 7.0 * 86_400.0;
+const LEASE_S: f64 = 366.0 * 86_400.0;
 const NEXT: &str = "send one job line of wire version 1";
 
 /// Reads one line, without its line feed.
@@ -75,15 +97,19 @@ pub fn parse(line: &[u8]) -> Result<Job, Fault> {
     if text(&fields, "type")? != "job" {
         return Err(bad("type is not \"job\""));
     }
+    let role = role(&fields)?;
+    let peer = optional_text(&fields, "peer")?.map(|text| peer(text, role)).transpose()?;
     Ok(Job {
         probe: text(&fields, "probe")?.to_owned(),
         params: params(&fields)?,
-        role: role(&fields)?,
+        role,
         cpus: cpus(&fields)?,
         dir: optional_text(&fields, "dir")?.map(PathBuf::from),
-        peer: optional_text(&fields, "peer")?.map(peer).transpose()?,
+        peer,
         secret: optional_text(&fields, "secret")?.map(secret).transpose()?,
-        deadline_s: deadline(&fields)?,
+        deadline_s: time(&fields, "deadline_s", DEADLINE_S)?.ok_or_else(|| bad("deadline_s is missing"))?,
+        lease_s: time(&fields, "lease_s", LEASE_S)?,
+        caps: caps(&fields, peer.as_ref())?,
         seed: fields.get("seed").and_then(Value::as_u64).ok_or_else(|| bad("seed is not a whole number"))?,
     })
 }
@@ -139,17 +165,43 @@ fn cpus(fields: &Map<String, Value>) -> Result<Vec<usize>, Fault> {
 }
 
 /// `ip:port`, or for a server `ip:port,ip`: the address to bind, and the one address to admit.
-fn peer(text: &str) -> Result<Peer, Fault> {
+///
+/// One machine each: no name, no range, no list, nothing that means many. A subnet's own broadcast address can not be
+/// told from a machine's here; the kernel refuses it, as no socket asks to send there.
+fn peer(text: &str, role: Role) -> Result<Peer, Fault> {
     let (address, admitted) = text.split_once(',').map_or((text, None), |(address, ip)| (address, Some(ip)));
     let address: SocketAddr = address.parse().map_err(|_| bad(format!("peer {text:?} is not ip:port")))?;
-    if address.ip().is_unspecified() || address.ip().is_multicast() {
-        return Err(bad(format!("peer {text:?} is not one address")));
+    if role != Role::Server && (admitted.is_some() || address.port() == 0) {
+        return Err(bad(format!("peer {text:?} is not the one address and port of a server")));
     }
     let admitted = match admitted {
         None => address.ip(),
         Some(ip) => ip.parse().map_err(|_| bad(format!("peer {text:?} admits no ip")))?,
     };
+    // An IPv4 address in IPv6 clothes would pass for another one.
+    let (plain, admitted) = (address.ip().to_canonical(), admitted.to_canonical());
+    if !one_machine(plain) || !one_machine(admitted) {
+        return Err(bad(format!("peer {text:?} is not one address")));
+    }
+    let address = if plain == address.ip() { address } else { SocketAddr::new(plain, address.port()) };
     Ok(Peer { address, admitted })
+}
+
+/// Whether an address stands for one machine: not for any, all, many, or "this network" (RFC 1122, 3.2.1.3).
+fn one_machine(ip: IpAddr) -> bool {
+    let many = ip.is_unspecified() || ip.is_multicast();
+    !many && !matches!(ip, IpAddr::V4(ip) if ip.is_broadcast() || ip.octets()[0] == 0)
+}
+
+/// The job's caps; between machines what it does not name has a default.
+fn caps(fields: &Map<String, Value>, peer: Option<&Peer>) -> Result<Caps, Fault> {
+    let given = match fields.get("caps") {
+        None | Some(Value::Null) => Caps::default(),
+        Some(Value::Object(given)) => Caps::read(given).map_err(bad)?,
+        Some(_) => return Err(bad("caps is not an object")),
+    };
+    let stays = |peer: &Peer| peer.address.ip().is_loopback() && peer.admitted.is_loopback();
+    Ok(if peer.is_none_or(stays) { given } else { given.between_machines() })
 }
 
 fn secret(text: &str) -> Result<[u8; 32], Fault> {
@@ -164,10 +216,14 @@ fn secret(text: &str) -> Result<[u8; 32], Fault> {
     Ok(bytes)
 }
 
-fn deadline(fields: &Map<String, Value>) -> Result<f64, Fault> {
-    match fields.get("deadline_s").and_then(Value::as_f64) {
-        Some(seconds) if seconds > 0.0 && seconds <= 7.0 * 86_400.0 => Ok(seconds),
-        _ => Err(bad("deadline_s is not between 0 and a week")),
+/// Seconds above 0; `None` where the field is missing or null.
+fn time(fields: &Map<String, Value>, key: &str, longest_s: f64) -> Result<Option<f64>, Fault> {
+    match fields.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => match value.as_f64() {
+            Some(seconds) if seconds > 0.0 && seconds <= longest_s => Ok(Some(seconds)),
+            _ => Err(bad(format!("{key} is not between 0 and {} days", longest_s / 86_400.0))),
+        },
     }
 }
 
@@ -202,33 +258,123 @@ mod tests {
 
     #[test]
     fn a_server_may_admit_another_address() {
+        let peer = |text: &str| peer(text, Role::Server);
         let named = peer("10.0.0.5:0,10.0.0.9").unwrap();
         assert_eq!((named.address.port(), named.admitted.to_string()), (0, "10.0.0.9".into()));
         assert!(peer("10.0.0.5:0,").is_err() && peer("10.0.0.5:0,x").is_err());
         assert!(peer("[::1]:5").is_ok() && peer("0.0.0.0:5").is_err() && peer("host:5").is_err());
+        let plain = peer("[::ffff:10.0.0.5]:7,::ffff:10.0.0.9").unwrap();
+        assert_eq!((plain.address.to_string(), plain.admitted), ("10.0.0.5:7".into(), named.admitted));
+    }
+
+    #[test]
+    fn p27_a_peer_is_one_machine_and_never_a_name_a_range_or_a_list() {
+        for wrong in [
+            "example.org:80",
+            "localhost:80",
+            "10.0.0.5",
+            "10.0.0.5:",
+            "10.0.0.5:80-90",
+            "10.0.0.5:80,81",
+            "10.0.0.0/24:80",
+            "10.0.0.5-9:80",
+            "10.0.0.*:80",
+            "10.0.0.5:80 10.0.0.6:80",
+            "10.0.0.5:80;10.0.0.6:80",
+            "http://10.0.0.5:80",
+            "0.0.0.0:80",
+            "0.1.2.3:80",
+            "255.255.255.255:80",
+            "224.0.0.1:80",
+            "239.255.255.255:80",
+            "[::]:80",
+            "[ff02::1]:80",
+            "[::ffff:0.0.0.0]:80",
+            "[::ffff:255.255.255.255]:80",
+            "[::ffff:224.0.0.1]:80",
+            "010.0.0.5:80",
+            "167772165:80",
+            " 10.0.0.5:80",
+            "10.0.0.5:99999",
+        ] {
+            for role in [Role::Server, Role::Client] {
+                assert!(peer(wrong, role).is_err(), "{wrong}");
+            }
+        }
+        for admits in ["0.0.0.0", "255.255.255.255", "::", "ff02::1", "10.0.0.0/8", "10.0.0.9,10.0.0.10", "host"] {
+            assert!(peer(&format!("10.0.0.5:0,{admits}"), Role::Server).is_err(), "{admits}");
+        }
+        assert!(peer("10.0.0.5:0", Role::Client).is_err() && peer("10.0.0.5:7,10.0.0.9", Role::Client).is_err());
+        assert!(peer("10.0.0.5:7", Role::Client).is_ok());
+    }
+
+    #[test]
+    fn p15_caps_hold_by_default_only_where_traffic_leaves_the_machine() {
+        let job = |peer: &str, more: &str| {
+            let line = format!(
+                r#"{{"v":1,"seq":0,"type":"job","probe":"tcp","params":{{}},"role":"server","cpus":[0],"peer":"{peer}","deadline_s":9,"seed":7{more}}}"#
+            );
+            parse(line.as_bytes())
+        };
+        for inside in ["127.0.0.1:0", "127.9.9.9:0,127.0.0.1", "[::1]:0", "[::ffff:127.0.0.1]:0"] {
+            assert_eq!(job(inside, "").unwrap().caps, Caps::default(), "{inside}");
+            let named = job(inside, r#","caps":{"bytes":5}"#).unwrap().caps;
+            assert_eq!(named, Caps { bytes: Some(5), ..Caps::default() });
+        }
+        for outside in ["10.0.0.5:0", "127.0.0.1:0,10.0.0.9", "10.0.0.5:0,127.0.0.1", "[fe80::1]:0"] {
+            assert_eq!(job(outside, "").unwrap().caps, Caps::default().between_machines(), "{outside}");
+            let raised = job(outside, r#","caps":{"burst_s":1800}"#).unwrap().caps;
+            assert_eq!((raised.burst_s, raised.bytes_per_s), (Some(1800.0), Some(6.25e8)));
+        }
+        assert_eq!(job("127.0.0.1:0", r#","lease_s":1.5,"caps":null"#).unwrap().lease_s, Some(1.5));
+        for wrong in [r#""caps":[]"#, r#""caps":{"byte":1}"#, r#""lease_s":0"#, r#""lease_s":"1""#, r#""lease_s":1e9"#]
+        {
+            assert!(job("127.0.0.1:0", &format!(",{wrong}")).is_err(), "{wrong}");
+        }
     }
 
     proptest! {
+        #![proptest_config(crate::hostile())]
+
         #[test]
-        fn hostile_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..512)) {
+        fn p28_hostile_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..512)) {
             let _ = parse(&bytes);
         }
 
         #[test]
-        fn a_changed_job_never_panics(line in 0..9_usize, at in any::<prop::sample::Index>(), byte in any::<u8>()) {
-            let mut bytes = GOOD.lines().nth(line).unwrap().as_bytes().to_vec();
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
-            let _ = parse(&bytes);
+        fn p28_a_changed_job_never_panics(
+            line in any::<prop::sample::Index>(),
+            changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)
+        ) {
+            let mut bytes = line.get(&GOOD.lines().collect::<Vec<_>>()).as_bytes().to_vec();
+            for (at, byte) in changes {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            if let Ok(job) = parse(&bytes) {
+                prop_assert!(job.peer.is_none_or(|peer| one_machine(peer.address.ip()) && one_machine(peer.admitted)));
+            }
         }
 
         #[test]
-        fn numbers_out_of_range_never_panic(deadline in any::<f64>(), seed in any::<i64>(), cpu in any::<i64>()) {
+        fn p28_peers_of_any_shape_never_panic_and_name_one_machine(text in r"[\[\]0-9a-f:.,/%-]{0,40}") {
+            for role in [Role::Server, Role::Client] {
+                if let Ok(peer) = peer(&text, role) {
+                    prop_assert!(one_machine(peer.address.ip()) && one_machine(peer.admitted));
+                }
+            }
+        }
+
+        #[test]
+        fn p28_numbers_out_of_range_never_panic(
+            deadline in any::<f64>(), seed in any::<i64>(), cpu in any::<i64>(), cap in any::<f64>(), bytes in any::<i64>()
+        ) {
             let line = format!(
-                r#"{{"v":1,"seq":0,"type":"job","probe":"fma","params":{{}},"role":"solo","cpus":[{cpu}],"deadline_s":{deadline},"seed":{seed}}}"#
+                r#"{{"v":1,"seq":0,"type":"job","probe":"fma","params":{{}},"role":"solo","cpus":[{cpu}],"deadline_s":{deadline},"seed":{seed},"lease_s":{cap},"caps":{{"bytes":{bytes},"burst_s":{cap}}}}}"#
             );
             if let Ok(job) = parse(line.as_bytes()) {
                 prop_assert!(job.deadline_s > 0.0 && job.deadline_s.is_finite() && cpu >= 0 && seed >= 0);
+                prop_assert!(job.caps.bytes.unwrap() > 0 && job.caps.burst_s.unwrap() > 0.0);
             }
         }
     }

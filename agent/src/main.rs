@@ -3,6 +3,7 @@
 //! # Layout
 //! - `wire` what is said, `job` what is asked, `fault` how things go wrong
 //! - `clock` clocks and their cost, `pace` workers side by side for a time, `record` latency histograms
+//! - `caps` what a trial may put on the network, `meter` holds it to that
 //! - `pin` CPUs of a thread, `quiet` disturbance before and during a trial, `watch` deadline and controller
 //! - `host` facts of the machine, `region` memory, `rng` seeded numbers, `solve` linear systems,
 //!   `scratch` the file a disk probe uses, `net` admitted connections
@@ -19,10 +20,12 @@ use crate::fault::{Fault, Outcome};
 use crate::job::Job;
 use crate::wire::Out;
 
+mod caps;
 mod clock;
 mod fault;
 mod host;
 mod job;
+mod meter;
 mod net;
 mod pace;
 mod pin;
@@ -61,15 +64,22 @@ fn print(text: &str) -> i32 {
 
 /// Reads the job, says hello, runs the probe, says how it ended. Returns the exit code.
 fn measure() -> i32 {
+    let born = Instant::now();
     let out = Arc::new(Out::new(Box::new(std::io::stdout())));
     end_on_panic(Arc::clone(&out));
     let line = read_line();
     let start = Instant::now(); // however long the controller took to ask
     let job = line.and_then(|line| job::parse(&line));
+    let lease_s = job.as_ref().ok().and_then(|job| job.lease_s);
+    let lease = lease_s.map(|seconds| born + Duration::from_secs_f64(seconds));
+    if let Some(lease) = lease {
+        // Whatever hangs: facts of a dead disk, a reader who does not read.
+        watch::leave_at(lease + watch::LAST_WORDS);
+    }
     let dir = job.as_ref().ok().and_then(|job| job.dir.as_deref());
     let hello = out.hello(hello(dir));
     let result = hello.and(job).and_then(|job| {
-        watch::start(Arc::clone(&out), start + Duration::from_secs_f64(job.deadline_s));
+        watch::start(Arc::clone(&out), start + Duration::from_secs_f64(job.deadline_s), lease);
         run(&job, &out)
     });
     out.finish(&result);
@@ -122,4 +132,11 @@ fn end_on_panic(out: Arc<Out>) {
         let said = out.finish_within(Duration::from_secs(1), &Err(fault));
         unsafe { libc::_exit(if said { 0 } else { 1 }) }
     }));
+}
+
+/// Cases of a test with hostile input: ten thousand, or as many as the environment asks for.
+#[cfg(test)]
+fn hostile() -> proptest::prelude::ProptestConfig {
+    let cases = std::env::var("CLOUDCMP_CASES").ok().and_then(|text| text.parse().ok());
+    proptest::prelude::ProptestConfig::with_cases(cases.unwrap_or(10_000))
 }

@@ -1,40 +1,58 @@
-//! The guard beside the probe: a deadline, and a controller that must stay.
+//! The guard beside the probe: a deadline, a lease, and a controller that must stay.
 
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::fault::{Fault, Outcome};
 use crate::wire::Out;
 
-/// Ends the process with `timeout` when the deadline passes, with `aborted` when stdin ends.
+/// How long the last words may take; then the process ends without them.
+pub const LAST_WORDS: Duration = Duration::from_secs(3);
+
+/// Ends the process with `timeout` when the deadline passes, with `aborted` when the lease or stdin ends.
 ///
 /// Nothing is left behind by such an end: files are unlinked once open, sockets die with the process.
-pub fn start(out: Arc<Out>, deadline: Instant) {
+pub fn start(out: Arc<Out>, deadline: Instant, lease: Option<Instant>) {
     let guard = move || {
-        let fault = wait(deadline);
+        let fault = wait(deadline, lease);
+        leave_at(Instant::now() + LAST_WORDS); // a reader who does not read must not keep us
         let said = out.finish_within(Duration::from_secs(1), &Err(fault));
         // Skips destructors: a probe thread may be anywhere.
         unsafe { libc::_exit(if said { 0 } else { 1 }) }
     };
-    std::thread::Builder::new().name("watch".into()).spawn(guard).expect("a thread for the deadline");
+    thread::Builder::new().name("watch".into()).spawn(guard).expect("a thread for the deadline");
 }
 
-fn wait(deadline: Instant) -> Fault {
+/// Ends the process at that time, without a word.
+pub fn leave_at(time: Instant) {
+    let leave = move || {
+        while let Some(left) = time.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+            thread::sleep(left);
+        }
+        unsafe { libc::_exit(1) }
+    };
+    thread::Builder::new().name("leave".into()).spawn(leave).expect("a thread for the end");
+}
+
+fn wait(deadline: Instant, lease: Option<Instant>) -> Fault {
+    let aborted = |what: &str, next: &str| Fault { outcome: Outcome::Aborted, ..Fault::failed(what, next) };
     loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
+        let now = Instant::now();
+        if lease.is_some_and(|lease| now >= lease) {
+            return aborted("the lease has ended", "give a longer lease, or do less in it");
+        }
+        if now >= deadline {
             return Fault {
                 outcome: Outcome::Timeout,
                 ..Fault::failed("the deadline has passed", "raise deadline_s or shorten duration_s")
             };
         }
+        let left = lease.map_or(deadline, |lease| lease.min(deadline)).saturating_duration_since(now);
         let mut stdin = libc::pollfd { fd: 0, events: libc::POLLIN, revents: 0 };
         let patience_ms = left.as_millis().saturating_add(1).min(i32::MAX as u128) as i32;
         if unsafe { libc::poll(&mut stdin, 1, patience_ms) } > 0 && ended(&stdin) {
-            return Fault {
-                outcome: Outcome::Aborted,
-                ..Fault::failed("stdin has ended: the controller is gone", "keep stdin open while the run is wanted")
-            };
+            return aborted("stdin has ended: the controller is gone", "keep stdin open while the run is wanted");
         }
     }
 }

@@ -177,7 +177,9 @@ mod tests {
     #[test]
     fn writes_the_golden_stream() {
         let clock = json!({"source": "CLOCK_MONOTONIC_RAW", "resolution_s": 1e-9, "cost_s": 2.5e-8});
-        let hello = json!({"version": "0.1.0", "target": "x86_64-unknown-linux-gnu", "host": {"kernel": "6.1.0", "os": null}, "clock": clock});
+        let boot_id = "6d3f3c1e-2b7a-4c55-9d0e-0123456789ab";
+        let host = json!({"kernel": "6.1.0", "os": null, "boot_id": boot_id, "uptime_s": 12.345678901});
+        let hello = json!({"version": "0.1.0", "target": "x86_64-unknown-linux-gnu", "host": host, "clock": clock});
         let params = Map::from_iter([("precision", "f64"), ("threads", "one")].map(|(k, v)| (k.into(), v.into())));
         let text = written(|out| {
             out.hello(hello.clone()).unwrap();

@@ -78,5 +78,5 @@ def test_jobs_are_written_as_the_agent_reads_them():
         job = json.loads(line)
         params = tuple(job["params"].items())
         trial = PlannedTrial(0, 0, job["probe"], params, (), 0, 0.0, 1.0, job["deadline_s"], job["seed"])
-        peers = {key: job[key] for key in ("role", "peer", "secret")}
-        assert encode_job(trial, cpus=job["cpus"], folder=job["dir"], **peers) == line.encode() + b"\n"
+        given = {key: job[key] for key in ("role", "peer", "secret", "caps", "lease_s") if key in job}
+        assert encode_job(trial, cpus=job["cpus"], folder=job["dir"], **given) == line.encode() + b"\n"

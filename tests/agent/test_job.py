@@ -31,6 +31,21 @@ def test_the_job_is_one_line_with_all_that_the_agent_needs():
     }
 
 
+def test_caps_and_lease_are_there_only_where_they_are_given():
+    bare = json.loads(encode_job(trial(), cpus=[0], folder=None))
+    caps = {"bytes": 250_000_000, "burst_s": 1800.0}
+    full = json.loads(encode_job(trial(), cpus=[0], folder=None, caps=caps, lease_s=3600.0))
+    assert "caps" not in bare
+    assert "lease_s" not in bare
+    assert full == {**bare, "caps": caps, "lease_s": 3600.0}
+    assert json.loads(encode_job(trial(), cpus=[0], folder=None, caps={})) == {**bare, "caps": {}}
+
+
+def test_a_cap_that_is_no_number_is_never_sent():
+    with pytest.raises(ValueError, match="Out of range"):
+        encode_job(trial(), cpus=[0], folder=None, lease_s=float("nan"))
+
+
 def test_a_line_feed_in_a_parameter_stays_inside_the_line():
     assert encode_job(trial(path="a\nb"), cpus=[], folder=None).count(b"\n") == 1
 

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::clock;
+
 mod cpu;
 mod disk;
 mod limits;
@@ -24,7 +26,6 @@ pub fn facts(dir: Option<&Path>) -> Value {
         "hypervisor": cpu::hypervisor(),
         "machine": machine(),
         "boot_id": read("/proc/sys/kernel/random/boot_id"),
-        "uptime_s": first_number("/proc/uptime"),
         "clocksource": read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         "clocksources": read("/sys/devices/system/clocksource/clocksource0/available_clocksource"),
         "load": first_number("/proc/loadavg"),
@@ -33,6 +34,8 @@ pub fn facts(dir: Option<&Path>) -> Value {
         "steal_s": limits::steal_s(),
         "disk": dir.map(disk::facts),
         "nics": nics(),
+        // Last, for it is to be that of the hello: the kernel's own time since boot, suspends included.
+        "uptime_s": clock::since_boot_s(),
     })
 }
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 SECRET = bytes(range(32)).hex()
+BOOT_ID = "6d3f3c1e-2b7a-4c55-9d0e-0123456789ab"
 HELLO: dict[str, object] = {
     "version": "0.1.0",
     "target": "x86_64-unknown-linux-gnu",
-    "host": {"kernel": "6.1.0", "os": None},
+    "host": {"kernel": "6.1.0", "os": None, "boot_id": BOOT_ID, "uptime_s": 12.345678901},
     "clock": {"source": "CLOCK_MONOTONIC_RAW", "resolution_s": 1e-9, "cost_s": 2.5e-8},
 }
 FMA = {"precision": "f64", "threads": "one"}
@@ -120,6 +121,7 @@ def jobs() -> list[dict[str, object]]:
         job("chase", {"size_bytes": "16384", "pages": "huge"}, deadline_s=0.5),
         job("disk", DISK, dir="/srv/a folder"),
         job("tcp", {"streams": "8", "path": "zone"}, **server),
+        job("tcp", {"streams": "1"}, **server, caps={"bytes": 250000000, "burst_s": 1800.0}, lease_s=3600.0),
         job("udp", {"rate_bytes_per_s": "max"}, role="client", peer="[::1]:4711", secret=SECRET),
         job(
             "rtt", {"protocol": "udp"}, role="client", cpus=[2, 3], peer="10.0.0.5:4711", secret=SECRET, seed=2**64 - 1
@@ -134,8 +136,12 @@ def bad_jobs() -> list[bytes]:
         {"cpus": []}, {"cpus": [0, 0]}, {"cpus": [-1]}, {"cpus": [1.5]}, {"cpus": [1024]}, {"cpus": "0"},
         {"params": []}, {"params": {"threads": 1}}, {"dir": ""}, {"dir": 5}, {"dir": "a\0b"},
         {"peer": "example.org:80"}, {"peer": "10.0.0.5"}, {"peer": "0.0.0.0:0"}, {"peer": "224.0.0.1:9"},
-        {"peer": "10.0.0.5:0,10.0.0.0/8"}, {"secret": "5ec3e7"}, {"secret": "5ec3e7zz" * 8},
+        {"peer": "10.0.0.5:0,10.0.0.0/8"}, {"peer": "255.255.255.255:9"}, {"peer": "10.0.0.5:0"}, {"peer": "10.0.0.5:7-9"},
+        {"peer": "10.0.0.5:7,8"}, {"peer": "[::ffff:224.0.0.1]:9"}, {"peer": "10.0.0.0/24:7"}, {"secret": "5ec3e7"}, {"secret": "5ec3e7zz" * 8},
         {"deadline_s": 0}, {"deadline_s": -1}, {"deadline_s": 1e300}, {"deadline_s": "20"}, {"seed": -1}, {"seed": 0.5},
+        {"caps": []}, {"caps": {"bytes": 0}}, {"caps": {"bytes": 1.5}}, {"caps": {"bytes_per_s": -1}},
+        {"caps": {"packets_per_s": "9"}}, {"caps": {"burst_s": 1e300}}, {"caps": {"byte": 1}},
+        {"lease_s": 0}, {"lease_s": "9"}, {"lease_s": 1e300},
     ]  # fmt: skip
     broken = [b"{}\n", b"[]\n", b"null\n", b"{\n", b'{"v":1,"v":\n', b"[" * 4000 + b"\n", b"\n"]
     return [line(base | change) for change in wrong] + broken

@@ -1,7 +1,7 @@
 """The one line that goes in: the job."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.plan import PlannedTrial
@@ -18,13 +18,18 @@ def encode_job(
     role: str = "solo",
     peer: str | None = None,
     secret: str | None = None,
+    caps: Mapping[str, int | float] | None = None,
+    lease_s: float | None = None,
 ) -> bytes:
     """The job line of a trial, with its end of line.
 
     `cpus` are processor numbers, `peer` is `ip:port` (port 0: bind one), `secret` 64 hex digits for peers only.
+    `caps` bound what the trial may put on the network: `bytes`, `bytes_per_s`, `packets_per_s`, `burst_s`; without
+    them the agent's own defaults hold between machines. After `lease_s` seconds of life the agent leaves.
+    Does not check caps and lease: the agent refuses what it does not understand.
     Raises UserMistake for a job longer than a line may be.
     """
-    job = {
+    job: dict[str, object] = {
         "v": PROTOCOL_VERSION,
         "seq": 0,
         "type": "job",
@@ -38,6 +43,10 @@ def encode_job(
         "deadline_s": trial.deadline_s,
         "seed": trial.seed,
     }
+    if caps is not None:
+        job["caps"] = dict(caps)
+    if lease_s is not None:
+        job["lease_s"] = lease_s
     line = json.dumps(job, separators=(",", ":"), allow_nan=False).encode() + b"\n"
     if len(line) > LINE_BYTES_MAX:
         what = f"its job takes {len(line)} bytes"

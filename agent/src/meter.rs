@@ -1,0 +1,348 @@
+//! Holds a trial's traffic to its caps.
+//!
+//! Who sends takes a grant of many items first and pays with one clock read and two atomic operations for all of them;
+//! without caps a grant has no end. A rate cap is a bucket of ten milliseconds. Traffic that the bucket held back, and
+//! not the network, was not measured as it was asked for: such a trial ends as `aborted`, as soon as that is sure.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use crate::caps::{Caps, Item};
+use crate::clock::{now_ns, seconds, wait_until};
+use crate::fault::{Fault, Outcome};
+use crate::wire::{Out, finite};
+
+/// What a rate cap lets through at once after a pause, as time at that rate.
+const DEPTH_NS: u64 = 10_000_000;
+/// A grant is worth no more time than this where a rate cap holds.
+const GRANT_S: f64 = 1e-3;
+const GRANT_BYTES: u64 = 256 * 1024;
+/// A waiting sender looks this often whether it is still wanted.
+const LOOK_NS: u64 = 20_000_000;
+/// A burst that its job allows may end late by its start-up; then it is cut.
+const BURST_GRACE_NS: u64 = 1_000_000_000;
+/// A receiver that can not slow its sender bears so much more than the cap, as time at that rate.
+const FLOOD_NS: f64 = 1e9;
+
+/// Which cap ended a trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Over {
+    /// All bytes are spent, after so many nanoseconds.
+    Bytes(u64),
+    Burst,
+    /// The rate cap held the traffic back.
+    Rate,
+    /// The other side sends more than the rate cap.
+    Flood,
+}
+
+/// How much holding back a measurement bears.
+#[derive(Clone, Copy, Debug)]
+pub struct Bearing {
+    /// Worker-seconds after which the trial is given up; infinite where the schedule keeps to the cap by itself.
+    pub held_s: f64,
+    /// Being held back counts from so long after the first grant; `None`: from `begin` on.
+    pub warm_s: Option<f64>,
+}
+
+pub struct Meter {
+    caps: Caps,
+    free: bool,
+    most: u64,
+    /// Time of an item at the rate cap, ns; 0 without one.
+    gap_ns: f64,
+    grant: u64,
+    bearing: Bearing,
+    taken: AtomicU64,
+    /// When all that was taken is paid for.
+    due_ns: AtomicU64,
+    start_ns: OnceLock<u64>,
+    /// Being held back counts from here on.
+    count_ns: AtomicU64,
+    held_ns: AtomicU64,
+    stopped: AtomicBool,
+    over: OnceLock<Over>,
+    rate_cap: Option<(&'static str, f64)>,
+}
+
+impl Meter {
+    pub fn new(caps: Caps, item: Item, bearing: Bearing) -> Meter {
+        let rate = caps.rate(item);
+        let most_grant = (GRANT_BYTES / item.bytes).max(1);
+        let grant = rate.map_or(most_grant, |(rate, ..)| ((rate * GRANT_S) as u64).clamp(1, most_grant));
+        Meter {
+            caps,
+            free: caps.bytes.is_none() && caps.burst_s.is_none() && rate.is_none(),
+            most: caps.bytes.map_or(u64::MAX, |bytes| bytes / item.bytes),
+            gap_ns: rate.map_or(0.0, |(rate, ..)| 1e9 / rate),
+            grant,
+            bearing,
+            taken: AtomicU64::new(0),
+            due_ns: AtomicU64::new(0),
+            start_ns: OnceLock::new(),
+            count_ns: AtomicU64::new(u64::MAX),
+            held_ns: AtomicU64::new(0),
+            stopped: AtomicBool::new(false),
+            over: OnceLock::new(),
+            rate_cap: rate.map(|(_, name, cap)| (name, cap)),
+        }
+    }
+
+    /// Items of a grant that costs little and overshoots little.
+    pub fn grant(&self) -> u64 {
+        self.grant
+    }
+
+    /// From now on being held back counts.
+    pub fn begin(&self) {
+        self.count_ns.store(now_ns(), Relaxed);
+    }
+
+    /// Nobody needs to wait for a grant any more.
+    pub fn stop(&self) {
+        self.stopped.store(true, Relaxed);
+    }
+
+    /// Grants at most `want` items, once they may be sent; `None` when nothing more may be.
+    ///
+    /// `starved` is asked after a wait: whether the network had nothing left to do meanwhile.
+    pub fn take(&self, want: u64, starved: impl Fn() -> bool) -> Option<u64> {
+        if self.free {
+            return Some(u64::MAX);
+        }
+        let now = self.open()?;
+        let reserve = |taken: u64| (taken < self.most).then(|| taken + want.min(self.most - taken));
+        match self.taken.fetch_update(Relaxed, Relaxed, reserve) {
+            Ok(before) => {
+                let granted = want.min(self.most - before);
+                self.pay(granted, now, starved).map(|()| granted)
+            }
+            Err(_) => self.end(Over::Bytes(now - self.start_ns.get().unwrap_or(&now))),
+        }
+    }
+
+    /// Counts items that have come, and slows their reader down to the rate cap; `None` when they were too many.
+    pub fn came(&self, items: u64) -> Option<()> {
+        if self.free {
+            return Some(());
+        }
+        let now = self.open()?;
+        self.count(items, now)?;
+        self.pay(items, now, || true)
+    }
+
+    /// As `came`, where reading slower would not slow the sender.
+    pub fn flooded(&self, items: u64) -> Option<()> {
+        if self.free {
+            return Some(());
+        }
+        let now = self.open()?;
+        let total = self.count(items, now)?;
+        let elapsed_ns = now - self.start_ns.get().unwrap_or(&now);
+        if total as f64 * self.gap_ns > elapsed_ns as f64 + FLOOD_NS {
+            return self.end(Over::Flood);
+        }
+        Some(())
+    }
+
+    /// The fault of the cap that ended the trial.
+    pub fn fault(&self) -> Option<Fault> {
+        let over = *self.over.get()?;
+        let (name, cap) = self.rate_cap.unwrap_or(("bytes_per_s", 0.0));
+        let (what, next) = match over {
+            Over::Bytes(ns) => {
+                let cap = self.caps.bytes.unwrap_or(0);
+                (format!("the byte cap of {cap} was reached after {:.3} s", seconds(ns)), "raise caps.bytes".into())
+            }
+            Over::Burst => {
+                let cap = self.caps.burst_s.unwrap_or(0.0);
+                (format!("the traffic outlasted its burst cap of {cap} s"), "raise caps.burst_s".into())
+            }
+            Over::Rate => {
+                let what = format!("the cap of {cap} {name} held the traffic back: the network was not measured");
+                (what, format!("raise caps.{name}, or ask for a lower rate where the probe has one"))
+            }
+            Over::Flood => {
+                (format!("more came than the cap of {cap} {name}"), "give both sides of a trial the same caps".into())
+            }
+        };
+        let what = if matches!(over, Over::Bytes(_) | Over::Burst) {
+            format!("{what}: that is not the time asked for")
+        } else {
+            what
+        };
+        Some(Fault { outcome: Outcome::Aborted, ..Fault::failed(what, next) })
+    }
+
+    /// Notes which cap was reached, if one was, and what the trial put on the network.
+    pub fn note(&self, out: &Out, payload_bytes: u64) -> Result<(), Fault> {
+        out.note("payload_bytes", payload_bytes)?;
+        match (self.over.get(), self.rate_cap) {
+            (Some(Over::Bytes(_)), _) => out.note("capped", "bytes"),
+            (Some(Over::Burst), _) => out.note("capped", "burst_s"),
+            (Some(Over::Flood), Some((name, _))) => out.note("capped", name),
+            (Some(Over::Rate), Some((name, cap))) => out.note(&format!("paced_to_{name}"), finite(cap)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The time, if the trial may still send.
+    fn open(&self) -> Option<u64> {
+        let now = now_ns();
+        let start = *self.start_ns.get_or_init(|| {
+            if let Some(warm_s) = self.bearing.warm_s {
+                self.count_ns.store(now + (warm_s * 1e9) as u64, Relaxed);
+            }
+            now
+        });
+        if let Some(burst_s) = self.caps.burst_s
+            && now.saturating_sub(start) > (burst_s * 1e9) as u64 + BURST_GRACE_NS
+        {
+            return self.end(Over::Burst);
+        }
+        // Another thread's start may be a moment ahead of this one's reading.
+        (self.over.get().is_none() && !self.stopped.load(Relaxed)).then(|| now.max(start))
+    }
+
+    fn count(&self, items: u64, now: u64) -> Option<u64> {
+        let total = self.taken.fetch_add(items, Relaxed).saturating_add(items);
+        if total > self.most {
+            return self.end(Over::Bytes(now - self.start_ns.get().unwrap_or(&now)));
+        }
+        Some(total)
+    }
+
+    /// Waits until the rate cap allows these items; `None` when the trial ends meanwhile.
+    fn pay(&self, items: u64, mut now: u64, starved: impl Fn() -> bool) -> Option<()> {
+        if self.gap_ns == 0.0 {
+            return Some(());
+        }
+        let floor = now.saturating_sub(DEPTH_NS);
+        let cost = (items as f64 * self.gap_ns) as u64;
+        let add = |due: u64| Some(due.max(floor).saturating_add(cost));
+        let due = self.due_ns.fetch_update(Relaxed, Relaxed, add).unwrap_or(floor).max(floor);
+        while now < due {
+            if self.stopped.load(Relaxed) || self.over.get().is_some() {
+                return None;
+            }
+            let from = now.max(self.count_ns.load(Relaxed));
+            now = wait_until(due.min(now + LOOK_NS));
+            let held = now.saturating_sub(from);
+            if held > 0 && starved() && !self.bears(held) {
+                return self.end(Over::Rate);
+            }
+        }
+        Some(())
+    }
+
+    fn bears(&self, held_ns: u64) -> bool {
+        let all = self.held_ns.fetch_add(held_ns, Relaxed) + held_ns;
+        seconds(all) <= self.bearing.held_s
+    }
+
+    fn end<T>(&self, over: Over) -> Option<T> {
+        let _ = self.over.set(over); // the first reason stands
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BYTE: Item = Item { bytes: 1, packets: 0 };
+    const PATIENT: Bearing = Bearing { held_s: f64::INFINITY, warm_s: Some(0.0) };
+
+    fn sent(meter: &Meter, want: u64, for_ns: u64) -> u64 {
+        let start = now_ns();
+        let mut sent = 0;
+        while now_ns() - start < for_ns {
+            match meter.take(want, || true) {
+                Some(granted) => sent += granted,
+                None => break,
+            }
+        }
+        sent
+    }
+
+    #[test]
+    fn p15_a_byte_cap_is_exact_however_many_share_it() {
+        for item in [BYTE, Item { bytes: 1000, packets: 1 }] {
+            let meter = Meter::new(Caps { bytes: Some(10_000_999), ..Caps::default() }, item, PATIENT);
+            let all: u64 = std::thread::scope(|scope| {
+                let one = || sent(&meter, meter.grant(), 5_000_000_000);
+                let workers: Vec<_> = (0..4).map(|_| scope.spawn(one)).collect();
+                workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+            });
+            assert_eq!(all, 10_000_999 / item.bytes);
+            let fault = meter.fault().unwrap();
+            assert!(fault.what.starts_with("the byte cap of 10000999 was reached after "), "{}", fault.what);
+            assert_eq!(fault.outcome, Outcome::Aborted);
+        }
+    }
+
+    #[test]
+    fn p15_a_rate_cap_holds_from_the_start_and_after_a_pause() {
+        let caps = Caps { bytes_per_s: Some(1e8), packets_per_s: Some(2e6), ..Caps::default() };
+        for (item, rate) in [(BYTE, 1e8), (Item { bytes: 100, packets: 4 }, 5e5)] {
+            let meter = Meter::new(caps, item, PATIENT);
+            for _ in 0..2 {
+                let start = now_ns();
+                let items = sent(&meter, meter.grant(), 100_000_000) as f64;
+                let most = rate * (seconds(now_ns() - start) + seconds(DEPTH_NS) + 2.0 * GRANT_S);
+                assert!(items <= most && items > 0.5 * most, "{items} of {most}");
+                std::thread::sleep(std::time::Duration::from_millis(30));
+            }
+            assert!(meter.fault().is_none());
+        }
+    }
+
+    #[test]
+    fn p15_traffic_that_the_cap_held_back_is_aborted_and_traffic_that_the_network_held_back_is_not() {
+        let caps = Caps { bytes_per_s: Some(1e6), ..Caps::default() };
+        let bearing = Bearing { held_s: 0.01, warm_s: Some(0.02) };
+        let meter = Meter::new(caps, BYTE, bearing);
+        let start = now_ns();
+        sent(&meter, 1000, 5_000_000_000);
+        let took_s = seconds(now_ns() - start);
+        assert!((0.03..1.0).contains(&took_s), "the warm-up does not count, then it is soon sure: {took_s}");
+        assert!(meter.fault().unwrap().what.contains("the cap of 1000000 bytes_per_s held the traffic back"));
+        let meter = Meter::new(caps, BYTE, bearing);
+        for _ in 0..100 {
+            meter.take(1000, || false).unwrap();
+        }
+        assert!(meter.fault().is_none());
+    }
+
+    #[test]
+    fn p15_a_burst_is_cut_soon_after_its_cap_and_a_reader_stops_what_a_sender_should_have() {
+        let meter = Meter::new(Caps { burst_s: Some(0.05), ..Caps::default() }, BYTE, PATIENT);
+        let start = now_ns();
+        sent(&meter, 1, 5_000_000_000);
+        assert!((1.05..2.0).contains(&seconds(now_ns() - start)));
+        assert!(meter.fault().unwrap().what.contains("burst cap of 0.05 s"));
+        let caps = Caps { bytes: Some(1000), bytes_per_s: Some(500.0), ..Caps::default() };
+        let meter = Meter::new(caps, BYTE, PATIENT);
+        assert!(meter.came(5).is_some() && meter.came(996).is_none());
+        assert!(meter.fault().unwrap().what.contains("byte cap of 1000"));
+        let meter = Meter::new(caps, BYTE, PATIENT);
+        assert!(meter.flooded(500).is_some() && meter.flooded(500).is_none());
+        assert!(meter.fault().unwrap().what.contains("more came than the cap of 500 bytes_per_s"));
+    }
+
+    #[test]
+    fn without_caps_one_grant_is_for_ever_and_a_stop_wakes_who_waits() {
+        let meter = Meter::new(Caps::default(), BYTE, PATIENT);
+        assert_eq!(meter.take(1, || true), Some(u64::MAX));
+        let meter = Meter::new(Caps { bytes_per_s: Some(1.0), ..Caps::default() }, BYTE, PATIENT);
+        meter.take(1000, || true).unwrap();
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| meter.take(1, || true));
+            std::thread::sleep(std::time::Duration::from_millis(30));
+            meter.stop();
+            let start = now_ns();
+            assert_eq!(waiter.join().unwrap(), None);
+            assert!(seconds(now_ns() - start) < 0.5);
+        });
+    }
+}
