@@ -21,6 +21,7 @@ CloudcmpError                 carries one or more faults: where, what, what next
 """
 
 from dataclasses import dataclass
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class CloudcmpError(Exception):
         super().__init__("\n".join(fault.line() for fault in faults))
 
     @classmethod
-    def at(cls, where: str, what: str, next: str = "") -> "CloudcmpError":
+    def at(cls, where: str, what: str, next: str = "") -> Self:
         """The error with a single fault."""
         return cls(Fault(where, what, next))
 

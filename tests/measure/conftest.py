@@ -12,7 +12,7 @@ import pytest
 
 from cloudcmp.catalog import METRICS, PROBES, cells_of, expected_s, fill
 from cloudcmp.measure import Bench, Visit, run_launch
-from cloudcmp.model.lease import CreateRequest, Lease, LeaseState
+from cloudcmp.model.lease import CreateRequest, Handle, Lease, LeaseState
 from cloudcmp.model.offering import CellTruth, Faults, Offering, Truth
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.protocol import Provider
@@ -148,11 +148,11 @@ class Rig:
             try:
                 return await run_launch(
                     replace(bench, **bench_with), candidate, self.launch, trials, instance,
-                    lambda: provider.gone(cloud_id), before,
+                    lambda: provider.gone(Handle("instance", "r", cloud_id)), before,
                 )  # fmt: skip
             finally:
-                await provider.destroy(cloud_id)
-                assert await provider.gone(cloud_id)
+                await provider.destroy(Handle("instance", "r", cloud_id))
+                assert await provider.gone(Handle("instance", "r", cloud_id))
 
         began = time.monotonic()
         try:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cloudcmp.catalog import METRICS, cells_of, expected_s, fill
-from cloudcmp.model.lease import CreateRequest, Lease, LeaseState
+from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, Lease, LeaseState
 from cloudcmp.model.offering import CellTruth, Faults, Offering, Truth
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.provider.simulated import SimulatedProvider
@@ -49,6 +49,10 @@ class Plans:
         return CreateRequest(
             "launch-0", 1, "instance", f"cloudcmp-{token}", token, "nimbus", offering, 3600.0, tags, 0, 0, seed, at
         )
+
+    @staticmethod
+    def handle(cloud_id: str, region: str = "nimbus") -> Handle:
+        return Handle(INSTANCE, region, cloud_id)
 
     @staticmethod
     def launch(index: int = 0, seed: int = 5) -> Launch:

@@ -88,13 +88,13 @@ def test_other_tokens_make_others(again, plans):
 def test_destroyed_is_gone_with_evidence_and_only_that(again, plans):
     provider = again()
     kept, ended = (asyncio.run(provider.create(plans.request(token))) for token in ("token-1", "token-2"))
-    assert asyncio.run(provider.gone(ended)) is None
-    asyncio.run(provider.destroy(ended))
-    evidence = asyncio.run(provider.gone(ended))
+    assert asyncio.run(provider.gone(plans.handle(ended))) is None
+    asyncio.run(provider.destroy(plans.handle(ended)))
+    evidence = asyncio.run(provider.gone(plans.handle(ended)))
     assert evidence
     assert ended in evidence
-    assert asyncio.run(again().gone(ended))
-    assert asyncio.run(again().gone(kept)) is None
+    assert asyncio.run(again().gone(plans.handle(ended)))
+    assert asyncio.run(again().gone(plans.handle(kept))) is None
     assert [found.cloud_id for found in asyncio.run(again().find("study-a"))] == [kept]
 
 
@@ -102,8 +102,8 @@ def test_destroying_what_is_gone_or_never_was_is_no_error(again, plans):
     provider = again()
     cloud_id = asyncio.run(provider.create(plans.request()))
     for target in (cloud_id, cloud_id, "never-was"):
-        asyncio.run(provider.destroy(target))
-        assert asyncio.run(provider.gone(target))
+        asyncio.run(provider.destroy(plans.handle(target)))
+        assert asyncio.run(provider.gone(plans.handle(target)))
 
 
 def test_connect_gives_a_machine_that_answers_a_job(again, plans):
@@ -129,7 +129,7 @@ def test_connecting_to_what_is_gone_is_a_clear_error(again, plans):
     provider = again()
     request = plans.request()
     cloud_id = asyncio.run(provider.create(request))
-    asyncio.run(provider.destroy(cloud_id))
+    asyncio.run(provider.destroy(plans.handle(cloud_id)))
     lease = plans.lease(request, cloud_id, provider.name)
     with pytest.raises(ProviderFault, match="is gone; run the study again with --resume"):
         asyncio.run(provider.connect(lease, replace(plans.candidate(), offering=offering_of(provider)), plans.launch()))

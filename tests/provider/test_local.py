@@ -74,7 +74,11 @@ def test_without_an_agent_connecting_says_so(tmp_path, plans):
 @pytest.mark.parametrize("token", ["", "..", "a/b", "/etc", "a b", "a\n"])
 def test_a_token_can_not_lead_out_of_the_folder(tmp_path, plans, token):
     provider = LocalProvider(tmp_path)
-    for act in (provider.create(plans.request(token)), provider.destroy(token), provider.gone(token)):
+    for act in (
+        provider.create(plans.request(token)),
+        provider.destroy(plans.handle(token)),
+        provider.gone(plans.handle(token)),
+    ):
         with pytest.raises(Refused):
             asyncio.run(act)
 
@@ -195,7 +199,7 @@ def test_destroying_kills_what_got_away(tmp_path, plans):
         async with instance.start(b"job\n", plans.trial("fma"), 0) as channel:
             daemon = int(await anext(channel.stdout()))
         assert alive(daemon)
-        await provider.destroy(cloud_id)
+        await provider.destroy(plans.handle(cloud_id))
         return cloud_id, daemon
 
     cloud_id, daemon = asyncio.run(use())
@@ -251,7 +255,7 @@ def test_destroying_kills_also_what_dropped_its_marks_but_stayed(tmp_path, plans
         async with instance.start(b"job\n", plans.trial("fma"), 0) as channel:
             daemon = int(await anext(channel.stdout()))
         assert alive(daemon)
-        await provider.destroy(cloud_id)
+        await provider.destroy(plans.handle(cloud_id))
         return daemon
 
     daemon = asyncio.run(use())
@@ -280,7 +284,7 @@ def test_a_person_who_looks_into_the_folder_is_left_alone(tmp_path, plans):
     ) as helper:
         assert helper.stdout
         pid = int(helper.stdout.readline())
-        asyncio.run(provider.destroy(cloud_id))
+        asyncio.run(provider.destroy(plans.handle(cloud_id)))
         assert alive(pid)
-        assert asyncio.run(provider.gone(cloud_id))
+        assert asyncio.run(provider.gone(plans.handle(cloud_id)))
         helper.communicate("")

@@ -74,7 +74,7 @@ def test_a_stale_list_does_not_show_what_is_new(plans):
     provider = cloud(plans, Faults(stale_list_s=100.0), time=time)
     cloud_id = asyncio.run(provider.create(plans.request(at=plans.start)))
     assert asyncio.run(provider.find("study-a", "token-1")) == ()
-    assert asyncio.run(provider.gone(cloud_id)) is None
+    assert asyncio.run(provider.gone(plans.handle(cloud_id))) is None
     asyncio.run(time.sleep(99.0))
     assert asyncio.run(provider.find("study-a")) == ()
     asyncio.run(time.sleep(1.0))
@@ -91,7 +91,7 @@ def test_a_token_whose_machine_has_ended_is_refused(plans):
 def test_the_cloud_outlives_its_client_also_with_a_torn_last_line(plans, tmp_path):
     state = tmp_path / "deep" / "clouds"
     ids = [asyncio.run(cloud(plans, state=state).create(plans.request(f"t{n}"))) for n in range(3)]
-    asyncio.run(cloud(plans, state=state).destroy(ids[0]))
+    asyncio.run(cloud(plans, state=state).destroy(plans.handle(ids[0])))
     whole = state.read_bytes()
     for length in range(0, len(whole) + 1, 3):
         state.write_bytes(whole[:length])
@@ -135,7 +135,7 @@ def stream_of(plans, faults, seed, role="solo", earlier=0):
                     pieces.append(piece)
             except TimeoutError:
                 late = True
-        return b"".join(pieces), late, await provider.gone(cloud_id)
+        return b"".join(pieces), late, await provider.gone(plans.handle(cloud_id))
 
     return asyncio.run(use())
 

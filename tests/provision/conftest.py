@@ -7,7 +7,7 @@ import pytest
 
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import StorageFault
-from cloudcmp.model.lease import STATE_OF, CreateRequest, Found, Lease, LeaseEvent, LeaseRow
+from cloudcmp.model.lease import STATE_OF, CreateRequest, Found, Handle, Lease, LeaseEvent, LeaseRow
 from cloudcmp.model.offering import Faults, Offering, Truth
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.provider.simulated import SimulatedProvider
@@ -66,17 +66,17 @@ class Cloud(SimulatedProvider):
         self._call("create")
         return await super().create(request)
 
-    async def find(self, study: str, token: str | None = None) -> tuple[Found, ...]:
+    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
         self._call("find")
-        return await super().find(study, token)
+        return await super().find(study, token, region=region)
 
-    async def destroy(self, cloud_id: str) -> None:
+    async def destroy(self, handle: Handle) -> None:
         self._call("destroy")
-        await super().destroy(cloud_id)
+        await super().destroy(handle)
 
-    async def gone(self, cloud_id: str) -> str | None:
+    async def gone(self, handle: Handle) -> str | None:
         self._call("gone")
-        return await super().gone(cloud_id)
+        return await super().gone(handle)
 
     @property
     def holds(self) -> list[str]:
@@ -110,7 +110,7 @@ class World:
     def foreign(self) -> str:
         """A machine of somebody else's study in the same account, there from the start."""
         tags = (("cloudcmp:schema", "1"), ("cloudcmp:slot", "launch-0"), ("cloudcmp:study", "another-study"))
-        self.cloud._inventory.add(Resource("sim-foreign", "cloudcmp-foreign", "foreign", tags, START, START))
+        self.cloud._inventory.add(Resource("sim-foreign", "cloudcmp-foreign", "foreign", tags, START, START, "nimbus"))
         return "sim-foreign"
 
 

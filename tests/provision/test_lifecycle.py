@@ -220,7 +220,7 @@ def test_p4_what_is_never_seen_gone_stays_in_the_ledger(world):
     outcome = give_back(one, lease)
     assert (outcome.evidence, outcome.why) == (None, "it is still there")
     assert "GONE" not in one.journal.events
-    assert one.ledger.open_of("launch-0")
+    assert one.ledger.open_at("launch-0")
     with pytest.raises(ProviderFault, match="is not seen gone"):
         take(one)
     assert one.log.count("create") == 1

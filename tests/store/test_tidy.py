@@ -194,7 +194,7 @@ def test_attributes_become_those_of_the_offering(tmp_path: Path) -> None:
         assert (offering.vcpus, offering.memory_gib, offering.attributes) == (4.0, 8.0, (("cpu", "Xeon"),))
         assert offering.price is not None
         assert (offering.price.amount_per_hour, offering.price.currency) == (Decimal("0.20"), "EUR")
-        assert (candidate.volume, candidate.count, candidate.simulated) == ("gp3", 2, True)
+        assert (str(candidate.volume), candidate.count, candidate.simulated) == ("gp3", 2, True)
 
 
 def test_a_price_of_zero_is_unknown(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_candidates(good: Study) -> None:
     assert first.price is not None
     assert (first.price.amount_per_hour, first.price.currency) == (Decimal("0.10"), "USD")
     assert second.match == Match(2, 8, "general")
-    assert (second.volume, second.count, second.region, second.price) == ("fast", 2, None, None)
+    assert (str(second.volume), second.count, second.region, second.price) == ("fast", 2, None, None)
     assert third.truth is not None
     assert dict(third.truth.cells) == {
         "triad_bytes_per_s": CellTruth(12e9, 0.02, 0.01, -0.01, 0.03),

@@ -1,8 +1,16 @@
 """Resources that we created and must destroy."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
+
+from cloudcmp.model.offering import Volume
+from cloudcmp.model.remote import Access
+
+INSTANCE = "instance"
+FIREWALL = "firewall"
+VOLUME = "volume"
+"""What can be leased. A volume is made in its machine's own call and ends with it; it is only ever listed alone."""
 
 
 class LeaseEvent(StrEnum):
@@ -56,6 +64,15 @@ class LeaseRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Handle:
+    """How a provider knows one of its resources."""
+
+    kind: str
+    region: str
+    cloud_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Lease:
     """A lease as its rows leave it."""
 
@@ -70,10 +87,19 @@ class Lease:
     cloud_id: str | None
     created_at: float | None
 
+    def handle(self) -> Handle | None:
+        """How its provider knows it; None while no id is known."""
+        return None if self.cloud_id is None else Handle(self.kind, self.region, self.cloud_id)
+
 
 @dataclass(frozen=True, slots=True)
 class CreateRequest:
-    """All that a provider needs to create one resource in one call, with its tags, token and time to live."""
+    """All that a provider needs to create one resource in one call, with its tags, token and time to live.
+
+    `options` are the candidate's own and what the resource stands on, as sorted text pairs: `image`, `market` (spot),
+    `tenancy`, `placement`; `firewall` (the cloud id of the launch's own), `allow` (addresses in CIDR form that a
+    firewall lets in, with commas between). `access` is for machines that are reached by SSH.
+    """
 
     slot: str
     attempt: int
@@ -88,14 +114,32 @@ class CreateRequest:
     round: int
     seed: int
     at: float
+    options: tuple[tuple[str, str], ...] = ()
+    volume: Volume | None = None
+    access: Access | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A resource that a provider lists as ours."""
+    """A resource that a provider lists as ours. `state` is the provider's own word; stopped is not gone."""
 
     cloud_id: str
     name: str
     token: str | None
     tags: tuple[tuple[str, str], ...]
     state: str
+    kind: str = INSTANCE
+    region: str = ""
+    offering: str | None = None
+
+    def handle(self) -> Handle:
+        """How its provider knows it."""
+        return Handle(self.kind, self.region, self.cloud_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All resources that bear our tags, of every study, and a line for each place that could not be listed."""
+
+    found: tuple[Found, ...]
+    unlisted: tuple[str, ...] = ()

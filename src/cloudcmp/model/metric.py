@@ -71,9 +71,25 @@ class Param:
     words: tuple[str, ...] = ()
 
 
+class When(StrEnum):
+    """When in a launch a probe has its turn: as the machine comes, among the others, after them, or as it goes."""
+
+    ARRIVAL = "arrival"
+    VISIT = "visit"
+    LAST = "last"
+    RELEASE = "release"
+
+
+CONTROLLER = "controller"
+"""The role of a probe that no agent runs: the controller's own clock times what the cloud does to a machine."""
+
+
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One way to measure. `built` is false while only the simulated provider can answer it."""
+    """One way to measure. `built` is false while only the simulated provider can answer it.
+
+    `roles` are the agents that a trial takes, or `CONTROLLER`; such a probe gives one value a launch.
+    """
 
     name: str
     metrics: tuple[str, ...]
@@ -83,6 +99,12 @@ class Probe:
     typical_s: float
     roles: tuple[str, ...] = ("solo",)
     built: bool = True
+    when: When = When.VISIT
+
+    @property
+    def by_controller(self) -> bool:
+        """Whether no agent runs it."""
+        return CONTROLLER in self.roles
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Things sold with a price."""
 
+import math
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -30,6 +31,40 @@ class Offering:
     category: str | None = None
     price: Price | None = None
     attributes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A volume beside or under a machine: `type` is the provider's own word, None where it is not said.
+
+    `root` puts it under the operating system; else it is a disk of its own, formatted and mounted for test files.
+    """
+
+    type: str
+    size_bytes: int | None = None
+    iops: int | None = None
+    root: bool = False
+    price: Price | None = None
+
+    def __str__(self) -> str:
+        size = f" {self.size_bytes / 2**30:g} GiB" if self.size_bytes else ""
+        rate = f" {self.iops} IOPS" if self.iops else ""
+        return f"{self.type}{size}{rate}{' root' if self.root else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Billing:
+    """How time is billed: at least `minimum_s`, then every `step_s` begun."""
+
+    minimum_s: float = 3600.0
+    step_s: float = 3600.0
+
+    def paid_s(self, seconds: float) -> float:
+        """Seconds that are paid for so many used: never fewer than those."""
+        if seconds <= self.minimum_s:
+            return self.minimum_s
+        steps = math.ceil((seconds - self.minimum_s) / self.step_s) if self.step_s > 0 else 0
+        return max(seconds, self.minimum_s + steps * self.step_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from cloudcmp.model.offering import Match, Offering, Truth
+from cloudcmp.model.offering import Match, Offering, Truth, Volume
 from cloudcmp.model.study import Decide, Session
 from cloudcmp.units import Money
 
@@ -18,18 +18,20 @@ class Candidate:
     """What is chosen between, resolved: `id` is unique and is what people see.
 
     `runner` is the provider that runs it (the offering's own, or the one that stands in for it).
-    `differs` says how a matched offering differs from what was asked for.
+    `differs` says how a matched offering differs from what was asked for. `options` are sorted text pairs:
+    account, image, market, os, placement, tenancy.
     """
 
     index: int
     id: str
     offering: Offering
     runner: str
-    volume: str | None = None
+    volume: Volume | None = None
     count: int = 1
     asked: Match | None = None
     differs: tuple[str, ...] = ()
     truth: Truth | None = None
+    options: tuple[tuple[str, str], ...] = ()
 
     @property
     def simulated(self) -> bool:
@@ -113,5 +115,14 @@ class Plan:
 
 def hourly_cost(candidate: Candidate) -> Decimal | None:
     """Money per hour for all instances of a candidate, None where the price is unknown."""
-    price = candidate.offering.price
-    return None if price is None else price.amount_per_hour * candidate.count
+    one = unit_cost(candidate)
+    return None if one is None else one * candidate.count
+
+
+def unit_cost(candidate: Candidate) -> Decimal | None:
+    """Money per hour for one instance with its volume, None where the instance's price is unknown."""
+    price, volume = candidate.offering.price, candidate.volume
+    if price is None:
+        return None
+    beside = volume.price.amount_per_hour if volume and volume.price else Decimal(0)
+    return price.amount_per_hour + beside

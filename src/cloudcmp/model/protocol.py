@@ -2,11 +2,12 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from cloudcmp.model.lease import CreateRequest, Found, Lease
-from cloudcmp.model.offering import Offering
+from cloudcmp.model.lease import CreateRequest, Found, Handle, Lease, Listing
+from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
+from cloudcmp.model.safety import Barrier, Finding, Sight
 
 
 class Clock(Protocol):
@@ -62,12 +63,17 @@ class Instance(Protocol):
 class Provider(Protocol):
     """One cloud. Blocking look-ups are plain methods; what happens during a study is async.
 
-    Lifecycle calls raise NoCapacity, Refused or LostAnswer, told apart.
+    Lifecycle calls raise the kinds of ProviderFault, told apart, with the provider's own code in the line.
+    `parts` are the kinds of resources that a launch leases, in the order in which they are made; `barriers` are told
+    in the order of `safety.BARRIERS`.
     """
 
     name: str
     simulated: bool
     billed: bool
+    billing: Billing
+    parts: tuple[str, ...]
+    barriers: tuple[Barrier, ...]
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
         """What can be had, with price, date and source where known."""
@@ -77,24 +83,53 @@ class Provider(Protocol):
         """A name for the machine that a candidate shares with others; equal names never run at once."""
         ...
 
+    async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
+        """What must hold before anything is created for these candidates, looked at without creating anything."""
+        ...
+
     async def create(self, request: CreateRequest) -> str:
         """Ask for one resource, tags and token in the same call; returns its cloud id."""
         ...
 
-    async def find(self, study: str, token: str | None = None) -> tuple[Found, ...]:
-        """All that this study owns here, by tag, and by token when one is given."""
+    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+        """All that this study owns here, by tag, and by token when one is given; in one region, or where it may be.
+
+        Raises Unlisted where the list is not complete.
+        """
         ...
 
-    async def destroy(self, cloud_id: str) -> None:
+    async def leftovers(self) -> Listing:
+        """Whatever bears our tags in all regions and of all kinds that we can make, whichever study made it."""
+        ...
+
+    async def destroy(self, handle: Handle) -> None:
         """Ask for a resource to be destroyed; destroying what is gone is no error."""
         ...
 
-    async def gone(self, cloud_id: str) -> str | None:
-        """Evidence that a resource is gone, None while it is not seen gone."""
+    async def gone(self, handle: Handle) -> str | None:
+        """Evidence that a resource is gone, None while it is not seen gone; stopped is not gone."""
         ...
+
+
+@runtime_checkable
+class Direct(Provider, Protocol):
+    """A provider whose machines need no SSH: this one, and the simulated ones."""
 
     async def connect(self, lease: Lease, candidate: Candidate, launch: Launch) -> Instance:
         """The launched machine, ready to run agents."""
+        ...
+
+
+@runtime_checkable
+class Remote(Provider, Protocol):
+    """A provider whose machines are reached by SSH."""
+
+    async def look(self, handle: Handle) -> Sight:
+        """How a machine is now, and where it is reached once it runs."""
+        ...
+
+    async def resize(self, handle: Handle, offering: str) -> None:
+        """Make a machine another type of the same region, stopping and starting it; raises Refused where none can."""
         ...
 
 

@@ -4,9 +4,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from cloudcmp.model.protocol import Channel
+if TYPE_CHECKING:
+    from cloudcmp.model.protocol import Channel
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Shell(Protocol):
         """Copy a file and make it executable (0755); its SHA-256 is compared on the machine before it is used."""
         ...
 
-    def start(self, command: Sequence[str], job: bytes) -> AbstractAsyncContextManager[Channel]:
+    def start(self, command: Sequence[str], job: bytes) -> "AbstractAsyncContextManager[Channel]":
         """Start a process, write the job to its held-open input; leaving the context ends it."""
         ...
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from cloudcmp.model.offering import Match, Price, Truth
+from cloudcmp.model.offering import Match, Price, Truth, Volume
 from cloudcmp.units import Money
 
 SCHEMA = 1
@@ -17,10 +17,11 @@ class CandidateSpec:
     region: str | None
     offering: str | None
     match: Match | None
-    volume: str | None = None
+    volume: Volume | None = None
     count: int = 1
     price: Price | None = None
     truth: Truth | None = None
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused
+from cloudcmp.errors import ProviderFault
 from cloudcmp.measure import TAKEN_WHY, Bench, Visit, record_all, run_launch, was_taken
-from cloudcmp.model.lease import Lease
 from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, Launch, Plan, PlannedTrial
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.trial import Outcome
 from cloudcmp.pipeline.windows import until_open
-from cloudcmp.provision import Ledger, acquire, release, slot_of
+from cloudcmp.provision import Machine, Office, set_up, slot_of, tear_down
 from cloudcmp.store import StudyStore
 
 
@@ -23,7 +22,7 @@ class Crew:
     plan: Plan
     store: StudyStore
     providers: Mapping[str, Provider]
-    ledger: Ledger
+    office: Office
     bench: Bench
     wait: bool = False
 
@@ -39,7 +38,7 @@ async def run_rounds(crew: Crew) -> str:
         todo = [one for one in launches if any(trial.index not in before for trial in trials.get(one.index, ()))]
         if not todo:
             continue
-        reason = await until_open(crew.plan, todo[0], crew.ledger.time, crew.bench.stop, wait=crew.wait)
+        reason = await until_open(crew.plan, todo[0], crew.office.ledger.time, crew.bench.stop, wait=crew.wait)
         if reason:
             return reason
         await _side_by_side(crew, todo, trials, before)
@@ -89,32 +88,38 @@ async def _one(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], befor
         return
     crew.store.begin_launch(launch.index, crew.bench.clock.at(launch.start_s), slot_of(launch))
     ttl_s = sum(trial.deadline_s for trial in todo) + LEASE_MARGIN_S
+    machines: tuple[Machine, ...] = ()
     try:
-        lease = await acquire(crew.ledger, provider, candidate, launch, ttl_s)
-    except (NoCapacity, Refused, LostAnswer, ProviderFault) as fault:
+        machines = await set_up(crew.office, provider, candidate, launch, ttl_s)
+    except ProviderFault as fault:
         visit = record_all(crew.bench, candidate, todo, Outcome.FAILED, str(fault))
     else:
-        try:
-            visit = await _visit(crew, lease, candidate, launch, trials, before)
-        finally:
-            await release(crew.ledger, provider, lease)
+        visit = await _visit(crew, machines, candidate, launch, trials, before)
+    finally:
+        await _hang_up(machines)
+        await tear_down(crew.office, provider, launch)
     crew.store.end_launch(launch.index, crew.bench.clock.at(launch.start_s), visit.outcome.value, visit.why)
 
 
 async def _visit(
     crew: Crew,
-    lease: Lease,
+    machines: Sequence[Machine],
     candidate: Candidate,
     launch: Launch,
     trials: Sequence[PlannedTrial],
     before: Mapping[int, Outcome],
 ) -> Visit:
-    """The launch's trials on its machine; a machine that never comes up fails them all."""
-    provider = crew.providers[candidate.runner]
-    cloud_id = lease.cloud_id or ""
-    try:
-        instance = await provider.connect(lease, candidate, launch)
-    except ProviderFault as fault:
-        todo = [trial for trial in trials if trial.index not in before]
-        return record_all(crew.bench, candidate, todo, Outcome.FAILED, str(fault))
-    return await run_launch(crew.bench, candidate, launch, trials, instance, lambda: provider.gone(cloud_id), before)
+    """The launch's trials on its first machine; the second is the other end where a trial has one."""
+    provider, first = crew.providers[candidate.runner], machines[0]
+    handle = first.lease.handle()
+
+    async def gone() -> str | None:
+        return None if handle is None else await provider.gone(handle)
+
+    return await run_launch(crew.bench, candidate, launch, trials, first.instance, gone, before)
+
+
+async def _hang_up(machines: Sequence[Machine]) -> None:
+    for machine in machines:
+        if machine.shell is not None:
+            await machine.shell.close()

@@ -17,6 +17,7 @@ from cloudcmp.measure import Bench
 from cloudcmp.model.codec import to_json
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Progress, Provider
+from cloudcmp.pipeline.office import open_office
 from cloudcmp.pipeline.rounds import Crew, run_rounds
 from cloudcmp.plan import check_runnable
 from cloudcmp.provider.registry import Means, make, names
@@ -110,7 +111,7 @@ def _drive(store: StudyStore, binary: Path | None, work: Path | None, wait: bool
     providers = _providers(store, binary, work, moment)
     ledger = Ledger(store, _study_id(store), moment)
     bench = Bench(store, METRICS, PROBES, moment, progress, from_base64)
-    crew = Crew(plan, store, providers, ledger, bench, wait=wait)
+    crew = Crew(plan, store, providers, open_office(ledger, providers.values()), bench, wait=wait)
     done = store.done()
     todo = [trial for trial in plan.trials if trial.index not in done]
     # Virtual time is none of the reader's: how long the rest takes is then told from the trials so far.
@@ -131,10 +132,10 @@ async def _measure(crew: Crew) -> tuple[str, tuple[str, ...]]:
     reason = ""
     try:
         # What a killed controller left behind is ended before anything new is asked for.
-        await release_all(crew.ledger, crew.providers)
+        await release_all(crew.office.ledger, crew.providers)
         reason = await run_rounds(crew)
     finally:
-        releases = await release_all(crew.ledger, crew.providers)
+        releases = await release_all(crew.office.ledger, crew.providers)
     return reason, _left(releases)
 
 

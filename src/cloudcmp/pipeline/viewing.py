@@ -191,7 +191,7 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
         "id": candidate.id,
         "offering": candidate.offering,
         "runner": candidate.runner,
-        "volume": candidate.volume,
+        "volume": str(candidate.volume) if candidate.volume else None,
         "count": candidate.count,
         "differs": candidate.differs,
     }

@@ -37,6 +37,7 @@ def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str |
             offering=sold,
             runner=on or spec.provider,
             volume=spec.volume,
+            options=spec.options,
             count=spec.count,
             asked=spec.match,
             differs=differences(spec.match, sold) if spec.match else (),

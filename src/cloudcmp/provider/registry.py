@@ -10,6 +10,7 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import Provider
+from cloudcmp.model.remote import Dial
 from cloudcmp.provider.time import VirtualTime
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 class Means:
     """What providers are made with; each takes what it needs. The defaults are enough to list offerings.
 
-    `work` is a folder of the study's own for launches and simulated state; `agent` the located binary.
+    `work` is a folder of the study's own for launches and simulated state; `agent` the located binary; `dial`
+    opens SSH connections.
     """
 
     work: Path | None = None
@@ -29,6 +31,7 @@ class Means:
     candidates: tuple[Candidate, ...] = ()
     time: VirtualTime | None = None
     encode_histogram: "Encode | None" = None
+    dial: Dial | None = None
 
 
 def _local(means: Means) -> Provider:

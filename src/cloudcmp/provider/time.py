@@ -16,6 +16,10 @@ class Time(Protocol):
         """The time now."""
         ...
 
+    def monotonic(self) -> float:
+        """Seconds on a clock that nobody sets, from which durations are taken."""
+        ...
+
     async def sleep(self, seconds: float) -> None:
         """Let time pass."""
         ...
@@ -31,6 +35,10 @@ class WallTime:
     def now(self) -> float:
         """The wall's time."""
         return time.time()
+
+    def monotonic(self) -> float:
+        """The machine's own clock, which goes on when the wall's is set."""
+        return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
         """Really wait."""
@@ -59,6 +67,10 @@ class VirtualTime:
 
     def now(self) -> float:
         """The latest time that was reached."""
+        return self._now
+
+    def monotonic(self) -> float:
+        """The latest time that was reached: nobody sets it."""
         return self._now
 
     async def sleep(self, seconds: float) -> None:

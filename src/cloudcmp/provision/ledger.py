@@ -3,17 +3,17 @@
 import hashlib
 import re
 import uuid
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
-from cloudcmp.model.lease import STATE_OF, CreateRequest, Lease, LeaseEvent, LeaseRow, LeaseState
-from cloudcmp.model.plan import Candidate, Launch, hourly_cost
+from cloudcmp.model.lease import INSTANCE, STATE_OF, CreateRequest, Lease, LeaseEvent, LeaseRow, LeaseState
+from cloudcmp.model.plan import Candidate, Launch, unit_cost
 from cloudcmp.model.protocol import Provider
+from cloudcmp.model.remote import Access
 from cloudcmp.provider.time import Time
 
-KIND = "instance"
 TAG_SCHEMA = "1"
 _NAME_MAX = 63
 
@@ -47,6 +47,16 @@ def patience_with(provider: Provider) -> Patience:
     return Patience(grace_s=0.0, poll_s=0.1, give_up_s=30.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One resource of a launch: its kind, its number among those of the kind, and what it stands on."""
+
+    kind: str = INSTANCE
+    number: int = 1
+    options: tuple[tuple[str, str], ...] = ()
+    access: Access | None = field(default=None, repr=False)
+
+
 class Ledger:
     """The open and past leases of a study, and the time by which they are kept.
 
@@ -65,24 +75,36 @@ class Ledger:
         """Every lease that is not known to be gone."""
         return tuple(lease for lease in self._leases.values() if lease.state is not LeaseState.GONE)
 
-    def open_of(self, slot: str) -> tuple[Lease, ...]:
+    def open_at(self, slot: str) -> tuple[Lease, ...]:
         """The open leases of one slot: at most one, unless a controller died at a bad moment."""
         return tuple(lease for lease in self.open_leases() if lease.slot == slot)
+
+    def open_of(self, launch: Launch) -> tuple[Lease, ...]:
+        """The open leases of a launch's parts, machines first, as they are to be ended."""
+        own = f"launch-{launch.index}"
+        some = [lease for lease in self.open_leases() if lease.slot.split(".")[0] == own]
+        return in_order_of_ending(some)
 
     def find(self, slot: str, attempt: int) -> Lease | None:
         """The lease of a slot's attempt."""
         return self._leases.get((slot, attempt))
 
-    def request_for(self, candidate: Candidate, launch: Launch, ttl_s: float) -> CreateRequest:
-        """The request for a launch's machine: a new attempt at its slot, with a token of its own."""
-        slot = slot_of(launch)
+    def request_for(
+        self,
+        candidate: Candidate,
+        launch: Launch,
+        ttl_s: float,
+        part: Part = Part(),
+    ) -> CreateRequest:
+        """The request for a part of a launch: a new attempt at its slot, with a token of its own."""
+        slot = slot_of(launch, part)
         attempt = 1 + max((key[1] for key in self._leases if key[0] == slot), default=0)
         # The plan's time, so that a simulated machine's history does not depend on what else went on.
         at = self.time.at(launch.start_s)
         return CreateRequest(
             slot=slot,
             attempt=attempt,
-            kind=KIND,
+            kind=part.kind,
             name=_name(f"cloudcmp-{self.study}-{slot}-{attempt}"),
             token=token_of(self.study, slot, attempt),
             region=candidate.offering.region,
@@ -93,11 +115,15 @@ class Ledger:
             round=launch.round,
             seed=launch.seed,
             at=at,
+            options=tuple(sorted({**dict(candidate.options), **dict(part.options)}.items())),
+            volume=candidate.volume if part.kind == INSTANCE else None,
+            access=part.access,
         )
 
     def intend(self, request: CreateRequest, provider: Provider, candidate: Candidate) -> Lease:
         """Commit the intent to create; where this raises, nothing may be created."""
-        price = candidate.offering.price
+        # A firewall costs nothing: only machines, with what is made in their call, have a price.
+        price = candidate.offering.price if request.kind == INSTANCE else None
         row = LeaseRow(
             slot=request.slot,
             attempt=request.attempt,
@@ -108,7 +134,7 @@ class Ledger:
             name=request.name,
             token=request.token,
             at=request.at,
-            price_per_hour=hourly_cost(candidate),
+            price_per_hour=None if price is None else unit_cost(candidate),
             currency=None if price is None else price.currency,
             ttl_s=request.ttl_s,
         )
@@ -151,9 +177,16 @@ class Ledger:
         yield "cloudcmp:expires", datetime.fromtimestamp(expires_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def slot_of(launch: Launch) -> str:
-    """The slot that a launch's machine takes."""
-    return f"launch-{launch.index}"
+def slot_of(launch: Launch, part: Part = Part()) -> str:
+    """The slot that a part of a launch takes: its first machine the launch's own."""
+    kind = "" if part.kind == INSTANCE else f".{part.kind}"
+    number = "" if part.number == 1 else f".{part.number}"
+    return f"launch-{launch.index}{kind}{number}"
+
+
+def in_order_of_ending(leases: Iterable[Lease]) -> tuple[Lease, ...]:
+    """Machines first: what they stand on can only go after them."""
+    return tuple(sorted(leases, key=lambda lease: lease.kind != INSTANCE))
 
 
 def token_of(study: str, slot: str, attempt: int) -> str:

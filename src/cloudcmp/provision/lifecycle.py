@@ -3,14 +3,15 @@
 Nothing is created whose intent is not on the disk; what must go is destroyed even when nothing can be written.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused
-from cloudcmp.model.lease import Found, Lease, LeaseEvent, LeaseState
+from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, Throttled
+from cloudcmp.model.lease import INSTANCE, Found, Handle, Lease, LeaseEvent, LeaseState
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider
-from cloudcmp.provision.ledger import KIND, Ledger, Patience, patience_with, slot_of
+from cloudcmp.provision.arrival import Stopwatch
+from cloudcmp.provision.ledger import Ledger, Part, Patience, in_order_of_ending, patience_with, slot_of
 from cloudcmp.store.crash import crash_point
 
 CLOUD_CRASH_POINTS = (
@@ -26,12 +27,16 @@ CLOUD_CRASH_POINTS = (
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What came of ending a lease: evidence that it is gone, or None and why not. `unwritten` is a journal's fault."""
+    """What came of ending a lease: evidence that it is gone, or None and why not. `unwritten` is a journal's fault.
+
+    `took_s` is from the first request to destroy it until it was seen gone.
+    """
 
     lease: Lease
     evidence: str | None
     why: str = ""
     unwritten: str = ""
+    took_s: float | None = None
 
 
 async def acquire(
@@ -40,36 +45,55 @@ async def acquire(
     candidate: Candidate,
     launch: Launch,
     ttl_s: float,
+    *,
+    part: Part = Part(),  # noqa: B008 - a frozen value
     patience: Patience | None = None,
+    watch: Stopwatch | None = None,
 ) -> Lease:
-    """A machine for a launch, with its intent committed before it is asked for.
+    """One part of a launch, with its intent committed before it is asked for; `watch` is started just before.
 
-    What an earlier attempt at the slot may have left is ended first. Raises NoCapacity, Refused, LostAnswer (the answer
-    was lost and the machine not found again), ProviderFault, and the journal's own error (then nothing was created, or
-    it was destroyed again).
+    What an earlier attempt at the slot may have left is ended first.
+
+    Raises NoCapacity, Refused, LostAnswer (the answer was lost and the resource not found again), ProviderFault, and
+    the journal's own error (then nothing was created, or it was destroyed again).
     """
     patience = patience or patience_with(provider)
-    for earlier in ledger.open_of(slot_of(launch)):
-        release_before = await release(ledger, provider, earlier, patience)
-        if release_before.evidence is None:
-            raise ProviderFault.at(earlier.name, f"it is not seen gone ({release_before.why})", "cloudcmp cleanup")
-    request = ledger.request_for(candidate, launch, ttl_s)
+    await _release_before(ledger, provider, ledger.open_at(slot_of(launch, part)), patience)
+    request = ledger.request_for(candidate, launch, ttl_s, part)
     lease = ledger.intend(request, provider, candidate)
     crash_point("cloud.before_create")
+    if watch is not None:
+        watch.start()
     try:
         cloud_id = await provider.create(request)
-    except (NoCapacity, Refused) as fault:
-        _try_write(ledger, lease, LeaseEvent.REFUSED, detail=str(fault))
-        raise
     except LostAnswer as fault:
         _try_write(ledger, lease, LeaseEvent.INDETERMINATE, detail=str(fault))
         return await _find_again(ledger, provider, lease, patience)
+    except (NoCapacity, Refused, Throttled) as fault:
+        _try_write(ledger, lease, LeaseEvent.REFUSED, detail=str(fault))
+        raise
     except BaseException as error:
         # Whether the request arrived is not known: the intent stays open, and whoever ends the study looks for it.
         _try_write(ledger, lease, LeaseEvent.INDETERMINATE, detail=f"{type(error).__name__} during the request")
         raise
+    if watch is not None:
+        watch.seen("answered")
     crash_point("cloud.after_create")
     return await _created(ledger, provider, lease, cloud_id, patience)
+
+
+async def release_before(ledger: Ledger, provider: Provider, launch: Launch, patience: Patience | None = None) -> None:
+    """End what an earlier attempt at a launch may have left; raises ProviderFault where it is not seen gone."""
+    await _release_before(ledger, provider, ledger.open_of(launch), patience)
+
+
+async def _release_before(
+    ledger: Ledger, provider: Provider, leases: Iterable[Lease], patience: Patience | None
+) -> None:
+    for earlier in leases:
+        done = await release(ledger, provider, earlier, patience)
+        if done.evidence is None:
+            raise ProviderFault.at(earlier.name, f"it is not seen gone ({done.why})", "cloudcmp cleanup")
 
 
 async def release(ledger: Ledger, provider: Provider, lease: Lease, patience: Patience | None = None) -> Release:
@@ -78,8 +102,9 @@ async def release(ledger: Ledger, provider: Provider, lease: Lease, patience: Pa
     A lease whose machine was never seen is looked for first, by token, tag and name.
     """
     patience = patience or patience_with(provider)
-    if lease.cloud_id is not None:
-        return await _end(ledger, provider, lease, lease.cloud_id, patience)
+    handle = lease.handle()
+    if handle is not None:
+        return await _end(ledger, provider, lease, handle, patience)
     try:
         found = await _look_for(ledger, provider, lease, patience)
     except ProviderFault as fault:
@@ -87,7 +112,7 @@ async def release(ledger: Ledger, provider: Provider, lease: Lease, patience: Pa
     if not found:
         evidence = _absence(patience)
         return Release(lease, evidence, unwritten=_try_write(ledger, lease, LeaseEvent.GONE, detail=evidence))
-    ended = [await _end(ledger, provider, lease, item.cloud_id, patience) for item in found]
+    ended = [await _end(ledger, provider, lease, item.handle(), patience) for item in found]
     return next((item for item in ended if item.evidence is None), ended[0])
 
 
@@ -97,7 +122,7 @@ async def release_all(ledger: Ledger, providers: Mapping[str, Provider]) -> tupl
     Returns what came of each; those without evidence are left over and must be shown to the user.
     """
     releases = []
-    for lease in ledger.open_leases():
+    for lease in in_order_of_ending(ledger.open_leases()):
         provider = providers.get(lease.provider)
         if provider is None:
             releases.append(Release(lease, None, f"the provider {lease.provider} is not at hand"))
@@ -110,10 +135,10 @@ async def release_all(ledger: Ledger, providers: Mapping[str, Provider]) -> tupl
         except ProviderFault as fault:
             releases.append(Release(_stray(name, None), None, f"could not be listed: {fault}"))
             continue
-        for stray in strays:
+        for stray in sorted(strays, key=lambda item: item.kind != INSTANCE):
             if stray.cloud_id not in left:
                 known = _known(ledger, name, stray)
-                releases.append(await _end(ledger, provider, known, stray.cloud_id, patience_with(provider)))
+                releases.append(await _end(ledger, provider, known, stray.handle(), patience_with(provider)))
     return tuple(releases)
 
 
@@ -124,7 +149,7 @@ async def _find_again(ledger: Ledger, provider: Provider, lease: Lease, patience
         ledger.write(lease, LeaseEvent.GONE, detail=_absence(patience))
         raise LostAnswer.at(lease.name, "the answer was lost, and no such machine was found", "run again with --resume")
     for double in found[1:]:
-        await _end(ledger, provider, lease, double.cloud_id, patience, write=False)
+        await _end(ledger, provider, lease, double.handle(), patience, write=False)
     return await _created(ledger, provider, lease, found[0].cloud_id, patience)
 
 
@@ -133,7 +158,7 @@ async def _created(ledger: Ledger, provider: Provider, lease: Lease, cloud_id: s
     try:
         return ledger.write(lease, LeaseEvent.CREATED, cloud_id=cloud_id)
     except Exception:
-        await _end(ledger, provider, lease, cloud_id, patience)
+        await _end(ledger, provider, lease, Handle(lease.kind, lease.region, cloud_id), patience)
         raise
 
 
@@ -142,18 +167,18 @@ async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: 
 
     Raises ProviderFault where the provider could not be listed often enough in twice the time.
     """
-    began, listings, fault = ledger.time.now(), 0, "no listing came"
+    began, listings, fault = ledger.time.monotonic(), 0, "no listing came"
     while True:
         try:
-            listed = await provider.find(ledger.study, lease.token)
+            listed = await provider.find(ledger.study, lease.token, region=lease.region)
             listings += 1
         except ProviderFault as error:
             listed, fault = (), str(error)
         crash_point("cloud.after_find")
-        mine = tuple(item for item in listed if item.token == lease.token or _same_name(item, lease))
+        mine = tuple(item for item in listed if _is(item, lease))
         if mine:
             return mine
-        waited_s = ledger.time.now() - began
+        waited_s = ledger.time.monotonic() - began
         if listings >= patience.listings and waited_s >= patience.grace_s:
             return ()
         if waited_s > 2 * patience.grace_s + patience.give_up_s:
@@ -163,31 +188,34 @@ async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: 
         await ledger.time.sleep(min(patience.poll_s, patience.grace_s) if listings else patience.poll_s)
 
 
-def _same_name(item: Found, lease: Lease) -> bool:
-    """Whether an item without a token is the lease's by name: names carry study, slot and attempt."""
-    return item.token is None and item.name == lease.name
+def _is(item: Found, lease: Lease) -> bool:
+    """Whether an item is the lease's, by its token, or without one by its name, which carries slot and attempt."""
+    if item.kind != lease.kind:
+        return False
+    return item.token == lease.token or (item.token is None and item.name == lease.name)
 
 
 async def _end(
-    ledger: Ledger, provider: Provider, lease: Lease, cloud_id: str, patience: Patience, *, write: bool = True
+    ledger: Ledger, provider: Provider, lease: Lease, handle: Handle, patience: Patience, *, write: bool = True
 ) -> Release:
     """Ask for destruction until the machine is seen gone or patience ends; a failing journal does not stop it."""
+    cloud_id = handle.cloud_id
     unwritten = _try_write(ledger, lease, LeaseEvent.DELETE_ASKED, cloud_id=cloud_id) if write else ""
-    began, why = ledger.time.now(), "it is still there"
+    began, why = ledger.time.monotonic(), "it is still there"
     while True:
         crash_point("cloud.before_destroy")
         try:
-            await provider.destroy(cloud_id)
+            await provider.destroy(handle)
             crash_point("cloud.after_destroy")
-            evidence = await provider.gone(cloud_id)
+            evidence = await provider.gone(handle)
         except (ProviderFault, OSError) as fault:
             evidence, why = None, str(fault)
         crash_point("cloud.after_gone")
         if evidence is not None:
             if write:
                 unwritten = _try_write(ledger, lease, LeaseEvent.GONE, cloud_id=cloud_id, detail=evidence) or unwritten
-            return Release(lease, evidence, unwritten=unwritten)
-        if ledger.time.now() - began >= patience.give_up_s:
+            return Release(lease, evidence, unwritten=unwritten, took_s=ledger.time.monotonic() - began)
+        if ledger.time.monotonic() - began >= patience.give_up_s:
             return Release(lease, None, why, unwritten)
         await ledger.time.sleep(patience.poll_s)
 
@@ -219,6 +247,6 @@ def _stray(provider: str, found: Found | None) -> Lease:
     name = found.name if found else provider
     cloud_id = found.cloud_id if found else None
     slot = f"stray-{cloud_id}" if cloud_id else "listing"
-    return Lease(
-        slot, 0, LeaseState.LIVE, provider, "", KIND, name, (found.token if found else None) or "", cloud_id, None
-    )
+    token = (found.token if found else None) or ""
+    kind, region = (found.kind, found.region) if found else (INSTANCE, "")
+    return Lease(slot, 0, LeaseState.LIVE, provider, region, kind, name, token, cloud_id, None)

@@ -106,7 +106,7 @@ def _thing(plan: Plan, candidate: Candidate) -> tuple[str, str, str, dict[str, s
         "vcpus": offering.vcpus,
         "memory_gib": offering.memory_gib,
         "category": offering.category,
-        "volume": candidate.volume,
+        "volume": str(candidate.volume) if candidate.volume else None,
         "count": str(candidate.count) if candidate.count != 1 else None,
         "runner": candidate.runner if candidate.runner != offering.provider else None,
     }

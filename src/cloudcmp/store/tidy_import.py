@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-from cloudcmp.model.offering import Offering, Price
+from cloudcmp.model.offering import Offering, Price, Volume
 from cloudcmp.model.plan import Candidate, Launch, Plan, Quote
 from cloudcmp.store.creation import lay_out
 from cloudcmp.store.files import write_durably
@@ -97,7 +97,7 @@ def _candidate(index: int, key: Key, keys: list[Key], attributes: Mapping[str, s
         _id(key, keys),
         offering,
         attributes.get("runner", provider),
-        attributes.get("volume"),
+        Volume(attributes["volume"]) if attributes.get("volume") else None,
         int(float(attributes.get("count", "1"))),
     )
 

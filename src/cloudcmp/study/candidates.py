@@ -57,10 +57,20 @@ def candidate(number: int, shape: CandidateShape, book: CellBook, scope: Scope) 
         offering=shape.offering,
         match=Match(shape.match.vcpus, shape.match.memory_gib, shape.match.category) if shape.match else None,
         volume=shape.volume,
+        options=_options(shape),
         count=shape.count,
         price=shape.price,
         truth=_truth(shape.truth, (*path, "truth"), book, scope) if shape.truth else None,
     )
+
+
+_OPTIONS = ("account", "image", "market", "os", "placement", "tenancy")
+
+
+def _options(shape: CandidateShape) -> tuple[tuple[str, str], ...]:
+    """What is asked for beside type and volume, as far as it was written."""
+    written = ((name, getattr(shape, name)) for name in _OPTIONS)
+    return tuple((name, value) for name, value in written if value is not None)
 
 
 def _truth(shape: TruthShape, path: Path, book: CellBook, scope: Scope) -> Truth:

@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from cloudcmp.catalog import nearest
 from cloudcmp.model.metric import Metric
-from cloudcmp.model.offering import Price
+from cloudcmp.model.offering import Price, Volume
 from cloudcmp.study.faults import shown
-from cloudcmp.units import Money, parse_money, parse_price_per_hour, parse_rate, parse_ratio, parse_seconds
+from cloudcmp.units import Money, parse_bytes, parse_money, parse_price_per_hour, parse_rate, parse_ratio, parse_seconds
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAY_WORDS = {"weekdays": range(5), "weekend": range(5, 7), "all": range(7)}
@@ -55,6 +55,34 @@ def price(value: object) -> Price:
     if found.amount > _MOST_MONEY:
         raise ValueError(f"{shown(value)} is more than all the money there is; write e.g. 0.10 USD/h")
     return Price(found.amount, found.currency, "study file")
+
+
+_VOLUME = ("type", "size", "iops", "root", "price")
+_VOLUME_NEXT = "write volume: gp3, or volume: {type: gp3, size: 100 GiB, iops: 3000}"
+
+
+def volume(value: object) -> Volume:
+    """A volume's type, or a mapping of what it should be like."""
+    if isinstance(value, str) and value.strip():
+        return Volume(value.strip())
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+        raise ValueError(f"{shown(value)} is no volume; {_VOLUME_NEXT}")
+    for key in value:
+        if key not in _VOLUME:
+            near = nearest(str(key), _VOLUME)
+            raise ValueError(f"unknown key {shown(key)}; " + (f"nearest: {near}" if near else _VOLUME_NEXT))
+    size, iops, root = value.get("size"), value.get("iops"), value.get("root", False)
+    if size is not None and not isinstance(size, str):
+        raise ValueError(f"size: {shown(size)} needs a unit; write e.g. size: 100 GiB")
+    if iops is not None and (not isinstance(iops, int) or isinstance(iops, bool) or iops < 1):
+        raise ValueError(f"iops: {shown(iops)} is not a whole number above 0; write e.g. iops: 3000")
+    if not isinstance(root, bool):
+        raise ValueError(f"root: {shown(root)} is neither true nor false; write root: true")
+    size_bytes = None if size is None else parse_bytes(size)
+    if size_bytes is not None and size_bytes < 1:
+        raise ValueError(f"size: {shown(size)} is not more than zero; write e.g. size: 100 GiB")
+    cost = price(value["price"]) if "price" in value else None
+    return Volume(value["type"].strip(), size_bytes, iops, root, cost)
 
 
 def share(value: object) -> float:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from cloudcmp.catalog import nearest
-from cloudcmp.model.offering import Price
+from cloudcmp.model.offering import Price, Volume
 from cloudcmp.study import quantities
 from cloudcmp.study.faults import Faults, Path, shown
 from cloudcmp.study.tree import Tree
@@ -148,7 +148,13 @@ class CandidateShape(_Shape):
     region: Word | None = None
     offering: Word | None = None
     match: MatchShape | None = None
-    volume: Word | None = None
+    volume: Annotated[Volume, BeforeValidator(quantities.volume)] | None = None
+    image: Word | None = None
+    os: Literal["linux", "windows"] | None = None
+    market: Literal["on-demand", "spot"] | None = None
+    tenancy: Literal["shared", "dedicated"] | None = None
+    placement: Literal["cluster", "spread", "partition"] | None = None
+    account: Word | None = None
     count: Whole = 1
     price: Annotated[Price, BeforeValidator(quantities.price)] | None = None
     truth: TruthShape | None = None
@@ -193,6 +199,11 @@ _NEXT = {
     "cells": "write cells: {rtt_s: {mean: 200 us}}",
     "mean": "write e.g. mean: 200 us",
     "faults": "write faults: {capacity: 2 %}",
+    "volume": "write volume: gp3, or volume: {type: gp3, size: 100 GiB, iops: 3000, price: 0.01 USD/h}",
+    "os": "write os: linux or os: windows",
+    "market": "write market: spot or market: on-demand",
+    "tenancy": "write tenancy: dedicated or tenancy: shared",
+    "placement": "write placement: cluster, spread or partition",
     "stop": "write stop: fixed, the only rule so far",
     "provider": "see 'cloudcmp list providers'",
     "timezone": "write e.g. timezone: Europe/Stockholm",

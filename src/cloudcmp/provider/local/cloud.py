@@ -9,16 +9,23 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cloudcmp.errors import AgentMissing, ProviderFault, Refused
-from cloudcmp.model.lease import CreateRequest, Found, Lease
-from cloudcmp.model.offering import Offering
+from cloudcmp.errors import AgentMissing, ProviderFault, Refused, Unlisted
+from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Lease, Listing
+from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.protocol import Channel
+from cloudcmp.model.safety import Barrier, Finding
 from cloudcmp.provider.local.leftovers import VARIABLE, end_processes_of
 from cloudcmp.provider.local.machine import Machine, read_machine
 from cloudcmp.provider.local.process import Process
 
 REGION = "local"
+BARRIERS = (
+    Barrier("teardown", True, "the folder of a launch and its processes go with it"),
+    Barrier("cleanup", True, "by the study's folder, which holds those of its launches"),
+    Barrier("death", True, "an agent dies with its controller; a folder stays, and costs nothing but disk"),
+    Barrier("sweep", False, "folders lie within their study: without it nothing tells where"),
+)
 _CARD = "lease.json"
 _GIB = 2**30
 
@@ -49,6 +56,9 @@ class LocalProvider:
     name = "local"
     simulated = False
     billed = False
+    billing = Billing()
+    parts: tuple[str, ...] = (INSTANCE,)
+    barriers: tuple[Barrier, ...] = BARRIERS
 
     def __init__(
         self,
@@ -77,6 +87,11 @@ class LocalProvider:
         """All candidates share this machine."""
         return "this machine"
 
+    async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:  # noqa: ARG002
+        """Whether this machine has processors to measure; nothing here needs credentials, quota or a price."""
+        count = self._machine().usable_cpus
+        return (Finding("host", count > 0, f"{count} processors can be used"),)
+
     async def create(self, request: CreateRequest) -> str:
         """A fresh folder named by the token, with the tags in it; the same token gives the same folder again."""
         folder = self._folder(request.token)
@@ -90,22 +105,20 @@ class LocalProvider:
             raise Refused.at(str(folder), error.strerror or str(error), "choose another folder with --out") from error
         return request.token
 
-    async def find(self, study: str, token: str | None = None) -> tuple[Found, ...]:
+    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:  # noqa: ARG002
         """Every folder whose tags name the study, or whose name is the token."""
-        if not self._work.is_dir():
-            return ()
-        try:
-            found = [self._read(folder) for folder in sorted(self._work.iterdir()) if folder.is_dir()]
-        except OSError as error:
-            raise ProviderFault.at(str(self._work), error.strerror or str(error), "make the folder readable") from error
         return tuple(
-            item for item in found if ("cloudcmp:study", study) in item.tags or (token and item.token == token)
+            item for item in self._all() if ("cloudcmp:study", study) in item.tags or (token and item.token == token)
         )
 
-    async def destroy(self, cloud_id: str) -> None:
+    async def leftovers(self) -> Listing:
+        """What this study's own folder holds: other studies' folders may lie anywhere."""
+        return Listing(tuple(item for item in self._all() if "cloudcmp:schema" in dict(item.tags)))
+
+    async def destroy(self, handle: Handle) -> None:
         """Kill what still runs in the folder, and remove the folder."""
-        folder = self._folder(cloud_id)
-        if not await asyncio.to_thread(end_processes_of, folder, cloud_id):
+        folder = self._folder(handle.cloud_id)
+        if not await asyncio.to_thread(end_processes_of, folder, handle.cloud_id):
             raise ProviderFault.at(str(folder), "a process in it will not end", "see which with: ls -l /proc/*/cwd")
         try:
             shutil.rmtree(folder)
@@ -114,9 +127,9 @@ class LocalProvider:
         except OSError as error:
             raise ProviderFault.at(str(folder), error.strerror or str(error), "remove it by hand") from error
 
-    async def gone(self, cloud_id: str) -> str | None:
+    async def gone(self, handle: Handle) -> str | None:
         """The folder's absence is the evidence."""
-        return None if self._folder(cloud_id).exists() else f"folder {cloud_id} is not there"
+        return None if self._folder(handle.cloud_id).exists() else f"folder {handle.cloud_id} is not there"
 
     async def connect(self, lease: Lease, candidate: Candidate, launch: Launch) -> LocalInstance:  # noqa: ARG002
         """The launch's folder, with as many processors as its instance type has, the lowest numbers first."""
@@ -141,14 +154,22 @@ class LocalProvider:
             raise Refused.at("local", f"{token!r} can not name a folder", "use letters, digits and -")
         return self._work / token
 
+    def _all(self) -> list[Found]:
+        if not self._work.is_dir():
+            return []
+        try:
+            return [self._read(folder) for folder in sorted(self._work.iterdir()) if folder.is_dir()]
+        except OSError as error:
+            raise Unlisted.at(str(self._work), error.strerror or str(error), "make the folder readable") from error
+
     def _read(self, folder: Path) -> Found:
         """What a folder says it is; one whose card was never finished still has its token as its name."""
         try:
             card = json.loads((folder / _CARD).read_text(encoding="utf-8"))
             tags = tuple(sorted((str(key), str(value)) for key, value in card["tags"].items()))
-            return Found(folder.name, str(card["name"]), str(card["token"]), tags, "running")
+            return Found(folder.name, str(card["name"]), str(card["token"]), tags, "running", region=REGION)
         except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
-            return Found(folder.name, folder.name, folder.name, (), "incomplete")
+            return Found(folder.name, folder.name, folder.name, (), "incomplete", region=REGION)
 
 
 def _sizes(cpus: int) -> list[int]:

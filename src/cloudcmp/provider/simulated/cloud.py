@@ -10,16 +10,24 @@ from pathlib import Path
 import numpy as np
 
 from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, UserMistake
-from cloudcmp.model.lease import CreateRequest, Found, Lease
+from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Lease, Listing
 from cloudcmp.model.metric import Metric
-from cloudcmp.model.offering import CellTruth, Faults, Offering
+from cloudcmp.model.offering import Billing, CellTruth, Faults, Offering
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.protocol import Channel
+from cloudcmp.model.safety import Barrier, Finding
 from cloudcmp.provider.simulated import offerings as sold
 from cloudcmp.provider.simulated.inventory import Inventory, Resource
 from cloudcmp.provider.simulated.stream import Fate, SimulatedChannel, encode, frame_of, hello, ready
 from cloudcmp.provider.simulated.values import Encode, Moment, readings
 from cloudcmp.provider.time import VirtualTime
+
+BARRIERS = (
+    Barrier("teardown", True, "a launch's machine ends with it, in virtual time"),
+    Barrier("cleanup", True, "by the study's folder, which holds what the simulated clouds hold"),
+    Barrier("death", False, "nothing is planted that ends a machine; nothing of it costs money"),
+    Barrier("sweep", False, "simulated clouds lie within their study's folder and go with it"),
+)
 
 _ADDRESS = "127.0.0.1"
 _SERVER = f"{_ADDRESS}:4711"
@@ -78,6 +86,9 @@ class SimulatedProvider:
     name = sold.PROVIDER
     simulated = True
     billed = False
+    billing = Billing()
+    parts: tuple[str, ...] = (INSTANCE,)
+    barriers: tuple[Barrier, ...] = BARRIERS
 
     def __init__(
         self,
@@ -102,6 +113,10 @@ class SimulatedProvider:
         """Every candidate has machines of its own."""
         return f"{self.name}/{candidate.id}"
 
+    async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:  # noqa: ARG002
+        """Nothing must hold: no account, no quota and no money."""
+        return (Finding("host", True, "simulated: every number is planted"),)
+
     async def create(self, request: CreateRequest) -> str:
         """A machine at the request's time; the same token gives the same machine again.
 
@@ -122,28 +137,32 @@ class SimulatedProvider:
         self._world.time.reach(request.at)
         made_at, visible_at = float(request.at), float(request.at + faults.stale_list_s)
         tags = tuple(sorted(request.tags))
-        self._inventory.add(Resource(cloud_id, request.name, request.token, tags, made_at, visible_at))
+        made = Resource(cloud_id, request.name, request.token, tags, made_at, visible_at, request.region)
+        self._inventory.add(made)
         if lost < faults.lost_answer:
             raise LostAnswer.at(where, "the answer to the request was lost", "look for the machine by its token")
         return cloud_id
 
-    async def find(self, study: str, token: str | None = None) -> tuple[Found, ...]:
+    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
         """The running machines whose tags name the study, or that carry the token; new ones may not be listed yet."""
-        now = self._world.time.now()
         return tuple(
-            Found(resource.cloud_id, resource.name, resource.token, resource.tags, "running")
-            for resource in self._inventory
-            if resource.end is None
-            and resource.visible_at <= now
-            and (("cloudcmp:study", study) in resource.tags or (token is not None and token == resource.token))
+            found
+            for found in self._listed()
+            if (("cloudcmp:study", study) in found.tags or (token is not None and token == found.token))
+            and region in {None, found.region}
         )
 
-    async def destroy(self, cloud_id: str) -> None:
-        """The machine ends at once."""
-        self._inventory.end(cloud_id, "destroyed")
+    async def leftovers(self) -> Listing:
+        """The running machines that bear our tags, of whichever study."""
+        return Listing(tuple(found for found in self._listed() if "cloudcmp:schema" in dict(found.tags)))
 
-    async def gone(self, cloud_id: str) -> str | None:
+    async def destroy(self, handle: Handle) -> None:
+        """The machine ends at once."""
+        self._inventory.end(handle.cloud_id, "destroyed")
+
+    async def gone(self, handle: Handle) -> str | None:
         """How the machine ended, None while it runs."""
+        cloud_id = handle.cloud_id
         resource = self._inventory.get(cloud_id)
         return f"{cloud_id} does not exist" if resource is None else resource.end and f"{cloud_id} {resource.end}"
 
@@ -162,6 +181,14 @@ class SimulatedProvider:
             self._truths[candidate.index],
             self._faults(candidate.index),
             lambda: self._inventory.end(cloud_id, "was taken back by the cloud"),
+        )
+
+    def _listed(self) -> tuple[Found, ...]:
+        now = self._world.time.now()
+        return tuple(
+            Found(one.cloud_id, one.name, one.token, one.tags, "running", region=one.region)
+            for one in self._inventory
+            if one.end is None and one.visible_at <= now
         )
 
     def _faults(self, index: int) -> Faults:

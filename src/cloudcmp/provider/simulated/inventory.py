@@ -16,6 +16,7 @@ class Resource:
     tags: tuple[tuple[str, str], ...]
     made_at: float
     visible_at: float
+    region: str
     end: str | None = None
 
 
@@ -48,6 +49,7 @@ class Inventory:
             "tags": dict(resource.tags),
             "made_at": resource.made_at,
             "visible_at": resource.visible_at,
+            "region": resource.region,
         })  # fmt: skip
 
     def end(self, cloud_id: str, how: str) -> None:
@@ -89,9 +91,10 @@ class Inventory:
                 "tags": dict(tags),
                 "made_at": float(made_at),
                 "visible_at": float(visible_at),
+                "region": str(region),
             }:
                 pairs = tuple(sorted((str(key), str(value)) for key, value in tags.items()))
-                self._resources[cloud_id] = Resource(cloud_id, name, token, pairs, made_at, visible_at)
+                self._resources[cloud_id] = Resource(cloud_id, name, token, pairs, made_at, visible_at, region)
             case {"event": "ended", "how": str(how)} if cloud_id in self._resources:
                 self._resources[cloud_id] = replace(self._resources[cloud_id], end=how)
             case _:

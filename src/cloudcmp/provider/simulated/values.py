@@ -30,6 +30,7 @@ _LATENCIES = 400
 _LATENCIES_FINE = 1000  # so that the 99.9th percentile is a latency of its own
 _SPREAD_OF_LATENCIES = 0.3  # of their logarithm, where only one percentile is planted
 _LARGEST_NS = 3.6e12
+_WAITS = ("scaling", "scale_in", "resize", "recovery")  # timed by the controller: one value of each step
 _VALUES = 1  # sets the noise of values apart from other draws of the same seed
 
 
@@ -72,9 +73,10 @@ def readings(
 ) -> tuple[Reading, ...]:
     """What the trial gives, in an order that only depends on the plan.
 
-    A launch's effects come from its seed and the series' name, so they are independent between cells; a trial's from
-    its seed and `earlier`, the attempts before it that ended by themselves. `truth` is keyed by cell or metric name;
-    `encode_histogram` takes nanoseconds. Raises UserMistake for a cell in which nothing is planted.
+    A launch's effects come from its seed and the series' name, so they are independent between cells, but for the steps
+    of one wait, which are one machine's; a trial's from its seed and `earlier`, the attempts before it that ended by
+    themselves. `truth` is keyed by cell or metric name; `encode_histogram` takes nanoseconds. Raises UserMistake for a
+    cell in which nothing is planted.
     """
     series: dict[Cell, list[tuple[float | None, CellTruth]]] = {}
     for text in sorted(trial.cells):
@@ -85,6 +87,12 @@ def readings(
         series.setdefault(sent, []).append((None if percentile is None else float(percentile), planted))
     noise = np.random.Generator(np.random.PCG64(np.random.SeedSequence([trial.seed, earlier, _VALUES])))
     found: list[Reading] = []
+    if trial.probe in _WAITS:
+        draw = _Draw(_launch_effect(launch_seed, Cell(trial.probe)), noise.standard_normal(), noise)
+        return tuple(
+            Reading(cell.metric, cell.params, 0.0, _scaled(planted_ones[0][1], draw), None)
+            for cell, planted_ones in series.items()
+        )
     for cell, planted_ones in series.items():
         metric = metrics[cell.metric]
         draw = _Draw(_launch_effect(launch_seed, cell), noise.standard_normal(), noise)

@@ -1,0 +1,61 @@
+"""What keeps a study from leaving things behind, and what is looked at before it may begin."""
+
+from dataclasses import dataclass
+
+BARRIERS = ("teardown", "cleanup", "death", "sweep")
+"""Orderly teardown; `cleanup DIR`; the death built into the machine; `sweep` by tags from an empty home."""
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """One of the four barriers at a provider: whether it holds, how, and what stays billed when only it holds."""
+
+    name: str
+    holds: bool
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at before a study: `ok` is None where it could not be told."""
+
+    what: str
+    ok: bool | None
+    text: str
+    next: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """How a machine is now: `state` is pending, running, stopped or gone, with the provider's reason.
+
+    `address` and `port` are where the controller reaches it, `peer_address` where other machines of its launch do;
+    `alias` names a host of the user's own SSH configuration instead. `host_key` is one that the provider itself vouches
+    for, where the machine could not be given ours. `folder` is where the agent and its test files go, below the user's
+    home unless absolute.
+    """
+
+    state: str
+    address: str | None = None
+    port: int = 22
+    peer_address: str | None = None
+    alias: str | None = None
+    host_key: str | None = None
+    user: str = "cloudcmp"
+    folder: str = ".cloudcmp"
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Seconds from just before the request was sent until each step was seen, None where it was not.
+
+    `uptime_s` is the guest's own uptime when it was usable (CloudCmp, IMC 2010, section 5.1.2: booting is the uptime,
+    provisioning the rest).
+    """
+
+    answered_s: float | None = None
+    running_s: float | None = None
+    reachable_s: float | None = None
+    usable_s: float | None = None
+    uptime_s: float | None = None

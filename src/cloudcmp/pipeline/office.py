@@ -1,0 +1,32 @@
+"""The ways to machines that a study uses: its keys, which are in memory only, and the agent put in place by SSH."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from cloudcmp.agent.ssh import dial
+from cloudcmp.model.protocol import Provider, Remote
+from cloudcmp.model.remote import KeyPair, Shell
+from cloudcmp.provision import Keys, Ledger, Office, Ready, Ways
+
+_POLL_S = 0.25
+_POLL_BILLED_S = 2.0  # a cloud counts how often it is asked
+
+
+def open_office(ledger: Ledger, providers: Iterable[Provider]) -> Office:
+    """What setting up launches takes. A study whose machines need no SSH has no key."""
+    some = tuple(providers)
+    ways = Ways(ledger.time, dial, _deploy, KeyPair("", ""))
+    if not any(isinstance(one, Remote) for one in some):
+        return Office(ledger, ways, Keys(lambda: KeyPair("", ""), lambda *_: ""))
+    from cloudcmp.agent.cloud_config import cloud_config
+    from cloudcmp.agent.keys import new_key
+
+    poll_s = _POLL_BILLED_S if any(one.billed for one in some) else _POLL_S
+    return Office(ledger, replace(ways, client=new_key(), poll_s=poll_s), Keys(new_key, cloud_config))
+
+
+async def _deploy(shell: Shell, folder: str, address: str) -> Ready:
+    from cloudcmp.agent.deploy import deploy
+
+    instance = await deploy(shell, folder=folder, address=address)
+    return Ready(instance, await instance.uptime_s())

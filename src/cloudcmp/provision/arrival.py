@@ -1,0 +1,195 @@
+"""From a machine that was asked for to one on which agents run: looked at, reached, known, made ready."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from cloudcmp.errors import ProviderFault, WrongHost
+from cloudcmp.model.lease import Handle, Lease
+from cloudcmp.model.plan import Candidate, Launch
+from cloudcmp.model.protocol import Direct, Instance, Provider, Remote
+from cloudcmp.model.remote import Access, Dial, Endpoint, KeyPair, Shell
+from cloudcmp.model.safety import Sight, Timeline
+from cloudcmp.provider.time import Time
+from cloudcmp.provision.disks import mounted_volume
+
+_SSH_GREETING = b"SSH-"
+_DOORS = {"windows": (3389, 5985)}  # remote desktop, remote management: where a Windows machine is seen to be up
+_TRY_S = 1.0
+_LOGIN_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What a machine is once agents run on it: the instance, and the guest's uptime (s) at that moment."""
+
+    instance: Instance
+    uptime_s: float | None
+
+
+Deploy = Callable[[Shell, str, str], Awaitable[Ready]]
+"""Puts the agent on a machine, in a folder; `str`s are the folder and the address for other machines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How machines are reached: the key that we log in with, and what dials and deploys.
+
+    `poll_s` is how often a step is looked for, which bounds how finely it is timed; `give_up_s` ends the walk.
+    """
+
+    time: Time
+    dial: Dial
+    deploy: Deploy
+    client: KeyPair
+    poll_s: float = 0.25
+    give_up_s: float = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine of a launch: its lease, how it is reached, and when each step was seen.
+
+    `instance` is None where no agent can run (Windows).
+    """
+
+    lease: Lease
+    instance: Instance | None
+    timeline: Timeline
+    shell: Shell | None = None
+
+
+class Stopwatch:
+    """The steps of one machine, from one start stamp."""
+
+    def __init__(self, time: Time) -> None:
+        self._time = time
+        self._began = time.monotonic()
+        self._seen: dict[str, float] = {}
+
+    def start(self) -> None:
+        """The request is about to be sent."""
+        self._began = self._time.monotonic()
+
+    def seen(self, step: str) -> None:
+        """A step was seen for the first time: `answered`, `running`, `reachable` or `usable`."""
+        self._seen.setdefault(f"{step}_s", self._time.monotonic() - self._began)
+
+    def elapsed_s(self) -> float:
+        """Seconds since the request."""
+        return self._time.monotonic() - self._began
+
+    def timeline(self, uptime_s: float | None = None) -> Timeline:
+        """What was seen."""
+        return Timeline(**self._seen, uptime_s=uptime_s)
+
+
+async def arrive(
+    ways: Ways,
+    provider: Provider,
+    lease: Lease,
+    candidate: Candidate,
+    launch: Launch,
+    watch: Stopwatch,
+    access: Access | None = None,
+) -> Machine:
+    """The machine of a lease, once agents run on it.
+
+    Raises WrongHost where another machine answers, ProviderFault where it does not come in time or ends before.
+    """
+    if isinstance(provider, Direct):
+        instance = await provider.connect(lease, candidate, launch)
+        watch.seen("usable")
+        return Machine(lease, instance, watch.timeline())
+    handle = lease.handle()
+    if not isinstance(provider, Remote) or handle is None:
+        raise ProviderFault.at(lease.name, "there is no way to reach it", "cloudcmp cleanup")
+    sight = await _running(ways, provider, handle, watch)
+    watch.seen("running")
+    system = dict(candidate.options).get("os", "linux")
+    await _reachable(ways, provider, handle, sight, _DOORS.get(system, (sight.port,)), watch)
+    watch.seen("reachable")
+    if system in _DOORS:
+        return Machine(lease, None, watch.timeline())
+    shell = await _logged_in(ways, sight, access, watch)
+    try:
+        folder = await mounted_volume(shell, candidate.volume) or sight.folder
+        ready = await ways.deploy(shell, folder, sight.peer_address or sight.address or "")
+    except BaseException:
+        await shell.close()
+        raise
+    watch.seen("usable")
+    return Machine(lease, ready.instance, watch.timeline(ready.uptime_s), shell)
+
+
+async def _running(ways: Ways, provider: Remote, handle: Handle, watch: Stopwatch) -> Sight:
+    """The machine as it is once it runs and has an address."""
+    while True:
+        sight = await provider.look(handle)
+        if sight.state in {"stopped", "gone"}:
+            raise _never(handle, f"it is {sight.state} before it was up", sight.why)
+        if sight.state == "running" and (sight.address or sight.alias):
+            return sight
+        await _wait(ways, handle, watch, f"it is still {sight.state}", sight.why)
+
+
+async def _reachable(
+    ways: Ways, provider: Remote, handle: Handle, sight: Sight, doors: tuple[int, ...], watch: Stopwatch
+) -> None:
+    """Returns once something answers; a forwarded port that takes connections for a guest that sleeps does not."""
+    if sight.alias:
+        return
+    while not any([await _answers(sight.address or "", door) for door in doors]):
+        now = await provider.look(handle)
+        if now.state in {"stopped", "gone"}:
+            raise _never(handle, f"it is {now.state} before it could be reached", now.why)
+        await _wait(ways, handle, watch, "it runs and can not be reached", now.why)
+
+
+async def _answers(address: str, port: int) -> bool:
+    try:
+        async with asyncio.timeout(_TRY_S):
+            reader, writer = await asyncio.open_connection(address, port)
+            try:
+                return port in _DOORS["windows"] or await reader.readexactly(len(_SSH_GREETING)) == _SSH_GREETING
+            finally:
+                writer.close()
+    except (OSError, TimeoutError, asyncio.IncompleteReadError):
+        return False
+
+
+async def _logged_in(ways: Ways, sight: Sight, access: Access | None, watch: Stopwatch) -> Shell:
+    """A connection to the machine that was launched, and to no other; its given host key is replaced at once."""
+    injected = access.host.public if access else ""
+    endpoint = Endpoint(
+        sight.address or "", sight.port, sight.user, sight.host_key or injected, ways.client, sight.alias
+    )
+    while True:
+        try:
+            shell = await ways.dial(endpoint, _LOGIN_S)
+            break
+        except WrongHost:
+            raise
+        except ProviderFault:
+            # Its server is up before its users are: tried again until the walk's end.
+            if watch.elapsed_s() > ways.give_up_s:
+                raise
+            await ways.time.sleep(ways.poll_s)
+    if injected and not sight.host_key and not sight.alias:
+        try:
+            await shell.rotate()
+        except BaseException:
+            await shell.close()
+            raise
+    return shell
+
+
+async def _wait(ways: Ways, handle: Handle, watch: Stopwatch, what: str, why: str) -> None:
+    if watch.elapsed_s() > ways.give_up_s:
+        raise _never(handle, f"{what} after {ways.give_up_s:g} s", why)
+    await ways.time.sleep(ways.poll_s)
+
+
+def _never(handle: Handle, what: str, why: str) -> ProviderFault:
+    told = f"{what} ({why})" if why else what
+    return ProviderFault.at(handle.cloud_id, told, "see the provider's console")

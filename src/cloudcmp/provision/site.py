@@ -1,0 +1,91 @@
+"""All that one launch leases, set up together and torn down together."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cloudcmp.model.lease import INSTANCE, Lease
+from cloudcmp.model.plan import Candidate, Launch
+from cloudcmp.model.protocol import Provider, Remote
+from cloudcmp.model.remote import Access, KeyPair
+from cloudcmp.provision.arrival import Machine, Stopwatch, Ways, arrive
+from cloudcmp.provision.ledger import Ledger, Part
+from cloudcmp.provision.lifecycle import Release, acquire, release, release_before
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Makes what a new machine is given: a key pair, and the user data for a host key and a time to live (s)."""
+
+    new: Callable[[], KeyPair]
+    user_data: Callable[[KeyPair, str, float], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Office:
+    """What setting up and tearing down takes: the study's ledger, how machines are reached, and their keys."""
+
+    ledger: Ledger
+    ways: Ways
+    keys: Keys
+
+
+async def set_up(
+    office: Office, provider: Provider, candidate: Candidate, launch: Launch, ttl_s: float
+) -> tuple[Machine, ...]:
+    """The launch's machines, all of them ready; what an earlier attempt may have left is ended first.
+
+    Raises what `acquire` and `arrive` raise; what was leased by then stays in the ledger and is to be torn down.
+    """
+    await release_before(office.ledger, provider, launch)
+    beneath: dict[str, str] = {}
+    for kind in provider.parts:
+        if kind != INSTANCE:
+            lease = await acquire(office.ledger, provider, candidate, launch, ttl_s, part=Part(kind))
+            beneath[kind] = lease.cloud_id or ""
+    options = tuple(sorted(beneath.items()))
+
+    async def one(number: int) -> Machine:
+        access = _access(office, provider, ttl_s)
+        part = Part(INSTANCE, number, options, access)
+        watch = Stopwatch(office.ledger.time)
+        lease = await acquire(office.ledger, provider, candidate, launch, ttl_s, part=part, watch=watch)
+        return await arrive(office.ways, provider, lease, candidate, launch, watch, access)
+
+    if candidate.count == 1:
+        return (await one(1),)
+    return tuple(await _all_of([one(number + 1) for number in range(candidate.count)]))
+
+
+async def tear_down(office: Office, provider: Provider, launch: Launch) -> tuple[Release, ...]:
+    """End all that a launch still leases, machines first and at once, then what they stood on."""
+    leases = office.ledger.open_of(launch)
+    machines = [lease for lease in leases if lease.kind == INSTANCE]
+    releases = list(await asyncio.gather(*(_release(office, provider, lease) for lease in machines)))
+    for lease in leases:
+        if lease.kind != INSTANCE:
+            releases.append(await _release(office, provider, lease))
+    return tuple(releases)
+
+
+async def _release(office: Office, provider: Provider, lease: Lease) -> Release:
+    return await release(office.ledger, provider, lease)
+
+
+def _access(office: Office, provider: Provider, ttl_s: float) -> Access | None:
+    if not isinstance(provider, Remote):
+        return None
+    host, client = office.keys.new(), office.ways.client.public
+    return Access(host, client, office.keys.user_data(host, client, ttl_s))
+
+
+async def _all_of(walks: list) -> list[Machine]:  # type: ignore[type-arg]
+    """Every machine of a batch; where one fails the others are still waited for, then its fault is raised."""
+    results = await asyncio.gather(*walks, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            for other in results:
+                if isinstance(other, Machine) and other.shell is not None:
+                    await other.shell.close()
+            raise result
+    return [result for result in results if isinstance(result, Machine)]
