@@ -1,0 +1,182 @@
+"""What must hold before anything is created, looked at without creating anything."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cloudcmp import agent
+from cloudcmp.catalog import METRICS
+from cloudcmp.errors import AgentMissing, CloudcmpError, Fault, NoCredentials, OutsideFault, UserMistake
+from cloudcmp.model.plan import Candidate, Plan, hourly_cost
+from cloudcmp.model.protocol import Provider
+from cloudcmp.model.safety import Finding
+from cloudcmp.pipeline.opening import Unopened, brief, opened, wanted
+from cloudcmp.plan import check_runnable
+from cloudcmp.provider.registry import Means, make, names
+
+_DAY_S = 86400.0
+_INSTALLED = Path(__file__)
+_MISTAKES = frozenset({"price", "plan", "image", "capability", "account"})
+"""Findings that the study's author can mend; all others lie outside."""
+_TRIPLES = {
+    "x86_64": "x86_64-unknown-linux",
+    "amd64": "x86_64-unknown-linux",
+    "aarch64": "aarch64-unknown-linux",
+    "arm64": "aarch64-unknown-linux",
+}
+MARKS = {True: "+ ok", False: "! not ok", None: "? unknown"}
+"""How a finding is told: a sign and a word, because neither colour nor a sign alone is read by everyone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A finding, and the provider that it is of."""
+
+    provider: str
+    finding: Finding
+
+
+async def check(
+    providers: Mapping[str, Provider],
+    candidates: Sequence[Candidate] = (),
+    unopened: Sequence[Unopened] = (),
+    *,
+    now: Callable[[], float] = time.time,
+) -> tuple[Checked, ...]:
+    """What each provider finds of its own candidates, and what we find; never raises for a provider that fails."""
+    told = [Checked(one.provider, Finding("extra", False, one.what, one.next)) for one in unopened]
+    for name, provider in providers.items():
+        own = [one for one in candidates if one.runner == name]
+        found = await _asked(provider, own)
+        found += [*_priced(provider, own), *_agents(provider, own)]
+        if all(one.what != "clock" for one in found):
+            found.append(_clock(provider, now()))
+        told += [Checked(name, one) for one in found]
+    return tuple(told)
+
+
+async def preflight(providers: Mapping[str, Provider], plan: Plan) -> tuple[Finding, ...]:
+    """What was found before a run of the plan, each with its provider's name before the text.
+
+    What is not ok refuses the run: give it to `refuse`.
+    """
+    told = await check(providers, plan.candidates)
+    return tuple(
+        Finding(one.finding.what, one.finding.ok, f"{one.provider}: {one.finding.text}", one.finding.next)
+        for one in told
+    )
+
+
+def refuse(findings: Sequence[Finding]) -> None:
+    """Raise what is not ok, a line each: UserMistake where the study can mend all of it, else OutsideFault."""
+    bad = [one for one in findings if one.ok is False]
+    if not bad:
+        return
+    faults = [Fault(one.what, one.text, one.next or "see: cloudcmp check") for one in bad]
+    raise (UserMistake if all(one.what in _MISTAKES for one in bad) else OutsideFault)(*faults)
+
+
+async def check_providers(named: Sequence[str]) -> tuple[Checked, ...]:
+    """Check the providers that were named, or all; raises UserMistake for an unknown one."""
+    providers, unopened = opened(wanted(named), Means(metrics=METRICS))
+    return await check(providers, (), unopened)
+
+
+async def check_plan(plan: Plan) -> tuple[Checked, ...]:
+    """Check the providers of a plan for its candidates, and whether the plan itself can be run."""
+    runners = tuple(dict.fromkeys(one.runner for one in plan.candidates))
+    means = Means(metrics=METRICS, candidates=plan.candidates)
+    providers, unopened = opened([one for one in runners if one in names()], means)
+    return (*_runnable(plan), *await check(providers, plan.candidates, unopened))
+
+
+def table(checked: Sequence[Checked]) -> tuple[tuple[str, ...], Sequence[tuple[str, ...]]]:
+    """The columns and rows of what was found."""
+    rows = [
+        (one.provider, one.finding.what, MARKS[one.finding.ok], one.finding.text, one.finding.next) for one in checked
+    ]
+    return ("provider", "what", "holds", "found", "next"), rows
+
+
+def as_data(checked: Sequence[Checked]) -> list[dict[str, object]]:
+    """What was found as a JSON document's data."""
+    return [
+        {
+            "provider": one.provider,
+            "what": one.finding.what,
+            "ok": one.finding.ok,
+            "text": one.finding.text,
+            "next": one.finding.next,
+        }
+        for one in checked
+    ]
+
+
+def _runnable(plan: Plan) -> list[Checked]:
+    try:
+        check_runnable(plan, names(), [name for name in names() if make(name).billed])
+    except UserMistake as mistake:
+        return [
+            Checked("study", Finding("plan", False, f"{one.where}: {one.what}", one.next)) for one in mistake.faults
+        ]
+    return [Checked("study", Finding("plan", True, "it can be run"))]
+
+
+async def _asked(provider: Provider, candidates: Sequence[Candidate]) -> list[Finding]:
+    """What the provider itself finds; one that can not be asked is a finding too."""
+    try:
+        return list(await provider.check(candidates))
+    except NoCredentials as fault:
+        return [Finding("credentials", False, brief(fault))]
+    except ImportError as error:
+        missing = error.name or str(error)
+        return [Finding("extra", False, f"{missing} is not installed", f"add the extra: cloudcmp[{provider.name}]")]
+    except UserMistake as mistake:
+        return [Finding("capability", False, f"{one.where}: {one.what}", one.next) for one in mistake.faults]
+    except (CloudcmpError, OSError) as fault:
+        return [Finding("answer", False, brief(fault), "try again; the provider must answer before a study begins")]
+
+
+def _priced(provider: Provider, candidates: Sequence[Candidate]) -> list[Finding]:
+    """Whether what costs money has a price: nothing billed is created on an unknown one."""
+    if not candidates:
+        return []
+    unknown = [one.id for one in candidates if hourly_cost(one) is None]
+    if not unknown:
+        return [Finding("price", True, f"a price is known for each of {len(candidates)}")]
+    what = f"no price is known for {', '.join(unknown)}"
+    if provider.billed:
+        return [Finding("price", False, what, "write price: 0.10 USD/h in the study")]
+    return [Finding("price", None, f"{what}; nothing is billed there, and no cost is shown")]
+
+
+def _agents(provider: Provider, candidates: Sequence[Candidate]) -> list[Finding]:
+    """Whether there is an agent for each kind of machine that is known before it runs."""
+    if provider.simulated:
+        return []
+    if provider.name == "local" or not candidates:
+        return [_agent(agent.this_triple())]
+    kinds = {dict(one.offering.attributes).get("architecture", "") for one in candidates}
+    return [_agent(_TRIPLES.get(kind.lower())) for kind in sorted(kinds)]
+
+
+def _agent(triple: str | None) -> Finding:
+    if triple is None:
+        return Finding("agent", None, "which one is needed is only known once the machine runs")
+    try:
+        agent.locate(triple)
+    except AgentMissing as missing:
+        fault = missing.faults[0]
+        return Finding("agent", False, fault.what, fault.next)
+    return Finding("agent", True, f"there is one for {triple}")
+
+
+def _clock(provider: Provider, now: float) -> Finding:
+    """Our own clock, on which times to live rest, against the installation's date: the provider says nothing of it."""
+    installed = _INSTALLED.stat().st_mtime
+    if now < installed - _DAY_S:
+        return Finding("clock", False, "this machine's clock is before the day cloudcmp was installed", "set the clock")
+    if provider.billed:
+        return Finding("clock", None, "the provider told no time to hold this machine's clock against")
+    return Finding("clock", True, "this machine's clock is after the day cloudcmp was installed")

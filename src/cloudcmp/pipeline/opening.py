@@ -1,0 +1,52 @@
+"""Providers made for a look at them, apart from any study: those that can not be made are told, not raised."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cloudcmp.catalog import hint
+from cloudcmp.errors import CloudcmpError, UserMistake
+from cloudcmp.model.protocol import Provider
+from cloudcmp.provider.registry import Means, make, names
+
+
+@dataclass(frozen=True, slots=True)
+class Unopened:
+    """A provider that could not be made: an extra that is not installed, a file of its own that is not there."""
+
+    provider: str
+    what: str
+    next: str = ""
+
+    @property
+    def line(self) -> str:
+        """One line for people."""
+        return f"{self.provider}: skipped: {self.what}" + (f"; {self.next}" if self.next else "")
+
+
+def wanted(named: Iterable[str]) -> tuple[str, ...]:
+    """The providers that were named, or all; raises UserMistake for an unknown one, naming the nearest."""
+    asked = tuple(dict.fromkeys(named))
+    for one in asked:
+        if one not in names():
+            raise UserMistake.at(one, "there is no such provider", hint(one, names(), "cloudcmp list providers"))
+    return asked or names()
+
+
+def opened(wanted: Iterable[str], means: Means | None = None) -> tuple[dict[str, Provider], tuple[Unopened, ...]]:
+    """The providers that can be made, and those that can not with the reason."""
+    providers: dict[str, Provider] = {}
+    unopened: list[Unopened] = []
+    for name in wanted:
+        try:
+            providers[name] = make(name, means)
+        except ImportError as error:
+            missing = error.name or str(error)
+            unopened.append(Unopened(name, f"{missing} is not installed", f"add the extra: cloudcmp[{name}]"))
+        except CloudcmpError as error:
+            unopened.append(Unopened(name, error.faults[0].what, error.faults[0].next))
+    return providers, tuple(unopened)
+
+
+def brief(error: BaseException) -> str:
+    """A failure as one line."""
+    return " ".join(str(error).split()) or type(error).__name__
