@@ -25,8 +25,8 @@ def open_office(ledger: Ledger, providers: Iterable[Provider]) -> Office:
     return Office(ledger, replace(ways, client=new_key(), poll_s=poll_s), Keys(new_key, cloud_config))
 
 
-async def _deploy(shell: Shell, folder: str, address: str) -> Ready:
+async def _deploy(shell: Shell, folder: str, address: str, lease_s: float) -> Ready:
     from cloudcmp.agent.deploy import deploy
 
-    instance = await deploy(shell, folder=folder, address=address)
+    instance = await deploy(shell, folder=folder, address=address, lease_s=lease_s)
     return Ready(instance, await instance.uptime_s())

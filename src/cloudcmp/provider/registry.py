@@ -55,7 +55,13 @@ def _simulated(means: Means) -> Provider:
     )
 
 
-_MAKERS: dict[str, Callable[[Means], Provider]] = {"local": _local, "simulated": _simulated}
+def _ssh(means: Means) -> Provider:
+    from cloudcmp.provider.ssh import SshProvider
+
+    return SshProvider(means.candidates, means.dial)
+
+
+_MAKERS: dict[str, Callable[[Means], Provider]] = {"local": _local, "simulated": _simulated, "ssh": _ssh}
 
 
 def names() -> tuple[str, ...]:

@@ -27,8 +27,8 @@ class Ready:
     uptime_s: float | None
 
 
-Deploy = Callable[[Shell, str, str], Awaitable[Ready]]
-"""Puts the agent on a machine, in a folder; `str`s are the folder and the address for other machines."""
+Deploy = Callable[[Shell, str, str, float], Awaitable[Ready]]
+"""Puts the agent on a machine: the folder, the address for other machines, and the seconds that it may live."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,7 @@ async def arrive(
     candidate: Candidate,
     launch: Launch,
     watch: Stopwatch,
+    ttl_s: float,
     access: Access | None = None,
 ) -> Machine:
     """The machine of a lease, once agents run on it.
@@ -114,7 +115,7 @@ async def arrive(
     shell = await _logged_in(ways, sight, access, watch)
     try:
         folder = await mounted_volume(shell, candidate.volume) or sight.folder
-        ready = await ways.deploy(shell, folder, sight.peer_address or sight.address or "")
+        ready = await ways.deploy(shell, folder, sight.peer_address or sight.address or "127.0.0.1", ttl_s)
     except BaseException:
         await shell.close()
         raise

@@ -2,6 +2,7 @@
 
 import re
 
+from cloudcmp.agent.host import on_host
 from cloudcmp.errors import ProviderFault
 from cloudcmp.model.offering import Volume
 from cloudcmp.model.remote import Shell
@@ -18,9 +19,8 @@ async def mounted_volume(shell: Shell, volume: Volume | None) -> str | None:
     disk = blank_disk(tables.out.decode("utf-8", errors="replace"))
     if disk is None:
         raise ProviderFault.at(str(volume), "the machine shows no disk of its own for it", "see its console")
-    said = await shell.run(["sudo", "-n", "/usr/local/sbin/cloudcmp-host", "disk", disk], deadline_s=_FORMAT_S)
-    folder = said.out.decode("utf-8", errors="replace").strip()
-    if said.exit_code != 0 or not re.fullmatch(r"/[A-Za-z0-9/_-]+", folder):
+    folder = await on_host(shell, "disk", disk, deadline_s=_FORMAT_S)
+    if not re.fullmatch(r"/[A-Za-z0-9/_-]+", folder):
         raise ProviderFault.at(str(volume), f"{disk} could not be formatted and mounted", "see the machine's console")
     return folder
 

@@ -50,7 +50,7 @@ async def set_up(
         part = Part(INSTANCE, number, options, access)
         watch = Stopwatch(office.ledger.time)
         lease = await acquire(office.ledger, provider, candidate, launch, ttl_s, part=part, watch=watch)
-        return await arrive(office.ways, provider, lease, candidate, launch, watch, access)
+        return await arrive(office.ways, provider, lease, candidate, launch, watch, ttl_s, access)
 
     if candidate.count == 1:
         return (await one(1),)

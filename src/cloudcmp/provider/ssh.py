@@ -1,0 +1,226 @@
+"""Machines that the user already has, by the names of their own OpenSSH configuration.
+
+A lease is a folder on the machine, `~/.cloudcmp/<token>`, with its tags in it; nothing else is made, and it goes with
+all that runs in it. A machine whose host key the user's known hosts do not hold is refused.
+"""
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cloudcmp.errors import ProviderFault, Refused, Unlisted
+from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Listing
+from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.model.plan import Candidate
+from cloudcmp.model.remote import Dial, Endpoint, Said, Shell
+from cloudcmp.model.safety import Barrier, Finding, Sight
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+REGION = "ssh"
+CONFIG_VARIABLE = "CLOUDCMP_SSH_CONFIG"
+_FOLDER = ".cloudcmp"
+_DIAL_S = 30.0
+_TOKEN = re.compile(r"[A-Za-z0-9-]{1,64}")
+_CARD_BYTES = 8192
+_FOLDERS_MAX = 1000
+
+_MAKE = 'umask 077 && mkdir -p "$1" && cat > "$1/card.new" && mv -f "$1/card.new" "$1/card.json"'
+_LIST = (
+    'cd "$1" 2>/dev/null || exit 0; for d in */; do printf "%s " "${d%/}"; cat "$d/card.json" 2>/dev/null || echo; done'
+)
+_END = """cd "$1" 2>/dev/null || exit 0
+here=$(pwd -P)
+for process in /proc/[0-9]*; do
+  case "$(readlink "$process/exe" 2>/dev/null)" in "$here"/*) kill -KILL "${process#/proc/}" 2>/dev/null ;; esac
+  case "$(readlink "$process/cwd" 2>/dev/null)" in "$here"/*) kill -KILL "${process#/proc/}" 2>/dev/null ;; esac
+done
+cd / && rm -rf -- "$here"
+"""
+
+BARRIERS = (
+    Barrier("teardown", True, "a launch's folder on the machine goes with all that runs in it"),
+    Barrier("cleanup", True, "the study's folder names the machines, and they are asked"),
+    Barrier("death", True, "an agent ends with its lease; the machine is the user's own and stays on"),
+    Barrier("sweep", False, "machines are only contacted when a study names them; a folder costs nothing but disk"),
+)
+
+
+class SshProvider:
+    """Machines of the user's own. Nothing is made but a folder; what they cost is for the study to say.
+
+    `candidates` are the plan's: no other machine is contacted. `dial` opens connections; without it only the list of
+    names can be had. `config` is the OpenSSH configuration that names the machines.
+    """
+
+    name = "ssh"
+    simulated = False
+    billed = False
+    billing = Billing()
+    parts: tuple[str, ...] = (INSTANCE,)
+    barriers: tuple[Barrier, ...] = BARRIERS
+
+    def __init__(
+        self, candidates: Sequence[Candidate] = (), dial: Dial | None = None, config: Path | None = None
+    ) -> None:
+        self._aliases = tuple(dict.fromkeys(one.offering.name for one in candidates if one.runner == self.name))
+        self._dial = dial
+        self._config = config or configuration(os.environ)
+
+    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
+        """The machines that the configuration names; what they are is told by themselves, once they are visited."""
+        if region not in {None, REGION}:
+            return ()
+        return tuple(Offering(self.name, REGION, alias) for alias in aliases(self._config))
+
+    def host(self, candidate: Candidate) -> str:
+        """Each machine is its own host: two candidates on one never run at once."""
+        return f"ssh {candidate.offering.name}"
+
+    async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
+        """Whether each machine lets us in, shows a known host key, and has room and the commands that are needed."""
+        found = []
+        for alias in dict.fromkeys(one.offering.name for one in candidates):
+            try:
+                said = await self._sh(alias, "uname -sm && df -Pk . | tail -1 && command -v sha256sum >/dev/null")
+            except ProviderFault as fault:
+                found.append(Finding("host", False, str(fault)))
+                continue
+            text = said.out.decode("utf-8", errors="replace").split("\n")[0]
+            good = said.exit_code == 0
+            found.append(Finding("host", good, f"{alias}: {text if good else 'sha256sum or df is missing there'}"))
+        return tuple(found)
+
+    async def create(self, request: CreateRequest) -> str:
+        """A folder named by the token, with the tags in it; the same token gives the same folder again."""
+        alias, folder = request.offering, self._path(request.token)
+        tags = dict(request.tags)
+        card = json.dumps({"name": request.name, "token": request.token, "tags": tags}, sort_keys=True)
+        said = await self._sh(alias, _MAKE, folder, input=card.encode() + b"\n")
+        if said.exit_code != 0:
+            raise Refused.at(alias, f"no folder can be made there: {_words(said)}", "see the disk and permissions")
+        return f"{alias}/{request.token}"
+
+    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+        """The folders on the plan's machines whose tags name the study, or whose name is the token."""
+        if region not in {None, REGION}:
+            return ()
+        found = [item for alias in self._aliases for item in await self._listed(alias)]
+        return tuple(
+            item for item in found if ("cloudcmp:study", study) in item.tags or (token and item.token == token)
+        )
+
+    async def leftovers(self) -> Listing:
+        """The folders on the plan's machines that bear our tags; without a plan no machine is asked."""
+        found: list[Found] = []
+        unlisted: list[str] = []
+        for alias in self._aliases:
+            try:
+                found.extend(item for item in await self._listed(alias) if "cloudcmp:schema" in dict(item.tags))
+            except ProviderFault as fault:
+                unlisted.append(str(fault))
+        return Listing(tuple(found), tuple(unlisted))
+
+    async def destroy(self, handle: Handle) -> None:
+        """Kill what runs in the folder, and remove the folder."""
+        alias, token = self._parts(handle)
+        said = await self._sh(alias, _END, self._path(token))
+        if said.exit_code != 0:
+            raise ProviderFault.at(handle.cloud_id, f"it can not be removed: {_words(said)}", "remove it by hand")
+
+    async def gone(self, handle: Handle) -> str | None:
+        """The folder's absence, as the machine tells it."""
+        alias, token = self._parts(handle)
+        said = await self._sh(alias, 'test -e "$1" && echo there || echo absent', self._path(token))
+        return f"{alias}: folder {token} is not there" if said.out.strip() == b"absent" else None
+
+    async def look(self, handle: Handle) -> Sight:
+        """The machine runs, as far as anybody knows; its name is looked up where it is dialled."""
+        alias, token = self._parts(handle)
+        return Sight("running", alias=alias, folder=self._path(token))
+
+    async def resize(self, handle: Handle, offering: str) -> None:  # noqa: ARG002
+        """Raises Refused: the machine is the user's own."""
+        raise Refused.at(handle.cloud_id, "a machine of one's own has no other size", "leave resize out")
+
+    async def _listed(self, alias: str) -> list[Found]:
+        try:
+            said = await self._sh(alias, _LIST, _FOLDER, most_bytes=_FOLDERS_MAX * _CARD_BYTES)
+        except ProviderFault as fault:
+            raise Unlisted(*fault.faults) from fault
+        if said.exit_code != 0:
+            raise Unlisted.at(alias, f"its folders can not be listed: {_words(said)}", "see ~/.cloudcmp there")
+        lines = said.out.decode("utf-8", errors="replace").splitlines()
+        return [item for line in lines if (item := _found(alias, line)) is not None]
+
+    async def _sh(self, alias: str, script: str, *words: str, input: bytes = b"", most_bytes: int = 65536) -> Said:
+        async with self._shell(alias) as shell:
+            return await shell.run(["sh", "-c", script, "sh", *words], input=input, most_bytes=most_bytes)
+
+    @asynccontextmanager
+    async def _shell(self, alias: str) -> "AsyncIterator[Shell]":
+        if self._dial is None:
+            raise Refused.at(alias, "nothing was given that opens connections", "make the provider with one")
+        shell = await self._dial(Endpoint(alias=alias), _DIAL_S)
+        try:
+            yield shell
+        finally:
+            await shell.close()
+
+    def _parts(self, handle: Handle) -> tuple[str, str]:
+        alias, _, token = handle.cloud_id.rpartition("/")
+        return alias, token
+
+    def _path(self, token: str) -> str:
+        if not _TOKEN.fullmatch(token):
+            raise Refused.at("ssh", f"{token!r} can not name a folder", "use letters, digits and -")
+        return f"{_FOLDER}/{token}"
+
+
+def configuration(environ: Mapping[str, str]) -> Path:
+    """The OpenSSH configuration that names machines: `$CLOUDCMP_SSH_CONFIG`, else the user's own."""
+    return Path(environ.get(CONFIG_VARIABLE) or Path.home() / ".ssh" / "config")
+
+
+def aliases(config: Path) -> tuple[str, ...]:
+    """The names that follow `Host` in a configuration, without patterns, each once; none where it can not be read."""
+    return tuple(dict.fromkeys(_names(config)))
+
+
+def _names(config: Path) -> Iterator[str]:
+    try:
+        lines = config.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        try:
+            words = shlex.split(line.replace("=", " ", 1), comments=True)
+        except ValueError:
+            continue
+        if words and words[0].lower() == "host":
+            yield from (word for word in words[1:] if not re.search(r"[*?!]", word))
+
+
+def _found(alias: str, line: str) -> Found | None:
+    """What a line of the list says: the folder's name, and its card where it has one; None for another's folder."""
+    token, _, card = line.partition(" ")
+    if not _TOKEN.fullmatch(token):
+        return None
+    cloud_id = f"{alias}/{token}"
+    try:
+        read = json.loads(card)
+        tags = tuple(sorted((str(key), str(value)) for key, value in read["tags"].items()))
+        return Found(cloud_id, str(read["name"]), str(read["token"]), tags, "there", region=REGION, offering=alias)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return Found(cloud_id, token, token, (), "incomplete", region=REGION, offering=alias)
+
+
+def _words(said: Said) -> str:
+    text = " ".join(said.err.decode("utf-8", errors="replace").split())
+    return "".join(char for char in text if char.isprintable())[:120] or f"exit {said.exit_code}"

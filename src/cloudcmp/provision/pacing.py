@@ -1,0 +1,131 @@
+"""Changes at a provider, slowly enough that nobody mistakes them for abuse, and not again where there is no room.
+
+At most one change a second and account, growing pauses where the provider asks for fewer, and no sixth create of an
+offering of which there was none five times in a row (a provider warned an account for such retries: ubicloud#4743).
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from cloudcmp.errors import NoCapacity, QuotaReached, Throttled
+from cloudcmp.model.lease import CreateRequest, Handle
+from cloudcmp.model.protocol import Provider
+from cloudcmp.provider.time import Time
+
+T = TypeVar("T")
+Offer = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Tempo:
+    """How often changes are made (s between two), how throttled ones are repeated, and when creates stop.
+
+    The k-th repetition waits between half of and all of `first_s` x 2^k, at most `longest_s`. After `in_a_row` refusals
+    for room one more create is let through each `rest_s`.
+    """
+
+    interval_s: float = 1.0
+    first_s: float = 2.0
+    longest_s: float = 60.0
+    repeats: int = 6
+    in_a_row: int = 5
+    rest_s: float = 3600.0
+
+
+@dataclass(slots=True)
+class _Breaker:
+    """Refusals in a row of one offering, and when the last one came."""
+
+    count: int = 0
+    at: float = 0.0
+
+
+@dataclass(slots=True)
+class _Account:
+    """When the next change may be made, and how many deletes wait for it."""
+
+    free_at: float
+    deletes: int = 0
+
+
+class Pace:
+    """Creates and destroys at the pace of an account. A provider that bills nothing is not slowed down.
+
+    `draw` gives numbers between 0 and 1, for the pauses. Deletes go before creates and are never refused here.
+    """
+
+    def __init__(self, time: Time, draw: Callable[[], float], tempo: Tempo = Tempo()) -> None:
+        self._time = time
+        self._draw = draw
+        self._tempo = tempo
+        self._accounts: dict[str, _Account] = {}
+        self._breakers: dict[Offer, _Breaker] = {}
+
+    async def create(self, provider: Provider, request: CreateRequest) -> str:
+        """`provider.create`, in its turn.
+
+        Raises what it raises, Throttled only after the last repetition; NoCapacity or QuotaReached at once, as the
+        provider said it last, where it had no room so often in a row.
+        """
+        if not provider.billed:
+            return await provider.create(request)
+        offer = (provider.name, request.region, request.offering)
+        breaker = self._breakers.setdefault(offer, _Breaker())
+        self._check(offer, breaker)
+        try:
+            cloud_id = await self._paced(provider.name, lambda: provider.create(request), delete=False)
+        except (NoCapacity, QuotaReached):
+            breaker.count, breaker.at = breaker.count + 1, self._time.monotonic()
+            raise
+        breaker.count = 0
+        return cloud_id
+
+    async def destroy(self, provider: Provider, handle: Handle) -> None:
+        """`provider.destroy`, before any create that waits; raises what it raises."""
+        if not provider.billed:
+            await provider.destroy(handle)
+        else:
+            await self._paced(provider.name, lambda: provider.destroy(handle), delete=True)
+
+    def _check(self, offer: Offer, breaker: _Breaker) -> None:
+        waited_s = self._time.monotonic() - breaker.at
+        if breaker.count >= self._tempo.in_a_row and waited_s < self._tempo.rest_s:
+            raise NoCapacity.at(
+                "/".join(offer),
+                f"there was no room {breaker.count} times in a row: it is not asked again now",
+                f"try another region or offering, or again in {self._tempo.rest_s - waited_s:.0f} s",
+            )
+
+    async def _paced(self, account: str, call: Callable[[], Awaitable[T]], *, delete: bool) -> T:
+        repeat = 0
+        while True:
+            await self._turn(account, delete=delete)
+            try:
+                return await call()
+            except Throttled:
+                if repeat >= self._tempo.repeats:
+                    raise
+                self._hold_back(account, repeat)
+                repeat += 1
+
+    async def _turn(self, account: str, *, delete: bool) -> None:
+        """Returns when a change may be made; whoever is cancelled while waiting has taken no turn."""
+        one = self._accounts.setdefault(account, _Account(self._time.monotonic()))
+        one.deletes += delete
+        try:
+            while True:
+                wait_s = one.free_at - self._time.monotonic()
+                if wait_s <= 0 and (delete or not one.deletes):
+                    break
+                await self._time.sleep(wait_s if wait_s > 0 else self._tempo.interval_s)
+        finally:
+            one.deletes -= delete
+        one.free_at = self._time.monotonic() + self._tempo.interval_s
+
+    def _hold_back(self, account: str, repeat: int) -> None:
+        """The provider wants fewer requests: nobody of the account asks for a while."""
+        most_s = min(self._tempo.longest_s, self._tempo.first_s * 2.0**repeat)
+        pause_s = most_s * (0.5 + 0.5 * self._draw())
+        one = self._accounts[account]
+        one.free_at = max(one.free_at, self._time.monotonic() + pause_s)
