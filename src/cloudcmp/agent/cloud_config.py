@@ -1,0 +1,74 @@
+"""What a new machine is told at its first boot, as a cloud-config text."""
+
+import json
+import math
+from importlib import resources
+
+from cloudcmp.agent.host import SCRIPT, script
+from cloudcmp.agent.keys import ED25519
+from cloudcmp.model.remote import KeyPair
+
+USER = "cloudcmp"
+TTL_S_MAX = 9_999_999  # 115 days: what the machine's own `ttl` takes too
+BYTES_MAX = 16 * 1024
+"""The largest user data that EC2 takes.
+
+Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html
+"""
+
+# Runs at every boot, before anything that could hang: what is left counts from the first one.
+_BOOT = """{arm}
+end=$(cat /var/lib/cloudcmp/end 2>/dev/null) || end=
+case "$end" in '' | *[!0-9]*) end=$(($(date +%s) + {ttl_s})) ;; esac
+arm "$end" {ttl_s}
+"""
+
+
+def cloud_config(host: KeyPair, client_public: str, ttl_s: float) -> str:
+    """The user data of a machine: its host key, our login, the few things that root does for us, and its end.
+
+    After `ttl_s` seconds from its first boot it powers itself off; what that leaves billed is the provider's matter.
+    The injected host key is in the text, so that `rotate` must replace it at the first login. Written as JSON, which
+    every reader of cloud-config takes. Raises ValueError for a time to live out of range.
+    Keys of cloud-config: https://docs.cloud-init.io/en/latest/reference/modules.html
+    """
+    seconds = math.ceil(ttl_s)
+    if not 1 <= seconds <= TTL_S_MAX:
+        raise ValueError(f"a time to live of {ttl_s:g} s is not between 1 and {TTL_S_MAX} s")
+    config = {
+        "bootcmd": [["sh", "-c", _BOOT.format(arm=_arm(), ttl_s=seconds)]],
+        "ssh_deletekeys": True,
+        "ssh_genkeytypes": ["ed25519"],
+        "ssh_keys": {"ed25519_private": host.private, "ed25519_public": host.public},
+        "ssh_quiet_keygen": True,
+        "ssh_pwauth": False,
+        "disable_root": True,
+        "allow_public_ssh_keys": False,
+        "users": [_user(client_public)],
+        "write_files": [{"path": SCRIPT, "owner": "root:root", "permissions": "0755", "content": host_script()}],
+        # A machine that is measured should not be updating itself meanwhile.
+        "package_update": False,
+        "package_upgrade": False,
+    }
+    return "#cloud-config\n" + json.dumps(config, indent=0) + "\n"
+
+
+def host_script() -> str:
+    """`cloudcmp-host` as it is installed, with the timer in it."""
+    return script().replace("# @arm@\n", _arm())
+
+
+def _arm() -> str:
+    return resources.files("cloudcmp.agent").joinpath("guest-timer.sh").read_text(encoding="utf-8")
+
+
+def _user(client_public: str) -> dict[str, object]:
+    if not client_public.startswith(f"{ED25519} ") or "\n" in client_public.strip():
+        raise ValueError(f"the key to log in with is not one line of {ED25519}")
+    return {
+        "name": USER,
+        "lock_passwd": True,
+        "shell": "/bin/sh",
+        "ssh_authorized_keys": [client_public.strip()],
+        "sudo": [f"ALL=(root) NOPASSWD: {SCRIPT}"],
+    }

@@ -1,0 +1,161 @@
+"""Puts the agent on a machine that is reached by SSH, and takes it away again."""
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from cloudcmp.agent.locate import BINARY, locate
+from cloudcmp.agent.text import clean
+from cloudcmp.errors import AgentMissing, OutsideFault, ProviderFault
+from cloudcmp.model.plan import PlannedTrial
+from cloudcmp.model.protocol import Channel
+from cloudcmp.model.remote import Shell
+
+CPUS_MAX = 4096
+_KILL_AFTER_S = 5
+_MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
+_PATH = re.compile(r"/[A-Za-z0-9/._+@-]{1,400}")
+_RANGE = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
+_UPTIME = re.compile(r"([0-9]{1,10}\.[0-9]{1,9}) ")
+_ENVIRONMENT = ("env", "-i", "PATH=/usr/bin:/bin", "LC_ALL=C")
+
+# Fresh, nobody else's to read, and told where it is with every link followed. The agent's files have their own folder.
+_MAKE = """umask 077
+mkdir -p -- "$1" && cd -- "$1" && made=$(mktemp -d "$(pwd -P)/cloudcmp.XXXXXXXX") && mkdir "$made/work" && echo "$made"
+"""
+# The affinity alone may name processors that were never there; those that are online alone, ones that we may not use.
+_CPUS = """sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status
+cat /sys/devices/system/cpu/online 2>/dev/null || true
+"""
+_REMOVE = """for process in /proc/[0-9]*; do
+  case "$(readlink "$process/exe" 2>/dev/null)" in "$1"/*) kill -KILL "${process#/proc/}" 2>/dev/null ;; esac
+done
+rm -rf -- "$1"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteInstance:
+    """A machine with the agent on it. An Instance of the model.
+
+    `home` holds the agent and `folder`, where its test files go; `prefix` is the command that ends an agent whose
+    controller never came back, empty where there is none.
+    """
+
+    shell: Shell
+    cpus: Sequence[int]
+    address: str
+    home: str
+    prefix: Sequence[str]
+
+    @property
+    def folder(self) -> str:
+        """The folder for test files."""
+        return f"{self.home}/work"
+
+    def start(self, job: bytes, trial: PlannedTrial, earlier: int) -> AbstractAsyncContextManager[Channel]:  # noqa: ARG002
+        """An agent process on the job, with nothing in its environment; leaving the context ends it."""
+        return self.shell.start([*self.prefix, *_ENVIRONMENT, f"{self.home}/{BINARY}"], job)
+
+    async def uptime_s(self) -> float:
+        """How long the machine has been up, as its kernel counts, to hundredths; raises ProviderFault."""
+        text = await _ask(self.shell, ["cat", "/proc/uptime"], "its uptime")
+        found = _UPTIME.match(f"{text} ")
+        if found is None:
+            raise _odd("its uptime", text)
+        return float(found[1])
+
+
+async def deploy(
+    shell: Shell,
+    locate: Callable[[str], Path] = locate,
+    folder: str = ".",
+    *,
+    address: str = "127.0.0.1",
+    lease_s: float | None = None,
+) -> RemoteInstance:
+    """Put the agent for the machine's kind into a fresh folder (0700) under `folder`, and see that it answers.
+
+    `folder` may be relative to the user's home. `address` is where agents of other machines reach this one; with
+    `lease_s` no agent process outlives it. Raises AgentMissing where none is built for the machine, ProviderFault
+    where the machine does not do its part. Does not protect against a machine that lies: see Decoder.
+    """
+    agent = locate(triple_of(await _ask(shell, ["uname", "-sm"], "its kind")))
+    home = await _ask(shell, ["sh", "-c", _MAKE, "cloudcmp", folder], "a new folder")
+    if not _PATH.fullmatch(home) or not PurePosixPath(home).name.startswith("cloudcmp."):
+        raise _odd("a new folder", home)
+    try:
+        await shell.put(agent, f"{home}/{BINARY}")
+        version = await _ask(shell, [*_ENVIRONMENT, f"{home}/{BINARY}", "--version"], "its agent's version")
+        if not version.startswith(f"{BINARY} "):
+            raise _odd("its agent's version", version)
+        cpus = usable_cpus(await _ask(shell, ["sh", "-c", _CPUS], "its processors"))
+        return RemoteInstance(shell, cpus, address, home, await _prefix(shell, lease_s))
+    except OutsideFault:
+        with suppress(OutsideFault):
+            await undeploy(shell, home)
+        raise
+
+
+async def undeploy(shell: Shell, folder: str) -> None:
+    """Kill the processes whose program lies in a folder that `deploy` made (`RemoteInstance.home`), and remove it.
+
+    Raises ProviderFault where it can not be removed; one that is not there is no fault. For machines that stay.
+    """
+    if not _PATH.fullmatch(folder) or not PurePosixPath(folder).name.startswith("cloudcmp.") or "/../" in folder:
+        raise _odd("a folder of ours", folder)
+    await _ask(shell, ["sh", "-c", _REMOVE, "cloudcmp", folder], "removing its folder")
+
+
+def triple_of(uname: str) -> str:
+    """The target triple for what `uname -sm` says; raises AgentMissing for a system that has no agent."""
+    system, _, machine = uname.strip().partition(" ")
+    if system != "Linux" or machine not in _MACHINES:
+        what = f"there is none for {clean(uname, 40) or 'a machine that does not say what it is'}"
+        raise AgentMissing.at("agent", what, "it is built for Linux on x86_64 and aarch64")
+    return f"{_MACHINES[machine]}-unknown-linux"
+
+
+def usable_cpus(text: str) -> tuple[int, ...]:
+    """The processors in both of two lists such as `0-3,8`: allowed, and online (not every machine tells the latter).
+
+    Raises ProviderFault for what is no such list, or for none.
+    """
+    lists = [_cpu_list(line) for line in text.splitlines()[:2]]
+    both = frozenset.intersection(*lists) if lists else frozenset()
+    if not both:
+        raise _odd("its processors", text)
+    return tuple(sorted(both))
+
+
+def _cpu_list(line: str) -> frozenset[int]:
+    cpus: set[int] = set()
+    for item in line.strip().split(","):
+        found = _RANGE.fullmatch(item)
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+        if not first <= last < CPUS_MAX:
+            raise _odd("its processors", line)
+        cpus.update(range(first, last + 1))
+    return frozenset(cpus)
+
+
+async def _prefix(shell: Shell, lease_s: float | None) -> Sequence[str]:
+    """What ends an agent after its lease, where the machine has it."""
+    if lease_s is None or (await shell.run(["timeout", "-k", "1", "5", "true"])).exit_code != 0:
+        return ()
+    return ("timeout", "-k", str(_KILL_AFTER_S), str(max(1, round(lease_s))))
+
+
+async def _ask(shell: Shell, command: Sequence[str], what: str) -> str:
+    """What a command prints, stripped and untrusted; raises ProviderFault where it fails."""
+    said = await shell.run(command, most_bytes=65536)
+    if said.exit_code != 0:
+        why = clean(said.err.decode("utf-8", errors="replace")) or f"exit {said.exit_code}"
+        raise ProviderFault.at("machine", f"{what}: {why}", "see its disk, permissions and mount options")
+    return said.out.decode("utf-8", errors="replace").strip()
+
+
+def _odd(what: str, said: str) -> ProviderFault:
+    return ProviderFault.at("machine", f"{what} can not be {clean(said, 60)!r}", "see what answers there")

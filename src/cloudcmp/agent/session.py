@@ -1,0 +1,152 @@
+"""One remote process: what it prints is cut or held back while it comes, never piled up."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Iterable
+
+import asyncssh
+
+WINDOW_BYTES = 256 * 1024
+_PACKET_BYTES = 32 * 1024
+
+
+class Session(asyncssh.SSHClientSession[bytes]):
+    """The near end of a remote process.
+
+    With `most_out` the beginning of its output is kept and the rest dropped; without, pieces wait for their reader and
+    the channel's window holds the process back. Of its error output only the first `most_err` bytes are kept.
+    """
+
+    def __init__(self, most_out: int | None, most_err: int) -> None:
+        self.out = bytearray()
+        self.err = bytearray()
+        self.exit_code: int | None = None
+        self.signal: str | None = None
+        self.lost: Exception | None = None
+        self.out_ended = False
+        self.closed = False
+        self._most_out = most_out
+        self._most_err = most_err
+        self._pieces: deque[bytes] = deque()
+        self._held_bytes = 0
+        self._changed = asyncio.Event()
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._channel: asyncssh.SSHClientChannel[bytes] | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will come: closed, or its exit seen and its output at its end."""
+        return self.closed or (self.out_ended and (self.exit_code is not None or self.signal is not None))
+
+    def connection_made(self, chan: asyncssh.SSHClientChannel[bytes]) -> None:
+        self._channel = chan
+
+    def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
+        if datatype == asyncssh.EXTENDED_DATA_STDERR:
+            self.err += data[: max(0, self._most_err - len(self.err))]
+        elif self._most_out is not None:
+            self.out += data[: max(0, self._most_out - len(self.out))]
+        else:
+            self._pieces.append(data)
+            self._held_bytes += len(data)
+            if self._held_bytes >= WINDOW_BYTES and self._channel is not None:
+                self._channel.pause_reading()
+            self._changed.set()
+
+    def eof_received(self) -> bool:
+        self.out_ended = True
+        self._changed.set()
+        return True
+
+    def exit_status_received(self, status: int) -> None:
+        self.exit_code = status
+        self._changed.set()
+
+    def exit_signal_received(self, signal: str, core_dumped: bool, msg: str, lang: str) -> None:  # noqa: ARG002
+        self.signal = signal
+        self._changed.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.lost = exc
+        self.closed = self.out_ended = True
+        self._changed.set()
+        self._writable.set()
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    async def open(self, connection: asyncssh.SSHClientConnection, command: str) -> None:
+        """Start the command on a new channel of the connection."""
+        await connection.create_session(
+            lambda: self, command, encoding=None, window=WINDOW_BYTES, max_pktsize=_PACKET_BYTES
+        )
+
+    async def write(self, pieces: Iterable[bytes]) -> None:
+        """Write as fast as the process takes it; one that does not read, or is gone, is seen by its exit."""
+        try:
+            for piece in pieces:
+                await self._writable.wait()
+                if self._channel is None or self.closed:
+                    return
+                self._channel.write(piece)
+        except BrokenPipeError:
+            return
+
+    def write_eof(self) -> None:
+        """Close the process's standard input."""
+        if self._channel is not None and not self.closed and not self._channel.is_closing():
+            self._channel.write_eof()
+
+    def kill(self) -> None:
+        """Ask the machine to kill the process; servers may ignore it."""
+        if self._channel is not None and not self.closed and not self._channel.is_closing():
+            self._channel.kill()
+
+    def abort(self) -> None:
+        """Drop the channel and all that is still in it."""
+        if self._channel is not None:
+            self._channel.abort()
+
+    async def end(self) -> None:
+        """Wait until nothing more will come."""
+        while not self.ended:
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def exit(self) -> None:
+        """Wait until the process has ended, whether or not its output was read."""
+        while not (self.closed or self.exit_code is not None or self.signal is not None):
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def piece(self) -> bytes:
+        """The next piece of output, empty at its end. May be given up waiting for, and asked again."""
+        while not self._pieces:
+            if self.out_ended:
+                return b""
+            self._changed.clear()
+            await self._changed.wait()
+        # An endless output must not keep deadlines and other launches from their turn.
+        await asyncio.sleep(0)
+        piece = self._pieces.popleft()
+        self._held_bytes -= len(piece)
+        if self._held_bytes < WINDOW_BYTES // 2 and self._channel is not None:
+            self._channel.resume_reading()
+        return piece
+
+
+class Pieces(AsyncIterator[bytes]):
+    """Asynchronous reading of a session's output; may be left and gone on with."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    async def __anext__(self) -> bytes:
+        piece = await self._session.piece()
+        if not piece:
+            raise StopAsyncIteration
+        return piece

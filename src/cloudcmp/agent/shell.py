@@ -1,0 +1,259 @@
+"""Commands, files and agent processes on a machine, over one SSH connection. Every call has an end."""
+
+import asyncio
+import hashlib
+import secrets
+import shlex
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from pathlib import Path
+from types import TracebackType
+
+import asyncssh
+
+from cloudcmp.agent.connection import Line
+from cloudcmp.agent.host import on_host
+from cloudcmp.agent.keys import parse_public
+from cloudcmp.agent.session import Pieces, Session
+from cloudcmp.agent.text import clean
+from cloudcmp.errors import OutsideFault, ProviderFault, Refused, WrongHost
+from cloudcmp.model.protocol import Channel
+from cloudcmp.model.remote import Said
+
+_ERR_BYTES_MAX = 4096
+_PIECE_BYTES = 64 * 1024
+_START_S = 15.0
+_ROTATED_S = 20.0  # until the machine's SSH server shows its new key
+_KILLED_S = 1.0
+_LAST_S = 2.0
+_EXITED_S = 0.5
+_SIGNALS = {"HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "ABRT": 6, "FPE": 8, "KILL": 9, "SEGV": 11, "PIPE": 13, "TERM": 15}
+
+# The first line of error output is the process's own number, so that it can be ended where signals are ignored.
+_NUMBERED = 'echo "$$" >&2; exec "$@"'
+_END = 'kill -KILL -- "-$1" "$1" 2>/dev/null; true'
+
+
+class SshShell:
+    """A connection to one machine. A Shell of the model.
+
+    Does not come back by itself when the connection is lost: dial again.
+    """
+
+    def __init__(self, line: Line, connection: asyncssh.SSHClientConnection) -> None:
+        self._line = line
+        self._connection = connection
+
+    async def run(
+        self, command: Sequence[str], *, input: bytes = b"", deadline_s: float = 30.0, most_bytes: int = 65536
+    ) -> Said:
+        """Run one command to its end; its exit code is 128 + n for a signal. No end in time is a ProviderFault."""
+        return await self._run(command, [input] if input else [], deadline_s, most_bytes)
+
+    async def _run(self, command: Sequence[str], input: Iterable[bytes], deadline_s: float, most_bytes: int) -> Said:
+        session = Session(most_bytes, most_bytes)
+        try:
+            async with asyncio.timeout(deadline_s):
+                await session.open(self._connection, shlex.join(command))
+                await session.write(input)
+                session.write_eof()
+                await session.end()
+        except TimeoutError as error:
+            session.kill()
+            what = f"no end of {_shown(command)} within {deadline_s:g} s (SSH command)"
+            raise ProviderFault.at(self._line.name, what, "see whether the machine is up, and its load") from error
+        except (asyncssh.Error, OSError) as error:
+            raise self._lost(command, error) from error
+        finally:
+            session.abort()
+        if session.exit_code is None and session.signal is None:
+            raise self._lost(command, session.lost)
+        code = 128 + _SIGNALS.get(session.signal or "", 0) if session.exit_code is None else session.exit_code
+        return Said(code, bytes(session.out), bytes(session.err))
+
+    async def put(self, file: Path, to: str, *, deadline_s: float = 120.0) -> None:
+        """Copy a file under a temporary name, compare its SHA-256, make it executable and give it its name.
+
+        Raises ProviderFault where the machine's copy is not the file; it is removed then, and never had the name.
+        """
+        draft = f"{to}.{secrets.token_hex(8)}"
+        digest = hashlib.sha256()
+        loop = asyncio.get_running_loop()
+        end_s = loop.time() + deadline_s
+        try:
+            said = await self._run(_sh('umask 077; exec cat >"$1"', draft), _pieces(file, digest), deadline_s, 4096)
+            self._good(said, f"copying to {to}")
+            left_s = max(0.0, end_s - loop.time())
+            said = await self.run(["sha256sum", "--", draft], deadline_s=left_s, most_bytes=4096)
+            self._good(said, f"reading {to} again")
+            if said.out.split(b" ")[0].lstrip(b"\\").decode("ascii", errors="replace") != digest.hexdigest():
+                what = f"the copy of {file.name} is not the file: its SHA-256 differs"
+                raise ProviderFault.at(self._line.name, what, "nothing of it was run; try another machine")
+            left_s = max(0.0, end_s - loop.time())
+            said = await self.run(_sh('chmod 0755 "$1" && mv -f -- "$1" "$2"', draft, to), deadline_s=left_s)
+            self._good(said, f"naming {to}")
+        except OutsideFault:
+            with suppress(ProviderFault):
+                await self.run(["rm", "-f", "--", draft], deadline_s=_LAST_S)
+            raise
+
+    def start(self, command: Sequence[str], job: bytes) -> AbstractAsyncContextManager[Channel]:
+        """Start a process, write the job to its held-open input; leaving the context ends it, within 5 s."""
+        return _Process(self, command, job)
+
+    async def open(self, session: Session, command: Sequence[str]) -> None:
+        """Start a command whose session the caller keeps; raises ProviderFault."""
+        try:
+            async with asyncio.timeout(_START_S):
+                await session.open(self._connection, shlex.join(command))
+        except TimeoutError as error:
+            session.abort()
+            what = f"{_shown(command)} did not start within {_START_S:g} s"
+            raise ProviderFault.at(self._line.name, what, "see whether the machine is up, and its load") from error
+        except (asyncssh.Error, OSError) as error:
+            raise self._lost(command, error) from error
+
+    async def rotate(self) -> str:
+        """Have the machine make a new host key, connect again with only that one accepted, and hang up the old line.
+
+        An answer that is lost on its way leaves a machine whose key nobody knows: it must be destroyed.
+        """
+        if self._line.endpoint.alias is not None:
+            raise Refused.at(self._line.name, "it is the user's own machine", "its host key is not ours to change")
+        said = await on_host(self, "rotate")
+        try:
+            new = parse_public(said)
+        except ValueError as error:
+            raise ProviderFault.at(self._line.name, f"its new host key {error}", "launch another machine") from error
+        if new == " ".join(self._line.endpoint.host_key.split()[:2]):
+            raise ProviderFault.at(self._line.name, "it kept the host key that it was given", "launch another machine")
+        line = self._line.pinned_to(new)
+        connection = await _redial(line)
+        await self.close()
+        self._line, self._connection = line, connection
+        return new
+
+    async def close(self) -> None:
+        """Hang up; never raises, never waits longer than a second."""
+        with suppress(Exception):
+            self._connection.close()
+            async with asyncio.timeout(1.0):
+                await self._connection.wait_closed()
+        with suppress(Exception):
+            self._connection.abort()
+
+    def _good(self, said: Said, doing: str) -> None:
+        if said.exit_code != 0:
+            why = clean(said.err.decode("utf-8", errors="replace")) or f"exit {said.exit_code}"
+            raise ProviderFault.at(self._line.name, f"{doing}: {why}", "see the machine's disk and permissions")
+
+    def _lost(self, command: Sequence[str], error: Exception | None) -> ProviderFault:
+        said = clean(str(error)) if error is not None and str(error) else "it ended without an exit code"
+        what = f"connection lost during {_shown(command)}: {said}"
+        return ProviderFault.at(self._line.name, what, "see whether the machine is still there")
+
+
+class _Process(AbstractAsyncContextManager["_Process"]):
+    """An agent process on the machine. A Channel; use it as an async context."""
+
+    def __init__(self, shell: SshShell, command: Sequence[str], job: bytes) -> None:
+        self._shell = shell
+        self._command = _sh(_NUMBERED, *command)
+        self._job = job
+        self._session = Session(None, _ERR_BYTES_MAX)
+        self._writing: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> "_Process":
+        await self._shell.open(self._session, self._command)
+        self._writing = asyncio.create_task(self._session.write([self._job]))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        session = self._session
+        try:
+            if self._writing is not None:
+                self._writing.cancel()
+            with suppress(asyncssh.Error, OSError):
+                session.write_eof()
+                if session.exit_code is None and session.signal is None:
+                    session.kill()
+            if not await _exited(session, _KILLED_S):
+                await self._end_by_number()
+        finally:
+            session.abort()
+
+    async def _end_by_number(self) -> None:
+        """Kill the process and its group by number, where the machine took no signal; its lease is what is left."""
+        number = bytes(self._session.err).partition(b"\n")[0]
+        if number.isdigit() and len(number) < 10 and int(number) > 1 and not self._session.closed:
+            with suppress(ProviderFault):
+                await self._shell.run(_sh(_END, number.decode()), deadline_s=_LAST_S)
+
+    def stdout(self) -> AsyncIterator[bytes]:
+        """What the process prints, in pieces, until it ends or the connection is lost."""
+        return Pieces(self._session)
+
+    async def hang_up(self) -> None:
+        """Close the process's input, which tells an agent to stop."""
+        if self._writing is not None:
+            await asyncio.wait([self._writing], timeout=_EXITED_S)
+        with suppress(asyncssh.Error, OSError):
+            self._session.write_eof()
+
+    async def last_words(self) -> str:
+        """How the process ended and the beginning of what it wrote to its error output; not cleaned."""
+        session = self._session
+        await _exited(session, _EXITED_S)
+        if session.exit_code is not None:
+            how = f"exit {session.exit_code}"
+        elif session.signal is not None:
+            how = f"signal {session.signal}"
+        elif session.closed:
+            how = f"connection lost: {session.lost}" if session.lost else "it ended without an exit code"
+        else:
+            how = "still running"
+        said = bytes(session.err).partition(b"\n")[2].decode("utf-8", errors="replace").strip()
+        return f"{how}: {said}" if said else how
+
+
+async def _exited(session: Session, within_s: float) -> bool:
+    """Whether the process ends in time; its output need not be read to the end."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(within_s):
+            await session.exit()
+    return session.closed or session.exit_code is not None or session.signal is not None
+
+
+async def _redial(line: Line) -> asyncssh.SSHClientConnection:
+    """Connect to a machine that is changing its host key; only the new one is ever accepted."""
+    loop = asyncio.get_running_loop()
+    end_s = loop.time() + _ROTATED_S
+    while True:
+        try:
+            return await line.connect(max(1.0, end_s - loop.time()))
+        except ProviderFault as fault:
+            # Its server may need a moment to take the new key up.
+            if loop.time() > end_s or (isinstance(fault, Refused) and not isinstance(fault, WrongHost)):
+                raise
+            await asyncio.sleep(0.3)
+
+
+def _sh(script: str, *words: str) -> list[str]:
+    """A shell script with its words as $1, $2, ..., never interpolated."""
+    return ["sh", "-c", script, "cloudcmp", *words]
+
+
+def _shown(command: Sequence[str]) -> str:
+    """A command for an error message: its program, or the first word that a shell of ours was given."""
+    own = list(command[:2]) == ["sh", "-c"] and len(command) > 4
+    return clean(command[4 if own else 0], 60)
+
+
+def _pieces(file: Path, digest: "hashlib._Hash") -> Iterator[bytes]:
+    """The file's bytes, counted into the digest as they go."""
+    with file.open("rb") as source:
+        while piece := source.read(_PIECE_BYTES):
+            digest.update(piece)
+            yield piece
