@@ -9,7 +9,7 @@ from tests.docs.pages import DOCS, ROOT, anchors
 from cloudcmp.catalog import METRICS, PROBES
 from cloudcmp.provider.registry import names
 
-BUILT = sorted(probe.name for probe in PROBES.values() if probe.built)
+BUILT = sorted(probe.name for probe in PROBES.values() if probe.built and not probe.by_controller)
 AGENT = ROOT / "agent"
 REASONS = (DOCS / "adr" / "0017-dependencies.md").read_text(encoding="utf-8")
 

@@ -62,13 +62,14 @@ def test_what_can_not_decide_any_more_is_noted() -> None:
     assert "no cell that should decide is left: every cell decides" in none.quote.notes
 
 
-ALL = f"[{', '.join(f'{{probe: {name}}}' for name in PROBES if PROBES[name].built)}]"
+BY_AGENT = [name for name in PROBES if PROBES[name].built and not PROBES[name].by_controller]
+ALL = f"[{', '.join(f'{{probe: {name}}}' for name in BY_AGENT)}]"
 
 
 def test_short_is_short() -> None:
     plan = planned(LOCAL, ALL, "launches: 9\nruns: 4\nevery: 1 h\nfor: 1 day", short=True)
     assert (plan.rounds, plan.runs, plan.short, plan.sessions) == (2, 1, True, ())
-    assert plan.quote.trials == 2 * len([name for name in PROBES if PROBES[name].built])
+    assert plan.quote.trials == 2 * len(BY_AGENT)
     assert plan.quote.expected_s < 10
     assert params(plan, "disk")["file_bytes"] == params(plan, "stream")["array_bytes"] == str(16 * 2**20)
     assert params(plan, "fma")["duration_s"] == "0.2"

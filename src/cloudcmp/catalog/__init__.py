@@ -1,6 +1,16 @@
 """The one table of metrics, probes and suites."""
 
-from cloudcmp.catalog.lookup import canonical, cells_of, expected_s, fill, hint, nearest, probe_of, suite_of
+from cloudcmp.catalog.lookup import (
+    canonical,
+    cells_of,
+    expected_s,
+    fill,
+    hint,
+    nearest,
+    once_a_launch,
+    probe_of,
+    suite_of,
+)
 from cloudcmp.catalog.metrics import METRICS, PERCENTILES
 from cloudcmp.catalog.probes import PROBES
 from cloudcmp.catalog.suites import SUITES
@@ -16,6 +26,7 @@ __all__ = [
     "fill",
     "hint",
     "nearest",
+    "once_a_launch",
     "probe_of",
     "suite_of",
 ]

@@ -15,6 +15,9 @@ from cloudcmp.units import parse_bytes, parse_rate, parse_seconds
 # Start of the agent's process, its wait for a quiet machine and its own clean-up, for each trial.
 _OVERHEAD_S = 0.05
 
+# A guest whose uptime can not be read has no split: when its kernel started is not known.
+_OF_UPTIME = ("provisioning_latency_s", "booting_latency_s")
+
 # A datagram carries its number and time of sending in so many bytes; a smaller one has no jitter.
 _STAMPED_BYTES = 20
 
@@ -113,6 +116,8 @@ def _cells(probe: Probe, filled: Mapping[str, str]) -> Iterator[Cell]:
     for metric in map(METRICS.__getitem__, probe.metrics):
         if metric.name == "udp_jitter_s" and int(filled["size_bytes"]) < _STAMPED_BYTES:
             continue
+        if metric.name in _OF_UPTIME and filled["os"] == "windows":
+            continue
         known = {key: filled[key] for key in metric.params if key in filled}
         free = [key for key in metric.params if key not in filled]
         for values in itertools.product(*(PERCENTILES for _ in free)):
@@ -122,5 +127,12 @@ def _cells(probe: Probe, filled: Mapping[str, str]) -> Iterator[Cell]:
 def expected_s(name: str, filled: Mapping[str, str]) -> float:
     """Seconds that one trial is expected to take, with start and clean-up."""
     probe = probe_of(name)
+    if probe.by_controller:
+        return probe.typical_s
     measured = float(filled["duration_s"]) if "duration_s" in filled else probe.typical_s
     return measured + float(filled.get("warmup_s", "0")) + _OVERHEAD_S * len(probe.roles)
+
+
+def once_a_launch(metric: str) -> bool:
+    """Whether a metric has one value a launch by its nature: what the controller times happens once to a machine."""
+    return any(probe.by_controller for probe in PROBES.values() if metric in probe.metrics)

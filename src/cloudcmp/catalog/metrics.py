@@ -53,9 +53,6 @@ _COMPUTE = (
     _compute("task_time_s", "s", _DOWN, _MEDIAN, ("task", "threads"), 8.0,
              "Finishing time of one benchmark task; with N threads at once, the amortised time of one.",
              "Start-up of the machine and of the agent."),
-    _compute("scaling_latency_s", "s", _DOWN, _MEDIAN, ("os", "phase"), 60.0,
-             "Time from asking for an instance until it can be used, in all or split into provisioning and booting.",
-             "What the application itself needs to start."),
     _compute("unixbench_index", "index", _UP, _MEDIAN, ("copies",), 900.0,
              "Geometric mean of the twelve UnixBench tests, each against its published baseline, times ten.",
              "Graphics; results of other versions or compilers are not comparable."),
@@ -79,6 +76,40 @@ _COMPUTE = (
     _compute("postmark_op_per_s", "op/s", _UP, _MEDIAN, ("files", "size_bytes", "transactions"), 3e3,
              "Transactions a second of a mail server's load on many small files.",
              "The disk itself where the files fit into memory."),
+)  # fmt: skip
+
+_MACHINES = ("count", "os")
+_ELASTIC = (
+    _compute("scaling_latency_s", "s", _DOWN, _MEDIAN, _MACHINES, 60.0,
+             "Time from just before `count` machines are asked for until the last of them can be used: its agent answers, "
+             "or, on Windows, its remote desktop or remote management port takes a connection.",
+             "What the application itself needs to start."),
+    _compute("provisioning_latency_s", "s", _DOWN, _MEDIAN, _MACHINES, 35.0,
+             "The part of the scaling latency before the guest was powered on: all but the guest's own uptime when it "
+             "became usable, of the last of `count` machines.",
+             "What the provider does to a machine after its kernel has started."),
+    _compute("booting_latency_s", "s", _DOWN, _MEDIAN, _MACHINES, 25.0,
+             "The part of the scaling latency after power-on: the guest's own uptime when it became usable, of the last of "
+             "`count` machines.",
+             "Firmware and boot loader, which run before the kernel counts its uptime."),
+    _compute("api_latency_s", "s", _DOWN, _MEDIAN, _MACHINES, 1.5,
+             "Time from just before `count` machines are asked for until the last request was answered.",
+             "Anything that happens to a machine: most providers answer before they begin."),
+    _compute("running_latency_s", "s", _DOWN, _MEDIAN, _MACHINES, 30.0,
+             "Time from just before `count` machines are asked for until the provider calls the last of them running.",
+             "Whether anything in it runs yet."),
+    _compute("reachable_latency_s", "s", _DOWN, _MEDIAN, _MACHINES, 50.0,
+             "Time from just before `count` machines are asked for until the last of them answers over TCP.",
+             "Signing in, and copying the agent."),
+    _compute("scale_in_latency_s", "s", _DOWN, _MEDIAN, ("count",), 30.0,
+             "Time from just before `count` machines are asked to be destroyed until the last of them is seen gone.",
+             "When billing ends, which is the provider's to say."),
+    _compute("resize_latency_s", "s", _DOWN, _MEDIAN, ("to",), 90.0,
+             "Time from asking that a machine become another type until it can be used again: stop, change, start.",
+             "What the application itself needs to stop and start."),
+    _compute("recovery_latency_s", "s", _DOWN, _MEDIAN, (), 40.0,
+             "Time from telling a guest to kill itself until its agent answers after another boot.",
+             "Faults of the host, and data that was not yet on the disk."),
 )  # fmt: skip
 
 _STORAGE = (
@@ -134,5 +165,5 @@ _WAN = (
            "More than one stream.", 1e7),
 )  # fmt: skip
 
-METRICS: dict[str, Metric] = {metric.name: metric for metric in (*_COMPUTE, *_STORAGE, *_NETWORK, *_WAN)}
+METRICS: dict[str, Metric] = {metric.name: metric for metric in (*_COMPUTE, *_ELASTIC, *_STORAGE, *_NETWORK, *_WAN)}
 PERCENTILES = ("50", "95", "99")

@@ -3,7 +3,7 @@
 `built=False` marks those that only the simulated provider answers so far.
 """
 
-from cloudcmp.model.metric import Param, ParamKind, Probe
+from cloudcmp.model.metric import CONTROLLER, Param, ParamKind, Probe, When
 
 _K = ParamKind
 _PEERS = ("server", "client")
@@ -29,6 +29,10 @@ def _size(default: str, doc: str = "payload of one message or blob") -> Param:
 def _choice(name: str, words: str, doc: str) -> Param:
     choices = tuple(words.split())
     return Param(name, _K.CHOICE, choices[0], doc, choices)
+
+
+def _give_up(default: str) -> Param:
+    return Param("give_up_s", _K.SECONDS, default, "what is not there by then is a timeout")
 
 
 _BUILT = (
@@ -73,13 +77,35 @@ _BUILT = (
           "Echo of a small message, one in flight.", "Connecting; on loopback: any network at all.", 1.0, _PEERS),
 )  # fmt: skip
 
+# By the controller, once a launch: what the cloud does to machines can not be seen from within one.
+_BY_CONTROLLER = (
+    Probe("scaling",
+          ("scaling_latency_s", "provisioning_latency_s", "booting_latency_s", "api_latency_s", "running_latency_s",
+           "reachable_latency_s"),
+          (_choice("os", "linux windows", "guest system of the candidates that are meant"),
+           Param("count", _K.COUNT, "1", "machines asked for at once, by the candidates of that count"),
+           Param("within_s", _K.SECONDS, "300", "a deadline of your own: which share of launches is usable within it"),
+           _give_up("1200")),
+          "Asks for a launch's machines and times each step until all can be used; the guest's uptime splits it.",
+          "The application's own start.", 90.0, (CONTROLLER,), when=When.ARRIVAL),
+    Probe("recovery", ("recovery_latency_s",), (_give_up("600"),),
+          "Has the guest kill itself, then waits until its agent answers after another boot; one of the launch's last.",
+          "Faults of the host.", 60.0, (CONTROLLER,), when=When.LAST),
+    Probe("resize", ("resize_latency_s",),
+          (Param("to", _K.TEXT, "next", "another offering of the region; next: the cheapest that is larger", ("next",)),
+           _give_up("1200")),
+          "Makes a machine another type and waits until it can be used again; one of the launch's last.",
+          "The application's own stop and start.", 120.0, (CONTROLLER,), when=When.LAST),
+    Probe("scale_in", ("scale_in_latency_s",),
+          (Param("count", _K.COUNT, "1", "machines given back at once, by the candidates of that count"), _give_up("600")),
+          "Destroys the launch's machines at its end and waits until all are seen gone.",
+          "When billing ends.", 30.0, (CONTROLLER,), when=When.RELEASE),
+)  # fmt: skip
+
 _PLANNED = (
     Probe("task", ("task_time_s",),
           (_choice("task", "cpu memory disk aes hash sign compress fft lu sor sparse monte_carlo serialise", "which task"), _threads()),
           "One single-threaded benchmark task of under 30 s, alone or in N threads at once.", "Start-up.", 8.0, built=False),
-    Probe("scaling", ("scaling_latency_s",),
-          (_choice("phase", "total provisioning booting", "which part"), _choice("os", "linux windows", "guest system")),
-          "Asks for an instance and waits until it can be used.", "The application's own start.", 90.0, built=False),
     Probe("unixbench", ("unixbench_index",), (Param("copies", _K.COUNT, "1", "copies at once"),),
           "The twelve tests of UnixBench and their index.", "Graphics.", 1700.0, built=False),
     Probe("dbench", ("dbench_bytes_per_s",),
@@ -124,4 +150,4 @@ _PLANNED = (
           "The lowest round-trip time from each vantage point to any data centre.", "The provider's own mapping.", 30.0, built=False),
 )  # fmt: skip
 
-PROBES: dict[str, Probe] = {probe.name: probe for probe in (*_BUILT, *_PLANNED)}
+PROBES: dict[str, Probe] = {probe.name: probe for probe in (*_BUILT, *_BY_CONTROLLER, *_PLANNED)}

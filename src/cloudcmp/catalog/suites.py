@@ -23,6 +23,8 @@ _ALL = (
            ("disk", {"op": "read write", "pattern": "sequential", "block_bytes": "1048576"})),
     _suite("loopback", "TCP, UDP and round trips inside one machine: says nothing of a network.",
            ("tcp", {}), ("udp", {}), ("rtt", {"protocol": "tcp udp"})),
+    _suite("elasticity", "How fast machines come, come back, grow and go (CloudCmp, section 5.1.2, and beyond).",
+           ("scaling", {}), ("recovery", {}), ("resize", {}), ("scale_in", {})),
     _suite("storage", "Table, blob and queue operations, propagation and consistency (CloudCmp, table 2).",
            ("table", {"op": "get put query", "entries": "1000 100000"}),
            ("blob", {"op": "download upload", "size_bytes": "1024 10485760"}),

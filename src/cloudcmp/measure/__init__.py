@@ -1,7 +1,33 @@
 """Trials, run on machines through agents that are not trusted."""
 
 from cloudcmp.measure.bench import Bench, Records, Visit
+from cloudcmp.measure.elastic import (
+    Hands,
+    Staged,
+    give_up_s,
+    record_arrival,
+    record_release,
+    run_last,
+    staged,
+)
 from cloudcmp.measure.launch import TAKEN_WHY, record_all, run_launch, was_taken
 from cloudcmp.measure.trial import Turn, run_trial
 
-__all__ = ["TAKEN_WHY", "Bench", "Records", "Turn", "Visit", "record_all", "run_launch", "run_trial", "was_taken"]
+__all__ = [
+    "TAKEN_WHY",
+    "Bench",
+    "Hands",
+    "Records",
+    "Staged",
+    "Turn",
+    "Visit",
+    "give_up_s",
+    "record_all",
+    "record_arrival",
+    "record_release",
+    "run_last",
+    "run_launch",
+    "run_trial",
+    "staged",
+    "was_taken",
+]

@@ -40,14 +40,14 @@ async def run_launch(
     for place, trial in enumerate(todo):
         if bench.stop.is_set():
             return Visit(Outcome.ABORTED, False, "stopped on request")
-        number, started_at = _begin(bench, trial) if begun is None else begun
+        number, started_at = begin(bench, trial) if begun is None else begun
         turn = Turn(trial, bench.records.earlier(trial.index), instance, gone)
         result = await run_trial(bench, turn)
         taken = result.outcome is Outcome.PREEMPTED
         following = None if taken or bench.stop.is_set() else next(iter(todo[place + 1 :]), None)
         ended_at = bench.clock.at(trial.start_s + _lasted_s(trial, result.outcome))
         begun = None if following is None else _next(bench, following)
-        _finish(bench, candidate, trial, number, started_at, ended_at, result, following, begun)
+        finish(bench, candidate, trial, number, started_at, ended_at, result, following, begun)
         if taken:
             record_all(bench, candidate, todo[place + 1 :], Outcome.PREEMPTED, TAKEN_WHY)
             return Visit(Outcome.PREEMPTED, True, result.why)
@@ -58,8 +58,8 @@ def record_all(bench: Bench, candidate: Candidate, trials: Sequence[PlannedTrial
     """Give each trial an attempt with an outcome that is not ok: for a machine that never came, or went."""
     line = clean(why)
     for trial in trials:
-        number, started_at = _begin(bench, trial)
-        _finish(bench, candidate, trial, number, started_at, started_at, TrialResult(outcome, (), line), None, None)
+        number, started_at = begin(bench, trial)
+        finish(bench, candidate, trial, number, started_at, started_at, TrialResult(outcome, (), line), None, None)
     return Visit(outcome, True, line)
 
 
@@ -72,13 +72,14 @@ def _next(bench: Bench, trial: PlannedTrial) -> _Begin:
     return bench.records.next_attempt(trial.index), bench.clock.at(trial.start_s)
 
 
-def _begin(bench: Bench, trial: PlannedTrial) -> _Begin:
+def begin(bench: Bench, trial: PlannedTrial) -> tuple[int, float]:
+    """Write that the next attempt at a trial starts; its number and its start in Unix seconds."""
     number, started_at = _next(bench, trial)
     bench.records.begin_attempt(trial.index, number, started_at)
     return number, started_at
 
 
-def _finish(
+def finish(
     bench: Bench,
     candidate: Candidate,
     trial: PlannedTrial,
@@ -89,6 +90,7 @@ def _finish(
     following: PlannedTrial | None,
     begun: _Begin | None,
 ) -> None:
+    """Write how an attempt ended, and in the same step that the following one starts, where there is one."""
     attempt = Attempt(
         trial=trial.index,
         attempt=number,

@@ -9,6 +9,7 @@ from cloudcmp.model.plan import Candidate, Plan, Quote
 from cloudcmp.model.study import Decide, Study
 from cloudcmp.plan import quote as quoting
 from cloudcmp.plan.candidates import LOCAL, OfferingsOf, resolve, without_facts
+from cloudcmp.plan.offered import left_to_this_machine, tasks_by_candidate
 from cloudcmp.plan.schedule import rounds_of
 from cloudcmp.plan.trials import Visits, launches_of, trials_of
 from cloudcmp.plan.truth import completed
@@ -44,9 +45,9 @@ def make(
     tasks = _tasks(study, candidates, on, short, notes)
     cells = tuple(dict.fromkeys(cell for task in tasks for cell in task.cells))
     candidates = completed(candidates, cells, study.seed)
-    visits = Visits(candidates, tuple(map(host_of, candidates)), tasks)
+    visits = Visits(candidates, tuple(map(host_of, candidates)), tasks_by_candidate(candidates, tasks, offerings_of))
     rounds = rounds_of(study, visits.round_s(), start_at)
-    trials_in_all = sum(task.runs for task in tasks) * len(rounds) * len(candidates)
+    trials_in_all = visits.trials * len(rounds)
     if trials_in_all > MAX_TRIALS:
         raise UserMistake.at("study", f"{trials_in_all} trials are more than {MAX_TRIALS}", "split the study")
     planned = launches_of(visits, rounds, study.seed)
@@ -81,6 +82,9 @@ def _tasks(
     if on == LOCAL:
         if missing := unbuilt(tasks):
             notes.append(f"left out: not built yet: {', '.join(missing)}")
+        tasks, absent = left_to_this_machine(tasks)
+        if absent:
+            notes.append(f"left out: this machine can not do it to itself: {', '.join(absent)}")
         tasks = only_built(tasks)
         if any(dict(task.params).get("path", "loopback") != "loopback" for task in tasks):
             tasks = over_loopback(tasks)
@@ -132,9 +136,9 @@ def _quote(
     notes.extend(quoting.money_notes(visits.candidates, worst, study.budget))
     if rounds < quoting.LAUNCHES_MIN and len(visits.candidates) > 1:
         notes.append(f"fewer than {quoting.LAUNCHES_MIN} rounds: no verdict will be given")
-    deciding = quoting.deciding_cells(decide, visits.tasks)
+    deciding = quoting.deciding_cells(decide, visits.all_tasks)
     return Quote(
-        trials=sum(task.runs for task in visits.tasks) * rounds * len(visits.candidates),
+        trials=visits.trials * rounds,
         expected_s=end_s,
         expected_cost=quoting.expected_cost(visits, rounds),
         worst_cost=worst,

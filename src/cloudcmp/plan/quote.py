@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import ROUND_HALF_EVEN, ROUND_UP, Decimal
 
 from cloudcmp.catalog import METRICS
@@ -31,12 +32,25 @@ def worst_cost(visits: Visits, rounds: int) -> Money | None:
     """Money for all launches if each lives its whole lease, every hour begun paid in full.
 
     A lease is what a run asks for: all deadlines of a launch's trials and `LEASE_MARGIN_S`. Without what a resumed
-    study takes anew: its interrupted launch gets a second machine.
+    study takes anew: its interrupted launch gets a second machine. A machine that is resized costs the dearer price all
+    the time.
     """
-    lease_s = sum(task.deadline_s * task.runs for task in visits.tasks) + LEASE_MARGIN_S
-    paid_s = math.ceil(lease_s / _BILLED_S) * _BILLED_S
-    worst = {c.index: paid_s * rounds for c in visits.candidates}
-    return _cost(visits.candidates, worst, ROUND_UP)
+    worst = {c.index: _paid_s(visits.of(c)) * rounds for c in visits.candidates}
+    return _cost([_at_most(c, visits.of(c)) for c in visits.candidates], worst, ROUND_UP)
+
+
+def _at_most(candidate: Candidate, tasks: Sequence[Task]) -> Candidate:
+    """The candidate as the dearest that its machines become; as one without a price where that is not known."""
+    kinds = [candidate.offering, *(task.becomes for task in tasks if task.becomes)]
+    unknown = next((one for one in kinds if one.price is None), None)
+    return replace(
+        candidate, offering=unknown or max(kinds, key=lambda one: one.price.amount_per_hour if one.price else 0)
+    )
+
+
+def _paid_s(tasks: Sequence[Task]) -> float:
+    lease_s = sum(task.deadline_s * task.runs for task in tasks) + LEASE_MARGIN_S
+    return math.ceil(lease_s / _BILLED_S) * _BILLED_S
 
 
 def _cost(candidates: Sequence[Candidate], seconds: dict[int, float], rounding: str) -> Money | None:
@@ -53,7 +67,7 @@ def _cost(candidates: Sequence[Candidate], seconds: dict[int, float], rounding: 
 
 def money_notes(candidates: Sequence[Candidate], worst: Money | None, budget: Money | None) -> list[str]:
     """Why there is no cost, or what it means for the budget; one line each."""
-    volumes = [c.volume for c in candidates if c.volume and c.offering.price]
+    volumes = [str(c.volume) for c in candidates if c.volume and c.offering.price and c.volume.price is None]
     beside = [f"no cost counts the price of a volume: {_listed(list(dict.fromkeys(volumes)))}"] if volumes else []
     return [*_why_no_quote(candidates, worst, budget), *beside]
 

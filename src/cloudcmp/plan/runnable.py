@@ -39,7 +39,9 @@ def _money(plan: Plan, billed: Collection[str]) -> list[Fault]:
         return []
     if worst is None:
         unknown = [candidate.id for candidate in spenders if candidate.offering.price is None]
-        what = f"no price is known for {unknown[0]}" if unknown else "prices are in several currencies"
+        resized = any(trial.probe == "resize" for trial in plan.trials)
+        other = "prices are in several currencies" + (", or none is known of what is resized to" if resized else "")
+        what = f"no price is known for {unknown[0]}" if unknown else other
         return [Fault("price", what, "write price: 0.10 USD/h, in one currency")]
     if budget is None or worst.currency != budget.currency or worst.amount > budget.amount:
         what = f"the worst case of {worst.amount} {worst.currency} is not within it"

@@ -1,13 +1,15 @@
 """The launches and trials of a plan, in the order in which they are run."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from cloudcmp.model.metric import When
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.plan.schedule import Round
 from cloudcmp.plan.seeds import generator, seed_of
 from cloudcmp.plan.visit import Task, visit_s
 
+_AFTERWARDS = (When.LAST, When.RELEASE)
 # What a launch takes before its first trial where no boot time is planted: a process on this machine, or an instance.
 LOCAL_BOOT_S = 0.2
 CLOUD_BOOT_S = 60.0
@@ -15,15 +17,29 @@ CLOUD_BOOT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Visits:
-    """What every round does: these tasks on a launch of each candidate, those with one host after one another."""
+    """What every round does: on a launch of each candidate its tasks; those with one host come after one another."""
 
     candidates: Sequence[Candidate]
     hosts: Sequence[str]
-    tasks: Sequence[Task]
+    tasks: Sequence[Sequence[Task]]
+
+    @property
+    def all_tasks(self) -> tuple[Task, ...]:
+        """The tasks of all candidates, each set of cells once."""
+        return tuple({task.cells: task for some in self.tasks for task in some}.values())
+
+    def of(self, candidate: Candidate) -> Sequence[Task]:
+        """The tasks that one candidate has."""
+        return self.tasks[candidate.index]
+
+    @property
+    def trials(self) -> int:
+        """How many trials a round takes."""
+        return sum(task.runs for some in self.tasks for task in some)
 
     def launch_s(self, candidate: Candidate) -> float:
         """How long a launch of a candidate is expected to live."""
-        return boot_s(candidate) + visit_s(self.tasks)
+        return boot_s(candidate) + visit_s(self.of(candidate))
 
     def round_s(self) -> float:
         """How long a round takes: as long as the host with the most to do."""
@@ -57,14 +73,22 @@ def launches_of(visits: Visits, rounds: Sequence[Round], seed: int) -> tuple[Lau
 
 
 def trials_of(launches: Sequence[Launch], visits: Visits, seed: int) -> tuple[PlannedTrial, ...]:
-    """Every run of every task on every launch, shuffled within the launch."""
-    boots = {candidate.index: boot_s(candidate) for candidate in visits.candidates}
+    """Every run of every task on every launch, shuffled within the launch.
+
+    What times the machine's coming is first, what disturbs it comes after all others, what times its going is last.
+    """
     found: list[PlannedTrial] = []
     for launch in launches:
-        order = [(task, run) for task in visits.tasks for run in range(task.runs)]
+        candidate = visits.candidates[launch.candidate]
+        turns = [(task, run) for task in visits.of(candidate) for run in range(task.runs)]
+        order = [turn for turn in turns if turn[0].when is When.VISIT]
         generator(seed, "trials", launch.index).shuffle(order)
-        start = launch.start_s + boots[launch.candidate]
-        for task, run in order:
+        boots = boot_s(candidate)
+        for task, run in (turn for turn in turns if turn[0].when is When.ARRIVAL):
+            arriving = replace(task, expected_s=boots)
+            found.append(_trial(len(found), launch.index, arriving, run, launch.start_s, seed))
+        start = launch.start_s + boots
+        for task, run in (*order, *(turn for when in _AFTERWARDS for turn in turns if turn[0].when is when)):
             found.append(_trial(len(found), launch.index, task, run, start, seed))
             start += task.expected_s
     return tuple(found)

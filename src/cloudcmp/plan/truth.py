@@ -9,6 +9,7 @@ from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Group, Metric, Reduce
 from cloudcmp.model.offering import CellTruth, Truth
 from cloudcmp.model.plan import Candidate
+from cloudcmp.plan.offered import system_of
 from cloudcmp.plan.seeds import generator
 
 # How far candidates lie apart, on the log scale, where nothing is planted: a factor of 1.2 is one standard deviation.
@@ -16,6 +17,9 @@ _APART = 0.18
 _COV = (0.01, 0.05)
 _BETWEEN = (0.01, 0.04)
 _BOOT_S = (20.0, 90.0)
+SCALING = "scaling_latency_s"
+_SPLIT = ("provisioning_latency_s", "booting_latency_s")
+_STEPS = (*_SPLIT, "api_latency_s", "running_latency_s", "reachable_latency_s")
 # A tail as services have it: the 95th and 99th percentile as powers of one factor above the median.
 _TAIL = (1.2, 1.8)
 _TAIL_POWER = {"50": 0.0, "95": 1.0, "99": 1.7, "99.9": 2.6}
@@ -38,11 +42,17 @@ def _completed(candidate: Candidate, cells: Sequence[Cell], seed: int) -> Candid
     given = candidate.truth or Truth()
     # By its index, not by its id: the same study drawn on another stand-in plants the same.
     written = [_Written(Cell.parse(text), truth) for text, truth in given.cells]
-    drawn = tuple((str(cell), _truth(candidate, cell, written, seed)) for cell in cells)
-    boot_s = given.boot_s
-    if boot_s is None:
-        boot_s = round(generator(seed, "boot", candidate.index).uniform(*_BOOT_S), 1)
+    boot_s = given.boot_s if given.boot_s is not None else _boot_s(candidate, cells, written, seed)
+    drawn = tuple((str(cell), _truth(candidate, cell, written, boot_s, seed)) for cell in cells)
     return replace(candidate, truth=Truth(drawn, boot_s, given.faults))
+
+
+def _boot_s(candidate: Candidate, cells: Sequence[Cell], written: Sequence["_Written"], seed: int) -> float:
+    """How long its machines take to come: as long as is planted for asking for them, where it is."""
+    own = {"count": str(candidate.count), "os": system_of(candidate)}
+    wholes = (_whole(cell, written) for cell in cells if cell.metric == SCALING and dict(cell.params) == own)
+    drawn = round(generator(seed, "boot", candidate.index).uniform(*_BOOT_S), 1)
+    return next((truth.mean for truth in wholes if truth is not None), drawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +63,60 @@ class _Written:
     truth: CellTruth
 
 
-def _truth(candidate: Candidate, cell: Cell, written: Sequence[_Written], seed: int) -> CellTruth:
-    """What is planted in one cell."""
+def _planted(cell: Cell, written: Sequence[_Written]) -> CellTruth | None:
+    """What the study plants in a cell, by the text that names most of its parameters."""
+    best = _best(cell, written)
+    return best.truth if best else None
+
+
+def _best(cell: Cell, written: Sequence[_Written]) -> _Written | None:
     fitting = [one for one in written if one.cell.metric == cell.metric and set(one.cell.params) <= set(cell.params)]
+    return max(fitting, key=lambda one: len(one.cell.params), default=None)
+
+
+def _truth(candidate: Candidate, cell: Cell, written: Sequence[_Written], boot_s: float, seed: int) -> CellTruth:
+    """What is planted in one cell."""
     metric = METRICS[cell.metric]
-    best = max(fitting, key=lambda one: len(one.cell.params), default=None)
+    best = _best(cell, written)
+    if best is None and cell.metric in (SCALING, *_STEPS):
+        return _step(candidate, cell, written, boot_s, seed)
     if best is None:
         return _drawn(candidate, metric, cell, seed)
     if metric.reduce is Reduce.PERCENTILE and best.cell.get("percentile") is None:
         return replace(best.truth, mean=best.truth.mean * _tail("all", cell, seed))
     return best.truth
+
+
+def _whole(cell: Cell, written: Sequence[_Written]) -> CellTruth | None:
+    """What is planted for a machine's coming, by itself or in its two parts."""
+    whole, first, second = (_planted(Cell(name, cell.params), written) for name in (SCALING, *_SPLIT))
+    if whole is None and first is not None and second is not None:
+        return replace(first, mean=first.mean + second.mean)
+    return whole
+
+
+def _step(candidate: Candidate, cell: Cell, written: Sequence[_Written], boot_s: float, seed: int) -> CellTruth:
+    """One step of a machine's coming: the whole takes the boot time, and its parts add up to it."""
+    whole = _whole(cell, written)
+    if whole is None:
+        drawn = _drawn(candidate, METRICS[SCALING], Cell(SCALING, cell.params), seed)
+        whole = replace(drawn, mean=boot_s)
+    if cell.metric in _SPLIT:
+        rest = _planted(Cell(_SPLIT[cell.metric == _SPLIT[0]], cell.params), written)
+        if rest is not None and rest.mean < whole.mean:
+            return replace(whole, mean=whole.mean - rest.mean)
+    draw = generator(seed, "steps", candidate.index)
+    provisioning, api, reached = draw.uniform(0.35, 0.75), draw.uniform(0.01, 0.05), draw.uniform(0.5, 0.95)
+    running = provisioning * draw.uniform(0.8, 1.0)
+    shares = {
+        SCALING: 1.0,
+        _SPLIT[0]: provisioning,
+        _SPLIT[1]: 1.0 - provisioning,
+        "api_latency_s": api,
+        "running_latency_s": running,
+        "reachable_latency_s": provisioning + (1.0 - provisioning) * reached,
+    }
+    return replace(whole, mean=whole.mean * shares[cell.metric])
 
 
 def _drawn(candidate: Candidate, metric: Metric, cell: Cell, seed: int) -> CellTruth:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from cloudcmp.catalog import METRICS, PROBES, cells_of, expected_s, fill
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.metric import When
+from cloudcmp.model.offering import Offering
 from cloudcmp.model.study import ProbeSpec
 
 # Parameters that set how much data or work a cell is about: of several values, a short study takes the smallest.
@@ -16,23 +18,49 @@ _BLOCKS = 4  # that a short test file holds at least
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One probe with one set of parameters, run `runs` times on each launch. Seconds are those of one run."""
+    """One probe with one set of parameters, run `runs` times on each launch. Seconds are those of one run.
+
+    `becomes` is what a machine is resized to, which it costs from then on.
+    """
 
     probe: str
     params: tuple[tuple[str, str], ...]
     cells: tuple[str, ...]
     expected_s: float
     runs: int
+    becomes: Offering | None = None
 
     @property
     def deadline_s(self) -> float:
-        """When a run is given up: twice what is expected, and 20 s for a machine that is slow to start it."""
-        return 2 * self.expected_s + 20
+        """When a run is given up: twice what is expected, and 20 s for a machine that is slow to start it.
+
+        What the controller waits for is given up when the study says.
+        """
+        given = dict(self.params).get("give_up_s")
+        return 2 * self.expected_s + 20 if given is None else float(given)
+
+    @property
+    def when(self) -> When:
+        """When in a launch it has its turn."""
+        return PROBES[self.probe].when
+
+    @property
+    def by_controller(self) -> bool:
+        """Whether no agent runs it."""
+        return PROBES[self.probe].by_controller
 
 
 def tasks_of(specs: Sequence[ProbeSpec], runs: int) -> tuple[Task, ...]:
-    """All that a study measures on one launch."""
-    return tuple(_task(spec.probe, fill(spec.probe, dict(spec.params)), spec.runs or runs) for spec in specs)
+    """All that a study measures on one launch; raises UserMistake for several runs of what happens once a launch."""
+    return tuple(_task(spec.probe, fill(spec.probe, dict(spec.params)), _runs(spec, runs)) for spec in specs)
+
+
+def _runs(spec: ProbeSpec, runs: int) -> int:
+    if not PROBES[spec.probe].by_controller:
+        return spec.runs or runs
+    if spec.runs not in {None, 1}:
+        raise UserMistake.at(spec.where, f"{spec.probe} happens once a launch", "leave runs out, and raise launches")
+    return 1
 
 
 def _task(probe: str, filled: dict[str, str], runs: int) -> Task:
@@ -41,8 +69,8 @@ def _task(probe: str, filled: dict[str, str], runs: int) -> Task:
 
 
 def visit_s(tasks: Sequence[Task]) -> float:
-    """Seconds that all runs of all tasks are expected to take."""
-    return sum(task.expected_s * task.runs for task in tasks)
+    """Seconds that all runs of all tasks are expected to take, once the machine is there."""
+    return sum(task.expected_s * task.runs for task in tasks if task.when is not When.ARRIVAL)
 
 
 def unbuilt(tasks: Sequence[Task]) -> tuple[str, ...]:

@@ -1,0 +1,108 @@
+"""Which tasks a candidate can have: what it can not have is `not offered`, never failed."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.offering import Offering
+from cloudcmp.model.plan import Candidate
+from cloudcmp.plan.candidates import LOCAL, OfferingsOf
+from cloudcmp.plan.visit import Task
+
+_NEXT = "next"
+# Machines that are there before a study and stay after it neither come nor go nor grow; this one is not ended either.
+_LACKS = {LOCAL: {"scaling", "scale_in", "resize", "recovery"}, "ssh": {"scaling", "scale_in", "resize"}}
+
+
+def tasks_by_candidate(
+    candidates: Sequence[Candidate], tasks: Sequence[Task], offerings_of: OfferingsOf
+) -> tuple[tuple[Task, ...], ...]:
+    """For each candidate the tasks that it can have, with what they name resolved.
+
+    Agents do not run on Windows. `scaling` and `scale_in` are for the candidates of their guest system and count;
+    `resize` to `next` is to the cheapest larger offering of the candidate's region. Raises UserMistake for a task that
+    no candidate can have, and for a candidate that can have none.
+    """
+    found = tuple(
+        tuple(filter(None, (_offered(candidate, task, offerings_of) for task in tasks))) for candidate in candidates
+    )
+    had = {task.cells for some in found for task in some}
+    for task in tasks:
+        if task.cells not in had:
+            raise UserMistake.at(
+                f"probe {task.probe}", f"no candidate can have {task.cells[0]}", _why(candidates, task)
+            )
+    for candidate, some in zip(candidates, found, strict=True):
+        if not some:
+            raise UserMistake.at(candidate.id, "it can have none of the probes", "add a probe for it, or leave it out")
+    return found
+
+
+def left_to_this_machine(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], tuple[str, ...]]:
+    """The tasks that this machine can have, and the probes that it can not have."""
+    lacks = _LACKS[LOCAL]
+    gone = tuple(dict.fromkeys(task.probe for task in tasks if task.probe in lacks))
+    return tuple(task for task in tasks if task.probe not in lacks), gone
+
+
+def _offered(candidate: Candidate, task: Task, offerings_of: OfferingsOf) -> Task | None:
+    """The task as this candidate has it, None where it can not have it."""
+    if task.probe in _lacks(candidate):
+        return None
+    params = dict(task.params)
+    if not task.by_controller or task.probe == "recovery":
+        return task if system_of(candidate) == "linux" else None
+    if any(params.get(key, had) != had for key, had in (("os", system_of(candidate)), ("count", str(candidate.count)))):
+        return None
+    return _resized(candidate, task, offerings_of) if task.probe == "resize" else task
+
+
+def system_of(candidate: Candidate) -> str:
+    """The guest system of a candidate's machines."""
+    return dict(candidate.options).get("os", "linux")
+
+
+def _lacks(candidate: Candidate) -> Collection[str]:
+    return _LACKS.get(candidate.runner, ())
+
+
+def _resized(candidate: Candidate, task: Task, offerings_of: OfferingsOf) -> Task | None:
+    """The task with the offering that the machine becomes; its cell keeps what the study wrote."""
+    params, sold = dict(task.params), candidate.offering
+    if system_of(candidate) != "linux" or params["to"] == sold.name:
+        return None
+    known = offerings_of(sold.provider, sold.region)
+    if params["to"] != _NEXT:
+        named = (one for one in known if one.name == params["to"])
+        return replace(task, becomes=next(named, Offering(sold.provider, sold.region, params["to"])))
+    larger = min((one for one in known if _larger(one, sold)), key=_rank, default=None)
+    if larger is None:
+        return task if candidate.simulated else None
+    return replace(task, params=tuple(sorted({**params, "to": larger.name}.items())), becomes=larger)
+
+
+def _larger(one: Offering, than: Offering) -> bool:
+    """Whether an offering has no less of anything and more of something, of the same kind and region."""
+    if (one.region, one.category) != (than.region, than.category):
+        return False
+    had = ((one.vcpus or 0.0, than.vcpus or 0.0), (one.memory_gib or 0.0, than.memory_gib or 0.0))
+    return all(new >= old for new, old in had) and any(new > old for new, old in had)
+
+
+def _rank(one: Offering) -> tuple[float, float, float, str]:
+    """The cheapest first, then the smallest; an unknown price comes last."""
+    price = float(one.price.amount_per_hour) if one.price else float("inf")
+    return price, one.vcpus or 0.0, one.memory_gib or 0.0, one.name
+
+
+def _why(candidates: Sequence[Candidate], task: Task) -> str:
+    """What to write so that a candidate has the task."""
+    able = [one for one in candidates if task.probe not in _lacks(one)]
+    if not able:
+        return "leave it out, or take a provider that launches machines"
+    if task.probe == "resize":
+        return "name an offering of their region with to:"
+    systems, counts = sorted({system_of(one) for one in able}), sorted({one.count for one in able})
+    if not task.by_controller:
+        return "no agent runs on Windows: add a candidate of os: linux"
+    return f"the candidates have os: {', '.join(systems)} and count: {', '.join(map(str, counts))}"
