@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from cloudcmp.errors import NoCapacity, QuotaReached, Throttled
+from cloudcmp.errors import NoCapacity, ProviderFault, QuotaReached, Throttled
 from cloudcmp.model.lease import CreateRequest, Handle
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provider.time import Time
@@ -35,10 +35,11 @@ class Tempo:
 
 @dataclass(slots=True)
 class _Breaker:
-    """Refusals in a row of one offering, and when the last one came."""
+    """Refusals in a row of one offering, when the last one was asked for, and of which kind it was."""
 
     count: int = 0
     at: float = 0.0
+    kind: type[ProviderFault] = NoCapacity
 
 
 @dataclass(slots=True)
@@ -75,8 +76,9 @@ class Pace:
         self._check(offer, breaker)
         try:
             cloud_id = await self._paced(provider.name, lambda: provider.create(request), delete=False)
-        except (NoCapacity, QuotaReached):
-            breaker.count, breaker.at = breaker.count + 1, self._time.monotonic()
+        except (NoCapacity, QuotaReached) as fault:
+            breaker.count += 1
+            breaker.at, breaker.kind = self._time.monotonic(), type(fault)
             raise
         breaker.count = 0
         return cloud_id
@@ -89,13 +91,16 @@ class Pace:
             await self._paced(provider.name, lambda: provider.destroy(handle), delete=True)
 
     def _check(self, offer: Offer, breaker: _Breaker) -> None:
+        if breaker.count < self._tempo.in_a_row:
+            return
         waited_s = self._time.monotonic() - breaker.at
-        if breaker.count >= self._tempo.in_a_row and waited_s < self._tempo.rest_s:
-            raise NoCapacity.at(
+        if waited_s < self._tempo.rest_s:
+            raise breaker.kind.at(
                 "/".join(offer),
                 f"there was no room {breaker.count} times in a row: it is not asked again now",
                 f"try another region or offering, or again in {self._tempo.rest_s - waited_s:.0f} s",
             )
+        breaker.at = self._time.monotonic()  # whoever comes next waits for this one's answer
 
     async def _paced(self, account: str, call: Callable[[], Awaitable[T]], *, delete: bool) -> T:
         repeat = 0
