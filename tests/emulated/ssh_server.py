@@ -37,6 +37,7 @@ import asyncssh
 
 from cloudcmp.agent.keys import new_key
 from cloudcmp.model.remote import KeyPair
+from tests.emulated.ssh_session import Server
 
 _SUDO = '#!/bin/sh\n[ "$1" = -n ] && shift\nname="${1##*/}"\nshift\nexec "%s/$name" "$@"\n'
 _HOST = """#!/bin/sh
@@ -82,7 +83,7 @@ class SshMachine:
         self.commands: list[str] = []
         self.groups: set[int] = set()
         self._state = home / ".machine"
-        self._open: set[asyncssh.SSHServerConnection] = set()
+        self.open_connections: set[asyncssh.SSHServerConnection] = set()
         self._raw: set[socket.socket] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._furnish(host_key)
@@ -110,9 +111,9 @@ class SshMachine:
         self._listener = socket.create_server((address, port))
         self._listener.setblocking(False)
         self.address, self.port = self._listener.getsockname()[:2]
-        self._keep(self._accept(self._listener))
+        self.keep(self._accept(self._listener))
 
-    def _keep(self, work: "asyncio.Future[None] | object") -> None:
+    def keep(self, work: "asyncio.Future[None] | object") -> None:
         task = asyncio.ensure_future(work)  # type: ignore[arg-type]
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -121,7 +122,7 @@ class SshMachine:
         while True:
             near, _ = await self._loop.sock_accept(listener)
             number, self.connections = self.connections, self.connections + 1
-            self._keep(self._serve(near, number))
+            self.keep(self._serve(near, number))
 
     async def _serve(self, near: socket.socket, number: int) -> None:
         if self.lies.banner is not None:
@@ -135,15 +136,15 @@ class SshMachine:
         with contextlib.suppress(asyncssh.Error, OSError):
             connection = await asyncssh.run_server(
                 near,
-                server_factory=lambda: _Server(self),
+                server_factory=lambda: Server(self),
                 server_host_keys=[shown],
                 gss_host=None,
                 line_editor=False,
                 login_timeout=300,
             )
-            self._open.add(connection)
+            self.open_connections.add(connection)
             await connection.wait_closed()
-            self._open.discard(connection)
+            self.open_connections.discard(connection)
 
     def environ(self) -> dict[str, str]:
         """What a command is given."""
@@ -169,7 +170,7 @@ class SshMachine:
         self._listener.close()
         for task in list(self._tasks):
             task.cancel()
-        for connection in list(self._open):
+        for connection in list(self.open_connections):
             connection.abort()
         for near in self._raw:
             near.close()
@@ -184,158 +185,6 @@ class SshMachine:
         if tasks:
             await asyncio.wait(tasks, timeout=5)
         await asyncio.sleep(0.01)  # transports say goodbye in the loop's next turns
-
-
-class _Server(asyncssh.SSHServer):
-    def __init__(self, machine: SshMachine) -> None:
-        self._machine = machine
-
-    def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
-        self._connection = conn
-        self._machine._open.add(conn)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._machine._open.discard(self._connection)
-
-    def begin_auth(self, username: str) -> bool:
-        self._machine.logins += 1
-        return True
-
-    def public_key_auth_supported(self) -> bool:
-        return True
-
-    def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
-        return username == self._machine.user and key == self._machine.client
-
-    def session_requested(self) -> object:
-        return self._connection.create_server_channel(encoding=None), _Command(self._machine)
-
-
-class _Command(asyncssh.SSHServerSession[bytes]):
-    """One command and its pipes."""
-
-    def __init__(self, machine: SshMachine) -> None:
-        self._machine = machine
-        self._input: asyncio.Queue[bytes | None] = asyncio.Queue()
-        self._got = 0
-        self._group = 0
-        self._writable = asyncio.Event()
-        self._writable.set()
-        self._gone = False
-        self._early: int | None = None  # a signal that came before the process was there
-
-    def connection_made(self, chan: asyncssh.SSHServerChannel[bytes]) -> None:
-        self._channel = chan
-
-    def exec_requested(self, command: str) -> bool:
-        self._text = command
-        self._machine.commands.append(command)
-        return True
-
-    def session_started(self) -> None:
-        self._machine._keep(self._run())
-
-    def data_received(self, data: bytes, datatype: object) -> None:
-        self._machine.input_bytes += len(data)
-        at = self._machine.lies.flip_at
-        if at is not None and self._got <= at < self._got + len(data):
-            spoilt = bytearray(data)
-            spoilt[at - self._got] ^= 1
-            data = bytes(spoilt)
-        self._got += len(data)
-        self._input.put_nowait(data)
-
-    def eof_received(self) -> bool:
-        self._input.put_nowait(None)
-        return True
-
-    def signal_received(self, signal: str) -> None:
-        number = getattr(sys.modules["signal"], f"SIG{signal}", None)
-        if self._machine.lies.deaf or number is None:
-            return
-        if self._group:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._group, number)
-        else:
-            self._early = number
-
-    def pause_writing(self) -> None:
-        self._writable.clear()
-
-    def resume_writing(self) -> None:
-        self._writable.set()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._gone = True
-        self._writable.set()
-        self._input.put_nowait(None)
-
-    async def _run(self) -> None:
-        machine = self._machine
-        process = await asyncio.create_subprocess_exec(
-            "sh",
-            "-c",
-            self._text,
-            stdin=-1,
-            stdout=-1,
-            stderr=-1,
-            cwd=machine.home,
-            env=machine.environ(),
-            start_new_session=True,
-        )
-        self._group = process.pid
-        machine.groups.add(process.pid)
-        if self._early:
-            os.killpg(process.pid, self._early)
-        feeding = asyncio.ensure_future(self._feed(process))
-        try:
-            await self._flood(machine.lies.flood_bytes)
-            await asyncio.gather(self._pump(process.stdout, None), self._pump(process.stderr, 1))
-            code = await process.wait()
-            machine.groups.discard(process.pid)
-            self._say_exit(code)
-            machine.ended()
-        finally:
-            feeding.cancel()
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                await process.wait()
-                machine.groups.discard(process.pid)
-            process._transport.close()  # type: ignore[attr-defined]  # or its pipes stay open
-
-    def _say_exit(self, code: int) -> None:
-        if self._machine.lies.no_exit or self._gone:
-            return
-        if code < 0:
-            self._channel.exit_with_signal(signal.Signals(-code).name.removeprefix("SIG"))
-        else:
-            self._channel.exit(code)
-
-    async def _feed(self, process: asyncio.subprocess.Process) -> None:
-        with contextlib.suppress(OSError):
-            while (piece := await self._input.get()) is not None:
-                process.stdin.write(piece)
-                await process.stdin.drain()
-        process.stdin.close()
-
-    async def _pump(self, pipe: asyncio.StreamReader, datatype: int | None) -> None:
-        while piece := await pipe.read(32768):
-            await self._send(piece, datatype)
-
-    async def _send(self, piece: bytes, datatype: int | None) -> None:
-        await self._writable.wait()
-        if not self._gone:
-            with contextlib.suppress(OSError):
-                self._channel.write(piece, datatype)
-        await asyncio.sleep(0)
-
-    async def _flood(self, count: int) -> None:
-        piece = b"\x1b[31mnoise \xff\n" * 2048
-        for _ in range(count // len(piece)):
-            if self._gone:
-                return
-            await self._send(piece, 1)
 
 
 @contextlib.asynccontextmanager
@@ -382,7 +231,12 @@ async def _serve_until_eof(given: argparse.Namespace) -> None:
     public = " ".join(private.export_public_key().decode().split()[:2])
     key = KeyPair(given.host_key.read_text(), public)
     async with ssh_machine(
-        given.home, host_key=key, client_public=given.client.read_text(), address=given.address, port=given.port
+        given.home,
+        host_key=key,
+        client_public=given.client.read_text(),
+        address=given.address,
+        port=given.port,
+        lies=Lies(**json.loads(given.lies)),
     ) as machine:
         print(json.dumps({"address": machine.address, "port": machine.port, "host_key": public}), flush=True)
         await asyncio.to_thread(sys.stdin.read)
@@ -394,4 +248,5 @@ if __name__ == "__main__":
         parser.add_argument(option, type=Path, required=True)
     parser.add_argument("--address", default="127.0.0.2")
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--lies", default="{}", help='for example {"no_exit": true}')
     asyncio.run(_serve_until_eof(parser.parse_args()))

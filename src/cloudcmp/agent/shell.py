@@ -6,6 +6,7 @@ import secrets
 import shlex
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
@@ -22,8 +23,6 @@ from cloudcmp.model.remote import Said
 
 _ERR_BYTES_MAX = 4096
 _PIECE_BYTES = 64 * 1024
-_START_S = 15.0
-_ROTATED_S = 20.0  # until the machine's SSH server shows its new key
 _KILLED_S = 1.0
 _LAST_S = 2.0
 _EXITED_S = 0.5
@@ -34,15 +33,24 @@ _NUMBERED = 'echo "$$" >&2; exec "$@"'
 _END = 'kill -KILL -- "-$1" "$1" 2>/dev/null; true'
 
 
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Limits (s) of what has no deadline of its own: a process to start, an SSH server to show its new key."""
+
+    start_s: float = 15.0
+    rotated_s: float = 20.0
+
+
 class SshShell:
     """A connection to one machine. A Shell of the model.
 
     Does not come back by itself when the connection is lost: dial again.
     """
 
-    def __init__(self, line: Line, connection: asyncssh.SSHClientConnection) -> None:
+    def __init__(self, line: Line, connection: asyncssh.SSHClientConnection, patience: Patience | None = None) -> None:
         self._line = line
         self._connection = connection
+        self._patience = patience or Patience()
 
     async def run(
         self, command: Sequence[str], *, input: bytes = b"", deadline_s: float = 30.0, most_bytes: int = 65536
@@ -104,11 +112,11 @@ class SshShell:
     async def open(self, session: Session, command: Sequence[str]) -> None:
         """Start a command whose session the caller keeps; raises ProviderFault."""
         try:
-            async with asyncio.timeout(_START_S):
+            async with asyncio.timeout(self._patience.start_s):
                 await session.open(self._connection, shlex.join(command))
         except TimeoutError as error:
             session.abort()
-            what = f"{_shown(command)} did not start within {_START_S:g} s"
+            what = f"{_shown(command)} did not start within {self._patience.start_s:g} s"
             raise ProviderFault.at(self._line.name, what, "see whether the machine is up, and its load") from error
         except (asyncssh.Error, OSError) as error:
             raise self._lost(command, error) from error
@@ -128,7 +136,7 @@ class SshShell:
         if new == " ".join(self._line.endpoint.host_key.split()[:2]):
             raise ProviderFault.at(self._line.name, "it kept the host key that it was given", "launch another machine")
         line = self._line.pinned_to(new)
-        connection = await _redial(line)
+        connection = await _redial(line, self._patience.rotated_s)
         await self.close()
         self._line, self._connection = line, connection
         return new
@@ -226,10 +234,10 @@ async def _exited(session: Session, within_s: float) -> bool:
     return session.closed or session.exit_code is not None or session.signal is not None
 
 
-async def _redial(line: Line) -> asyncssh.SSHClientConnection:
+async def _redial(line: Line, within_s: float) -> asyncssh.SSHClientConnection:
     """Connect to a machine that is changing its host key; only the new one is ever accepted."""
     loop = asyncio.get_running_loop()
-    end_s = loop.time() + _ROTATED_S
+    end_s = loop.time() + within_s
     while True:
         try:
             return await line.connect(max(1.0, end_s - loop.time()))

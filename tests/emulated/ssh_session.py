@@ -1,0 +1,165 @@
+"""The inside of the SSH server for tests: who is let in, and how a command is run."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+import asyncssh
+
+if TYPE_CHECKING:
+    from tests.emulated.ssh_server import SshMachine
+
+
+class Server(asyncssh.SSHServer):
+    def __init__(self, machine: "SshMachine") -> None:
+        self._machine = machine
+
+    def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
+        self._connection = conn
+        self._machine.open_connections.add(conn)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._machine.open_connections.discard(self._connection)
+
+    def begin_auth(self, username: str) -> bool:
+        self._machine.logins += 1
+        return True
+
+    def public_key_auth_supported(self) -> bool:
+        return True
+
+    def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
+        return username == self._machine.user and key == self._machine.client
+
+    def session_requested(self) -> object:
+        return self._connection.create_server_channel(encoding=None), _Command(self._machine)
+
+
+class _Command(asyncssh.SSHServerSession[bytes]):
+    """One command and its pipes."""
+
+    def __init__(self, machine: "SshMachine") -> None:
+        self._machine = machine
+        self._input: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._got = 0
+        self._group = 0
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._gone = False
+        self._early: int | None = None  # a signal that came before the process was there
+
+    def connection_made(self, chan: asyncssh.SSHServerChannel[bytes]) -> None:
+        self._channel = chan
+
+    def exec_requested(self, command: str) -> bool:
+        self._text = command
+        self._machine.commands.append(command)
+        return True
+
+    def session_started(self) -> None:
+        self._machine.keep(self._run())
+
+    def data_received(self, data: bytes, datatype: object) -> None:
+        self._machine.input_bytes += len(data)
+        at = self._machine.lies.flip_at
+        if at is not None and self._got <= at < self._got + len(data):
+            spoilt = bytearray(data)
+            spoilt[at - self._got] ^= 1
+            data = bytes(spoilt)
+        self._got += len(data)
+        self._input.put_nowait(data)
+
+    def eof_received(self) -> bool:
+        self._input.put_nowait(None)
+        return True
+
+    def signal_received(self, signal: str) -> None:
+        number = getattr(sys.modules["signal"], f"SIG{signal}", None)
+        if self._machine.lies.deaf or number is None:
+            return
+        if self._group:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._group, number)
+        else:
+            self._early = number
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._gone = True
+        self._writable.set()
+        self._input.put_nowait(None)
+
+    async def _run(self) -> None:
+        machine = self._machine
+        process = await asyncio.create_subprocess_exec(
+            "sh",
+            "-c",
+            self._text,
+            stdin=-1,
+            stdout=-1,
+            stderr=-1,
+            cwd=machine.home,
+            env=machine.environ(),
+            start_new_session=True,
+        )
+        self._group = process.pid
+        machine.groups.add(process.pid)
+        if self._early:
+            os.killpg(process.pid, self._early)
+        feeding = asyncio.ensure_future(self._feed(process))
+        try:
+            await self._flood(machine.lies.flood_bytes)
+            await asyncio.gather(self._pump(process.stdout, None), self._pump(process.stderr, 1))
+            code = await process.wait()
+            machine.groups.discard(process.pid)
+            self._say_exit(code)
+            machine.ended()
+        finally:
+            feeding.cancel()
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+                machine.groups.discard(process.pid)
+            process._transport.close()  # type: ignore[attr-defined]  # or its pipes stay open
+
+    def _say_exit(self, code: int) -> None:
+        if self._machine.lies.no_exit or self._gone:
+            return
+        if code < 0:
+            self._channel.exit_with_signal(signal.Signals(-code).name.removeprefix("SIG"))
+        else:
+            self._channel.exit(code)
+
+    async def _feed(self, process: asyncio.subprocess.Process) -> None:
+        with contextlib.suppress(OSError):
+            while (piece := await self._input.get()) is not None:
+                process.stdin.write(piece)
+                await process.stdin.drain()
+        process.stdin.close()
+
+    async def _pump(self, pipe: asyncio.StreamReader, datatype: int | None) -> None:
+        while piece := await pipe.read(32768):
+            await self._send(piece, datatype)
+
+    async def _send(self, piece: bytes, datatype: int | None) -> None:
+        await self._writable.wait()
+        if not self._gone:
+            with contextlib.suppress(OSError):
+                self._channel.write(piece, datatype)
+        await asyncio.sleep(0)
+
+    async def _flood(self, count: int) -> None:
+        piece = b"\x1b[31mnoise \xff\n" * 2048
+        for _ in range(count // len(piece)):
+            if self._gone:
+                return
+            await self._send(piece, 1)
