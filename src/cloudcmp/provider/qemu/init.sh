@@ -44,6 +44,7 @@ keep() {
 
 network() {
   hostname "$(asked name)"
+  echo 0 2147483647 >/proc/sys/net/ipv4/ping_group_range  # as on any Debian: everyone may ping
   ip link set lo up
   ip link set eth0 up
   ip addr add 10.0.2.15/24 dev eth0
@@ -113,16 +114,16 @@ die() {
 serve() {
   mkfifo -m 620 /run/cloudcmp/ask
   chown root:cloudcmp /run/cloudcmp/ask
+  exec 3<>/run/cloudcmp/ask
   while true; do
-    while read -r number word argument; do
-      case "$number" in '' | *[!0-9]*) continue ;; esac
-      case "$word" in
-        rotate | disk | die | ttl) "$word" "$argument" >/run/cloudcmp/draft; code=$? ;;
-        *) echo "unknown: $word" >/run/cloudcmp/draft; code=2 ;;
-      esac
-      echo $code >>/run/cloudcmp/draft
-      mv /run/cloudcmp/draft "/run/cloudcmp/answers/$number"
-    done </run/cloudcmp/ask
+    read -r number word argument <&3 || continue
+    case "$number" in '' | *[!0-9]*) continue ;; esac
+    case "$word" in
+      rotate | disk | die | ttl) "$word" "$argument" >/run/cloudcmp/draft; code=$? ;;
+      *) echo "unknown: $word" >/run/cloudcmp/draft; code=2 ;;
+    esac
+    echo $code >>/run/cloudcmp/draft
+    mv /run/cloudcmp/draft "/run/cloudcmp/answers/$number"
   done
 }
 

@@ -1,0 +1,112 @@
+"""What a guest boots from: the small image and a few files of its own, or a disk image and a seed for cloud-init."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cloudcmp.errors import Refused
+from cloudcmp.model.lease import CreateRequest
+from cloudcmp.provider.qemu import archive
+from cloudcmp.provider.qemu.image import Image
+from cloudcmp.provider.qemu.machine import OUT_MAC, mac_of
+from cloudcmp.provider.qemu.media import nocloud, overlay
+
+VOLUME_BYTES = 2**30  # of a volume whose size is not said
+_STATE_BYTES = 64 * 1024
+_CONSOLE = "console=ttyS0 quiet panic=1 no_timer_check"
+
+
+@dataclass(frozen=True, slots=True)
+class DiskImage:
+    """A disk image with cloud-init in it; with a kernel and its first archive where it has no boot loader."""
+
+    disk: Path
+    kernel: Path | None = None
+    initrd: Path | None = None
+
+
+def lay_out(
+    folder: Path, image: Image | DiskImage, request: CreateRequest, ends_at: float, private_address: str
+) -> tuple[str, ...]:
+    """Write a guest's disks into its folder; returns the words for qemu. A separate volume is always the last disk.
+
+    Raises Refused for what the image can not do, and where it was given no way in.
+    """
+    if request.access is None:
+        raise Refused.at("qemu", "a guest without keys could not be reached", "create it with access")
+    if isinstance(image, Image):
+        words = _small(folder, image, request, ends_at, private_address)
+    else:
+        words = _disk_image(folder, image, request, private_address)
+    volume = request.volume
+    if volume is not None and not volume.root:
+        blank(folder / "volume", volume.size_bytes or VOLUME_BYTES)
+        words += drive("volume")
+    return tuple(words)
+
+
+def _small(folder: Path, image: Image, request: CreateRequest, ends_at: float, private_address: str) -> list[str]:
+    if request.volume is not None and request.volume.root:
+        raise Refused.at("qemu", "the small image has no disk under its system", "choose another image, or root: false")
+    if request.access is None:
+        raise ValueError(request.slot)
+    texts = {
+        "host_key": request.access.host.private, "authorized_keys": request.access.client_public,
+        "ttl_s": f"{request.ttl_s:.0f}", "ends_at": f"{ends_at:.0f}", "name": request.name,
+        "private_address": private_address,
+    }  # fmt: skip
+    entries = [archive.file(f"etc/cloudcmp/{name}", text.encode(), 0o600) for name, text in texts.items()]
+    place = folder / "initrd"
+    shutil.copyfile(image.initrd, place)
+    place.chmod(0o600)
+    with place.open("ab") as file:
+        file.write(archive.pack(entries))
+    blank(folder / "state", _STATE_BYTES)
+    return ["-kernel", str(image.kernel), "-initrd", "initrd", "-append", _CONSOLE, *drive("state")]
+
+
+def _disk_image(folder: Path, image: DiskImage, request: CreateRequest, private_address: str) -> list[str]:
+    size_bytes = request.volume.size_bytes if request.volume is not None and request.volume.root else None
+    overlay(folder / "root", image.disk, size_bytes)
+    if request.access is None:
+        raise ValueError(request.slot)
+    seed = folder / "seed"
+    seed.touch(0o600)
+    seed.write_bytes(nocloud(_nocloud_texts(request, request.access.user_data, private_address)))
+    words = [*drive("root", "qcow2"), *drive("seed", readonly=True)]
+    if image.kernel is not None:
+        words += ["-kernel", str(image.kernel), "-append", f"root=/dev/vda rw {_CONSOLE}"]
+    if image.initrd is not None:
+        words += ["-initrd", str(image.initrd)]
+    return words
+
+
+def _nocloud_texts(request: CreateRequest, user_data: str, private_address: str) -> Mapping[str, str]:
+    """What cloud-init reads; the first network card asks for its address, the second has the study's own."""
+    network = {
+        "version": 2,
+        "ethernets": {
+            "out": {"match": {"macaddress": OUT_MAC}, "dhcp4": True},
+            "peers": {"match": {"macaddress": mac_of(private_address)}, "addresses": [private_address]},
+        },
+    }
+    name = {"instance-id": request.token, "local-hostname": request.name}
+    return {"user-data": user_data, "meta-data": json.dumps(name), "network-config": json.dumps(network)}
+
+
+def blank(place: Path, size_bytes: int) -> None:
+    """A disk of zeros that takes no space until it is written to."""
+    with place.open("wb") as file:
+        file.truncate(size_bytes)
+    place.chmod(0o600)
+
+
+def drive(name: str, form: str = "raw", *, readonly: bool = False) -> list[str]:
+    """The words for a disk in the guest's folder."""
+    mode = "on" if readonly else "off"
+    return [
+        "-drive", f"file={name},id={name},if=none,format={form},readonly={mode}",
+        "-device", f"virtio-blk-pci,drive={name},serial=cloudcmp-{name}",
+    ]  # fmt: skip

@@ -1,0 +1,262 @@
+"""Real virtual machines on this host, as a cloud: made in one call, reached by SSH, dead at the end of their lease."""
+
+import asyncio
+import hashlib
+import ipaddress
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from cloudcmp.errors import CloudcmpError, NoCapacity, ProviderFault, Refused
+from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Listing
+from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.model.plan import Candidate
+from cloudcmp.model.safety import Barrier, Finding, Sight
+from cloudcmp.provider.local.machine import Machine, read_machine
+from cloudcmp.provider.qemu.boot import DiskImage, lay_out
+from cloudcmp.provider.qemu.image import Image, cache_folder, small_image
+from cloudcmp.provider.qemu.inventory import Inventory, state_folder
+from cloudcmp.provider.qemu.machine import STARTED, Card, Size, free_memory_bytes, last_words, port, read_card, start
+from cloudcmp.provider.qemu.media import image_format
+from cloudcmp.provider.qemu.program import Accelerator, Program, accelerator, find_program, known_accelerator
+from cloudcmp.provider.qemu.running import Identity, Running, ask, end
+from cloudcmp.provider.qemu.sizes import OVERHEAD_BYTES, REGION, offerings, size_of
+
+BARRIERS = (
+    Barrier("teardown", True, "the guest's qemu is ended and its folder removed"),
+    Barrier("cleanup", True, "by the study's ledger; a guest lives in a folder of its own, not in the study's"),
+    Barrier("death", True, "the guest powers itself off at the end of its lease, and a minute later it is killed"),
+    Barrier("sweep", True, "every running guest bears its tags in its process, also where all folders were wiped"),
+)
+SCHEMA_TAG = "cloudcmp:schema"
+_SMALL = "small"
+_POWER_OFF_S = 60.0
+
+
+class QemuProvider:
+    """Guests of qemu. Nothing is billed, and all share the one host, so that no two are measured at once.
+
+    `state` is the folder under which guests have theirs, `cache` the one of images. `now` gives the Unix time (s).
+    """
+
+    name = "qemu"
+    simulated = False
+    billed = False
+    billing = Billing()
+    parts: tuple[str, ...] = (INSTANCE,)
+    barriers: tuple[Barrier, ...] = BARRIERS
+
+    def __init__(
+        self,
+        state: Path | None = None,
+        cache: Path | None = None,
+        *,
+        machine: Callable[[], Machine] = lambda: read_machine(os.sched_getaffinity(0)),
+        free_bytes: Callable[[], int | None] = free_memory_bytes,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._inventory = Inventory((state or state_folder()).resolve())
+        self._cache = (cache or cache_folder()).resolve()
+        self._machine = machine
+        self._free_bytes = free_bytes
+        self._now = now
+
+    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
+        """The types that this host can carry: one processor and 128 MiB, and upwards."""
+        if region not in {None, REGION}:
+            return ()
+        return offerings(self.name, self._machine(), known_accelerator(self._cache))
+
+    def host(self, candidate: Candidate) -> str:  # noqa: ARG002
+        """All guests share this machine, and share it with what runs on it directly."""
+        return "this machine"
+
+    async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
+        """Whether qemu and the images are there (they are fetched and built here if not), and memory is enough."""
+        return await asyncio.to_thread(self._check, candidates)
+
+    async def create(self, request: CreateRequest) -> str:
+        """Start a guest with its keys and its end in the same call; the same token gives the same guest again.
+
+        Raises NoCapacity where memory is short, Refused for what can not be had, and for a token whose guest ended.
+        """
+        return await asyncio.to_thread(self._create, request)
+
+    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+        """Every guest whose tags name the study, or whose token it is."""
+        if region not in {None, REGION}:
+            return ()
+        by_token = self._inventory.id_of(token) if token else None
+        found = [guest.found() for guest in await asyncio.to_thread(self._inventory.all)]
+        return tuple(one for one in found if ("cloudcmp:study", study) in one.tags or one.cloud_id == by_token)
+
+    async def leftovers(self) -> Listing:
+        """All guests of this user on this host that bear our tags, also those whose folders are gone."""
+        guests = await asyncio.to_thread(self._inventory.all, elsewhere=True)
+        found = (guest.found() for guest in guests)
+        return Listing(tuple(one for one in found if SCHEMA_TAG in dict(one.tags)))
+
+    async def destroy(self, handle: Handle) -> None:
+        """End the guest, also one that hangs, and remove its folder."""
+        guest = await asyncio.to_thread(self._inventory.one, handle.cloud_id)
+        if guest is not None:
+            await asyncio.to_thread(self._inventory.remove, guest)
+
+    async def gone(self, handle: Handle) -> str | None:
+        """Neither a process nor a folder is the evidence."""
+        guest = await asyncio.to_thread(self._inventory.one, handle.cloud_id)
+        return None if guest else f"{handle.cloud_id} has no process and no folder on this host"
+
+    async def look(self, handle: Handle) -> Sight:
+        """Running while its qemu lives; `why` is the last line on its console."""
+        return await asyncio.to_thread(self._look, handle)
+
+    async def resize(self, handle: Handle, offering: str) -> None:
+        """Stop a guest and start it again as another type, with its disks; its address' port is another one then.
+
+        What the small image held in memory is lost, as at any stop; its separate volume stays.
+        """
+        await asyncio.to_thread(self._resize, handle, offering)
+
+    def _create(self, request: CreateRequest) -> str:
+        size = size_of(request.offering, self._machine())
+        image = self._image(dict(request.options).get("image", _SMALL))
+        program, speed = self._means()
+        cloud_id = self._inventory.id_of(request.token)
+        folder = self._inventory.folder(cloud_id)
+        with self._inventory.alone():
+            guest = self._inventory.one(cloud_id)
+            if guest is not None and guest.process is not None:
+                return cloud_id
+            if (folder / STARTED).exists():
+                raise Refused.at(cloud_id, "the guest of this token has ended", "destroy it, and ask with a new token")
+            if guest is not None:
+                self._inventory.remove(guest)
+            self._room_for(size)
+            folder.mkdir(mode=0o700)
+            try:
+                card = self._lay_out(folder, image, request, cloud_id)
+                start(folder, card, size, program, speed)
+            except (CloudcmpError, OSError):
+                if half := self._inventory.one(cloud_id):
+                    self._inventory.remove(half)
+                raise
+        return cloud_id
+
+    def _lay_out(self, folder: Path, image: Image | DiskImage, request: CreateRequest, cloud_id: str) -> Card:
+        """Write a guest's card, before anything else of it, and its disks."""
+        identity = Identity(cloud_id, request.name, request.token, request.offering, request.tags)
+        now = self._now()
+        link, address = self._place(dict(request.tags).get("cloudcmp:study", request.token))
+        card = Card(identity, now, now + request.ttl_s, link, address, ())
+        card.write(folder)
+        card = replace(card, boot=lay_out(folder, image, request, card.ends_at, address))
+        card.write(folder)
+        return card
+
+    def _place(self, study: str) -> tuple[str, str]:
+        """Where the guests of a study meet, and a free address there; others' frames never come along."""
+        digest = hashlib.sha256(study.encode()).digest()
+        link = f"239.{digest[0]}.{digest[1]}.{digest[2]}:{20000 + int.from_bytes(digest[3:5]) % 10000}"
+        cards = (self._inventory.card(guest.cloud_id) for guest in self._inventory.all())
+        taken = {ipaddress.ip_interface(card.private_address).ip for card in cards if card and card.link == link}
+        network = ipaddress.ip_network(f"10.77.{digest[5]}.0/24")
+        free = next((address for address in network.hosts() if address not in taken), None)
+        if free is None:
+            raise NoCapacity.at("qemu", "no private address is left for this study", "destroy some of its guests")
+        return link, f"{free}/{network.prefixlen}"
+
+    def _room_for(self, size: Size) -> None:
+        free_bytes = self._free_bytes()
+        needed_bytes = size.memory_bytes + OVERHEAD_BYTES
+        if free_bytes is not None and free_bytes < needed_bytes:
+            short = f"{free_bytes // 2**20} MiB of this host's memory are free, {needed_bytes // 2**20} are needed"
+            raise NoCapacity.at("qemu", short, "choose a smaller offering, or free some memory")
+
+    def _image(self, name: str) -> Image | DiskImage:
+        """The image of a name, built if need be, or the user's own of a path; raises Refused where there is none."""
+        if name == _SMALL:
+            return small_image(self._cache)
+        if "/" not in name:
+            raise Refused.at("qemu", f"no image {name!r}", f"known are {_SMALL}, and a path to a qcow2 or raw image")
+        image_format(Path(name))
+        return DiskImage(Path(name))
+
+    def _means(self) -> tuple[Program, Accelerator]:
+        program = find_program(self._cache)
+        return program, accelerator(program, small_image(self._cache), self._cache)
+
+    def _look(self, handle: Handle) -> Sight:
+        guest = self._inventory.one(handle.cloud_id)
+        if guest is None:
+            return Sight("gone")
+        why = last_words(guest.folder)
+        card = read_card(guest.folder)
+        if guest.process is None or card is None:
+            return Sight("stopped", why=why)
+        try:
+            peer_address = str(ipaddress.ip_interface(card.private_address).ip)
+            return Sight("running", "127.0.0.1", port(guest.folder), peer_address, why=why)
+        except ProviderFault as error:
+            # It ended a moment ago, or hangs: then the next look tells.
+            return Sight("pending", why=f"{error}")
+
+    def _resize(self, handle: Handle, offering: str) -> None:
+        size = size_of(offering, self._machine())
+        program, speed = self._means()
+        with self._inventory.alone():
+            guest = self._inventory.one(handle.cloud_id)
+            card = read_card(guest.folder) if guest else None
+            if guest is None or card is None:
+                raise Refused.at(handle.cloud_id, "there is no such guest", "see cloudcmp sweep")
+            if guest.process is not None:
+                self._stop(guest.process, card)
+            self._room_for(size)
+            card = replace(card, identity=replace(card.identity, offering=offering))
+            card.write(guest.folder)
+            start(guest.folder, card, size, program, speed)
+
+    def _stop(self, process: Running, card: Card) -> None:
+        """Have a system with a disk of its own shut down orderly; the small image has nothing to write back."""
+        if any(word.startswith("file=root,") for word in card.boot):
+            ask(process.folder, "system_powerdown")
+            deadline = time.monotonic() + _POWER_OFF_S
+            while self._alive(process) and time.monotonic() < deadline:
+                time.sleep(0.2)
+        end(process)
+
+    def _alive(self, process: Running) -> bool:
+        guest = self._inventory.one(process.identity.cloud_id)
+        return guest is not None and guest.process == process
+
+    def _check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
+        findings: list[Finding] = []
+        try:
+            program, speed = self._means()
+            how = f"qemu {program.version}, processors by {speed.name.upper()} ({speed.why})"
+            findings.append(Finding("host", True, how))
+        except CloudcmpError as error:
+            findings.append(_not(error, "host"))
+        for name in sorted({dict(candidate.options).get("image", _SMALL) for candidate in candidates}):
+            try:
+                self._image(name)
+                findings.append(Finding("image", True, f"{name} is there"))
+            except CloudcmpError as error:
+                findings.append(_not(error, "image"))
+        for candidate in candidates:
+            try:
+                size = size_of(candidate.offering.name, self._machine())
+                self._room_for(replace(size, memory_bytes=size.memory_bytes * candidate.count))
+            except CloudcmpError as error:
+                findings.append(_not(error, "quota"))
+        if not any(finding.what == "quota" for finding in findings):
+            findings.append(Finding("quota", True, "memory and processors are enough"))
+        return tuple(findings)
+
+
+def _not(error: CloudcmpError, what: str) -> Finding:
+    """A fault as a finding."""
+    fault = error.faults[0]
+    return Finding(what, False, fault.what, fault.next)

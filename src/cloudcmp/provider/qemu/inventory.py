@@ -1,0 +1,123 @@
+"""Which guests there are: folders that were made for them, and processes that run them, with or without a folder."""
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cloudcmp.errors import StorageFault, Unlisted
+from cloudcmp.model.lease import INSTANCE, Found
+from cloudcmp.provider.qemu.machine import CARD, Card, read_card
+from cloudcmp.provider.qemu.running import Identity, Running, end, running
+from cloudcmp.provider.qemu.sizes import REGION
+
+_ID = re.compile(r"vm-[0-9a-f]{16}")
+
+
+def state_folder() -> Path:
+    """Where guests have their folders: $XDG_STATE_HOME or ~/.local/state, cloudcmp/qemu."""
+    base = os.environ.get("XDG_STATE_HOME") or str(Path("~/.local/state").expanduser())
+    return Path(base) / "cloudcmp" / "qemu"
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """A guest: its folder if there is one, what its card says, and its process while it lives."""
+
+    cloud_id: str
+    folder: Path
+    identity: Identity | None
+    process: Running | None
+
+    def found(self) -> Found:
+        """The guest as a provider lists it; one whose card was never finished has its id as its name."""
+        state = "running" if self.process else "stopped"
+        if self.identity is None:
+            return Found(self.cloud_id, self.cloud_id, None, (), "incomplete", INSTANCE, REGION)
+        who = self.identity
+        return Found(self.cloud_id, who.name, who.token, who.tags, state, INSTANCE, REGION, who.offering)
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """The guests under one folder. Those that run elsewhere are seen too, but only when all are asked for."""
+
+    root: Path
+
+    def id_of(self, token: str) -> str:
+        """The id of the one guest that a token can have here."""
+        return "vm-" + hashlib.sha256(f"{self.root}\0{token}".encode()).hexdigest()[:16]
+
+    def folder(self, cloud_id: str) -> Path:
+        """Where a guest of an id has its folder."""
+        return self.root / cloud_id
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """One maker at a time; the lock goes with its holder."""
+        try:
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with (self.root / "lock").open("w") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                yield
+        except OSError as error:
+            fault = error.strerror or str(error)
+            raise StorageFault.at(str(self.root), fault, "set XDG_STATE_HOME to another folder") from error
+
+    def all(self, *, elsewhere: bool = False) -> tuple[Guest, ...]:
+        """Every guest here, and with `elsewhere` every one that runs on this host for this user.
+
+        Raises Unlisted where the folder can not be read.
+        """
+        live = {one.identity.cloud_id: one for one in running() if elsewhere or one.folder.parent == self.root}
+        guests = [Guest(one.identity.cloud_id, one.folder, one.identity, one) for one in live.values()]
+        for cloud_id in self._folders():
+            if cloud_id not in live:
+                card = self.card(cloud_id)
+                guests.append(Guest(cloud_id, self.folder(cloud_id), card.identity if card else None, None))
+        return tuple(sorted(guests, key=lambda guest: guest.cloud_id))
+
+    def one(self, cloud_id: str) -> Guest | None:
+        """The guest of an id, wherever it runs; None where there is neither a process nor a folder."""
+        if not _ID.fullmatch(cloud_id):
+            return None
+        return next((guest for guest in self.all(elsewhere=True) if guest.cloud_id == cloud_id), None)
+
+    def card(self, cloud_id: str) -> Card | None:
+        """What was written down about a guest; None where it can not be read."""
+        return read_card(self.folder(cloud_id))
+
+    def remove(self, guest: Guest) -> None:
+        """End a guest's process and remove its folder: only one that is here, or that holds its card.
+
+        Raises ProviderFault where the process will not end, StorageFault where the folder can not be removed.
+        """
+        if guest.process is not None:
+            end(guest.process)
+        if guest.folder != self.folder(guest.cloud_id):
+            card = read_card(guest.folder)
+            if card is None or card.identity.cloud_id != guest.cloud_id:
+                return
+        try:
+            # The card goes last: a folder that is half removed still says whose it is.
+            for place in guest.folder.iterdir():
+                if place.name != CARD:
+                    place.unlink()
+            shutil.rmtree(guest.folder)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise StorageFault.at(str(guest.folder), error.strerror or str(error), "remove it by hand") from error
+
+    def _folders(self) -> list[str]:
+        try:
+            return sorted(path.name for path in self.root.iterdir() if _ID.fullmatch(path.name) and path.is_dir())
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise Unlisted.at(str(self.root), error.strerror or str(error), "make the folder readable") from error

@@ -1,0 +1,180 @@
+"""Starts one guest: its folder, its disks, the words for qemu, and a limit on its life that no one can forget."""
+
+import ipaddress
+import json
+import os
+import re
+import subprocess
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from cloudcmp.errors import NoCapacity, ProviderFault, Refused, StorageFault
+from cloudcmp.provider.qemu.program import Accelerator, Program
+from cloudcmp.provider.qemu.running import Identity, Running, ask, identity_of, running
+
+CARD = "card.json"
+SERIAL = "serial.log"
+STARTED = "started"
+OUT_MAC = "52:54:00:63:6d:70"  # each guest has its first network to itself
+GRACE_S = 60.0  # after its lease a guest that did not power off is killed
+_LOG = "qemu.log"
+_ANSWER_S = 15.0
+_START = 'ulimit -c 0; "$@" >>qemu.log 2>&1 </dev/null & echo $!'
+_PORT = re.compile(r"HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)\s+10\.0\.2\.15\s+22")
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What a guest has: processors and memory in bytes."""
+
+    vcpus: int
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What is written down about a guest before it is started; `ends_at` is the Unix time of its lease's end.
+
+    `link` is the multicast address (group:port, on loopback only) on which the guests of one study meet, and
+    `private_address` the guest's own there, in CIDR form. `boot` are the words for qemu that say what is
+    booted and from which disks.
+    """
+
+    identity: Identity
+    created_at: float
+    ends_at: float
+    link: str
+    private_address: str
+    boot: tuple[str, ...]
+
+    def write(self, folder: Path) -> None:
+        """Put the card into the folder, whole or not at all."""
+        card = asdict(self)
+        card["identity"] = {"id": self.identity.cloud_id, **card["identity"], "tags": dict(self.identity.tags)}
+        draft = folder / f"{CARD}.new"
+        draft.write_text(json.dumps(card, indent=1, sort_keys=True), encoding="utf-8")
+        draft.replace(folder / CARD)
+
+
+def read_card(folder: Path) -> Card | None:
+    """The card of a folder; None where there is none or it can not be read."""
+    try:
+        card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+        card["identity"] = identity_of(card["identity"])
+        return Card(**{**card, "boot": tuple(card["boot"])})
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def start(folder: Path, card: Card, size: Size, program: Program, speed: Accelerator) -> int:
+    """Start a guest and wait until its qemu answers; returns the port on 127.0.0.1 that leads to its SSH server.
+
+    qemu is in a session of its own and lives on without us, but no longer than the lease and a minute. Raises
+    NoCapacity where the host has not the memory, Refused with qemu's own words for anything else.
+    """
+    limit_s = max(1.0, card.ends_at - time.time() + GRACE_S)
+    command = ["timeout", "-s", "KILL", f"{limit_s:.0f}", *program.words, *_words(card, size, speed)]
+    environ = {"PATH": os.defpath, "LC_ALL": "C", **program.environ}
+    for stale in ("qmp", _LOG):
+        (folder / stale).unlink(missing_ok=True)
+    (folder / STARTED).touch()
+    try:
+        subprocess.run(
+            ["sh", "-c", _START, "sh", *command], cwd=folder, env=environ, stdin=subprocess.DEVNULL,
+            capture_output=True, start_new_session=True, timeout=_ANSWER_S, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        raise Refused.at(
+            str(folder), f"qemu could not be started: {error}", "see whether sh and timeout run"
+        ) from error
+    return _answering(folder, card.identity)
+
+
+def _answering(folder: Path, identity: Identity) -> int:
+    """Wait for qemu's first answer; whatever else comes of it is told apart."""
+    deadline = time.monotonic() + _ANSWER_S
+    while True:
+        try:
+            return port(folder)
+        except ProviderFault:
+            alive = find(identity.cloud_id, folder) is not None
+            if time.monotonic() > deadline:
+                raise
+        # qemu is there a moment after the shell that starts it, and its log says why it is not.
+        if not alive and (words := _log(folder)):
+            raise _fault(words)
+        time.sleep(0.02)
+
+
+def _fault(words: str) -> Refused | NoCapacity:
+    """Why qemu ended at once."""
+    if "allocate memory" in words or "set up guest memory" in words:
+        return NoCapacity.at("qemu", words, "choose a smaller offering, or free some memory")
+    return Refused.at("qemu", words, "choose another offering or image")
+
+
+def _log(folder: Path) -> str:
+    """The last line that qemu wrote, cut short."""
+    try:
+        lines = (folder / _LOG).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
+
+
+def port(folder: Path) -> int:
+    """The port on 127.0.0.1 that leads to the guest's SSH server; qemu itself chose a free one."""
+    said = ask(folder, "human-monitor-command", {"command-line": "info usernet"})
+    found = _PORT.search(str(said))
+    if found is None:
+        raise ProviderFault.at(str(folder), "no port leads to the guest", "see qemu.log there")
+    return int(found[1])
+
+
+def find(cloud_id: str, folder: Path) -> Running | None:
+    """The live guest of an id that works in this folder."""
+    return next((one for one in running() if one.identity.cloud_id == cloud_id and one.folder == folder), None)
+
+
+def _words(card: Card, size: Size, speed: Accelerator) -> list[str]:
+    """All that qemu is told after its name; paths are within the guest's folder, which is where it works."""
+    return [
+        "-name", card.identity.name.replace(",", ",,"), *card.identity.words(), "-M", "pc", *speed.words,
+        "-smp", str(size.vcpus), "-m", f"{size.memory_bytes // 2**20}", "-nodefaults", "-no-user-config",
+        "-display", "none", "-qmp", "unix:qmp,server=on,wait=off",
+        "-chardev", f"file,id=serial,path={SERIAL},append=on", "-serial", "chardev:serial",
+        # Without `restrict` the guest could reach what listens on this host's loopback.
+        "-netdev", "user,id=out,ipv6=off,restrict=on,hostfwd=tcp:127.0.0.1:0-:22",
+        "-device", f"virtio-net-pci,netdev=out,mac={OUT_MAC},romfile=",
+        "-netdev", f"socket,id=peers,mcast={card.link},localaddr=127.0.0.1",
+        "-device", f"virtio-net-pci,netdev=peers,mac={mac_of(card.private_address)},romfile=",
+        *card.boot,
+    ]  # fmt: skip
+
+
+def mac_of(private_address: str) -> str:
+    """The hardware address of a guest's second network card, from its address there."""
+    return ":".join(f"{byte:02x}" for byte in b"\x52\x54" + ipaddress.ip_interface(private_address).ip.packed)
+
+
+def last_words(folder: Path, most: int = 200) -> str:
+    """The last line on the guest's console, without control characters: untrusted."""
+    try:
+        with (folder / SERIAL).open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - 8192))
+            text = file.read().decode("utf-8", errors="replace")
+    except OSError:
+        return ""
+    lines = ("".join(char for char in line if char.isprintable()).strip() for line in text.splitlines())
+    return next((line[:most] for line in reversed([*lines]) if line), "")
+
+
+def free_memory_bytes(root: Path = Path("/")) -> int | None:
+    """Memory that could be given to a new guest without swapping, None where it is not told."""
+    try:
+        text = (root / "proc/meminfo").read_text()
+    except OSError as error:
+        raise StorageFault.at("/proc/meminfo", error.strerror or str(error), "mount /proc") from error
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
+    return int(found[1]) * 1024 if found else None

@@ -1,0 +1,153 @@
+"""Finds qemu, or fetches it from the system's package sources, and tells whether KVM really boots a guest."""
+
+import json
+import os
+import platform
+import re
+import resource
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cloudcmp.errors import Refused
+from cloudcmp.provider.qemu.image import Image, once
+from cloudcmp.provider.qemu.packages import Packages, run_from
+
+PROGRAM = "qemu-system-x86_64"
+_WANTED = ("qemu-system-x86",)
+_ALSO = ("lib", "zlib", "qemu-system", "seabios", "ipxe-qemu")
+_DATA = ("usr/share/qemu", "usr/share/seabios", "usr/lib/ipxe/qemu")
+_MODULES = "usr/lib/x86_64-linux-gnu/qemu"
+_PROBE_S = 20.0
+# What is asked of KVM and of the emulated processor; the translation cache is kept small: guests are.
+_ACCELERATORS = {"kvm": ("-accel", "kvm", "-cpu", "host"), "tcg": ("-accel", "tcg,tb-size=32", "-cpu", "max")}
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """How qemu is run here: its first words, what they need in the environment, and its version."""
+
+    words: tuple[str, ...]
+    version: str
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+
+def find_program(cache: Path, path: str | None = None) -> Program:
+    """qemu from the search path, else from the cache folder, into which its packages are fetched once (about 60 MB).
+
+    Raises Refused with what to install where neither can be.
+    """
+    if platform.machine() != "x86_64" or platform.system() != "Linux":
+        raise Refused.at("qemu", f"guests are for x86-64 Linux hosts, not {platform.system()} {platform.machine()}",
+                         "use another provider here")  # fmt: skip
+    if found := shutil.which(PROGRAM, path=path):
+        return Program((found,), _version([found], {}))
+    try:
+        folder = once(cache, "program-", lambda draft: _fetch(draft, cache))
+    except Refused as error:
+        raise Refused.at("qemu", f"{PROGRAM} is not there, and could not be fetched ({error})",
+                         "install it: apt install qemu-system-x86") from error  # fmt: skip
+    words = run_from(folder, f"usr/bin/{PROGRAM}")
+    words += [word for data in _DATA if (folder / data).is_dir() for word in ("-L", str(folder / data))]
+    environ = {"QEMU_MODULE_DIR": str(folder / _MODULES)}
+    return Program(tuple(words), _version(words, environ), environ)
+
+
+def _fetch(draft: Path, cache: Path) -> str:
+    """Unpack qemu and what it needs into a folder; returns the version's name."""
+    packages = Packages(cache / "apt").unpack(_WANTED, _ALSO, draft)
+    versions = {package.name: package.version for package in packages}
+    return re.sub(r"[^0-9A-Za-z.]+", "-", versions[_WANTED[0]])
+
+
+def _version(words: list[str], environ: Mapping[str, str]) -> str:
+    """The version as qemu tells it; raises Refused for a program that does not run."""
+    try:
+        done = subprocess.run(
+            [*words, "--version"], env={"PATH": os.defpath, **environ}, capture_output=True, text=True, timeout=60,
+            check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        raise Refused.at("qemu", f"{words[-1]} does not run: {error}", "see what it says with --version") from error
+    return done.stdout.split("\n")[0].removeprefix("QEMU emulator version ").strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """What runs the guest's processors, and why: `kvm` by hardware, `tcg` by translation, many times slower."""
+
+    name: str
+    why: str
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What qemu is told."""
+        return _ACCELERATORS[self.name]
+
+
+def known_accelerator(cache: Path, device: Path = Path("/dev/kvm")) -> Accelerator | None:
+    """What an earlier boot found, or what needs no boot to be known; None where it is still to be found."""
+    if not os.access(device, os.R_OK | os.W_OK):
+        return Accelerator("tcg", f"{device} can not be used")
+    for file in sorted(cache.glob(f"accelerator-*-{_kernel()}.json"), key=lambda file: file.stat().st_mtime)[-1:]:
+        return _told(file)
+    return None
+
+
+def accelerator(program: Program, image: Image, cache: Path, device: Path = Path("/dev/kvm")) -> Accelerator:
+    """KVM where the small image really boots with it, else TCG; found once for this kernel and this qemu."""
+    if not os.access(device, os.R_OK | os.W_OK):
+        return Accelerator("tcg", f"{device} can not be used")
+    version = re.sub(r"[^0-9A-Za-z.]+", "-", program.version)
+    file = cache / f"accelerator-{version}-{_kernel()}.json"
+    if (known := _told(file)) is not None:
+        return known
+    fault = _boot_fault(program, image)
+    found = Accelerator("kvm", "it boots") if fault is None else Accelerator("tcg", f"KVM boots no guest: {fault}")
+    draft = file.with_suffix(f".{os.getpid()}")
+    draft.write_text(json.dumps({"name": found.name, "why": found.why}), encoding="utf-8")
+    draft.replace(file)
+    return found
+
+
+def _kernel() -> str:
+    return re.sub(r"[^0-9A-Za-z.]+", "-", platform.release())
+
+
+def _told(file: Path) -> Accelerator | None:
+    try:
+        card = json.loads(file.read_text(encoding="utf-8"))
+        return Accelerator(card["name"], card["why"]) if card["name"] in _ACCELERATORS else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _boot_fault(program: Program, image: Image) -> str | None:
+    """Why the small image does not come up with KVM, None when it does. Boots it once, without network and disks."""
+    command = [
+        *program.words, "-M", "pc", *_ACCELERATORS["kvm"], "-m", "128", "-nodefaults", "-no-user-config",
+        "-display", "none", "-no-reboot", "-serial", "stdio", "-kernel", str(image.kernel), "-initrd",
+        str(image.initrd), "-append", "console=ttyS0 quiet panic=-1 cloudcmp.probe",
+    ]  # fmt: skip
+    with tempfile.TemporaryFile() as said:
+        try:
+            done = subprocess.run(
+                command, env={"PATH": os.defpath, **program.environ}, stdin=subprocess.DEVNULL, stdout=said,
+                stderr=subprocess.STDOUT, timeout=_PROBE_S, check=False, preexec_fn=_no_core,
+            )  # fmt: skip
+            how = f"qemu ended with {done.returncode}"
+        except subprocess.TimeoutExpired:
+            how = f"nothing within {_PROBE_S:.0f} s"
+        said.seek(0)
+        text = said.read(65536).decode("utf-8", errors="replace")
+    if "cloudcmp: alive" in text:
+        return None
+    words = [line.strip() for line in text.splitlines() if "error" in line or "panic" in line]
+    return (words or [how])[0][:200]
+
+
+def _no_core() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

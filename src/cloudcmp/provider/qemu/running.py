@@ -1,0 +1,171 @@
+"""The guests that run on this host, found by what their qemu was started with, whoever started it and from where."""
+
+import contextlib
+import itertools
+import json
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cloudcmp.errors import ProviderFault
+
+_MARK = "name=opt/cloudcmp,string="
+_DELETED = " (deleted)"
+_STARTERS = (b"timeout", b"sh")  # the same words stand in the argv of what starts qemu and limits its time
+_QUIT_S = 2.0
+_END_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a guest is, as its qemu's argv tells it: nothing secret is in there."""
+
+    cloud_id: str
+    name: str
+    token: str
+    offering: str
+    tags: tuple[tuple[str, str], ...]
+
+    def words(self) -> list[str]:
+        """The identity as words for qemu; a comma within them is written twice."""
+        card = {"id": self.cloud_id, "name": self.name, "token": self.token, "offering": self.offering,
+                "tags": dict(self.tags)}  # fmt: skip
+        text = json.dumps(card, sort_keys=True, separators=(",", ":"))
+        return ["-fw_cfg", _MARK + text.replace(",", ",,")]
+
+    @classmethod
+    def of(cls, argv: list[str]) -> "Identity | None":
+        """The identity in an argv; None for any other process and for one whose words can not be read."""
+        for before, word in itertools.pairwise(argv):
+            if before == "-fw_cfg" and word.startswith(_MARK):
+                try:
+                    return identity_of(json.loads(word.removeprefix(_MARK).replace(",,", ",")))
+                except (ValueError, KeyError, TypeError, AttributeError):
+                    return None
+        return None
+
+
+def identity_of(card: dict[str, object]) -> Identity:
+    """The identity that a card holds; raises KeyError, TypeError or ValueError for one that holds none."""
+    tags = card["tags"]
+    if not isinstance(tags, dict):
+        raise TypeError("tags")
+    pairs = tuple(sorted((str(key), str(value)) for key, value in tags.items()))
+    return Identity(str(card["id"]), str(card["name"]), str(card["token"]), str(card["offering"]), pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A live qemu of ours and the folder that it works in, which may be gone by now."""
+
+    pid: int
+    identity: Identity
+    folder: Path
+
+
+def running() -> Iterator[Running]:
+    """Every live guest of this user; another user's could not be ended by us anyway."""
+    for name in os.listdir("/proc"):  # noqa: PTH208 - a thousand Path objects for as many strings
+        if name.isdigit() and (found := _look(int(name))) is not None:
+            yield found
+
+
+def _look(pid: int) -> Running | None:
+    process = Path("/proc") / str(pid)
+    try:
+        raw = (process / "cmdline").read_bytes()
+        if _MARK.encode() not in raw or process.stat().st_uid != os.geteuid():
+            return None
+        argv = raw.split(b"\0")
+        if argv[0].rpartition(b"/")[2] in _STARTERS:
+            return None
+        identity = Identity.of([os.fsdecode(word) for word in argv])
+        folder = os.fsdecode((process / "cwd").readlink()).removesuffix(_DELETED)
+        state = (process / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+    except OSError:
+        return None
+    return None if identity is None or state in {"Z", "X"} else Running(pid, identity, Path(folder))
+
+
+def end(guest: Running) -> None:
+    """Have qemu quit, else kill it, and wait until it is gone; raises ProviderFault where it will not go.
+
+    A guest that hangs or is stopped is killed. Being sure of whom we kill comes from a descriptor of the process.
+    """
+    try:
+        descriptor = os.pidfd_open(guest.pid)
+    except OSError:
+        return
+    try:
+        if _look(guest.pid) != guest:
+            return
+        with contextlib.suppress(ProviderFault):
+            ask(guest.folder, "quit", wait_s=_QUIT_S)
+            if _gone(guest, _QUIT_S):
+                return
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        if not _gone(guest, _END_S):
+            raise ProviderFault.at(
+                guest.identity.cloud_id, f"qemu (process {guest.pid}) will not end", "see what it waits for"
+            )
+    finally:
+        os.close(descriptor)
+
+
+def _gone(guest: Running, wait_s: float) -> bool:
+    deadline = time.monotonic() + wait_s
+    while _look(guest.pid) == guest:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def ask(folder: Path, command: str, arguments: Mapping[str, object] | None = None, *, wait_s: float = 5.0) -> object:
+    """One command to a guest's qemu (QMP) and what it returns; raises ProviderFault where none answers in time.
+
+    Source: the QEMU Machine Protocol specification, in qemu's documentation.
+    """
+    deadline = time.monotonic() + wait_s
+    try:
+        inside = os.open(folder, os.O_PATH | os.O_DIRECTORY)
+        try:
+            with socket.socket(socket.AF_UNIX) as line:
+                line.settimeout(wait_s)
+                # Through the descriptor: the path of a socket may have no more than 107 bytes.
+                line.connect(f"/proc/self/fd/{inside}/qmp")
+                answers = _answers(line, deadline)
+                next(answers)
+                for name, more in (("qmp_capabilities", None), (command, arguments)):
+                    line.sendall(json.dumps({"execute": name, "arguments": dict(more or {})}).encode() + b"\n")
+                    answer = next(answers)
+                return answer
+        finally:
+            os.close(inside)
+    except (OSError, ValueError, StopIteration) as error:
+        raise ProviderFault.at(str(folder), f"qemu does not answer: {error}", "see qemu.log there") from error
+
+
+def _answers(line: socket.socket, deadline: float) -> Iterator[object]:
+    """The greeting and the answers that come, without the events between them."""
+    waiting = b""
+    while True:
+        text, newline, rest = waiting.partition(b"\n")
+        if newline:
+            waiting = rest
+            said = json.loads(text)
+            if "error" in said:
+                raise ValueError(said["error"].get("desc", "an error"))
+            if "event" not in said:
+                yield said.get("return")
+            continue
+        line.settimeout(max(0.001, deadline - time.monotonic()))
+        piece = line.recv(65536)
+        if not piece:
+            return
+        waiting += piece
