@@ -1,6 +1,7 @@
 """What a simulated study should find, from what was planted in it."""
 
 from pathlib import Path
+from typing import NoReturn
 
 from cloudcmp.catalog import METRICS
 from cloudcmp.model.cell import Cell
@@ -9,6 +10,7 @@ from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Comparison, Verdict
 from cloudcmp.model.view import View
 from cloudcmp.pipeline import planning, running, viewing
+from cloudcmp.pipeline.running import Ending
 from cloudcmp.report.progress import Silence
 
 WINNING_GAP = 1.05
@@ -31,8 +33,12 @@ runs: 2
 _SAME = "{mean: %r, cov: 5 %%, between: 5 %%}"
 
 
+def _leave(ending: Ending) -> NoReturn:
+    raise RuntimeError(f"nobody sent a signal, and yet: {ending.reason}")
+
+
 def _measured(plan: Plan, text: str, folder: Path) -> View:
-    ending = running.start(plan, text, folder, work=None, wait=False, progress=Silence())
+    ending = running.start(plan, text, folder, work=None, wait=False, progress=Silence(), leave=_leave)
     assert ending.finished
     assert ending.left == ()
     return viewing.view(folder)

@@ -1,17 +1,19 @@
-"""Verbs that plan and measure: run, demo, plan, cleanup."""
+"""Verbs that plan and measure: run, demo, plan."""
 
+import os
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from cloudcmp.cli.options import All, Figures, Folder, Json, On, Out, Short
+from cloudcmp.cli.options import All, Figures, Json, On, Out, Short
 from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_INTERRUPTED, console, emit, say, warn
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
     from cloudcmp.model.protocol import Progress
-    from cloudcmp.pipeline.running import Ending
+    from cloudcmp.pipeline.running import Ending, Leave
 
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Seed of the order and of simulated numbers.", show_default=False)
@@ -48,12 +50,11 @@ def run(
             raise UserMistake.at(
                 "cloudcmp run", "--resume goes on with the study as it was planned", "give only its folder"
             )
-        ending = running.resume(resume, work=work, wait=wait, progress=_progress(json))
+        ending = running.resume(resume, work=work, wait=wait, progress=_progress(json), leave=_leaving("run", json))
     else:
         plan_, text = planning.plan_file(study, on=on, short=short, seed=seed)
-        ending = running.start(
-            plan_, text, running.new_folder(plan_, out), work=work, wait=wait, progress=_progress(json)
-        )
+        folder, leave = running.new_folder(plan_, out), _leaving("run", json)
+        ending = running.start(plan_, text, folder, work=work, wait=wait, progress=_progress(json), leave=leave)
     # This machine is measured to be looked at: nothing of it is hidden.
     return _ended("run", ending, figures, json, every=every or (study is None and resume is None))
 
@@ -74,7 +75,8 @@ def demo(
     from cloudcmp.pipeline import planning, running
 
     plan_, text = planning.plan_demo(seed=seed)
-    ending = running.start(plan_, text, running.new_folder(plan_, out), work=None, wait=False, progress=_progress(json))
+    folder, leave = running.new_folder(plan_, out), _leaving("demo", json)
+    ending = running.start(plan_, text, folder, work=None, wait=False, progress=_progress(json), leave=leave)
     return _ended("demo", ending, figures, json, every=every)
 
 
@@ -87,18 +89,42 @@ def _progress(json: bool) -> "Progress":
     return Silence() if json else LiveProgress(Console(stderr=True))
 
 
+def _leaving(verb: str, json: bool) -> "Leave":
+    """Tells what is left, and ends the process: its threads may wait for clouds that do not answer."""
+
+    def leave(ending: "Ending") -> NoReturn:
+        _unfinished(verb, ending, json)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(EXIT_INTERRUPTED)
+
+    return leave
+
+
+def _unfinished(verb: str, ending: "Ending", json: bool) -> None:
+    """Say why a study is not finished, what is left of it, and how to go on."""
+    for line in ending.left:
+        warn(f"left: {line}")
+    if ending.left:
+        warn(f"end it with: cloudcmp cleanup {ending.folder}")
+    if json:
+        data = {"folder": ending.folder, "finished": False, "reason": ending.reason, "report": None}
+        emit(verb, {**data, "left": ending.left})
+        return
+    say(ending.reason)
+    say(f"go on with: cloudcmp run --resume {ending.folder}")
+
+
 def _ended(verb: str, ending: "Ending", figures: Path | None, json: bool, *, every: bool) -> int:
     """Show what a measuring verb came to: the tables and the report's path as the last line."""
     from cloudcmp.pipeline import viewing
     from cloudcmp.report import terminal
 
     if not ending.finished:
-        if json:
-            emit(verb, {"folder": ending.folder, "finished": False, "reason": ending.reason, "report": None})
-        else:
-            say(ending.reason)
-            say(f"go on with: cloudcmp run --resume {ending.folder}")
-        return EXIT_INTERRUPTED if ending.interrupted else EXIT_DONE
+        _unfinished(verb, ending, json)
+        return EXIT_FAULT if ending.left else EXIT_INTERRUPTED if ending.interrupted else EXIT_DONE
+    for line in ending.left:
+        warn(f"left: {line}; end it with: cloudcmp cleanup {ending.folder}")
     if not json:
         warn("comparing, and writing the report")
     view = viewing.view(ending.folder)
@@ -106,12 +132,18 @@ def _ended(verb: str, ending: "Ending", figures: Path | None, json: bool, *, eve
     if figures is not None:
         viewing.write_figures(view, figures)
     if json:
-        data = {"folder": ending.folder, "finished": True, "reason": "", "report": path} | viewing.as_data(view)
+        data = {
+            "folder": ending.folder,
+            "finished": True,
+            "reason": "",
+            "report": path,
+            "left": ending.left,
+        } | viewing.as_data(view)
         emit(verb, data, view.warnings)
     else:
         terminal.show(console(), view, exploratory="brief" if every else "hidden")
         say(str(path))
-    return EXIT_DONE
+    return EXIT_FAULT if ending.left else EXIT_DONE
 
 
 def plan(
@@ -136,20 +168,4 @@ def plan(
     from cloudcmp.report import terminal
 
     terminal.show_plan(console(), plan_)
-
-
-def cleanup(folder: Folder, json: Json = False) -> int:
-    """Destroy all that a study still owns, and say what is left.
-
-    Example: cloudcmp cleanup cloudcmp-studies/demo-20260105T000000Z
-    """
-    from cloudcmp.pipeline import running
-
-    destroyed, left = running.cleanup(folder)
-    if json:
-        emit("cleanup", {"destroyed": destroyed, "left": left})
-    else:
-        say(f"{len(destroyed)} destroyed, {len(left)} left")
-        for line in left:
-            warn(f"left: {line}")
-    return EXIT_FAULT if left else EXIT_DONE
+    terminal.show_barriers(console(), planning.barriers(plan_))

@@ -148,6 +148,10 @@ class Progress(Protocol):
         """A trial ended."""
         ...
 
+    def note(self, text: str) -> None:
+        """Something that whoever watches should know, in one line."""
+        ...
+
     def end(self) -> None:
         """Nothing more will come."""
         ...

@@ -2,31 +2,36 @@
 
 import asyncio
 import hashlib
-import signal
 import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NoReturn
 
 from cloudcmp import __version__, agent
+from cloudcmp.agent.ssh import dial
 from cloudcmp.catalog import METRICS, PROBES
 from cloudcmp.errors import Fault, StorageFault, UserMistake
 from cloudcmp.measure import Bench
 from cloudcmp.model.codec import to_json
+from cloudcmp.model.lease import Lease
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Progress, Provider
 from cloudcmp.pipeline.office import open_office
 from cloudcmp.pipeline.rounds import Crew, run_rounds
+from cloudcmp.pipeline.stopping import Stopping
 from cloudcmp.plan import check_runnable
 from cloudcmp.provider.registry import Means, make, names
 from cloudcmp.provider.time import Time, VirtualTime, WallTime
-from cloudcmp.provision import Ledger, Release, release_all
+from cloudcmp.provision import Ledger, Release, ask_all, release_all
 from cloudcmp.stats.histogram import encode, from_base64
 from cloudcmp.store import StudyStore
 
 STUDIES = Path("cloudcmp-studies")
+HURRY_S = 1.2
+"""How long leaving at once waits for requests to destroy to be sent."""
+
 _WORK = "work_folder"
 
 
@@ -41,6 +46,10 @@ class Ending:
     left: tuple[str, ...] = ()
 
 
+Leave = Callable[[Ending], NoReturn]
+"""Tells how it ended and ends the process, whatever its threads still wait for."""
+
+
 def new_folder(plan: Plan, out: Path | None) -> Path:
     """Where a new study goes: `out`, else a folder of the study's name and the time in UTC."""
     if out is not None:
@@ -51,7 +60,9 @@ def new_folder(plan: Plan, out: Path | None) -> Path:
     return next(path for path in (folder, *again) if not path.exists())
 
 
-def start(plan: Plan, text: str, folder: Path, *, work: Path | None, wait: bool, progress: Progress) -> Ending:
+def start(
+    plan: Plan, text: str, folder: Path, *, work: Path | None, wait: bool, progress: Progress, leave: Leave
+) -> Ending:
     """Measure a new study in `folder`; test files of `local` go under `work`, by default beside the samples.
 
     Raises UserMistake where the folder is not empty or the plan can only be quoted, AgentMissing, StorageFault.
@@ -66,10 +77,10 @@ def start(plan: Plan, text: str, folder: Path, *, work: Path | None, wait: bool,
     ) as store:
         if work is not None:
             store.set_meta(_WORK, str(work.absolute()))
-        return _drive(store, binary, work, wait, progress)
+        return _drive(store, binary, work, wait, progress, leave)
 
 
-def resume(folder: Path, *, work: Path | None, wait: bool, progress: Progress) -> Ending:
+def resume(folder: Path, *, work: Path | None, wait: bool, progress: Progress, leave: Leave) -> Ending:
     """Go on with a study: attempts that were cut short are marked and run again, all others stay as they are.
 
     Test files are made where the study made them so far: another folder may be another disk. Raises UserMistake where
@@ -82,7 +93,7 @@ def resume(folder: Path, *, work: Path | None, wait: bool, progress: Progress) -
         work = _same_work(store, work)
         moment = _time(plan)
         store.interrupt_open(lambda trial: moment.at(plan.trials[trial].start_s))
-        return _drive(store, _agent(plan), work, wait, progress)
+        return _drive(store, _agent(plan), work, wait, progress, leave)
 
 
 def _same_work(store: StudyStore, work: Path | None) -> Path | None:
@@ -99,13 +110,20 @@ def _same_work(store: StudyStore, work: Path | None) -> Path | None:
 def cleanup(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Destroy all that a study still owns; returns a line for each thing destroyed and for each thing left."""
     with StudyStore.open(folder, write=True) as store:
-        moment = _time(store.plan)
-        ledger = Ledger(store, _study_id(store), moment)
-        releases = asyncio.run(release_all(ledger, _providers(store, None, None, moment)))
+        providers, ledger = tools(store, None, None)
+        releases = asyncio.run(release_all(ledger, providers))
     return tuple(_line(one) for one in releases if one.evidence), _left(releases)
 
 
-def _drive(store: StudyStore, binary: Path | None, work: Path | None, wait: bool, progress: Progress) -> Ending:
+def tools(store: StudyStore, binary: Path | None, work: Path | None) -> tuple[dict[str, Provider], Ledger]:
+    """A study's providers and its ledger, which keep the same time."""
+    moment = _time(store.plan)
+    return _providers(store, binary, work, moment), Ledger(store, _study_id(store), moment)
+
+
+def _drive(
+    store: StudyStore, binary: Path | None, work: Path | None, wait: bool, progress: Progress, leave: Leave
+) -> Ending:
     plan = store.plan
     moment = _time(plan)
     providers = _providers(store, binary, work, moment)
@@ -117,7 +135,7 @@ def _drive(store: StudyStore, binary: Path | None, work: Path | None, wait: bool
     # Virtual time is none of the reader's: how long the rest takes is then told from the trials so far.
     progress.begin(len(todo), 0.0 if _simulated(plan) else sum(trial.expected_s for trial in todo))
     try:
-        reason, left = asyncio.run(_measure(crew))
+        reason, left = asyncio.run(_measure(crew, leave))
     finally:
         progress.end()
     finished = not reason
@@ -126,31 +144,31 @@ def _drive(store: StudyStore, binary: Path | None, work: Path | None, wait: bool
     return Ending(store.folder, finished, reason, bench.stop.is_set(), left)
 
 
-async def _measure(crew: Crew) -> tuple[str, tuple[str, ...]]:
-    """Run what is left of the study, then make sure that nothing is; why it ended early, and what is left."""
-    _heed_signals(crew.bench.stop)
-    reason = ""
-    try:
-        # What a killed controller left behind is ended before anything new is asked for.
-        await release_all(crew.office.ledger, crew.providers)
-        reason = await run_rounds(crew)
-    finally:
-        releases = await release_all(crew.office.ledger, crew.providers)
-    return reason, _left(releases)
+async def _measure(crew: Crew, leave: Leave) -> tuple[str, tuple[str, ...]]:
+    """Run what is left of the study, then make sure that nothing is; why it ended early, and what is left.
 
+    At the second signal everything is asked to go, and `leave` ends the process.
+    """
+    stopping = Stopping(crew.bench.stop, crew.bench.progress.note)
+    stopping.heed()
+    came: list[tuple[str, tuple[str, ...]]] = []
+    ledger = crew.office.ledger
 
-def _heed_signals(stop: asyncio.Event) -> None:
-    """The first signal ends the study after the trial that runs; the second one at once."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    async def work() -> None:
+        reason = ""
+        try:
+            # What a killed controller left behind is ended before anything new is asked for.
+            await release_all(ledger, crew.providers)
+            reason = await stopping.draining(run_rounds(crew))
+        finally:
+            releases = await release_all(ledger, crew.providers)
+        came.append((reason, _left(releases)))
 
-    def heed() -> None:
-        if stop.is_set() and task is not None:
-            task.cancel()
-        stop.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        with suppress(ValueError, RuntimeError):  # not in the main thread: whoever embeds us minds the signals
-            loop.add_signal_handler(number, heed)
+    if not await stopping.unless_hurried(work()):
+        open_still = await ask_all(ledger, crew.providers, HURRY_S)
+        lines = tuple(f"{_named(lease)}: asked to go, not seen gone" for lease in open_still)
+        leave(Ending(crew.store.folder, False, "left at once", True, lines))
+    return came[0]
 
 
 def _left(releases: Iterable[Release]) -> tuple[str, ...]:
@@ -158,9 +176,11 @@ def _left(releases: Iterable[Release]) -> tuple[str, ...]:
 
 
 def _line(one: Release) -> str:
-    lease = one.lease
-    told = one.evidence or one.why
-    return f"{lease.provider}/{lease.region} {lease.cloud_id or lease.name}: {told}"
+    return f"{_named(one.lease)}: {one.evidence or one.why}"
+
+
+def _named(lease: Lease) -> str:
+    return f"{lease.provider}/{lease.region} {lease.kind} {lease.cloud_id or lease.name}"
 
 
 def _simulated(plan: Plan) -> bool:
@@ -190,6 +210,7 @@ def _providers(store: StudyStore, binary: Path | None, work: Path | None, moment
         candidates=plan.candidates,
         time=moment if isinstance(moment, VirtualTime) else None,
         encode_histogram=encode,
+        dial=dial,
     )
     if means.work is not None:
         _make_folder(means.work)

@@ -1,6 +1,7 @@
 """Machines on lease: never one that is not written down first, never one forgotten."""
 
 from cloudcmp.provision.arrival import Machine, Ready, Stopwatch, Ways
+from cloudcmp.provision.hurry import ask_all
 from cloudcmp.provision.ledger import Journal, Ledger, Part, Patience, patience_with, slot_of, token_of
 from cloudcmp.provision.lifecycle import CLOUD_CRASH_POINTS, Release, acquire, release, release_all, release_before
 from cloudcmp.provision.site import Keys, Office, set_up, tear_down
@@ -19,6 +20,7 @@ __all__ = [
     "Stopwatch",
     "Ways",
     "acquire",
+    "ask_all",
     "patience_with",
     "release",
     "release_all",

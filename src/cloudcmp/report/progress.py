@@ -69,6 +69,10 @@ class LiveProgress:
         if self._bar is not None:
             self._show(f"{self._where}, {clean(probe, 80)}")
 
+    def note(self, text: str) -> None:
+        """One line, at once."""
+        say(self._console, clean(text, 400), "yellow")
+
     def end(self) -> None:
         """Nothing more will come."""
         if self._bar is not None:
@@ -105,6 +109,9 @@ class Silence:
         """Nothing is said."""
 
     def trial(self, candidate: str, probe: str, outcome: str, expected_s: float) -> None:
+        """Nothing is said."""
+
+    def note(self, text: str) -> None:
         """Nothing is said."""
 
     def end(self) -> None:

@@ -1,0 +1,67 @@
+"""How a run is stopped: in order at the first signal, at once at the second."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+DRAIN_S = 50.0
+"""How long the trial that runs may go on after the first signal, before it is cut short and machines are ended."""
+
+_SAID = "stopping after the trial that runs, within 50 s; once more to leave at once"
+
+
+class Stopping:
+    """The signals of a run. `stop` ends it after the trial that runs; `hurried` is set by the second signal."""
+
+    def __init__(self, stop: asyncio.Event, say: Callable[[str], None], drain_s: float = DRAIN_S) -> None:
+        self._stop = stop
+        self._say = say
+        self._drain_s = drain_s
+        self.hurried = asyncio.Event()
+
+    def heed(self) -> None:
+        """From now on signals are ours; in another thread than the main one whoever embeds us minds them."""
+        for number in SIGNALS:
+            with suppress(ValueError, RuntimeError):
+                asyncio.get_running_loop().add_signal_handler(number, self.signalled)
+
+    def signalled(self) -> None:
+        """One signal came."""
+        if self._stop.is_set():
+            self.hurried.set()
+            return
+        self._stop.set()
+        self._say(_SAID)
+
+    async def draining(self, work: Coroutine[Any, Any, str]) -> str:
+        """What the work returns; cut short where it goes on too long after the first signal."""
+        task = asyncio.create_task(work)
+        stopped = asyncio.create_task(self._stop.wait())
+        try:
+            await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                await asyncio.wait({task}, timeout=self._drain_s)
+            if not task.done():
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+                return "stopped on request, within the trial that ran"
+            return await task
+        finally:
+            stopped.cancel()
+            task.cancel()
+            await asyncio.wait({task})
+
+    async def unless_hurried(self, work: Coroutine[Any, Any, None]) -> bool:
+        """Do the work to its end; False as soon as the second signal comes, with the work undone where it was."""
+        task = asyncio.create_task(work)
+        hurried = asyncio.create_task(self.hurried.wait())
+        await asyncio.wait({task, hurried}, return_when=asyncio.FIRST_COMPLETED)
+        hurried.cancel()
+        if not task.done():
+            return False
+        await task
+        return True
