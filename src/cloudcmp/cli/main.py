@@ -8,7 +8,7 @@ import sys
 import typer
 
 from cloudcmp import __version__
-from cloudcmp.cli import answers, files, listing, measuring
+from cloudcmp.cli import answers, files, listing, measuring, safety
 from cloudcmp.cli.output import guarded, say
 
 EPILOG = "Exit codes: 0 done, 1 a yes/no question answered no, 2 a mistake in what was asked, 3 a fault outside or a corrupt file, 130 interrupted."  # noqa: E501
@@ -50,7 +50,9 @@ def build() -> typer.Typer:
         ("export", files.export),
         ("import", files.import_),
         ("published", answers.published),
-        ("cleanup", measuring.cleanup),
+        ("check", safety.check),
+        ("cleanup", safety.cleanup),
+        ("sweep", safety.sweep),
     ):
         app.command(name, epilog=EPILOG)(function)
     return app

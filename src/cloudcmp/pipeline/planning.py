@@ -11,6 +11,7 @@ from cloudcmp.catalog import hint
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.safety import Barrier
 from cloudcmp.model.study import Study
 from cloudcmp.provider.registry import make, names
 
@@ -37,6 +38,12 @@ def plan_demo(*, seed: int | None) -> tuple[Plan, str]:
     text = studies.demo_text()
     read = studies.read_text(text, "demo.yaml", providers=known_providers())
     return _planned(read, None, False, seed), text
+
+
+def plan_text(text: str, name: str) -> Plan:
+    """The plan of a study's text; `name` is what its file would be called. Raises UserMistake with every fault."""
+    read = studies.read_text(text, name, providers=known_providers(), billed=_billed())
+    return _planned(read, None, False, None)
 
 
 def known_providers() -> frozenset[str]:
@@ -72,6 +79,12 @@ def host_of(candidate: Candidate) -> str:
     return make(candidate.runner).host(candidate) if candidate.runner in names() else candidate.id
 
 
+def barriers(plan: Plan) -> dict[str, tuple[Barrier, ...]]:
+    """What keeps each provider of a plan from keeping anything; nothing of those that have no driver."""
+    runners = dict.fromkeys(one.runner for one in plan.candidates)
+    return {name: make(name).barriers for name in runners if name in names()}
+
+
 def as_data(plan: Plan) -> dict[str, Any]:
     """The plan as the JSON document's data: candidates, order, and the quote."""
     return {
@@ -86,4 +99,5 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "aggregation": plan.aggregation,
         "quote": plan.quote,
         "budget": plan.budget,
+        "barriers": barriers(plan),
     }

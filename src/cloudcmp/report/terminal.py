@@ -1,7 +1,8 @@
 """What the commands print for people; it fits 80 columns, and nothing that a machine said moves the cursor."""
 
+from cloudcmp.report.barriers import show_barriers
 from cloudcmp.report.comparison import show
 from cloudcmp.report.quote import show_plan
 from cloudcmp.report.table import Head, say, table
 
-__all__ = ["Head", "say", "show", "show_plan", "table"]
+__all__ = ["Head", "say", "show", "show_barriers", "show_plan", "table"]

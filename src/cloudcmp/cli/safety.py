@@ -1,0 +1,161 @@
+"""Verbs for whoever pays: check before, cleanup and sweep after."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cloudcmp.cli.options import Folder, Json
+from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_NO, console, emit, say, warn
+from cloudcmp.errors import UserMistake
+
+
+def check(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[STUDY.yaml | PROVIDER...]", help="None: all providers.", show_default=False),
+    ] = None,
+    live: Annotated[
+        str | None,
+        typer.Option("--live", metavar="PROVIDER", help="Try its promises out for real, in your account.",
+                     show_default=False),
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option("--budget", metavar="'1 USD'", help="The most that --live may cost.",
+                                 show_default=False)
+    ] = None,
+    region: Annotated[str | None, typer.Option("--region", help="Where --live makes its machines.",
+                                               show_default=False)] = None,
+    offering: Annotated[str | None, typer.Option("--offering", help="Which machines --live makes.",
+                                                 show_default=False)] = None,
+    price: Annotated[
+        str | None, typer.Option("--price", metavar="'0.01 USD/h'", help="Its price, where none is known.",
+                                 show_default=False)
+    ] = None,
+    json: Json = False,
+) -> int:  # fmt: skip
+    """Say whether a study could begin: credentials, rights, quota, prices.
+
+    Nothing is created, but with --live: then small machines are made, looked at and destroyed in your own account, and
+    what differs from what cloudcmp was tested against is told. Exit code 1 where something does not hold.
+
+    Example: cloudcmp check aws
+    """
+    named = what or []
+    if live is not None:
+        if named:
+            raise UserMistake.at("cloudcmp check", "--live tries out one provider", "give nothing but its options")
+        return _live(live, budget, region, offering, price, json)
+    for option, value in (("--budget", budget), ("--region", region), ("--offering", offering), ("--price", price)):
+        if value is not None:
+            raise UserMistake.at(option, "it belongs to --live", "add --live PROVIDER, or leave it out")
+    return _look(named, json)
+
+
+def _look(named: Sequence[str], json: bool) -> int:
+    import asyncio
+
+    from cloudcmp.pipeline import checking, planning
+
+    study = _study(named)
+    if study is None:
+        checked = asyncio.run(checking.check_providers(named))
+    else:
+        checked = asyncio.run(checking.check_plan(planning.plan_file(study, on=None, short=False, seed=None)[0]))
+    if json:
+        emit("check", {"findings": checking.as_data(checked), "live": None})
+    else:
+        from cloudcmp.report import terminal
+
+        terminal.table(console(), *checking.table(checked))
+    return EXIT_NO if any(one.finding.ok is False for one in checked) else EXIT_DONE
+
+
+def _study(named: Sequence[str]) -> Path | None:
+    """The study file that was named, None for providers."""
+    files = [word for word in named if word.endswith((".yaml", ".yml")) or "/" in word]
+    if files and len(named) > 1:
+        raise UserMistake.at(files[0], "a study is checked alone", "give one study, or only providers")
+    return Path(files[0]) if files else None
+
+
+def _live(provider: str, budget: str | None, region: str | None, offering: str | None, price: str | None,
+          json: bool) -> int:  # fmt: skip
+    from cloudcmp.pipeline import proving
+
+    trial = proving.prepare(provider, budget=budget, region=region, offering=offering, price=price)
+    if not json:
+        for one in proving.told_before(trial):
+            say(one)
+    proved = proving.prove(trial)
+    if json:
+        emit("check", {"findings": [], "live": proving.as_data(proved)})
+    else:
+        from cloudcmp.report import terminal
+
+        terminal.table(console(), *proving.table(proved))
+        for one in proving.told_after(proved):
+            terminal.say(console(), one)
+    for one in proved.left:
+        warn(f"left: {one}")
+    if proved.left:
+        return EXIT_FAULT
+    return EXIT_NO if proved.broken else EXIT_DONE
+
+
+def cleanup(folder: Folder, json: Json = False) -> int:
+    """Destroy all that a study still owns, and say what is left.
+
+    Example: cloudcmp cleanup cloudcmp-studies/demo-20260105T000000Z
+    """
+    from cloudcmp.pipeline import running
+
+    destroyed, left = running.cleanup(folder)
+    if json:
+        emit("cleanup", {"destroyed": destroyed, "left": left})
+    else:
+        say(f"{len(destroyed)} destroyed, {len(left)} left")
+        for line in left:
+            warn(f"left: {line}")
+    return EXIT_FAULT if left else EXIT_DONE
+
+
+def sweep(
+    providers: Annotated[
+        list[str] | None, typer.Argument(metavar="[PROVIDER...]", help="None: all providers.", show_default=False)
+    ] = None,
+    study: Annotated[
+        str | None,
+        typer.Option("--study", metavar="TAG", help="Only this study's, also before they expire.", show_default=False),
+    ] = None,
+    delete: Annotated[bool, typer.Option("--delete", help="Destroy what is due; else it is only told.")] = False,
+    json: Json = False,
+) -> int:
+    """Find leftovers of any study by their tags, from any machine.
+
+    A dry run, but for --delete. Destroyed is only what bears our tags and has expired, or whose study is named.
+
+    Example: cloudcmp sweep aws
+    """
+    import asyncio
+
+    from cloudcmp.pipeline import opening, sweeping
+    from cloudcmp.provider.time import WallTime
+
+    made, unopened = opening.opened(opening.wanted(providers or []))
+    swept = asyncio.run(
+        sweeping.sweep(made, WallTime(), study=study, delete=delete, unopened=unopened, named=bool(providers))
+    )
+    if json:
+        emit("sweep", sweeping.as_data(swept, delete=delete))
+    else:
+        from cloudcmp.report import terminal
+
+        if swept.leftovers:
+            terminal.table(console(), *sweeping.table(swept))
+        for one in sweeping.told(swept, delete=delete):
+            terminal.say(console(), one)
+        for one in sweeping.faults(swept):
+            warn(one)
+    return EXIT_DONE if swept.complete else EXIT_FAULT

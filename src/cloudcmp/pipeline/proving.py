@@ -1,0 +1,234 @@
+"""A provider's contract tried out for real, on the user's own account, within a budget, and all of it released."""
+
+import asyncio
+import json
+import shutil
+import signal
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import ROUND_UP, Decimal
+from pathlib import Path
+
+from cloudcmp import agent
+from cloudcmp.catalog import hint
+from cloudcmp.errors import AgentMissing, BudgetSpent, UserMistake
+from cloudcmp.model.offering import Offering
+from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.protocol import Provider
+from cloudcmp.pipeline import planning, running
+from cloudcmp.pipeline.checking import preflight, refuse
+from cloudcmp.pipeline.office import open_office
+from cloudcmp.pipeline.opening import opened, wanted
+from cloudcmp.provision import Release
+from cloudcmp.provision.contract import TESTED, Held, Ruling, differences, hold
+from cloudcmp.provision.prices import price_to_create
+from cloudcmp.provision.stage import LAUNCHES, MACHINES_MOST, Stage
+from cloudcmp.store import StudyStore
+from cloudcmp.units import Money, format_money, format_seconds, parse_money, parse_price_per_hour
+
+TTL_S = 1800.0
+_STEP = Decimal("0.000001")
+
+
+@dataclass(frozen=True, slots=True)
+class Tryout:
+    """What is about to be tried out: `worst` is the most that it can cost, None where nothing is billed."""
+
+    provider: str
+    plan: Plan
+    text: str
+    folder: Path
+    worst: Money | None
+    budget: Money | None
+
+    @property
+    def candidate(self) -> Candidate:
+        """The machines that are made."""
+        return self.plan.candidates[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """What came of a try-out: the rulings, how they differ from where it was tested, and what is left."""
+
+    tryout: Tryout
+    rulings: tuple[Ruling, ...]
+    differs: tuple[str, ...]
+    left: tuple[str, ...]
+
+    @property
+    def broken(self) -> tuple[Ruling, ...]:
+        """The clauses that do not hold."""
+        return tuple(one for one in self.rulings if one.holds is False)
+
+
+def prepare(
+    provider: str, *, budget: str | None, region: str | None, offering: str | None, price: str | None,
+    out: Path | None = None,
+) -> Tryout:  # fmt: skip
+    """What a try-out takes, before anything is created.
+
+    Raises UserMistake for what is unknown or mistyped, an unknown price and a missing budget of a billed provider;
+    BudgetSpent where the worst case is above the budget.
+    """
+    (name,) = wanted([provider])
+    made, unopened = opened([name])
+    if unopened:
+        raise UserMistake.at(name, unopened[0].what, unopened[0].next)
+    allowed = None if budget is None else _money("--budget", budget)
+    text = _study_text(_chosen(made[name], region, offering), price, budget)
+    plan = planning.plan_text(text, f"check-{name}.yaml")
+    worst = _worst(made[name], plan.candidates[0], allowed)
+    if worst is not None and allowed is not None and worst.amount > allowed.amount:
+        what = f"the worst case is {format_money(worst)}, above the budget of {format_money(allowed)}"
+        raise BudgetSpent.at(name, what, "raise --budget, or name a cheaper --offering")
+    return Tryout(name, plan, text, running.new_folder(plan, out), worst, allowed)
+
+
+def prove(tryout: Tryout) -> Proved:
+    """Try the contract out, with a ledger on the disk until all is seen gone.
+
+    The folder stays where something is left, so that `cloudcmp cleanup` works, also after a crash. Raises what the
+    preflight refuses, before anything is created.
+    """
+    plan, began = tryout.plan, time.time()
+    created_at = plan.start_at if tryout.candidate.simulated else began
+    with StudyStore.create(
+        tryout.folder, plan, study_text=tryout.text, provenance={"by": "cloudcmp check --live"}, created_at=created_at
+    ) as store:
+        held = asyncio.run(_held(tryout, store))
+    left = tuple(_line(one) for one in held.left)
+    if not left:
+        shutil.rmtree(tryout.folder, ignore_errors=True)
+    rulings = held.rulings
+    return Proved(tryout, rulings, differences(tryout.provider, rulings), left)
+
+
+def told_before(tryout: Tryout) -> tuple[str, ...]:
+    """What is about to happen, and what it costs at worst."""
+    one = tryout.candidate.offering
+    money = "nothing is billed there" if tryout.worst is None else f"at worst {format_money(tryout.worst)}"
+    return (
+        f"{one.provider}/{one.region}/{one.name}: at most {MACHINES_MOST} machines, each for at most "
+        f"{format_seconds(TTL_S)}; {money}.",
+        f"Until all is seen gone, what was made is kept in {tryout.folder}: cloudcmp cleanup {tryout.folder}",
+    )
+
+
+def told_after(proved: Proved) -> tuple[str, ...]:
+    """How it differs from what cloudcmp was tested against, as the last block."""
+    tested = TESTED.get(proved.tryout.provider)
+    against = f"Tested against {tested.against}, not on a real account." if tested else "Never tested before."
+    ended = f"{len(proved.left)} LEFT." if proved.left else "All that was made is seen gone."
+    return (ended, against, *(proved.differs or ("Nothing differs here.",)))
+
+
+def table(proved: Proved) -> tuple[tuple[str, ...], Sequence[tuple[str, ...]]]:
+    """The columns and rows of the clauses."""
+    marks = {True: "+", False: "!", None: "?"}
+    return ("clause", "promise", "here", "why"), [
+        (one.clause, one.text, f"{marks[one.holds]} {one.words}", one.why) for one in proved.rulings
+    ]
+
+
+def as_data(proved: Proved) -> dict[str, object]:
+    """What came of a try-out as a JSON document's data."""
+    tested = TESTED.get(proved.tryout.provider)
+    return {
+        "provider": proved.tryout.provider,
+        "offering": proved.tryout.candidate.offering,
+        "worst_cost": proved.tryout.worst,
+        "budget": proved.tryout.budget,
+        "clauses": proved.rulings,
+        "tested_against": tested.against if tested else None,
+        "differs": proved.differs,
+        "left": proved.left,
+    }
+
+
+async def _held(tryout: Tryout, store: StudyStore) -> Held:
+    providers, ledger = running.tools(store, _agent(tryout), None)
+    refuse(await preflight(providers, tryout.plan))
+    office = open_office(ledger, providers.values())
+    _cancel_on_signals()
+    stage = Stage(office, providers[tryout.provider], tryout.candidate, tryout.plan.launches[:LAUNCHES], TTL_S)
+    return await hold(stage)
+
+
+def _cancel_on_signals() -> None:
+    """Whoever ends us by a signal ends the clauses; what was made is still released."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    if task is None:
+        return
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        with suppress(ValueError, RuntimeError):  # not in the main thread: whoever embeds us minds the signals
+            loop.add_signal_handler(number, task.cancel)
+
+
+def _agent(tryout: Tryout) -> Path | None:
+    if tryout.candidate.simulated:
+        return None
+    try:
+        return agent.locate()
+    except AgentMissing:
+        if tryout.provider == "local":
+            raise
+        return None  # another one may be needed: the preflight says which
+
+
+def _line(one: Release) -> str:
+    lease = one.lease
+    return f"{lease.provider}/{lease.region} {lease.kind} {lease.cloud_id or lease.name}: {one.why}"
+
+
+def _money(option: str, text: str) -> Money:
+    try:
+        return parse_money(text)
+    except ValueError as error:
+        raise UserMistake.at(option, str(error), "write e.g. --budget '1 USD'") from error
+
+
+def _chosen(provider: Provider, region: str | None, offering: str | None) -> Offering:
+    """The offering that was named, else the cheapest, else the smallest."""
+    sold = provider.offerings(region)
+    if not sold:
+        regions = sorted({one.region for one in provider.offerings()})
+        raise UserMistake.at("--region", f"nothing is sold in {region!r}", hint(region or "", regions, "cloudcmp list"))
+    if offering is not None:
+        named = [one for one in sold if one.name == offering]
+        if not named:
+            listing = f"cloudcmp list offerings {provider.name}"
+            known = sorted({one.name for one in sold})
+            raise UserMistake.at("--offering", f"there is no {offering!r}", hint(offering, known, listing))
+        return named[0]
+    return min(sold, key=lambda one: (one.price is None, one.price.amount_per_hour if one.price else 0,
+                                      one.vcpus or 0.0, one.memory_gib or 0.0))  # fmt: skip
+
+
+def _study_text(chosen: Offering, price: str | None, budget: str | None) -> str:
+    """A study of this one candidate, so that the ledger and `cloudcmp cleanup` are those of any study."""
+    fields = {"provider": chosen.provider, "region": chosen.region, "offering": chosen.name}
+    if price is not None:
+        try:
+            parse_price_per_hour(price)
+        except ValueError as error:
+            raise UserMistake.at("--price", str(error), "write e.g. --price '0.01 USD/h'") from error
+        fields["price"] = price
+    candidate = ", ".join(f"{key}: {json.dumps(value)}" for key, value in fields.items())
+    lines = ["schema: 1", f"question: Does {chosen.provider} keep its promises on this account?", "candidates:",
+             f"  - {{{candidate}}}", "probes:", "  - {probe: fma}", f"launches: {LAUNCHES}", "runs: 1"]  # fmt: skip
+    return "\n".join([*lines, *([f"budget: {budget}"] if budget is not None else []), ""])
+
+
+def _worst(provider: Provider, candidate: Candidate, budget: Money | None) -> Money | None:
+    """The most that a try-out can cost: every machine for its whole time to live, as it is billed."""
+    if not provider.billed:
+        return None
+    if budget is None:
+        raise UserMistake.at("--budget", f"machines of {provider.name} cost money", "say how much: --budget '1 USD'")
+    priced = price_to_create(candidate, budget.currency, datetime.now(UTC).date(), provider.offerings())
+    paid_s = Decimal(repr(provider.billing.paid_s(TTL_S)))
+    return Money((priced.per_hour * paid_s / 3600 * MACHINES_MOST).quantize(_STEP, ROUND_UP), priced.currency)

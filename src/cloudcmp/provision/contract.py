@@ -1,0 +1,116 @@
+"""What every provider promises, tried out on any account, on real machines.
+
+The clauses share one set of machines: they are tried in order, each says whether it holds, does not hold or could not
+be told, and everything that was made is released at the end, whatever came.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cloudcmp.errors import CloudcmpError
+from cloudcmp.model.lease import Handle, Lease
+from cloudcmp.provision.clauses import CLAUSES
+from cloudcmp.provision.lifecycle import Release, release_all
+from cloudcmp.provision.stage import Broken, Clause, Stage, Untold
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What came of one clause: `holds` is None where it could not be told."""
+
+    clause: str
+    text: str
+    holds: bool | None
+    why: str = ""
+
+    @property
+    def words(self) -> str:
+        """The ruling in words."""
+        return {True: "holds", False: "does not hold", None: "could not be told"}[self.holds]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What came of all clauses, and of releasing what they made; what has no evidence is left."""
+
+    rulings: tuple[Ruling, ...]
+    releases: tuple[Release, ...]
+
+    @property
+    def left(self) -> tuple[Release, ...]:
+        """What could not be seen gone."""
+        return tuple(one for one in self.releases if one.evidence is None)
+
+
+async def hold(stage: Stage, clauses: Sequence[Clause] | None = None) -> Held:
+    """Try every clause in order, and release whatever was made; never raises for a provider that fails."""
+    rulings: list[Ruling] = []
+    releases: tuple[Release, ...] = ()
+    try:
+        for clause in CLAUSES if clauses is None else clauses:
+            rulings.append(await _rule(stage, clause))
+    finally:
+        if stage.machine is not None and stage.machine.shell is not None:
+            await stage.machine.shell.close()
+        doubles = [await _end_double(stage, lease) for lease in stage.doubles]
+        named = {stage.provider.name: stage.provider}
+        releases = (*doubles, *await release_all(stage.office.ledger, named))
+    return Held(tuple(rulings), releases)
+
+
+async def _rule(stage: Stage, clause: Clause) -> Ruling:
+    holds: bool | None = None
+    try:
+        await clause.attempt(stage)
+        holds, why = True, ""
+    except Broken as broken:
+        holds, why = False, str(broken)
+    except (Untold, CloudcmpError, OSError) as unknown:
+        why = " ".join(str(unknown).split())
+    return Ruling(clause.name, clause.text, holds, why)
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """What a provider was tested against, and the clauses that can not be told there, with why."""
+
+    against: str
+    untold: Mapping[str, str] = field(default_factory=dict)
+
+
+_NO_SSH = {"wrong host": "it is not reached by SSH", "unknown offering": "it stands in for any offering"}
+TESTED: Mapping[str, Tested] = {
+    "local": Tested("the machine that the tests run on", _NO_SSH),
+    "simulated": Tested("its own planted clouds", _NO_SSH),
+}
+"""What the tests hold each provider's clauses against. All others hold there; no real cloud account was ever used."""
+
+
+def differences(provider: str, rulings: Sequence[Ruling]) -> tuple[str, ...]:
+    """A line for each clause that came out otherwise than where cloudcmp was tested."""
+    tested = TESTED.get(provider)
+    if tested is None:
+        return (f"{provider} was not tested against anything before: each line above is news",)
+    lines = []
+    for one in rulings:
+        before = None if one.clause in tested.untold else True
+        if one.holds is not before:
+            there = "could not be told" if before is None else "holds"
+            lines.append(f"{one.clause}: {one.words} here ({one.why or 'no more is known'}); {there} where tested")
+    return tuple(lines)
+
+
+async def _end_double(stage: Stage, lease: Lease) -> Release:
+    """End what was made beside the ledger: nothing but this run knows of it."""
+    handle, time, why = Handle(lease.kind, lease.region, lease.cloud_id or ""), stage.office.ledger.time, "still there"
+    began = time.monotonic()
+    while time.monotonic() - began <= stage.waits.give_up_s:
+        try:
+            await stage.provider.destroy(handle)
+            evidence = await stage.provider.gone(handle)
+            if evidence is not None:
+                return Release(lease, evidence)
+        except (CloudcmpError, OSError) as fault:
+            why = str(fault)
+        await time.sleep(stage.waits.poll_s)
+    return Release(lease, None, why)
