@@ -35,13 +35,12 @@ _MAKE = 'umask 077 && mkdir -p "$1" && cat > "$1/card.new" && mv -f "$1/card.new
 _LIST = (
     'cd "$1" 2>/dev/null || exit 0; for d in */; do printf "%s " "${d%/}"; cat "$d/card.json" 2>/dev/null || echo; done'
 )
-_END = """cd "$1" 2>/dev/null || exit 0
-here=$(pwd -P)
+_END = """here=$(cd "$1" 2>/dev/null && pwd -P) || exit 0
 for process in /proc/[0-9]*; do
   case "$(readlink "$process/exe" 2>/dev/null)" in "$here"/*) kill -KILL "${process#/proc/}" 2>/dev/null ;; esac
-  case "$(readlink "$process/cwd" 2>/dev/null)" in "$here"/*) kill -KILL "${process#/proc/}" 2>/dev/null ;; esac
+  case "$(readlink "$process/cwd" 2>/dev/null)" in "$here" | "$here"/*) kill -KILL "${process#/proc/}" 2>/dev/null ;; esac
 done
-cd / && rm -rf -- "$here"
+rm -rf -- "$here"
 """
 
 BARRIERS = (
@@ -175,6 +174,8 @@ class SshProvider:
 
     def _parts(self, handle: Handle) -> tuple[str, str]:
         alias, _, token = handle.cloud_id.rpartition("/")
+        if alias not in self._aliases:
+            raise Refused.at(handle.cloud_id, "this machine is not one of the study's", "name it in the study")
         return alias, token
 
     def _path(self, token: str) -> str:
