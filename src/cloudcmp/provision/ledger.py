@@ -32,19 +32,25 @@ class Journal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to look for what may exist, how often, and how long to wait until something is seen gone. Seconds."""
+    """How long to look for what may exist, how often, and how long to wait until something is seen gone. Seconds.
+
+    It is gone when so many `sightings` in a row say so, for one answer may come from a server that lies; and where
+    no look-up ever showed it, only once it is `settle_s` old, for what is new may not be seen yet.
+    """
 
     grace_s: float = 600.0
     poll_s: float = 5.0
     give_up_s: float = 1200.0
     listings: int = 3
+    sightings: int = 2
+    settle_s: float = 300.0
 
 
 def patience_with(provider: Provider) -> Patience:
     """Clouds answer late and list later; this machine's own folders do neither."""
     if provider.billed or provider.simulated:
         return Patience()
-    return Patience(grace_s=0.0, poll_s=0.1, give_up_s=30.0)
+    return Patience(grace_s=0.0, poll_s=0.1, give_up_s=30.0, sightings=1, settle_s=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,10 @@ class Ledger:
         own = f"launch-{launch.index}"
         some = [lease for lease in self.open_leases() if lease.slot.split(".")[0] == own]
         return in_order_of_ending(some)
+
+    def leases(self) -> tuple[Lease, ...]:
+        """Every lease, also those that are gone."""
+        return tuple(self._leases.values())
 
     def find(self, slot: str, attempt: int) -> Lease | None:
         """The lease of a slot's attempt."""

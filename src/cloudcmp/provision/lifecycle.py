@@ -4,15 +4,18 @@ Nothing is created whose intent is not on the disk; what must go is destroyed ev
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, Throttled
 from cloudcmp.model.lease import INSTANCE, Found, Handle, Lease, LeaseEvent, LeaseState
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provision.arrival import Stopwatch
-from cloudcmp.provision.ledger import Ledger, Part, Patience, in_order_of_ending, patience_with, slot_of
+from cloudcmp.provision.ledger import TAG_SCHEMA, Ledger, Part, Patience, in_order_of_ending, patience_with, slot_of
 from cloudcmp.store.crash import crash_point
+
+_STUDY_TAG = "cloudcmp:study"
 
 CLOUD_CRASH_POINTS = (
     "cloud.before_create",
@@ -112,8 +115,15 @@ async def release(ledger: Ledger, provider: Provider, lease: Lease, patience: Pa
     if not found:
         evidence = _absence(patience)
         return Release(lease, evidence, unwritten=_try_write(ledger, lease, LeaseEvent.GONE, detail=evidence))
-    ended = [await _end(ledger, provider, lease, item.handle(), patience) for item in found]
-    return next((item for item in ended if item.evidence is None), ended[0])
+    if len(found) == 1:
+        return await _end(ledger, provider, lease, found[0].handle(), patience)
+    ended = [await _end(ledger, provider, lease, item.handle(), patience, write=False) for item in found]
+    left = next((item for item in ended if item.evidence is None), None)
+    if left is not None:
+        return left
+    # Only now: as long as one of several is there, the lease is open.
+    unwritten = _try_write(ledger, lease, LeaseEvent.GONE, cloud_id=found[0].cloud_id, detail=ended[0].evidence or "")
+    return replace(ended[0], unwritten=unwritten)
 
 
 async def release_all(ledger: Ledger, providers: Mapping[str, Provider]) -> tuple[Release, ...]:
@@ -136,7 +146,7 @@ async def release_all(ledger: Ledger, providers: Mapping[str, Provider]) -> tupl
             releases.append(Release(_stray(name, None), None, f"could not be listed: {fault}"))
             continue
         for stray in sorted(strays, key=lambda item: item.kind != INSTANCE):
-            if stray.cloud_id not in left:
+            if stray.cloud_id not in left and _ours(ledger, stray):
                 known = _known(ledger, name, stray)
                 releases.append(await _end(ledger, provider, known, stray.handle(), patience_with(provider)))
     return tuple(releases)
@@ -175,7 +185,7 @@ async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: 
         except ProviderFault as error:
             listed, fault = (), str(error)
         crash_point("cloud.after_find")
-        mine = tuple(item for item in listed if _is(item, lease))
+        mine = tuple(item for item in listed if _is(item, lease, ledger.study))
         if mine:
             return mine
         waited_s = ledger.time.monotonic() - began
@@ -188,11 +198,26 @@ async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: 
         await ledger.time.sleep(min(patience.poll_s, patience.grace_s) if listings else patience.poll_s)
 
 
-def _is(item: Found, lease: Lease) -> bool:
-    """Whether an item is the lease's, by its token, or without one by its name, which carries slot and attempt."""
+def _is(item: Found, lease: Lease, study: str) -> bool:
+    """Whether an item is the lease's: by its tags where it has them, else by token, else by name.
+
+    Names and tags carry slot and attempt; tags of another study make it somebody else's, whatever else it bears.
+    """
     if item.kind != lease.kind:
         return False
+    tags = dict(item.tags)
+    if _STUDY_TAG in tags:
+        own = (tags[_STUDY_TAG], tags.get("cloudcmp:slot"), tags.get("cloudcmp:attempt"))
+        return own == (study, lease.slot, str(lease.attempt))
     return item.token == lease.token or (item.token is None and item.name == lease.name)
+
+
+def _ours(ledger: Ledger, item: Found) -> bool:
+    """Whether an item is surely of this study: providers that ignore filters list all that an account has."""
+    tags = dict(item.tags)
+    if _STUDY_TAG in tags:
+        return (tags[_STUDY_TAG], tags.get("cloudcmp:schema")) == (ledger.study, TAG_SCHEMA)
+    return any(_is(item, lease, ledger.study) for lease in ledger.leases())
 
 
 async def _end(
@@ -202,22 +227,51 @@ async def _end(
     cloud_id = handle.cloud_id
     unwritten = _try_write(ledger, lease, LeaseEvent.DELETE_ASKED, cloud_id=cloud_id) if write else ""
     began, why = ledger.time.monotonic(), "it is still there"
+    watch = _Watch(ledger.time.now() if lease.created_at is None else lease.created_at, patience)
+    with suppress(ProviderFault, OSError):  # seen before it goes, it need not grow old before its absence is believed
+        watch.told(await provider.gone(handle), ledger.time.now(), ledger.time.monotonic())
     while True:
         crash_point("cloud.before_destroy")
         try:
             await provider.destroy(handle)
             crash_point("cloud.after_destroy")
-            evidence = await provider.gone(handle)
+            now = ledger.time.now()  # of the question: this machine may sleep before the answer is read
+            watch.told(await provider.gone(handle), now, ledger.time.monotonic())
         except (ProviderFault, OSError) as fault:
-            evidence, why = None, str(fault)
+            why = str(fault)
         crash_point("cloud.after_gone")
-        if evidence is not None:
+        if watch.evidence is not None:
             if write:
-                unwritten = _try_write(ledger, lease, LeaseEvent.GONE, cloud_id=cloud_id, detail=evidence) or unwritten
-            return Release(lease, evidence, unwritten=unwritten, took_s=ledger.time.monotonic() - began)
+                said = watch.evidence
+                unwritten = _try_write(ledger, lease, LeaseEvent.GONE, cloud_id=cloud_id, detail=said) or unwritten
+            return Release(lease, watch.evidence, unwritten=unwritten, took_s=max(0.0, watch.first - began))
         if ledger.time.monotonic() - began >= patience.give_up_s:
             return Release(lease, None, why, unwritten)
         await ledger.time.sleep(patience.poll_s)
+
+
+class _Watch:
+    """What look-ups say of a machine that must go, until enough of them agree; `first` is when they began to."""
+
+    def __init__(self, made_at: float, patience: Patience) -> None:
+        self._made_at = made_at
+        self._patience = patience
+        self._seen = False
+        self._agree = 0
+        self.first = 0.0
+        self.evidence: str | None = None
+
+    def told(self, evidence: str | None, asked_at: float, moment: float) -> None:
+        """One answer, to a question asked at a time (Unix s), and when it came (monotonic s)."""
+        if evidence is None:
+            self._seen, self._agree = True, 0
+            return
+        if not self._seen and asked_at - self._made_at < self._patience.settle_s:
+            return  # it may be too new to be seen
+        self.first = self.first if self._agree else moment
+        self._agree += 1
+        if self._agree >= self._patience.sightings:
+            self.evidence = evidence
 
 
 def _try_write(
@@ -236,11 +290,15 @@ def _absence(patience: Patience) -> str:
 
 
 def _known(ledger: Ledger, provider: str, found: Found) -> Lease:
-    """The ledger's own lease of a machine that a provider lists as ours, or one made from its tags."""
-    tags = dict(found.tags)
-    attempt = tags.get("cloudcmp:attempt", "")
-    lease = ledger.find(tags.get("cloudcmp:slot", ""), int(attempt) if attempt.isdigit() else 0)
-    return lease if lease is not None and lease.token == found.token else _stray(provider, found)
+    """The ledger's own lease of a machine that a provider lists as ours, or one beside it.
+
+    A second machine of a lease gets rows of its own, so that neither is forgotten for the other.
+    """
+    lease = next((one for one in ledger.leases() if _is(found, one, ledger.study)), None)
+    if lease is not None and lease.cloud_id in {None, found.cloud_id}:
+        return lease
+    stray = _stray(provider, found)
+    return stray if lease is None else replace(stray, name=lease.name, token=lease.token)
 
 
 def _stray(provider: str, found: Found | None) -> Lease:
