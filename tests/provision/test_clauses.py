@@ -1,0 +1,256 @@
+"""The provider contract: every clause notices the provider that breaks it, and whatever came, nothing is left."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cloudcmp.catalog import METRICS
+from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, Throttled, Unlisted
+from cloudcmp.model.lease import STATE_OF, CreateRequest, Found, Handle, Lease, LeaseRow, Listing
+from cloudcmp.model.offering import Offering, Truth
+from cloudcmp.model.plan import Candidate, Launch
+from cloudcmp.pipeline.office import open_office
+from cloudcmp.provider.simulated import SimulatedProvider
+from cloudcmp.provider.time import VirtualTime
+from cloudcmp.provision import Ledger
+from cloudcmp.provision.contract import CLAUSES, TESTED, Held, Ruling, differences, hold
+from cloudcmp.provision.stage import LAUNCHES, Stage
+from cloudcmp.stats import histogram
+
+CANDIDATE = Candidate(0, "one", Offering("simulated", "nimbus", "small", 1, 2), "simulated", truth=Truth())
+
+
+class Journal:
+    """Rows in memory."""
+
+    def __init__(self) -> None:
+        self.rows: list[LeaseRow] = []
+
+    def append_lease(self, row: LeaseRow) -> None:
+        self.rows.append(row)
+
+    def leases(self) -> tuple[Lease, ...]:
+        return tuple(
+            Lease(row.slot, row.attempt, STATE_OF[row.event], row.provider, row.region, row.kind, row.name, row.token,
+                  row.cloud_id, row.at)
+            for row in self.rows
+        )  # fmt: skip
+
+
+class Honest(SimulatedProvider):
+    """A simulated cloud that counts what it is asked for."""
+
+    def __init__(self) -> None:
+        self.time = VirtualTime(1_700_000_000.0)
+        super().__init__(METRICS, self.time, histogram.encode, (CANDIDATE,))
+        self.creates: list[CreateRequest] = []
+
+    async def create(self, request: CreateRequest) -> str:
+        self.creates.append(request)
+        return await super().create(request)
+
+    @property
+    def holds(self) -> list[str]:
+        return [one.cloud_id for one in self._inventory if one.end is None]
+
+
+class NoTokens(Honest):
+    """Makes a machine for every request."""
+
+    async def create(self, request: CreateRequest) -> str:
+        return await super().create(replace(request, token=f"{request.token}-{len(self.creates)}"))
+
+
+class DropsATag(Honest):
+    async def create(self, request: CreateRequest) -> str:
+        return await super().create(replace(request, tags=tuple(t for t in request.tags if "expires" not in t[0])))
+
+
+class OtherName(Honest):
+    async def create(self, request: CreateRequest) -> str:
+        return await super().create(replace(request, name=request.name[:10]))
+
+
+class ListsAll(Honest):
+    """Lists whatever runs for every study."""
+
+    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+        return self._listed()
+
+
+class ForgetsTokens(Honest):
+    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+        return await super().find(study, None, region=region)
+
+
+class SweepsAll(Honest):
+    async def leftovers(self) -> Listing:
+        return Listing(self._listed())
+
+
+class SweepsNothing(Honest):
+    async def leftovers(self) -> Listing:
+        return Listing(())
+
+
+class CanNotSweep(Honest):
+    async def leftovers(self) -> Listing:
+        raise Unlisted.at("nimbus", "UnauthorizedOperation", "")
+
+
+class NeverUp(Honest):
+    async def connect(self, lease: Lease, candidate: Candidate, launch: Launch) -> Any:
+        raise ProviderFault.at("nimbus", "it never came up", "")
+
+
+class GoneTooEarly(Honest):
+    async def gone(self, handle: Handle) -> str | None:
+        return f"{handle.cloud_id} is gone"
+
+
+class TakesAll(Honest):
+    """Destroying one ends all."""
+
+    async def destroy(self, handle: Handle) -> None:
+        for cloud_id in self.holds:
+            self._inventory.end(cloud_id, "destroyed")
+
+
+class OnlyOnce(Honest):
+    async def destroy(self, handle: Handle) -> None:
+        resource = self._inventory.get(handle.cloud_id)
+        if resource is None or resource.end is not None:
+            raise Refused.at(handle.cloud_id, "InvalidInstanceID.NotFound", "")
+        await super().destroy(handle)
+
+
+class OfferedTwice(Honest):
+    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
+        return super().offerings(region) * 2
+
+
+def held(provider: Honest) -> tuple[Held, dict[str, Ruling]]:
+    """What comes of the whole contract on one cloud."""
+    ledger = Ledger(Journal(), "study-a", provider.time)
+    launches = [Launch(index, 0, index, None, 10.0 * index, index) for index in range(LAUNCHES)]
+    stage = Stage(open_office(ledger, [provider]), provider, CANDIDATE, launches, 1800.0)
+    found = asyncio.run(hold(stage))
+    return found, {one.clause: one for one in found.rulings}
+
+
+def test_an_honest_provider_keeps_every_clause_that_can_be_told() -> None:
+    provider = Honest()
+    found, rulings = held(provider)
+    assert [one.clause for one in found.rulings] == [clause.name for clause in CLAUSES]
+    assert {name for name, one in rulings.items() if one.holds is None} == set(TESTED["simulated"].untold)
+    assert all(one.holds for name, one in rulings.items() if name not in TESTED["simulated"].untold)
+    assert differences("simulated", found.rulings) == ()
+    assert found.left == ()
+    assert provider.holds == []
+
+
+BREAKS: dict[str, type[Honest]] = {
+    "offerings": OfferedTwice,
+    "same token": NoTokens,
+    "by token": ForgetsTokens,
+    "by name": OtherName,
+    "tags": DropsATag,
+    "not another": ListsAll,
+    "leftovers": SweepsNothing,
+    "decoy": SweepsAll,
+    "reached": NeverUp,
+    "destroy": GoneTooEarly,
+    "only that": TakesAll,
+    "again": OnlyOnce,
+}
+
+
+@pytest.mark.parametrize("clause", BREAKS)
+def test_a_broken_clause_is_noticed_and_told_apart(clause: str) -> None:
+    provider = BREAKS[clause]()
+    found, rulings = held(provider)
+    assert rulings[clause].holds is False
+    assert rulings[clause].why
+    assert any(line.startswith(f"{clause}: does not hold here") for line in differences("simulated", found.rulings))
+    if clause not in {"destroy", "again"}:
+        assert provider.holds == []
+
+
+def test_a_double_is_ended_as_well() -> None:
+    provider = NoTokens()
+    found, _ = held(provider)
+    assert len(provider.creates) == 3
+    assert provider.holds == []
+    assert found.left == ()
+
+
+@pytest.mark.parametrize("kind", [NoCapacity, Refused, Throttled, LostAnswer])
+def test_where_nothing_can_be_made_nothing_can_be_told(kind: type[ProviderFault]) -> None:
+    class Closed(Honest):
+        async def create(self, request: CreateRequest) -> str:
+            raise kind.at("nimbus", "no", "")
+
+    found, rulings = held(Closed())
+    assert rulings["create"].holds is None
+    assert "no" in rulings["create"].why
+    assert {one.holds for name, one in rulings.items() if name != "offerings"} == {None}
+    assert found.left == ()
+
+
+def test_a_list_that_can_not_be_had_is_no_broken_clause() -> None:
+    _, rulings = held(CanNotSweep())
+    assert rulings["leftovers"].holds is None
+    assert "UnauthorizedOperation" in rulings["leftovers"].why
+
+
+def test_an_interrupted_try_out_leaves_nothing() -> None:
+    class Interrupted(Honest):
+        async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+            if study.startswith("no-study"):
+                raise KeyboardInterrupt
+            return await super().find(study, token, region=region)
+
+    provider = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        held(provider)
+    assert provider.holds == []
+
+
+def test_what_will_not_go_is_left_and_told() -> None:
+    class Sticks(Honest):
+        async def destroy(self, handle: Handle) -> None:
+            raise Refused.at(handle.cloud_id, "UnauthorizedOperation: TerminateInstances", "")
+
+    found, rulings = held(Sticks())
+    assert rulings["destroy"].holds is False
+    assert found.left
+    assert all("TerminateInstances" in one.why for one in found.left)
+
+
+def test_every_intent_is_written_before_its_create() -> None:
+    order: list[str] = []
+
+    class Ordered(Honest):
+        async def create(self, request: CreateRequest) -> str:
+            order.append(f"create {request.token}")
+            return await super().create(request)
+
+    class Written(Journal):
+        def append_lease(self, row: LeaseRow) -> None:
+            order.append(f"{row.event.value} {row.token}")
+            super().append_lease(row)
+
+    provider = Ordered()
+    ledger = Ledger(Written(), "study-a", provider.time)
+    launches = [Launch(index, 0, index, None, 0.0, index) for index in range(LAUNCHES)]
+    asyncio.run(hold(Stage(open_office(ledger, [provider]), provider, CANDIDATE, launches, 1800.0)))
+    creates = [line for line in order if line.startswith("create")]
+    assert len(creates) == 3
+    for line in creates:
+        assert order.index(f"INTENT {line.removeprefix('create ')}") < order.index(line)
+
+
+def test_a_provider_that_was_never_tested_is_news() -> None:
+    assert "each line above is news" in differences("elsewhere", ())[0]
