@@ -62,6 +62,7 @@ pub struct Meter {
     held_ns: AtomicU64,
     stopped: AtomicBool,
     over: OnceLock<Over>,
+    used_bytes: AtomicU64,
     rate_cap: Option<(&'static str, f64)>,
 }
 
@@ -84,6 +85,7 @@ impl Meter {
             held_ns: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
             over: OnceLock::new(),
+            used_bytes: AtomicU64::new(0),
             rate_cap: rate.map(|(_, name, cap)| (name, cap)),
         }
     }
@@ -91,6 +93,11 @@ impl Meter {
     /// Items of a grant that costs little and overshoots little.
     pub fn grant(&self) -> u64 {
         self.grant
+    }
+
+    /// Whether there is no cap at all.
+    pub fn free(&self) -> bool {
+        self.free
     }
 
     /// From now on being held back counts.
@@ -145,6 +152,11 @@ impl Meter {
         Some(())
     }
 
+    /// The fault of a probe that is not granted anything more.
+    pub fn refusal(&self) -> Fault {
+        self.blame(Fault::failed("the trial was stopped", "report this"))
+    }
+
     /// The fault of the cap that ended the trial.
     pub fn fault(&self) -> Option<Fault> {
         let over = *self.over.get()?;
@@ -152,7 +164,8 @@ impl Meter {
         let (what, next) = match over {
             Over::Bytes(ns) => {
                 let cap = self.caps.bytes.unwrap_or(0);
-                (format!("the byte cap of {cap} was reached after {:.3} s", seconds(ns)), "raise caps.bytes".into())
+                let what = format!("the byte cap of {cap} was reached after {:.3} s", seconds(ns));
+                (what, "raise caps.bytes, or ask for less time".into())
             }
             Over::Burst => {
                 let cap = self.caps.burst_s.unwrap_or(0.0);
@@ -166,17 +179,32 @@ impl Meter {
                 (format!("more came than the cap of {cap} {name}"), "give both sides of a trial the same caps".into())
             }
         };
-        let what = if matches!(over, Over::Bytes(_) | Over::Burst) {
-            format!("{what}: that is not the time asked for")
-        } else {
-            what
-        };
         Some(Fault { outcome: Outcome::Aborted, ..Fault::failed(what, next) })
     }
 
-    /// Notes which cap was reached, if one was, and what the trial put on the network.
-    pub fn note(&self, out: &Out, payload_bytes: u64) -> Result<(), Fault> {
-        out.note("payload_bytes", payload_bytes)?;
+    /// Adds payload that a worker has put on the network, or has had from it.
+    pub fn used(&self, bytes: u64) {
+        self.used_bytes.fetch_add(bytes, Relaxed);
+    }
+
+    /// Whether the trial may still send.
+    pub fn allows(&self) -> bool {
+        self.free || self.open().is_some()
+    }
+
+    /// The fault of a trial that this meter ended, else the one given: whatever broke, a cap broke it.
+    pub fn blame(&self, fault: Fault) -> Fault {
+        self.fault().unwrap_or(fault)
+    }
+
+    /// Whether the whole measured phase was spoilt, even if it came to its end.
+    pub fn spoilt(&self) -> Option<Fault> {
+        self.over.get().filter(|over| matches!(over, Over::Rate | Over::Flood)).and_then(|_| self.fault())
+    }
+
+    /// Notes which cap was reached, if one was, and the payload of the trial in both directions together.
+    pub fn note(&self, out: &Out) -> Result<(), Fault> {
+        out.note("payload_bytes", self.used_bytes.load(Relaxed))?;
         match (self.over.get(), self.rate_cap) {
             (Some(Over::Bytes(_)), _) => out.note("capped", "bytes"),
             (Some(Over::Burst), _) => out.note("capped", "burst_s"),

@@ -1,11 +1,11 @@
 //! Datagrams between two admitted agents: the server answers no address that has not echoed its cookie.
 
-use std::net::{IpAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Control, HANDSHAKE, IDLE, NEXT, any_port};
+use super::{Control, HANDSHAKE, IDLE, NEXT};
 use crate::fault::{Fault, OrFault, check};
 use crate::job::Peer;
 
@@ -26,8 +26,9 @@ pub fn admit_datagrams(peer: Peer, control: &mut Control) -> Result<UdpSocket, F
         let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         socket.set_read_timeout(Some(left)).or_fault("cannot set a socket's limits", NEXT)?;
         let (length, from) = socket.recv_from(&mut buffer).or_fault("no datagram brought the cookie", NEXT)?;
-        if from.ip() == peer.admitted && buffer[..length] == cookie {
+        if from.ip().to_canonical() == peer.admitted && buffer[..length] == cookie {
             socket.connect(from).or_fault("cannot tie the datagram socket", NEXT)?;
+            drain(&socket)?; // what came from elsewhere before that
             break;
         }
         if Instant::now() >= until {
@@ -41,16 +42,12 @@ pub fn admit_datagrams(peer: Peer, control: &mut Control) -> Result<UdpSocket, F
 
 /// The client's socket: sends the cookie until the server says that it came.
 pub fn open_datagrams(server: IpAddr, control: &mut Control) -> Result<UdpSocket, Fault> {
-    let offer = control.receive()?;
-    let port = offer.get("port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
-    let hex = offer.get("cookie").and_then(Value::as_str).unwrap_or_default();
-    let digit = |i: usize| hex.get(2 * i..2 * i + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
-    let cookie: Option<Vec<u8>> = (0..COOKIE_BYTES).map(digit).collect();
-    let (Some(port), Some(cookie)) = (port, cookie) else {
-        return Err(Fault::failed("the server offered no datagram port", NEXT));
-    };
-    let socket = UdpSocket::bind(any_port(server)).or_fault("cannot bind a datagram socket", NEXT)?;
-    socket.connect((server, port)).or_fault("cannot tie the datagram socket", NEXT)?;
+    let offer = offer(&control.receive()?);
+    let (port, cookie) = offer.ok_or_else(|| Fault::failed("the server offered no datagram port", NEXT))?;
+    let mut local = control.local()?;
+    local.set_port(0);
+    let socket = UdpSocket::bind(local).or_fault("cannot bind a datagram socket", NEXT)?;
+    socket.connect(SocketAddr::new(server, port)).or_fault("cannot tie the datagram socket", NEXT)?;
     let until = Instant::now() + HANDSHAKE;
     let answer = control.try_clone_stream()?;
     loop {
@@ -69,10 +66,110 @@ pub fn open_datagrams(server: IpAddr, control: &mut Control) -> Result<UdpSocket
     Ok(socket)
 }
 
+/// The port and the cookie that a server offers.
+pub fn offer(message: &Value) -> Option<(u16, Vec<u8>)> {
+    let port = message.get("port")?.as_u64().and_then(|port| u16::try_from(port).ok())?;
+    let hex = message.get("cookie")?.as_str()?;
+    let digit = |i: usize| hex.get(2 * i..2 * i + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    Some((port, (0..COOKIE_BYTES).map(digit).collect::<Option<Vec<u8>>>()?))
+}
+
+/// Throws away what a socket holds.
+pub fn drain(socket: &UdpSocket) -> Result<(), Fault> {
+    socket.set_nonblocking(true).or_fault("cannot set a socket's limits", NEXT)?;
+    while socket.recv(&mut [0]).is_ok() {}
+    socket.set_nonblocking(false).or_fault("cannot set a socket's limits", NEXT)
+}
+
 /// Bytes that nobody can guess.
 fn cookie() -> Result<[u8; COOKIE_BYTES], Fault> {
     let mut bytes = [0_u8; COOKIE_BYTES];
     let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
     check(got as i64).or_fault("no random numbers", "report this")?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::net::{Door, connect};
+    use crate::rng::Rng;
+
+    const SECRET: [u8; 32] = [9; 32];
+
+    /// What came to sockets that did not bring the right cookie from the right address.
+    fn heard(strangers: &[UdpSocket]) -> usize {
+        let one = |socket: &UdpSocket| {
+            socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+            (0..).map_while(|_| socket.recv(&mut [0; 2048]).ok()).sum::<usize>()
+        };
+        strangers.iter().map(one).sum()
+    }
+
+    /// A server's socket behind hostile datagrams: nobody hears a byte until the cookie came from the client's address.
+    fn besieged(attempts: usize, seed: u64) -> (usize, usize) {
+        let peer = Peer { address: "127.0.0.1:0".parse().unwrap(), admitted: "127.0.0.1".parse().unwrap() };
+        let door = Door::open(peer, &SECRET).unwrap();
+        let address = door.address().unwrap();
+        let server = thread::spawn(move || {
+            let (mut control, _) = door.admit_client(0).unwrap();
+            admit_datagrams(peer, &mut control).map(|socket| (socket, control))
+        });
+        let (mut control, _) = connect(Peer { address, admitted: peer.admitted }, &SECRET, 0).unwrap();
+        let (port, cookie) = offer(&control.receive().unwrap()).unwrap();
+        let strangers: Vec<UdpSocket> =
+            ["127.0.0.1:0", "127.0.0.2:0"].iter().map(|own| UdpSocket::bind(own).unwrap()).collect();
+        let mut rng = Rng::new(seed, 0);
+        let mut sent = 0;
+        for attempt in 0..attempts {
+            let mut message: Vec<u8> = (0..rng.next() % 64).map(|_| rng.next() as u8).collect();
+            if attempt % 3 == 0 {
+                message.clone_from(&cookie);
+                message[rng.next() as usize % COOKIE_BYTES] ^= 1 + (rng.next() % 255) as u8;
+            }
+            sent += strangers[attempt % 2].send_to(&message, ("127.0.0.1", port)).unwrap();
+            // The right cookie from another address, as one who spoofs would send it.
+            strangers[1].send_to(&cookie, ("127.0.0.1", port)).unwrap();
+        }
+        let heard = heard(&strangers);
+        assert!(!server.is_finished(), "none of that admits anybody");
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        client.send_to(&cookie, ("127.0.0.1", port)).unwrap();
+        let (socket, _control) = server.join().unwrap().unwrap();
+        assert_eq!(socket.peer_addr().unwrap(), client.local_addr().unwrap());
+        assert_eq!(control.receive().unwrap()["admitted"], true);
+        (sent, heard)
+    }
+
+    #[test]
+    fn p26_p28_no_datagram_is_answered_before_its_address_is_known() {
+        let (sent, heard) = besieged(crate::hostile().cases as usize, 5);
+        assert!(sent > 0 && heard == 0, "{heard} bytes answered to {sent}");
+    }
+
+    #[test]
+    fn p25_both_ends_of_the_datagrams_are_bound_to_one_address() {
+        let peer = Peer { address: "127.0.0.1:0".parse().unwrap(), admitted: "127.0.0.1".parse().unwrap() };
+        let door = Door::open(peer, &SECRET).unwrap();
+        let address = door.address().unwrap();
+        let server = thread::spawn(move || {
+            let (mut control, _) = door.admit_client(0).unwrap();
+            admit_datagrams(peer, &mut control).unwrap().local_addr().unwrap()
+        });
+        let (mut control, _) = connect(Peer { address, admitted: peer.admitted }, &SECRET, 0).unwrap();
+        let socket = open_datagrams(address.ip(), &mut control).unwrap();
+        assert_eq!(socket.local_addr().unwrap().ip(), peer.admitted);
+        assert_eq!(socket.peer_addr().unwrap(), server.join().unwrap());
+    }
+
+    #[test]
+    fn offers_of_any_kind_are_read_or_refused() {
+        let hex = "0f".repeat(COOKIE_BYTES);
+        assert_eq!(offer(&json!({"port": 7, "cookie": hex})), Some((7, vec![15; COOKIE_BYTES])));
+        for wrong in [json!({"port": 70_000, "cookie": hex}), json!({"port": 7, "cookie": "0é0"}), json!([])] {
+            assert_eq!(offer(&wrong), None);
+        }
+    }
 }

@@ -4,12 +4,12 @@
 //! goes on encrypted, and a data connection carries the plain bytes that are measured. A datagram is answered only
 //! once its sender has echoed a cookie that went over the control connection.
 
+use std::collections::VecDeque;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::fault::{Fault, OrFault};
@@ -18,13 +18,15 @@ use crate::job::Peer;
 mod datagram;
 mod noise;
 
-pub use datagram::{admit_datagrams, open_datagrams};
-pub use noise::{Control, number};
+pub use datagram::{admit_datagrams, drain, open_datagrams};
+pub use noise::{Control, number, told};
 
 /// A handshake takes no longer than this.
-const HANDSHAKE: Duration = Duration::from_secs(5);
-/// Handshakes that may be under way at once; callers beyond are dropped.
-const PENDING: usize = 512;
+pub const HANDSHAKE: Duration = Duration::from_secs(5);
+/// Handshakes that may be under way at once; one more ends the oldest, for an honest one takes no time.
+const PENDING: usize = 64;
+/// A handshake holds a few messages of 4 KiB.
+const STACK_BYTES: usize = 256 * 1024;
 /// An admitted connection that says nothing for so long is given up.
 pub const IDLE: Duration = Duration::from_secs(30);
 const NEXT: &str = "see that both agents run, hold the same secret and can reach each other";
@@ -69,7 +71,7 @@ impl Door {
 
     /// Gives each caller from the admitted address a handshake of its own.
     fn guard(self, tell: &Sender<Admitted>) {
-        let pending = Arc::new(AtomicUsize::new(0));
+        let mut pending: VecDeque<(TcpStream, JoinHandle<()>)> = VecDeque::new();
         loop {
             let (stream, from) = match self.listener.accept() {
                 Ok(caller) => caller,
@@ -81,18 +83,28 @@ impl Door {
                     continue;
                 }
             };
-            if from.ip() != self.admitted || pending.load(Relaxed) >= PENDING {
+            if from.ip().to_canonical() != self.admitted {
                 continue;
             }
-            let (pending, tell, secret) = (Arc::clone(&pending), tell.clone(), self.secret);
-            pending.fetch_add(1, Relaxed);
-            std::thread::spawn(move || {
-                if let Ok((purpose, control)) = noise::answer(&stream, &secret) {
+            pending.retain(|(_, handshake)| !handshake.is_finished());
+            if pending.len() >= PENDING
+                && let Some((oldest, _)) = pending.pop_front()
+            {
+                let _ = oldest.shutdown(Shutdown::Both); // it may have ended just now
+            }
+            let Ok(twin) = stream.try_clone() else { continue };
+            let (tell, secret) = (tell.clone(), self.secret);
+            let handshake = move || {
+                match noise::answer(&stream, &secret) {
                     // Nobody listens once the client is whole.
-                    let _ = tell.send((stream, purpose, control));
+                    Ok((purpose, control)) => drop(tell.send((stream, purpose, control))),
+                    // Its twin would keep it open.
+                    Err(_) => drop(stream.shutdown(Shutdown::Both)),
                 }
-                pending.fetch_sub(1, Relaxed);
-            });
+            };
+            if let Ok(handshake) = Builder::new().stack_size(STACK_BYTES).spawn(handshake) {
+                pending.push_back((twin, handshake));
+            }
         }
     }
 }
@@ -152,10 +164,4 @@ fn connect_soon(address: SocketAddr) -> io::Result<TcpStream> {
 fn settle(stream: &TcpStream) -> Result<(), Fault> {
     let set = stream.set_read_timeout(Some(IDLE)).and_then(|()| stream.set_write_timeout(Some(IDLE)));
     set.or_fault("cannot set a socket's limits", NEXT)
-}
-
-/// The address of the same family that means "any", with a free port.
-fn any_port(ip: IpAddr) -> SocketAddr {
-    let any = if ip.is_ipv4() { IpAddr::V4(Ipv4Addr::UNSPECIFIED) } else { IpAddr::V6(Ipv6Addr::UNSPECIFIED) };
-    SocketAddr::new(any, 0)
 }

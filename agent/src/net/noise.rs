@@ -3,21 +3,26 @@
 //! Noise_NNpsk0: the client proves that it holds the secret with its first message, the server with its answer. A third
 //! message, which tells the connection's purpose, keeps a replayed first message out.
 
+use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use snow::{Builder, HandshakeState, TransportState};
 
-use super::{HANDSHAKE, NEXT, Purpose};
-use crate::fault::{Fault, OrFault};
+use super::{HANDSHAKE, IDLE, NEXT, Purpose};
+use crate::fault::{Fault, OrFault, Outcome};
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 const PROLOGUE: &[u8] = b"cloudcmp-agent data 1";
 /// The longest message, and thus what a stranger can make us hold.
 const LIMIT: usize = 4096;
 const TAG: usize = 16;
+/// A waiting end looks this often whether it still should.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long a side that stops listens for the other's reason.
+const PARTING: Duration = Duration::from_secs(1);
 
 /// An encrypted connection that carries small JSON messages.
 pub struct Control {
@@ -46,9 +51,47 @@ impl Control {
         self.stream.set_read_timeout(Some(longest)).or_fault("cannot set a socket's limits", NEXT)
     }
 
+    /// Waits until a message, or the connection's end, is there to be received; a fault when it no longer goes on.
+    pub fn wait(&mut self, longest: Duration, mut goes_on: impl FnMut() -> bool) -> Result<(), Fault> {
+        let until = Instant::now() + longest;
+        self.patience(LOOK)?;
+        while Instant::now() < until && goes_on() {
+            match self.stream.peek(&mut [0]) {
+                Err(error) if matches!(error.kind(), WouldBlock | TimedOut | Interrupted) => {}
+                _ => return self.patience(IDLE),
+            }
+        }
+        self.patience(IDLE)?;
+        Err(Fault::failed("the peer says nothing", NEXT))
+    }
+
+    /// Tells the peer why this side stops, and hears whether it has the better reason: a cap that was reached there.
+    pub fn part(&mut self, fault: Fault) -> Fault {
+        let what: String = fault.what.chars().take(500).collect();
+        let said = self.send(&json!({"fault": what, "outcome": fault.outcome.name()}));
+        if fault.outcome == Outcome::Aborted || said.is_err() || self.patience(PARTING).is_err() {
+            return fault;
+        }
+        let word = self.receive().ok().and_then(|message| told(&message));
+        word.filter(|theirs| theirs.outcome == Outcome::Aborted).unwrap_or(fault)
+    }
+
+    /// The address of this end.
+    pub fn local(&self) -> Result<SocketAddr, Fault> {
+        self.stream.local_addr().or_fault("cannot read the address", NEXT)
+    }
+
     pub fn try_clone_stream(&self) -> Result<TcpStream, Fault> {
         self.stream.try_clone().or_fault("cannot duplicate a connection", NEXT)
     }
+}
+
+/// The fault that a message of the peer tells of.
+pub fn told(message: &Value) -> Option<Fault> {
+    let what = message.get("fault")?.as_str()?;
+    let aborted = message.get("outcome").and_then(Value::as_str) == Some(Outcome::Aborted.name());
+    let outcome = if aborted { Outcome::Aborted } else { Outcome::Failed };
+    Some(Fault { outcome, ..Fault::failed(format!("the peer says: {what}"), NEXT) })
 }
 
 /// A finite number of a control message.
@@ -166,7 +209,7 @@ fn read_framed(mut stream: impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use proptest::prelude::*;
     use std::net::TcpListener;
     use std::thread;
 
@@ -201,17 +244,6 @@ mod tests {
         assert_eq!(client.read(&mut [0; 8]).unwrap_or(0), 0);
     }
 
-    proptest::proptest! {
-        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
-        #[test]
-        fn hostile_bytes_never_panic_and_are_never_admitted(bytes in proptest::collection::vec(0..=255_u8, 0..300)) {
-            let (mut client, server) = pair();
-            client.write_all(&bytes).unwrap();
-            client.shutdown(std::net::Shutdown::Write).unwrap();
-            assert!(answer(&server, &[7; 32]).is_err());
-        }
-    }
-
     #[test]
     fn a_replayed_first_message_is_refused() {
         let secret = [7; 32];
@@ -222,6 +254,63 @@ mod tests {
             write_framed(&client, &first[..length]).unwrap();
             write_framed(&client, &[0; 19]).unwrap();
             assert!(answer(&server, &secret).is_err());
+        }
+    }
+
+    /// Bytes as a stranger sends them, in frames of the right length or not, after a first message that may be right.
+    fn hostile_stream() -> impl Strategy<Value = (u8, Vec<Vec<u8>>, usize, u8)> {
+        let message = proptest::collection::vec(any::<u8>(), 0..200);
+        (0..4_u8, proptest::collection::vec(message, 0..4), any::<usize>(), 1..=255_u8)
+    }
+
+    proptest! {
+        #![proptest_config(crate::hostile())]
+
+        #[test]
+        fn p28_hostile_handshakes_never_panic_and_are_never_admitted((kind, messages, at, flip) in hostile_stream()) {
+            let (mut client, server) = pair();
+            let mut first = [0_u8; LIMIT];
+            let length = state(&[7; 32], true).unwrap().write_message(&[], &mut first).unwrap();
+            if kind == 1 {
+                first[at % length] ^= flip;
+            }
+            let mut bytes = Vec::new();
+            if kind < 2 {
+                bytes.extend_from_slice(&(length as u16).to_be_bytes());
+                bytes.extend_from_slice(&first[..length]);
+            }
+            for message in &messages {
+                if kind < 3 {
+                    bytes.extend_from_slice(&(message.len() as u16).to_be_bytes());
+                }
+                bytes.extend_from_slice(message);
+            }
+            client.write_all(&bytes).unwrap();
+            client.shutdown(std::net::Shutdown::Write).unwrap();
+            prop_assert!(answer(&server, &[7; 32]).is_err());
+            drop(server);
+            let mut heard = Vec::new();
+            let _ = client.read_to_end(&mut heard); // a reset is an end, too
+            let most = if kind == 0 { 2 + length } else { 0 };
+            prop_assert!(heard.len() <= most, "{} bytes for {} of kind {}", heard.len(), bytes.len(), kind);
+        }
+
+        #[test]
+        fn p28_hostile_servers_never_panic_a_client((kind, messages, ..) in hostile_stream()) {
+            let (client, mut server) = pair();
+            for message in &messages {
+                let framed = if kind < 3 { (message.len() as u16).to_be_bytes().to_vec() } else { Vec::new() };
+                server.write_all(&[framed, message.clone()].concat()).unwrap();
+            }
+            server.shutdown(std::net::Shutdown::Write).unwrap();
+            prop_assert!(ask(&client, &[7; 32], Purpose::Control).is_err());
+        }
+
+        #[test]
+        fn p28_what_a_peer_says_never_panics(text in r#"\{("(fault|outcome|port|cookie|end_s|received|jitter_s)":("[a-z0-9\u{e9}]{0,70}"|-?[0-9]{1,20}|1e400|null),?){0,4}\}"#) {
+            if let Ok(message) = serde_json::from_str::<Value>(&text) {
+                let _ = (told(&message), number(&message, "end_s"), crate::net::datagram::offer(&message));
+            }
         }
     }
 }

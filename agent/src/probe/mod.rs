@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use crate::caps::{Ask, Item};
 use crate::fault::Fault;
 use crate::job::{Job, Peer, Role};
+use crate::meter::{Bearing, Meter};
 use crate::pace::Pace;
 use crate::record::Recorder;
 use crate::wire::Out;
@@ -169,6 +172,12 @@ impl<'a> Context<'a> {
         let duration_s = self.seconds("duration_s");
         let interval_s = if self.params.contains_key("interval_s") { self.seconds("interval_s") } else { duration_s };
         Pace { duration_s, interval_s, threads: self.threads(), cpus: &self.job.cpus, wait: true, out: self.out }
+    }
+
+    /// The meter of a network probe; a fault when its parameters ask for more than the job's caps allow.
+    pub fn meter(&self, item: Item, ask: Ask, bearing: Bearing) -> Result<Arc<Meter>, Fault> {
+        self.job.caps.admit(item, ask)?;
+        Ok(Arc::new(Meter::new(self.job.caps, item, bearing)))
     }
 
     pub fn sample(&self, metric: &str, t_s: f64, value: f64) -> Result<(), Fault> {

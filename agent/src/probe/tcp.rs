@@ -3,17 +3,21 @@
 //! The server counts what its reads return and tells the client over the control connection; the client keeps its
 //! sockets full. Headers and retransmissions are not counted. Says nothing of latency or of many short connections.
 
+use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
 use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::sync::Mutex;
-use std::time::Duration;
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Context, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe};
+use crate::caps::{Ask, Item};
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault};
 use crate::job::Role;
+use crate::meter::{Bearing, Meter};
 use crate::net::{self, Control, number};
 use crate::pace::{self, Pace, Work};
 use crate::{pin, quiet};
@@ -37,6 +41,21 @@ const NEXT: &str = "see that the peer runs and can be reached";
 /// Reads between two clock reads; with large reads the kernel's copy dwarfs both.
 const READS: usize = 4;
 
+/// Of <linux/sockios.h>.
+const SIOCOUTQNSD: libc::Ioctl = 0x894b;
+/// Senders bear to be held back by a rate cap for this share of the measured time, receivers for that one.
+const SENDER_BEARS: f64 = 0.01;
+const RECEIVER_BEARS: f64 = 0.1;
+/// A sender takes no less than this at a time; longer writes are cut where caps hold.
+const GRANT_BYTES: usize = 256 * 1024;
+const PIECE_BYTES: usize = 1 << 20;
+/// A receiver pays for no less than this at a time.
+const PAY_BYTES: u64 = 4096;
+/// A writer whose network takes nothing looks this often whether it may still send.
+const LOOK: Duration = Duration::from_millis(500);
+/// What a cap has ended gets so long to come to an end at the other side too.
+const LEAVE: Duration = Duration::from_secs(1);
+
 fn run(context: &Context) -> Result<(), Fault> {
     match context.job.role {
         Role::Server => serve(context),
@@ -44,43 +63,54 @@ fn run(context: &Context) -> Result<(), Fault> {
     }
 }
 
+fn meter(context: &Context, bears: f64) -> Result<Arc<Meter>, Fault> {
+    let (duration_s, warmup_s) = (context.seconds("duration_s"), context.seconds("warmup_s"));
+    let streams = context.whole("streams").unwrap_or(1) as f64;
+    let bearing = Bearing { held_s: bears * duration_s * streams, warm_s: Some(warmup_s) };
+    let ask = Ask { burst_s: Some(duration_s + warmup_s), ..Ask::default() };
+    context.meter(Item { bytes: 1, packets: 0 }, ask, bearing)
+}
+
 fn serve(context: &Context) -> Result<(), Fault> {
     let (peer, secret) = context.peer()?;
+    let meter = meter(context, RECEIVER_BEARS)?;
     let door = net::Door::open(peer, secret)?;
     context.out.ready(&door.address()?.to_string())?;
     let streams = context.whole("streams").unwrap_or(1) as usize;
     let (mut control, data) = door.admit_client(streams as u16)?;
     control.receive()?; // the client's writers are about to start
     let data = Mutex::new(data.into_iter().map(Some).collect::<Vec<_>>());
-    let size = context.whole("size_bytes").unwrap_or(1) as usize;
-    let warm_ns = (context.seconds("warmup_s") * 1e9) as u64;
     let make = |i: usize| {
         let stream = data.lock().ok().and_then(|mut data| data.get_mut(i)?.take());
-        Sink::new(stream.ok_or_else(|| Fault::failed("no data connection", NEXT))?, size, warm_ns)
+        let stream = stream.ok_or_else(|| Fault::failed("no data connection", NEXT))?;
+        Sink::new(stream, context, Arc::clone(&meter))
     };
     // From the last CPU down, the client from the first up: two cores where there are two.
     let cpus: Vec<usize> = context.job.cpus.iter().rev().copied().collect();
     let (duration_s, interval_s) = (context.seconds("duration_s"), context.seconds("interval_s"));
     let pace = Pace { duration_s, interval_s, threads: streams, cpus: &cpus, wait: false, out: context.out };
-    let run = pace::run(&pace, make, |t_s, rate| control.send(&json!({"t_s": t_s, "rate": rate})));
-    if let Err(fault) = &run {
-        // The client reports it too; if even that fails it sees the connection close.
-        let _ = control.send(&json!({"fault": fault.what}));
-    }
-    run?;
+    let run = pace::run(&pace, make, |t_s, rate| control.send(&json!({"t_s": t_s, "rate": rate}))).map(drop);
+    meter.note(context.out)?;
+    // The client reports it too; if even that fails it sees the connection close.
+    run.map_err(|fault| control.part(fault))?;
     control.send(&json!({"done": true}))?;
-    control.receive().map(drop)
+    control.receive().map(|message| net::told(&message))?.map_or(Ok(()), Err)
 }
 
 /// Reads and drops.
 struct Sink {
     stream: TcpStream,
     buffer: Vec<u8>,
+    meter: Arc<Meter>,
+    came: u64,
+    unpaid: u64,
 }
 
 impl Sink {
-    fn new(stream: TcpStream, size: usize, warm_ns: u64) -> Result<Sink, Fault> {
-        let mut sink = Sink { stream, buffer: vec![1; size] };
+    fn new(stream: TcpStream, context: &Context, meter: Arc<Meter>) -> Result<Sink, Fault> {
+        let size = context.whole("size_bytes").unwrap_or(1) as usize;
+        let warm_ns = (context.seconds("warmup_s") * 1e9) as u64;
+        let mut sink = Sink { stream, buffer: vec![1; size], meter, came: 0, unpaid: 0 };
         sink.read()?; // the warm-up begins with the first byte
         let start = now_ns();
         while now_ns() - start < warm_ns {
@@ -91,10 +121,28 @@ impl Sink {
 
     #[inline]
     fn read(&mut self) -> Result<usize, Fault> {
-        match self.stream.read(&mut self.buffer) {
-            Ok(0) => Err(Fault::failed("the client closed a stream", NEXT)),
-            other => other.or_fault("a stream broke", NEXT),
+        let got = match self.stream.read(&mut self.buffer) {
+            Ok(0) => return Err(Fault::failed("the client closed a stream", NEXT)),
+            other => other.or_fault("a stream broke", NEXT)?,
+        };
+        self.unpaid += got as u64;
+        if self.unpaid >= PAY_BYTES {
+            self.pay()?;
         }
+        Ok(got)
+    }
+
+    #[inline]
+    fn pay(&mut self) -> Result<(), Fault> {
+        let bytes = std::mem::take(&mut self.unpaid);
+        self.came += bytes;
+        self.meter.came(bytes).ok_or_else(|| self.meter.refusal())
+    }
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        self.meter.used(self.came + self.unpaid);
     }
 }
 
@@ -111,6 +159,7 @@ impl Work for Sink {
 
 fn measure(context: &Context) -> Result<(), Fault> {
     let (peer, secret) = context.peer()?;
+    let meter = meter(context, SENDER_BEARS)?;
     let streams = context.whole("streams").unwrap_or(1) as usize;
     let (mut control, data) = net::connect(peer, secret, streams as u16)?;
     let cpus = &context.job.cpus;
@@ -124,40 +173,74 @@ fn measure(context: &Context) -> Result<(), Fault> {
     let ends = ends.or_fault("cannot duplicate a connection", NEXT)?;
     let collected = std::thread::scope(|scope| {
         for (i, stream) in data.into_iter().enumerate() {
-            let cpu = cpus[i % cpus.len()];
-            scope.spawn(move || fill(stream, size, cpu));
+            let (cpu, meter) = (cpus[i % cpus.len()], &meter);
+            scope.spawn(move || fill(stream, size, cpu, meter));
         }
-        let collected = collect(context, &mut control);
+        let collected = collect(context, &mut control, &meter);
+        meter.stop();
         // Writers end by the error that this gives them.
-        ends.iter().for_each(|end| drop(end.shutdown(std::net::Shutdown::Both)));
+        ends.iter().for_each(|end| drop(end.shutdown(Shutdown::Both)));
         collected
     });
-    collected?;
+    meter.note(context.out)?;
+    let collected = collected.map_err(|fault| meter.blame(fault)).and_then(|()| meter.spoilt().map_or(Ok(()), Err));
+    collected.map_err(|fault| control.part(fault))?;
     quiet::counts(used).note_since(&before, context.out)?;
     control.send(&json!({"done": true}))
 }
 
-/// Writes until the connection ends.
-fn fill(mut stream: TcpStream, size: usize, cpu: usize) {
-    let message = vec![0x5a_u8; size];
-    if pin::to(&[cpu]).is_err() {
+/// Writes until the connection ends, or a cap does.
+fn fill(mut stream: TcpStream, size: usize, cpu: usize, meter: &Meter) {
+    let message = vec![0x5a_u8; if meter.free() { size } else { size.min(PIECE_BYTES) }];
+    if pin::to(&[cpu]).is_err() || stream.set_write_timeout(Some(LOOK)).is_err() {
         return; // the server sees the stream close
     }
-    while stream.write_all(&message).is_ok() {}
+    let grant = (GRANT_BYTES / message.len()).max(1) * message.len();
+    let (mut sent, mut granted, mut silent) = (0, 0_u64, Duration::ZERO);
+    while silent < net::IDLE {
+        if granted == 0 {
+            match meter.take(grant as u64, || unsent(&stream) == 0) {
+                Some(bytes) => granted = bytes,
+                None => break,
+            }
+        }
+        let piece = message.len().min(usize::try_from(granted).unwrap_or(usize::MAX));
+        match stream.write(&message[..piece]) {
+            Ok(bytes) => {
+                (sent, granted, silent) = (sent + bytes as u64, granted - bytes as u64, Duration::ZERO);
+            }
+            Err(error) if matches!(error.kind(), WouldBlock | TimedOut | Interrupted) && meter.allows() => {
+                silent += LOOK;
+            }
+            Err(_) => break,
+        }
+    }
+    meter.used(sent);
+    let _ = stream.shutdown(Shutdown::Write); // the connection may have ended before
+}
+
+/// Bytes that wait in the socket for the network to take them.
+fn unsent(stream: &TcpStream) -> i32 {
+    let mut bytes = 0_i32;
+    unsafe { libc::ioctl(stream.as_raw_fd(), SIOCOUTQNSD, &raw mut bytes) };
+    bytes
 }
 
 /// Turns the server's counters into samples until it says that it is done.
-fn collect(context: &Context, control: &mut Control) -> Result<(), Fault> {
+fn collect(context: &Context, control: &mut Control, meter: &Meter) -> Result<(), Fault> {
     // The longest silence there may be: the warm-up and one interval, and then some.
     let interval_s = context.seconds("interval_s").min(context.seconds("duration_s"));
-    control.patience(net::IDLE + Duration::from_secs_f64(interval_s + context.seconds("warmup_s")))?;
+    let longest = net::IDLE + Duration::from_secs_f64(interval_s + context.seconds("warmup_s"));
     loop {
+        let mut over = None;
+        let goes_on = || meter.fault().is_none() || over.get_or_insert_with(Instant::now).elapsed() < LEAVE;
+        control.wait(longest, goes_on)?;
         let message = control.receive()?;
         if message.get("done").is_some() {
             return Ok(());
         }
-        if let Some(what) = message.get("fault").and_then(Value::as_str) {
-            return Err(Fault::failed(format!("the server says: {what}"), NEXT));
+        if let Some(fault) = net::told(&message) {
+            return Err(fault);
         }
         context.sample("tcp_bytes_per_s", number(&message, "t_s")?, number(&message, "rate")?)?;
     }

@@ -7,16 +7,18 @@
 //! and jitter of next to nothing, because datagrams leave and arrive in bursts that share a time.
 
 use std::net::UdpSocket;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering::Release};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::Release};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Context, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe};
+use crate::caps::{Ask, Item};
 use crate::fault::Fault;
 use crate::job::Role;
+use crate::meter::{Bearing, Meter};
 use crate::net::{self, Control, number};
 use crate::pace::{self, Pace};
 use crate::pin;
@@ -51,6 +53,12 @@ const NEXT: &str = "see that the peer runs and can be reached";
 /// Mark, number and time of a datagram; smaller ones carry none of them, and give no jitter.
 pub const HEAD_BYTES: usize = 20;
 pub const MARK: [u8; 4] = *b"ccmp";
+/// A stated interval gives one, and no run has more than a hundred thousand.
+const MOST_TALLIES: usize = 100_001;
+/// A sender at full speed bears to be held back by a rate cap for this share of the time.
+const SENDER_BEARS: f64 = 0.01;
+/// Longer than any deadline.
+const FOREVER: Duration = Duration::from_secs(30 * 86_400);
 /// What is asked of the kernel for each socket; it gives what net.core allows.
 static SOCKET_BYTES: i32 = 8 << 20;
 
@@ -73,67 +81,113 @@ fn widen(socket: &UdpSocket) -> i32 {
     got
 }
 
+fn meter(context: &Context, size: usize) -> Result<Arc<Meter>, Fault> {
+    let duration_s = context.seconds("duration_s");
+    let items_per_s = context.whole("rate_bytes_per_s").map(|rate| rate as f64 / size as f64);
+    let ask =
+        Ask { items_per_s, items: items_per_s.map(|rate| (rate * duration_s).floor()), burst_s: Some(duration_s) };
+    // A stated rate keeps to the caps by itself; what is held back then is the catching up after a stall.
+    let held_s = if items_per_s.is_some() { f64::INFINITY } else { SENDER_BEARS * duration_s };
+    context.meter(Item { bytes: size as u64, packets: 1 }, ask, Bearing { held_s, warm_s: Some(0.0) })
+}
+
 fn serve(context: &Context, size: usize) -> Result<(), Fault> {
     let (peer, secret) = context.peer()?;
+    let meter = meter(context, size)?;
     let door = net::Door::open(peer, secret)?;
     context.out.ready(&door.address()?.to_string())?;
     let (mut control, _) = door.admit_client(0)?;
     let socket = net::admit_datagrams(peer, &mut control)?;
     context.out.note("receive_buffer_bytes", widen(&socket))?;
     let (duration_s, interval_s) = (context.seconds("duration_s"), context.seconds("interval_s"));
-    let mut sink = Sink::new(socket, size, duration_s, interval_s)?;
-    // The server's CPU is the last one, the client's the first: two cores where there are two.
-    let cpu = context.job.cpus[context.job.cpus.len() - 1];
+    let gap_s = context.whole("rate_bytes_per_s").map_or(0.0, |rate| size as f64 / rate as f64);
+    let idle = net::IDLE + Duration::from_secs_f64(gap_s.min(duration_s));
+    let mut sink = Sink::new(socket, size, (duration_s, interval_s), idle, Arc::clone(&meter))?;
     control.receive()?; // no cookie is on its way any more
     sink.discard()?;
     control.send(&json!({"ready": true}))?;
-    control.patience(net::IDLE + Duration::from_secs_f64(duration_s))?;
+    let tallies = receive(context, &mut control, &mut sink);
+    drop(sink);
+    meter.note(context.out)?;
+    // The client reports it too; if even that fails it sees the connection close.
+    let tallies = tallies.map_err(|fault| control.part(fault))?;
+    tallies.iter().try_for_each(|tally| control.send(&tally.message()))?;
+    control.send(&json!({"done": true}))?;
+    control.receive().map(|message| net::told(&message))?.map_or(Ok(()), Err)
+}
+
+/// Receives until the client has said how many it sent, or one side has a reason to stop.
+fn receive(context: &Context, control: &mut Control, sink: &mut Sink) -> Result<Vec<Tally>, Fault> {
+    // The server's CPU is the last one, the client's the first: two cores where there are two.
+    let cpu = context.job.cpus[context.job.cpus.len() - 1];
+    let longest = net::IDLE + Duration::from_secs_f64(context.seconds("duration_s"));
     let sent = AtomicU64::new(u64::MAX);
-    let received = thread::scope(|scope| {
+    thread::scope(|scope| {
         let receiver = scope.spawn(|| pin::to(&[cpu]).and_then(|()| sink.run(&sent)));
-        let told = control.receive().and_then(|message| number(&message, "sent"));
+        let word = control.wait(longest, || !receiver.is_finished()).and_then(|()| control.receive());
+        let early = receiver.is_finished();
+        let told = word.and_then(|message| match net::told(&message) {
+            Some(fault) => Err(fault),
+            None => number(&message, "sent"),
+        });
         // Without a word of the client there is nobody to count for.
         sent.store(told.as_ref().map_or(0, |&sent| sent as u64), Release);
         let received = receiver.join().unwrap_or_else(|_| Err(Fault::failed("the receiver died", "report this")));
-        told.and(received)
-    });
-    let tallies = match received {
-        Ok(tallies) => tallies,
-        Err(fault) => {
-            // The client reports it too; if even that fails it sees the connection close.
-            let _ = control.send(&json!({"fault": fault.what}));
-            return Err(fault);
-        }
-    };
-    tallies.iter().try_for_each(|tally| control.send(&tally.message()))?;
-    control.send(&json!({"done": true}))?;
-    control.receive().map(drop)
+        if early { received } else { told.and(received) }
+    })
 }
 
 fn measure(context: &Context, size: usize) -> Result<(), Fault> {
     let (peer, secret) = context.peer()?;
+    let meter = meter(context, size)?;
     let (mut control, _) = net::connect(peer, secret, 0)?;
     let socket = net::open_datagrams(peer.address.ip(), &mut control)?;
     widen(&socket);
     control.send(&json!({"begin": true}))?;
     control.receive()?; // the receiver is about to start
     let duration_s = context.seconds("duration_s");
-    let source = Mutex::new(Some(Source::new(socket, size, context.whole("rate_bytes_per_s"), duration_s)?));
+    let source = Source::new(socket, size, context.whole("rate_bytes_per_s"), duration_s, Arc::clone(&meter))?;
+    let unwanted = Arc::clone(&source.unwanted);
+    let mut run = send(context, &mut control, source);
+    if unwanted.load(Relaxed)
+        && let Some(theirs) = control.receive().ok().and_then(|message| net::told(&message))
+    {
+        run = Err(theirs);
+    }
+    let run = run.map(|source| (source.sent, source.refused, source.gso));
+    meter.note(context.out)?;
+    let (sent, refused, gso) = run.map_err(|fault| control.part(meter.blame(fault)))?;
+    control.send(&json!({"sent": sent}))?;
+    context.out.note("segmentation", if gso { "kernel" } else { "none" })?;
+    context.out.note("datagrams_sent", sent)?;
+    context.out.note("datagrams_refused", refused)?;
+    let tallies = collect(&mut control)?;
+    control.send(&json!({"done": true}))?;
+    report(context, &tallies, size, sent)
+}
+
+/// Sends for the time asked for, and no longer than the server is there.
+fn send(context: &Context, control: &mut Control, source: Source) -> Result<Source, Fault> {
+    let duration_s = context.seconds("duration_s");
+    let (unwanted, ended) = (Arc::clone(&source.unwanted), AtomicBool::new(false));
+    let source = Mutex::new(Some(source));
     let make = |_| {
         let source = source.lock().ok().and_then(|mut source| source.take());
         source.ok_or_else(|| Fault::failed("no datagram socket", NEXT))
     };
     let cpus = &context.job.cpus[..1];
     let pace = Pace { duration_s, interval_s: duration_s, threads: 1, cpus, wait: true, out: context.out };
-    let sources = pace::run(&pace, make, |_, _| Ok(()))?;
-    let source = sources.first().ok_or_else(|| Fault::failed("no datagram socket", NEXT))?;
-    control.send(&json!({"sent": source.sent}))?;
-    context.out.note("segmentation", if source.gso { "kernel" } else { "none" })?;
-    context.out.note("datagrams_sent", source.sent)?;
-    context.out.note("datagrams_refused", source.refused)?;
-    let tallies = collect(&mut control)?;
-    control.send(&json!({"done": true}))?;
-    report(context, &tallies, size, source.sent)
+    thread::scope(|scope| {
+        // The server has nothing to say while all is well.
+        scope.spawn(|| {
+            if control.wait(FOREVER, || !ended.load(Relaxed)).is_ok() {
+                unwanted.store(true, Relaxed);
+            }
+        });
+        let sources = pace::run(&pace, make, |_, _| Ok(()));
+        ended.store(true, Relaxed);
+        sources?.pop().ok_or_else(|| Fault::failed("no datagram socket", NEXT))
+    })
 }
 
 /// The server's tallies, once it has them all.
@@ -144,8 +198,11 @@ fn collect(control: &mut Control) -> Result<Vec<Tally>, Fault> {
         if message.get("done").is_some() {
             return Ok(tallies);
         }
-        if let Some(what) = message.get("fault").and_then(Value::as_str) {
-            return Err(Fault::failed(format!("the server says: {what}"), NEXT));
+        if let Some(fault) = net::told(&message) {
+            return Err(fault);
+        }
+        if tallies.len() > MOST_TALLIES {
+            return Err(Fault::failed("the server sends more intervals than there are", NEXT));
         }
         tallies.push(Tally::of(&message)?);
     }

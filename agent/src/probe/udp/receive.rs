@@ -3,6 +3,7 @@
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire};
 use std::time::Duration;
 
@@ -11,7 +12,8 @@ use serde_json::{Value, json};
 use super::{HEAD_BYTES, MARK, NEXT};
 use crate::clock::{now_ns, seconds};
 use crate::fault::{Fault, OrFault, check};
-use crate::net::number;
+use crate::meter::Meter;
+use crate::net::{drain, number};
 
 /// A read takes as much as the kernel has joined.
 const READ_BYTES: usize = 65_536;
@@ -35,11 +37,16 @@ impl Tally {
     }
 
     pub fn of(message: &Value) -> Result<Tally, Fault> {
-        Ok(Tally {
+        let tally = Tally {
             end_s: number(message, "end_s")?,
             received: number(message, "received")? as u64,
             jitter_s: message.get("jitter_s").and_then(Value::as_f64),
-        })
+        };
+        // No run is so long or so fast: sums of what a peer says must not overflow.
+        if tally.end_s > 0.0 && tally.end_s < 1e6 && tally.received < 1 << 40 {
+            return Ok(tally);
+        }
+        Err(Fault::failed("the server counted what can not be", "run the same agent on both sides"))
     }
 }
 
@@ -57,28 +64,36 @@ pub struct Sink {
     size: usize,
     buffers: Vec<Vec<u8>>,
     count: Count,
+    idle: Duration,
+    meter: Arc<Meter>,
 }
 
 impl Sink {
-    pub fn new(socket: UdpSocket, size: usize, duration_s: f64, interval_s: f64) -> Result<Sink, Fault> {
+    /// `time_s` is duration and interval; after `idle` without a datagram nobody sends any more.
+    pub fn new(
+        socket: UdpSocket,
+        size: usize,
+        time_s: (f64, f64),
+        idle: Duration,
+        meter: Arc<Meter>,
+    ) -> Result<Sink, Fault> {
         let (fd, on, length) = (socket.as_raw_fd(), 1_i32, size_of::<i32>() as u32);
         // An old kernel joins nothing: then each read is one datagram.
         unsafe { libc::setsockopt(fd, libc::SOL_UDP, libc::UDP_GRO, (&raw const on).cast(), length) };
         socket.set_read_timeout(Some(SILENCE)).or_fault("cannot set a socket's limits", NEXT)?;
         let buffers = vec![vec![0; READ_BYTES]; READS];
-        Ok(Sink { socket, size, buffers, count: Count::new(duration_s, interval_s) })
+        Ok(Sink { socket, size, buffers, count: Count::new(time_s.0, time_s.1), idle, meter })
     }
 
     /// Throws away what has come so far: echoes of the cookie, which must not count as data.
     pub fn discard(&mut self) -> Result<(), Fault> {
-        self.socket.set_nonblocking(true).or_fault("cannot set a socket's limits", NEXT)?;
-        while self.socket.recv(&mut self.buffers[0]).is_ok() {}
-        self.socket.set_nonblocking(false).or_fault("cannot set a socket's limits", NEXT)
+        drain(&self.socket)
     }
 
     /// Counts until all that was sent has come, or the rest is lost. `sent` is u64::MAX as long as it is not known.
     pub fn run(&mut self, sent: &AtomicU64) -> Result<Vec<Tally>, Fault> {
         let mut lengths = [0; READS];
+        let mut heard = now_ns();
         loop {
             // Read before the socket is: silence counts only after the sender's word.
             let sent = sent.load(Acquire);
@@ -89,14 +104,21 @@ impl Sink {
             let now = now_ns();
             match reads {
                 Ok(reads) => {
+                    heard = now;
+                    let before = self.count.received;
                     for (buffer, &length) in self.buffers.iter().zip(&lengths[..reads]) {
                         for datagram in buffer[..length].chunks_exact(self.size) {
                             self.count.take(datagram, now);
                         }
                     }
+                    let came = self.count.received - before;
+                    self.meter.flooded(came).ok_or_else(|| self.meter.refusal())?;
                 }
                 Err(error) if error.raw_os_error() == Some(libc::EAGAIN) && sent < u64::MAX => {
                     return self.count.close();
+                }
+                Err(_) if u128::from(now - heard) > self.idle.as_nanos() => {
+                    return Err(Fault::failed("the client has gone silent", NEXT));
                 }
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) => {}
                 // An answer to the cookie's echoes that came late.
@@ -122,6 +144,12 @@ impl Sink {
             *length = header.msg_len as usize;
         }
         Ok(got)
+    }
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        self.meter.used(self.count.received * self.size as u64);
     }
 }
 
@@ -206,6 +234,7 @@ impl Count {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn datagram(sent: u64) -> Vec<u8> {
         [&MARK[..], &0_u64.to_le_bytes(), &sent.to_le_bytes()].concat()
@@ -240,5 +269,52 @@ mod tests {
         [0, 1_500_000_000].into_iter().for_each(|now| late.take(&[0], now));
         assert_eq!(counts(&late.close().unwrap()), [(1.5, 2)]);
         assert!(Count::new(1.0, 1.0).close().unwrap_err().what.contains("no datagram"));
+    }
+
+    #[test]
+    fn p15_a_client_that_goes_silent_is_waited_for_no_longer_than_that() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        client.send_to(&[1; 9], socket.local_addr().unwrap()).unwrap();
+        let item = crate::caps::Item { bytes: 9, packets: 1 };
+        let bearing = crate::meter::Bearing { held_s: 1.0, warm_s: None };
+        let meter = Arc::new(Meter::new(crate::caps::Caps::default(), item, bearing));
+        let mut sink = Sink::new(socket, 9, (1.0, 1.0), Duration::from_millis(200), meter).unwrap();
+        let start = now_ns();
+        let fault = sink.run(&AtomicU64::new(u64::MAX)).unwrap_err();
+        assert!(fault.what.contains("silent") && (0.2..1.0).contains(&seconds(now_ns() - start)));
+    }
+
+    fn sane(tally: &Tally) -> bool {
+        tally.end_s.is_finite() && tally.jitter_s.is_none_or(|jitter_s| jitter_s.is_finite() && jitter_s >= 0.0)
+    }
+
+    proptest! {
+        #![proptest_config(crate::hostile())]
+
+        #[test]
+        fn p28_hostile_datagrams_never_panic_and_give_numbers(
+            datagrams in proptest::collection::vec((any::<bool>(), proptest::collection::vec(any::<u8>(), 0..40)), 1..20),
+            step in 0..2_000_000_000_u64,
+        ) {
+            let mut count = Count::new(5.0, 0.5);
+            for (i, (marked, mut datagram)) in datagrams.into_iter().enumerate() {
+                if marked && datagram.len() >= HEAD_BYTES {
+                    datagram[..4].copy_from_slice(&MARK);
+                }
+                count.take(&datagram, 7 + i as u64 * step);
+            }
+            let tallies = count.close().unwrap();
+            prop_assert!(tallies.iter().all(sane) && tallies.windows(2).all(|pair| pair[0].end_s < pair[1].end_s));
+            prop_assert!(joined(&tallies).iter().all(|tally| tally.received > 0));
+        }
+
+        #[test]
+        fn p28_hostile_tallies_never_panic(end_s in any::<f64>(), received in any::<f64>(), jitter_s in any::<f64>()) {
+            let message = json!({"end_s": end_s, "received": received, "jitter_s": jitter_s});
+            if let Ok(tally) = Tally::of(&message) {
+                prop_assert!(tally.end_s > 0.0 && tally.received < 1 << 40);
+            }
+        }
     }
 }

@@ -3,10 +3,13 @@
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::{HEAD_BYTES, MARK, NEXT};
 use crate::clock::{now_ns, wait_until};
 use crate::fault::{Fault, OrFault, check};
+use crate::meter::Meter;
 use crate::pace::Work;
 
 /// The most bytes, and the most datagrams, that the kernel cuts one send into.
@@ -28,10 +31,21 @@ pub struct Source {
     due: u64,
     duration_ns: u64,
     start_ns: Option<u64>,
+    meter: Arc<Meter>,
+    /// Datagrams that may be sent before the meter is asked again.
+    granted: u64,
+    /// Set when the server is gone, or has something to say.
+    pub unwanted: Arc<AtomicBool>,
 }
 
 impl Source {
-    pub fn new(socket: UdpSocket, size: usize, rate: Option<u64>, duration_s: f64) -> Result<Source, Fault> {
+    pub fn new(
+        socket: UdpSocket,
+        size: usize,
+        rate: Option<u64>,
+        duration_s: f64,
+        meter: Arc<Meter>,
+    ) -> Result<Source, Fault> {
         let burst = (BURST_BYTES / size).clamp(1, BURST_DATAGRAMS);
         let gap_ns = rate.map(|rate| size as f64 / rate as f64 * 1e9);
         let gso = gap_ns.is_none() && burst > 1 && segment(&socket, size).is_ok();
@@ -39,7 +53,36 @@ impl Source {
         // Without this a sleep may end 50 us late on top of all else.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
         let duration_ns = (duration_s * 1e9) as u64;
-        Ok(Source { socket, size, gso, burst, sent: 0, refused: 0, gap_ns, due: 0, duration_ns, start_ns: None })
+        Ok(Source {
+            socket,
+            size,
+            gso,
+            burst,
+            sent: 0,
+            refused: 0,
+            gap_ns,
+            due: 0,
+            duration_ns,
+            start_ns: None,
+            meter,
+            granted: 0,
+            unwanted: Arc::default(),
+        })
+    }
+
+    /// How many datagrams the next send may hold.
+    #[inline]
+    fn allowed(&mut self) -> Result<u64, Fault> {
+        let whole = (self.burst.len() / self.size) as u64;
+        if self.granted == 0 {
+            let want = (self.meter.grant() / whole).max(1) * whole;
+            let granted = self.meter.take(want, || queued(&self.socket) == 0);
+            self.granted = granted.ok_or_else(|| self.meter.refusal())?;
+        }
+        if self.unwanted.load(Relaxed) {
+            return Err(Fault::failed("the server is gone", NEXT));
+        }
+        Ok(whole.min(self.granted))
     }
 
     /// Writes the heads of the burst's datagrams.
@@ -64,9 +107,9 @@ impl Source {
         due_ns < self.duration_ns
     }
 
-    /// Sends the burst; how many bytes the kernel took.
-    fn send(&mut self) -> io::Result<usize> {
-        match self.socket.send(&self.burst) {
+    /// Sends so many bytes of the burst; how many the kernel took.
+    fn send(&mut self, bytes: usize) -> io::Result<usize> {
+        match self.socket.send(&self.burst[..bytes]) {
             // The path can not take segments of this size: one datagram a send from now on.
             Err(error)
                 if self.gso && matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EMSGSIZE | libc::EIO)) =>
@@ -91,16 +134,31 @@ fn segment(socket: &UdpSocket, size: usize) -> io::Result<()> {
     check(code.into()).map(drop)
 }
 
+/// Bytes that wait in the socket for the network to take them.
+fn queued(socket: &UdpSocket) -> i32 {
+    let mut bytes = 0_i32;
+    unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    bytes
+}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        self.meter.used(self.sent * self.size as u64);
+    }
+}
+
 impl Work for Source {
     fn batch(&mut self) -> Result<f64, Fault> {
+        let allowed = self.allowed()?;
         if let Some(gap_ns) = self.gap_ns
             && !self.wait(gap_ns)
         {
             return Ok(0.0);
         }
         self.head(now_ns());
-        let length = self.send().or_fault("cannot send a datagram", NEXT)?;
-        let (whole, datagrams) = ((self.burst.len() / self.size) as u64, (length / self.size) as u64);
+        let length = self.send(allowed as usize * self.size).or_fault("cannot send a datagram", NEXT)?;
+        let (whole, datagrams) = (allowed.min((self.burst.len() / self.size) as u64), (length / self.size) as u64);
+        self.granted -= whole;
         self.sent += datagrams;
         self.refused += whole - datagrams;
         Ok(datagrams as f64)
@@ -110,6 +168,26 @@ impl Work for Source {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::caps::{Caps, Item};
+    use crate::meter::Bearing;
+
+    fn meter(caps: Caps, size: u64) -> Arc<Meter> {
+        let bearing = Bearing { held_s: f64::INFINITY, warm_s: None };
+        Arc::new(Meter::new(caps, Item { bytes: size, packets: 1 }, bearing))
+    }
+
+    #[test]
+    fn p15_a_byte_cap_cuts_a_burst_to_the_datagrams_that_are_left() {
+        let sink = UdpSocket::bind("127.0.0.1:0").unwrap();
+        for rate in [None, Some(1 << 40)] {
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            socket.connect(sink.local_addr().unwrap()).unwrap();
+            let caps = Caps { bytes: Some(100_000), ..Caps::default() };
+            let mut source = Source::new(socket, 1000, rate, 10.0, meter(caps, 1000)).unwrap();
+            let fault = (0..1000).find_map(|_| source.batch().err()).unwrap();
+            assert_eq!((source.sent + source.refused, fault.outcome.name()), (100, "aborted"));
+        }
+    }
 
     #[test]
     fn what_the_kernel_refuses_was_not_sent() {
@@ -117,7 +195,7 @@ mod tests {
         let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.connect(port).unwrap();
-        let mut source = Source::new(socket, 100, Some(100_000_000), 1.0).unwrap();
+        let mut source = Source::new(socket, 100, Some(100_000_000), 1.0, meter(Caps::default(), 100)).unwrap();
         let worked: f64 = (0..100).map(|_| source.batch().unwrap()).sum();
         assert!(source.refused > 0 && source.sent > 0, "{} {}", source.refused, source.sent);
         assert_eq!((source.sent + source.refused, source.sent as f64), (100, worked));
@@ -128,7 +206,7 @@ mod tests {
         let sink = UdpSocket::bind("127.0.0.1:0").unwrap();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.connect(sink.local_addr().unwrap()).unwrap();
-        let mut source = Source::new(socket, 1, Some(100), 0.05).unwrap();
+        let mut source = Source::new(socket, 1, Some(100), 0.05, meter(Caps::default(), 1)).unwrap();
         let start = now_ns();
         while source.batch().unwrap() > 0.0 {}
         assert_eq!(source.sent, 5);
