@@ -78,6 +78,8 @@ def prepare(
     made, unopened = opened([name])
     if unopened:
         raise UserMistake.at(name, unopened[0].what, unopened[0].next)
+    if budget is None and made[name].billed:
+        raise UserMistake.at("--budget", f"machines of {name} cost money", "say how much: --budget '1 USD'")
     allowed = None if budget is None else _money("--budget", budget)
     text = _study_text(_chosen(made[name], region, offering), price, budget)
     plan = planning.plan_text(text, f"check-{name}.yaml")
@@ -225,10 +227,8 @@ def _study_text(chosen: Offering, price: str | None, budget: str | None) -> str:
 
 def _worst(provider: Provider, candidate: Candidate, budget: Money | None) -> Money | None:
     """The most that a try-out can cost: every machine for its whole time to live, as it is billed."""
-    if not provider.billed:
+    if not provider.billed or budget is None:
         return None
-    if budget is None:
-        raise UserMistake.at("--budget", f"machines of {provider.name} cost money", "say how much: --budget '1 USD'")
     priced = price_to_create(candidate, budget.currency, datetime.now(UTC).date(), provider.offerings())
     paid_s = Decimal(repr(provider.billing.paid_s(TTL_S)))
     return Money((priced.per_hour * paid_s / 3600 * MACHINES_MOST).quantize(_STEP, ROUND_UP), priced.currency)

@@ -1,0 +1,297 @@
+"""What is looked at before a study begins, and the contract tried out within a budget."""
+
+import asyncio
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cloudcmp.agent import locate
+from cloudcmp.errors import BudgetSpent, NoCredentials, OutsideFault, Refused, Throttled, UserMistake
+from cloudcmp.model.lease import CreateRequest, Handle
+from cloudcmp.model.offering import Billing, Offering, Price
+from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.safety import Finding
+from cloudcmp.pipeline import planning
+from cloudcmp.pipeline.checking import (
+    MARKS,
+    Checked,
+    as_data,
+    check,
+    check_plan,
+    check_providers,
+    preflight,
+    refuse,
+    table,
+)
+from cloudcmp.pipeline.opening import Unopened
+from cloudcmp.pipeline.proving import prepare, prove, told_after, told_before
+from cloudcmp.pipeline.running import cleanup
+from cloudcmp.provider import registry
+from cloudcmp.provider.local import LocalProvider
+from cloudcmp.provision.contract import TESTED
+
+TODAY = datetime.now(UTC).date()
+PRICE = Price(Decimal("0.02"), "USD", "list", TODAY)
+
+
+class Paid(LocalProvider):
+    """This machine, as a cloud that costs money and is asked what may be done there."""
+
+    name = "paid"
+    billed = True
+    billing = Billing(60.0, 1.0)
+    found: tuple[Finding, ...] = (Finding("credentials", True, "account 1"), Finding("rights", True, "may terminate"))
+    price: Price | None = PRICE
+    created: list[str] = []  # noqa: RUF012 - shared, because the product makes providers anew
+
+    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
+        some = super().offerings(region)
+        return tuple(replace(one, provider=self.name, price=self.price) for one in some)
+
+    async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
+        return self.found
+
+    async def create(self, request: CreateRequest) -> str:
+        self.created.append(request.token)
+        return await super().create(request)
+
+
+@pytest.fixture
+def paid(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[Paid]:
+    """A billed provider among the registered ones, in an empty folder; tests may bend it."""
+
+    class Own(Paid):
+        created: list[str] = []  # noqa: RUF012
+
+    def make(means: registry.Means) -> Own:
+        return Own((means.work or Path()) / "launches", means.agent)
+
+    monkeypatch.setitem(registry._MAKERS, "paid", make)
+    monkeypatch.chdir(tmp_path)
+    return Own
+
+
+def plan_of(provider: str, more: str = "") -> Plan:
+    text = (
+        f"schema: 1\nquestion: Which?\ncandidates:\n  - {{provider: {provider}, region: local, offering: 1cpu{more}}}\n"
+        "probes: [{probe: fma}]\nlaunches: 1\nbudget: 5 USD\n"
+    )
+    return planning.plan_text(text, "study.yaml")
+
+
+def found_of(checked: Sequence[Checked], what: str) -> Finding:
+    (one,) = [each.finding for each in checked if each.finding.what == what]
+    return one
+
+
+def checked(provider: Any, candidates: Sequence[Candidate] = (), **how: Any) -> tuple[Checked, ...]:
+    return asyncio.run(check({provider.name: provider}, candidates, **how))
+
+
+def test_all_that_is_needed_is_looked_at(paid: type[Paid]) -> None:
+    found = asyncio.run(check_plan(plan_of("paid")))
+    assert [one.finding.what for one in found] == ["plan", "credentials", "rights", "price", "agent", "clock"]
+    assert [one.finding.ok for one in found] == [True, True, True, True, None, None]
+    assert paid.created == []
+
+
+def test_a_finding_is_told_in_a_word_and_a_sign(paid: type[Paid]) -> None:
+    paid.found = (Finding("quota", False, "0 of 8 vCPUs", "ask for more"), Finding("rights", None, "not told"))
+    columns, rows = table(asyncio.run(check_providers(["paid"])))
+    assert columns == ("provider", "what", "holds", "found", "next")
+    assert ("paid", "quota", "! not ok", "0 of 8 vCPUs", "ask for more") in rows
+    assert ("paid", "rights", "? unknown", "not told", "") in rows
+    assert all(mark.isascii() for mark in MARKS.values())
+    assert {"provider": "paid", "what": "rights", "ok": None, "text": "not told", "next": ""} in as_data(
+        asyncio.run(check_providers(["paid"]))
+    )
+
+
+def test_a_missing_price_refuses_where_money_is_spent_and_only_there(paid: type[Paid]) -> None:
+    paid.price = None
+    assert found_of(asyncio.run(check_plan(plan_of("paid"))), "price").ok is False
+    assert found_of(asyncio.run(check_plan(plan_of("local"))), "price").ok is None
+    assert found_of(asyncio.run(check_plan(plan_of("paid", ", price: 0.10 USD/h"))), "price").ok is True
+
+
+@pytest.mark.parametrize(
+    ("error", "what"),
+    [
+        (NoCredentials.at("paid", "ExpiredToken", "log in again"), "credentials"),
+        (ModuleNotFoundError("No module named 'boto3'", name="boto3"), "extra"),
+        (UserMistake.at("paid/nowhere", "there is no such region", "nearest: local"), "capability"),
+        (Throttled.at("paid", "RequestLimitExceeded", ""), "answer"),
+        (TimeoutError("timed out"), "answer"),
+    ],
+)
+def test_a_provider_that_can_not_be_asked_is_told_apart(paid: type[Paid], error: Exception, what: str) -> None:
+    class Mute(paid):  # type: ignore[misc,valid-type]
+        async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
+            raise error
+
+    found = found_of(checked(Mute(Path())), what)
+    assert found.ok is False
+    assert found.text
+
+
+def test_a_provider_whose_extra_is_missing_is_a_finding() -> None:
+    missing = Unopened("aws", "boto3 is not installed", "add the extra: cloudcmp[aws]")
+    (one,) = asyncio.run(check({}, (), [missing]))
+    assert (one.provider, one.finding.what, one.finding.ok) == ("aws", "extra", False)
+
+
+def test_a_missing_agent_says_where_it_was_looked_for(
+    paid: type[Paid], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CLOUDCMP_AGENT", str(tmp_path / "nothing"))
+    found = found_of(asyncio.run(check_plan(plan_of("local"))), "agent")
+    assert found.ok is False
+    assert "not there" in found.text
+
+
+def test_the_agent_is_the_one_for_the_machines(paid: type[Paid]) -> None:
+    plan = plan_of("paid")
+    arms = [replace(one, offering=replace(one.offering, attributes=(("architecture", "arm64"),)))
+            for one in plan.candidates]  # fmt: skip
+    unknown = [replace(one, offering=replace(one.offering, attributes=())) for one in plan.candidates]
+    found = found_of(checked(paid(Path()), arms), "agent")
+    assert "aarch64-unknown-linux" in found.text
+    assert found_of(checked(paid(Path()), unknown), "agent").ok is None
+
+
+def test_a_clock_that_is_before_the_installation_is_wrong(paid: type[Paid]) -> None:
+    assert found_of(checked(paid(Path()), now=lambda: 0.0), "clock").ok is False
+    assert found_of(checked(paid(Path()), now=time.time), "clock").ok is None
+    paid.found = (Finding("clock", True, "0.2 s from the provider's"),)
+    assert found_of(checked(paid(Path()), now=lambda: 0.0), "clock").ok is True
+
+
+def test_an_unknown_provider_is_named_with_the_nearest() -> None:
+    with pytest.raises(UserMistake, match="nearest: simulated"):
+        asyncio.run(check_providers(["simulatd"]))
+
+
+def test_what_does_not_hold_refuses_with_a_line_each() -> None:
+    rights = Finding("rights", False, "paid: may not terminate", "attach the policy")
+    price = Finding("price", False, "paid: no price is known")
+    refuse([Finding("quota", None, "not told"), Finding("host", True, "there")])
+    with pytest.raises(OutsideFault) as outside:
+        refuse([rights, price])
+    assert [fault.where for fault in outside.value.faults] == ["rights", "price"]
+    assert outside.value.exit_code == 3
+    with pytest.raises(UserMistake) as mistake:
+        refuse([price])
+    assert mistake.value.exit_code == 2
+    assert str(mistake.value) == "price: paid: no price is known; see: cloudcmp check"
+
+
+def test_p10_where_deleting_is_denied_nothing_is_created(paid: type[Paid], tmp_path: Path) -> None:
+    paid.found = (Finding("rights", False, "UnauthorizedOperation: ec2:TerminateInstances", "attach the policy"),)
+    plan = plan_of("paid")
+    providers = {"paid": paid(tmp_path)}
+    with pytest.raises(OutsideFault, match=r"rights: paid: UnauthorizedOperation: ec2:TerminateInstances"):
+        refuse(asyncio.run(preflight(providers, plan)))
+    with pytest.raises(OutsideFault, match="TerminateInstances"):
+        prove(prepare("paid", budget="1 USD", region=None, offering=None, price=None))
+    assert paid.created == []
+
+
+@pytest.mark.parametrize("provider", ["local", "simulated"])
+def test_the_contract_holds_here_as_it_is_said(provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    tryout = prepare(provider, budget=None, region=None, offering=None, price=None)
+    assert tryout.worst is None
+    assert "nothing is billed" in told_before(tryout)[0]
+    proved = prove(tryout)
+    assert proved.differs == ()
+    assert proved.left == ()
+    assert proved.broken == ()
+    assert {one.clause for one in proved.rulings if one.holds is None} == set(TESTED[provider].untold)
+    assert not tryout.folder.exists()
+    assert "not on a real account" in " ".join(told_after(proved))
+
+
+def test_the_worst_case_is_told_before_and_kept_within_the_budget(paid: type[Paid]) -> None:
+    tryout = prepare("paid", budget="1 USD", region=None, offering=None, price=None)
+    assert tryout.worst is not None
+    # Three machines of 0.02 USD/h for half an hour each.
+    assert tryout.worst.amount == Decimal("0.03")
+    assert "at worst 0.0300 USD" in told_before(tryout)[0]
+    with pytest.raises(BudgetSpent, match=r"worst case is 0.0300 USD, above the budget of 0.0290 USD"):
+        prepare("paid", budget="0.029 USD", region=None, offering=None, price=None)
+
+
+def test_a_whole_hour_is_counted_where_hours_are_billed(paid: type[Paid]) -> None:
+    paid.billing = Billing(3600.0, 3600.0)
+    tryout = prepare("paid", budget="1 USD", region=None, offering=None, price=None)
+    assert tryout.worst is not None
+    assert tryout.worst.amount == Decimal("0.06")
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ({"budget": None}, "say how much"),
+        ({"budget": "1"}, "needs a currency"),
+        ({"budget": "1 EUR"}, "one currency"),
+        ({"price": "0"}, "period"),
+        ({"region": "lokal"}, "nearest: local"),
+        ({"offering": "1cpus"}, "nearest: 1cpu"),
+    ],
+)
+def test_what_can_not_be_tried_out_is_refused_before_anything_is_made(
+    paid: type[Paid], how: dict[str, str | None], says: str
+) -> None:
+    options: dict[str, Any] = {"budget": "1 USD", "region": None, "offering": None, "price": None} | how
+    with pytest.raises((UserMistake, Refused), match=says):
+        prepare("paid", **options)
+    assert paid.created == []
+
+
+def test_p13_an_unknown_or_old_price_refuses_and_a_given_one_does_not(paid: type[Paid]) -> None:
+    paid.price = None
+    with pytest.raises((UserMistake, Refused), match="price"):
+        prepare("paid", budget="1 USD", region=None, offering=None, price=None)
+    assert prepare("paid", budget="1 USD", region=None, offering=None, price="0.01 USD/h").worst is not None
+    paid.price = replace(PRICE, as_of=TODAY.replace(year=TODAY.year - 1, day=1))
+    with pytest.raises((UserMistake, Refused), match="days old"):
+        prepare("paid", budget="1 USD", region=None, offering=None, price=None)
+
+
+def test_what_is_left_is_told_and_cleanup_ends_it(paid: type[Paid], monkeypatch: pytest.MonkeyPatch) -> None:
+    tryout = prepare("paid", budget="1 USD", region=None, offering=None, price=None)
+    sticks = True
+
+    async def destroy(self: LocalProvider, handle: Handle) -> None:
+        if sticks:
+            raise Refused.at(handle.cloud_id, "UnauthorizedOperation", "")
+        await LocalProvider.destroy(self, handle)
+
+    monkeypatch.setattr(paid, "destroy", destroy)
+    monkeypatch.setattr("cloudcmp.provision.lifecycle.patience_with", lambda provider: _quick(), raising=True)
+    monkeypatch.setattr("cloudcmp.provision.stage.patience_with", lambda provider: _quick())
+    proved = prove(tryout)
+    assert len(proved.left) == 2
+    assert all("UnauthorizedOperation" in line for line in proved.left)
+    assert tryout.folder.is_dir()
+    sticks = False
+    destroyed, left = cleanup(tryout.folder)
+    assert len(destroyed) == 2
+    assert left == ()
+
+
+def _quick() -> Any:
+    from cloudcmp.provision import Patience
+
+    return Patience(grace_s=0.0, poll_s=0.01, give_up_s=0.05, listings=1)
+
+
+def test_the_agent_is_there_for_these_tests() -> None:
+    assert os.access(locate(), os.X_OK)
