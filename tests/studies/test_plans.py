@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from cloudcmp import plan
+from cloudcmp.catalog import PROBES
+from cloudcmp.errors import UserMistake
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.study import demo_text, read
@@ -24,7 +26,7 @@ def host_of(candidate: Candidate) -> str:
 
 
 def planned(name: str, on: str | None = None, *, short: bool = False) -> Plan:
-    study = read(FOLDER / f"{name}.yaml", providers=plan.printed_providers() | {"simulated", "local"})
+    study = read(FOLDER / f"{name}.yaml", providers=plan.printed_providers() | {"simulated", "local", "qemu"})
     return plan.make(study, offerings_of=offerings_of, host_of=host_of, on=on, short=short, start_at=1767571200.0)
 
 
@@ -43,13 +45,25 @@ def test_it_can_be_planned_as_it_is(name: str) -> None:
 def test_it_can_be_run_whole_on_simulated(name: str) -> None:
     made = planned(name, "simulated")
     plan.check_runnable(made, {"local", "simulated"})
-    assert {trial.probe for trial in made.trials} == {trial.probe for trial in planned(name).trials}
+    asked = {trial.probe for trial in planned(name).trials}
+    assert {trial.probe for trial in made.trials} == asked
+    if any(PROBES[probe].by_controller for probe in asked):
+        assert {trial.cells for trial in made.trials} >= {trial.cells for trial in planned(name).trials}
     for candidate in made.candidates:
         assert candidate.truth is not None
         assert {cell for trial in made.trials for cell in trial.cells} == {cell for cell, _ in candidate.truth.cells}
 
 
-@pytest.mark.parametrize("name", STUDIES)
+OF_MACHINES = ("scaling", "scaling-batch", "scaling-qemu")
+
+
+@pytest.mark.parametrize("name", OF_MACHINES)
+def test_what_only_a_cloud_can_do_is_refused_on_this_machine(name: str) -> None:
+    with pytest.raises(UserMistake, match="use --on simulated"):
+        planned(name, "local", short=True)
+
+
+@pytest.mark.parametrize("name", sorted(set(STUDIES) - set(OF_MACHINES)))
 def test_it_can_be_run_short_on_this_machine_as_far_as_the_probes_exist(name: str) -> None:
     made = planned(name, "local", short=True)
     plan.check_runnable(made, {"local", "simulated"})
@@ -59,7 +73,11 @@ def test_it_can_be_run_short_on_this_machine_as_far_as_the_probes_exist(name: st
     assert all(any(note.startswith("left out: ") and probe in note for note in made.quote.notes) for probe in left)
 
 
-TRIALS = {"cloudcmp-2010": 23_100, "deval-2017": 1_008, "rodamilans-2014": 3_080, "delgado-2010": 462, "shah": 259}
+TRIALS = {"cloudcmp-2010": 23_100, "deval-2017": 1_008, "rodamilans-2014": 3_080, "delgado-2010": 462, "shah": 259} | {
+    "scaling": 340,
+    "scaling-batch": 160,
+    "scaling-qemu": 60,
+}
 
 
 @pytest.mark.parametrize(("name", "trials"), TRIALS.items())

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from cloudcmp.catalog import once_a_launch
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Plan
@@ -35,7 +36,7 @@ def warnings_of(
     failed = bare.n_started - bare.n_ok
     if failed:
         yield f"{failed} of {bare.n_started} trials failed"
-    if trials.size == np.unique(trial_launches).size:
+    if trials.size == np.unique(trial_launches).size and not once_a_launch(metric.name):
         yield "one run a launch: the between-launch share of the spread is unknown"
     if plan.imported and Cell.parse(bare.cell).get("percentile") is not None and trials.size > bare.n:
         yield "percentiles of several runs were reduced as values: the table holds no histograms"

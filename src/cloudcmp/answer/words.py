@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from cloudcmp.analysis import NOT_OFFERED
 from cloudcmp.answer.outlook import family_size, more_rounds, rounds_needed
 from cloudcmp.answer.phrases import how_much, listed, short_names, span, turned
 from cloudcmp.compare import REPLICATION_UNKNOWN, SAME_RATIO, TOO_WIDE, deciding
@@ -97,9 +98,10 @@ def _cells(
     of_cell: dict[str, dict[int, Estimate]] = {}
     pairs: dict[str, dict[frozenset[int], Comparison]] = {}
     for one in estimates:
-        of_cell.setdefault(one.cell, {})[one.candidate] = one
+        if one.reason != NOT_OFFERED:
+            of_cell.setdefault(one.cell, {})[one.candidate] = one
     for pair in comparisons:
-        if pair.decides:
+        if pair.decides and {pair.a, pair.b} <= of_cell.get(pair.cell, {}).keys():
             pairs.setdefault(pair.cell, {})[frozenset((pair.a, pair.b))] = pair
     found = []
     for winner in winners:

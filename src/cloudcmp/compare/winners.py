@@ -42,6 +42,8 @@ def winner_of(
     calls it the same. `reason` says what is still open. The star goes to the cheapest of those that are practically
     the same as the best, where it is cheaper than one of them and all their prices are known in one currency.
     """
+    offered = {one.candidate for one in estimates if one.reason != NOT_OFFERED}
+    comparisons = [one for one in comparisons if {one.a, one.b} <= offered]
     if not comparisons:
         return Winner(cell, (), None, "one candidate: nothing to compare")
     if not any(one.decides for one in comparisons):

@@ -95,6 +95,36 @@ class Winner:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """How often something came true: `k` of `n`, as a ratio with its exact 95 % interval; n is at least 1."""
+
+    k: int
+    n: int
+    value: float
+    bounds: Bounds
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """How fast one candidate's machines come; `cell` is its scaling latency.
+
+    `provisioning` and `booting` are the cells of its parts, None where the guest's uptime can not be read. `by` is how
+    launches are summed up, median or mean, as the study says. `in_time` gives for each deadline (s) the share of the
+    started launches whose machines could all be used by then; a launch that failed was not in time. `failed` is the
+    share that failed. `poll_s` is the longest interval at which the controller looked, None where none is known.
+    """
+
+    candidate: int
+    cell: str
+    provisioning: str | None
+    booting: str | None
+    by: str
+    in_time: tuple[tuple[float, Share], ...]
+    failed: Share | None
+    poll_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Analysis:
     """Everything that the report shows about a study's numbers, computed once from the store."""
 

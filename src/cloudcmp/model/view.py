@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Plan
-from cloudcmp.model.result import Analysis
+from cloudcmp.model.result import Analysis, Scaling
 from cloudcmp.model.trial import Attempt
 from cloudcmp.model.values import Series
 
@@ -38,4 +38,5 @@ class View:
     provenance: tuple[tuple[str, str], ...] = ()
     interruptions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    scaling: tuple[Scaling, ...] = ()
     labels: dict[str, str] = field(default_factory=dict)

@@ -67,6 +67,7 @@ def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric]) -> View:
         attempts=counted,
         series=store.series(),
         cdfs=analysis.cdfs(plan, histograms),
+        scaling=analysis.scaling(plan, estimates, counted),
         hosts=tuple((at, _flat(plan, counted, at)) for at in sorted(facts)),
         provenance=_provenance(store, plan),
         interruptions=(*_interruptions(plan, attempts), *_second_machines(store, plan)),
@@ -159,7 +160,8 @@ def only(shown: View, metric: str | None) -> View:
     # Told from the whole family: what it takes to tell two apart must not depend on what is shown.
     names = _names(estimates)
     words = answer.in_words(shown.plan, found.estimates, found.comparisons, winners, shown.metrics, names)
-    return replace(shown, analysis=Analysis(estimates, comparisons, winners, found.warnings, words))
+    scaling = tuple(one for one in shown.scaling if one.cell in kept)
+    return replace(shown, analysis=Analysis(estimates, comparisons, winners, found.warnings, words), scaling=scaling)
 
 
 def _named(cell: str, wanted: str) -> bool:
@@ -180,6 +182,7 @@ def as_data(shown: View) -> dict[str, Any]:
         "estimates": shown.analysis.estimates,
         "comparisons": shown.analysis.comparisons,
         "winners": shown.analysis.winners,
+        "scaling": shown.scaling,
         "answer": shown.analysis.answer,
         "interruptions": shown.interruptions,
     }

@@ -15,6 +15,10 @@ SIMULATED = "simulated"
 LOCAL = "local"
 STAND_INS = (SIMULATED, LOCAL)
 
+# What sets machines of one type apart, and is said where it is not what one gets unasked.
+_SHOWN = ("market", "os", "placement", "tenancy")
+_USUAL = ("linux", "on-demand", "shared")
+
 OfferingsOf = Callable[[str, str | None], Sequence[Offering]]
 
 
@@ -54,9 +58,15 @@ def _offering(spec: CandidateSpec, offerings_of: OfferingsOf, on: str | None) ->
     listed = tuple(offerings_of(spec.provider, spec.region))
     known = listed or printed_offerings(spec.provider, spec.region)
     sold = _matching(spec, spec.match, known) if spec.match else _named(spec, known, certain=bool(listed))
-    sold = sold if spec.price is None else replace(sold, price=spec.price)
+    if spec.price is not None or _dearer(spec):
+        sold = replace(sold, price=spec.price)
     # A cloud's price says nothing of what this machine does in its place.
     return replace(sold, price=None) if on == LOCAL and spec.provider != LOCAL else sold
+
+
+def _dearer(spec: CandidateSpec) -> bool:
+    """Whether what is asked for costs more than the type's own price, by an amount that no list of ours tells."""
+    return ("os", "windows") in spec.options or ("tenancy", "dedicated") in spec.options
 
 
 def _matching(spec: CandidateSpec, asked: Match, known: Sequence[Offering]) -> Offering:
@@ -88,6 +98,7 @@ def _id(spec: CandidateSpec, sold: Offering, on: str | None) -> str:
     """What people see: provider, region and offering, what is added to it, and who really runs it."""
     text = f"{sold.provider}/{sold.region}/{sold.name}"
     text += f"+{spec.volume}" if spec.volume else ""
+    text += "".join(f" {value}" for key, value in spec.options if key in _SHOWN and value not in _USUAL)
     text += f" x{spec.count}" if spec.count > 1 else ""
     return f"{text} on {on}" if on and on != spec.provider else text
 

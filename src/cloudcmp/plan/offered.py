@@ -7,11 +7,12 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.plan.candidates import LOCAL, OfferingsOf
+from cloudcmp.plan.printed import printed_offerings
 from cloudcmp.plan.visit import Task
 
 _NEXT = "next"
-# Machines that are there before a study and stay after it neither come nor go nor grow; this one is not ended either.
-_LACKS = {LOCAL: {"scaling", "scale_in", "resize", "recovery"}, "ssh": {"scaling", "scale_in", "resize"}}
+# Machines that are there before a study and stay after it neither come nor go nor grow, and are not for us to end.
+_LACKS = {LOCAL: {"scaling", "scale_in", "resize", "recovery"}, "ssh": {"scaling", "scale_in", "resize", "recovery"}}
 
 
 def tasks_by_candidate(
@@ -39,10 +40,14 @@ def tasks_by_candidate(
 
 
 def left_to_this_machine(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], tuple[str, ...]]:
-    """The tasks that this machine can have, and the probes that it can not have."""
+    """The tasks that this machine can have, and the probes that it can not; raises UserMistake where no task is left."""
     lacks = _LACKS[LOCAL]
     gone = tuple(dict.fromkeys(task.probe for task in tasks if task.probe in lacks))
-    return tuple(task for task in tasks if task.probe not in lacks), gone
+    left = tuple(task for task in tasks if task.probe not in lacks)
+    if not left:
+        what = f"this machine can do none of it to itself: {', '.join(gone)}"
+        raise UserMistake.at("--on local", what, "use --on simulated")
+    return left, gone
 
 
 def _offered(candidate: Candidate, task: Task, offerings_of: OfferingsOf) -> Task | None:
@@ -71,13 +76,15 @@ def _resized(candidate: Candidate, task: Task, offerings_of: OfferingsOf) -> Tas
     params, sold = dict(task.params), candidate.offering
     if system_of(candidate) != "linux" or params["to"] == sold.name:
         return None
-    known = offerings_of(sold.provider, sold.region)
+    known = offerings_of(sold.provider, sold.region) or printed_offerings(sold.provider, sold.region)
     if params["to"] != _NEXT:
         named = (one for one in known if one.name == params["to"])
         return replace(task, becomes=next(named, Offering(sold.provider, sold.region, params["to"])))
     larger = min((one for one in known if _larger(one, sold)), key=_rank, default=None)
+    if larger is None and known and not candidate.simulated:
+        return None
     if larger is None:
-        return task if candidate.simulated else None
+        return task if candidate.simulated else replace(task, becomes=Offering(sold.provider, sold.region, _NEXT))
     return replace(task, params=tuple(sorted({**params, "to": larger.name}.items())), becomes=larger)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from cloudcmp.analysis import NOT_OFFERED
 from cloudcmp.model.metric import Better, Group, Metric
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.result import Comparison, Estimate, Verdict, Winner
@@ -90,13 +91,18 @@ class Book:
 
     @classmethod
     def of(cls, view: View) -> "Book":
-        """Open a view: find what belongs to each cell, and put the cells in the order of the metrics' table."""
+        """Open a view: find what belongs to each cell, and put the cells in the order of the metrics' table.
+
+        A candidate that can not have a cell is not on its page.
+        """
         estimates: dict[str, dict[int, Estimate]] = {}
         for one in view.analysis.estimates:
-            estimates.setdefault(one.cell, {})[one.candidate] = one
+            if one.reason != NOT_OFFERED:
+                estimates.setdefault(one.cell, {})[one.candidate] = one
         pairs: dict[str, list[Comparison]] = {}
         for pair in view.analysis.comparisons:
-            pairs.setdefault(pair.cell, []).append(pair)
+            if {pair.a, pair.b} <= estimates.get(pair.cell, {}).keys():
+                pairs.setdefault(pair.cell, []).append(pair)
         winners = {one.cell: one for one in view.analysis.winners}
         names = CellNames(estimates, view.labels)
         rank = {name: at for at, name in enumerate(view.metrics)}

@@ -14,6 +14,7 @@ from cloudcmp.report import numbers
 from cloudcmp.report.book import MARKS, Book, Page
 from cloudcmp.report.money import figures_of
 from cloudcmp.report.numbers import known
+from cloudcmp.report.sheets import scaling
 from cloudcmp.report.sheets.asked import no_price
 from cloudcmp.report.sheets.outcomes import warnings
 from cloudcmp.report.sheets.verdicts import said_of
@@ -79,7 +80,16 @@ def show(console: Console, view: View, *, exploratory: Exploratory = "hidden") -
     if mode == "hidden" and len(decide) < len(book.pages):
         rest = f"{len(book.pages) - len(decide)} exploratory of {len(book.pages)} cells"
         say(console, f"Not shown, because they get no verdict: {rest}; --all shows them.", "dim")
+    _scaling(screen, book)
     _closing(screen, book)
+
+
+def _scaling(screen: _Screen, book: Book) -> None:
+    """How fast machines come, in two tables; nothing where none was asked for."""
+    for title, heads, rows, note in scaling.brief(book, screen.names):
+        screen.put("")
+        table(screen.console, [heads[0], *map(Head, heads[1:])], rows, title=title)
+        say(screen.console, note, "dim")
 
 
 def _names(book: Book, limit: int) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from cloudcmp.model.view import View
 from cloudcmp.report.book import Book
-from cloudcmp.report.charts import bars, cdfs, cost, scatter, series
+from cloudcmp.report.charts import bars, cdfs, cost, scaling, scatter, series
 from cloudcmp.report.charts.base import Cast, Figure
 from cloudcmp.report.text import csv_text
 
@@ -15,7 +15,7 @@ def figures(view: View) -> tuple[Figure, ...]:
     """The figures that a view has numbers for, in reading order; equal views give equal bytes."""
     book = Book.of(view)
     cast = Cast.of(book)
-    return tuple(figure for kind in (bars, cost, scatter, cdfs, series) for figure in kind.figures(book, cast))
+    return tuple(figure for kind in (bars, scaling, cost, scatter, cdfs, series) for figure in kind.figures(book, cast))
 
 
 def write_figures(view: View, folder: Path, drawn: tuple[Figure, ...] | None = None) -> tuple[Path, ...]:

@@ -10,8 +10,9 @@ import jinja2
 from cloudcmp import __version__
 from cloudcmp.model.view import View
 from cloudcmp.report.book import Book
+from cloudcmp.report.charts import scaling as scaling_chart
 from cloudcmp.report.figures import Figure, figures
-from cloudcmp.report.sheets import asked, estimates, hosts, outcomes, pairs, verdicts
+from cloudcmp.report.sheets import asked, estimates, hosts, outcomes, pairs, scaling, verdicts
 from cloudcmp.report.text import clean, visible
 
 _FOLDER = resources.files("cloudcmp.report") / "templates"
@@ -61,7 +62,10 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         candidates=asked.candidates(book),
         matrix=verdicts.matrix(book),
         winners=verdicts.winners(book),
-        pictures=pictures,
+        pictures=[one for one in pictures if one.name != scaling_chart.NAME],
+        scaling=scaling.sheets(book),
+        scaling_title=scaling.TITLE,
+        scaling_pictures=[one for one in pictures if one.name == scaling_chart.NAME],
         estimates=estimates.sheets(book),
         pairs=pairs.sheets(book),
         outcomes=outcomes.sheet(book),

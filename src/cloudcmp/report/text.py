@@ -50,8 +50,12 @@ def short_names(names: Sequence[str], limit: int) -> tuple[str, ...]:
 
 
 def without_common(names: Sequence[str]) -> list[str]:
-    """Names such as `provider/region/offering` without the leading parts that all of them share."""
-    parts = [clean(name).split("/") for name in names]
+    """Names such as `provider/region/offering on runner` without the leading parts and the runner that all share."""
+    cleaned = [clean(name) for name in names]
+    runners = {name.rpartition(" on ")[2] for name in cleaned if " on " in name}
+    if len(runners) == 1 and len(cleaned) > 1 and all(" on " in name for name in cleaned):
+        cleaned = [name.rpartition(" on ")[0] for name in cleaned]
+    parts = [name.split("/") for name in cleaned]
     while len(parts) > 1 and all(len(part) > 1 for part in parts) and len({part[0] for part in parts}) == 1:
         parts = [part[1:] for part in parts]
     return ["/".join(part) for part in parts]

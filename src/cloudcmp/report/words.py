@@ -10,15 +10,16 @@ from cloudcmp.model.result import Verdict
 from cloudcmp.report.text import clean
 
 # Parameters in the order in which people say them; all others come before the threads, by name.
-_ORDER = ("task", "benchmark", "class", "mode", "service", "block_bytes", "size_bytes", "pattern", "op", "phase",
-          "os", "direction", "vantage", "path", "protocol", "durability", "kernel", "store", "precision",
+_ORDER = ("task", "benchmark", "class", "mode", "service", "block_bytes", "size_bytes", "pattern", "op", "os",
+          "direction", "vantage", "path", "protocol", "durability", "kernel", "store", "precision",
           "pages")  # fmt: skip
 _LAST = ("percentile", "threads")
 # Said in every name, because a reader who does not know them reads the number wrongly.
-_ALWAYS = frozenset({"threads", "percentile", "path", "op", "pattern", "block_bytes", "service", "phase", "vantage"})
+_ALWAYS = frozenset({"threads", "percentile", "path", "op", "pattern", "block_bytes", "service", "vantage"})
 _PHRASE = frozenset({"block_bytes", "size_bytes", "pattern", "op"})
-_COUNTED = {"streams": "stream", "copies": "copy", "clients": "client"}
-_PATTERNS = {"percentile": "p{}", "pages": "{} pages", "rate_bytes_per_s": "rate {}"}
+_COUNTED = {"streams": "stream", "copies": "copy", "clients": "client", "count": "machine"}
+_PLURALS = {"count": "machines at once"}
+_PATTERNS = {"to": "to {}", "percentile": "p{}", "pages": "{} pages", "rate_bytes_per_s": "rate {}"}
 _SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 _FLIPPED = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
 
@@ -47,7 +48,7 @@ def param_words(key: str, value: str) -> str:
     if key == "n":
         return f"matrix of {value}"
     if key in _COUNTED:
-        return f"1 {_COUNTED[key]}" if value == "1" else f"{value} {key}"
+        return f"1 {_COUNTED[key]}" if value == "1" else f"{value} {_PLURALS.get(key, key)}"
     if key.endswith("_bytes"):
         noun = key.removesuffix("_bytes")
         return _size(value) if noun in {"size", "block", "record"} else f"{noun} {_size(value)}"

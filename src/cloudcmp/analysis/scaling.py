@@ -1,0 +1,83 @@
+"""How fast machines come: in two parts, and the chance that all can be used by a deadline."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from cloudcmp.analysis.aggregation import steps_of
+from cloudcmp.analysis.estimates import NOT_OFFERED
+from cloudcmp.analysis.facts import note, told
+from cloudcmp.model.cell import Cell
+from cloudcmp.model.plan import Plan
+from cloudcmp.model.result import Bounds, Estimate, Scaling, Share
+from cloudcmp.model.trial import Attempt
+from cloudcmp.stats.proportion import share_interval
+
+METRIC = "scaling_latency_s"
+DEADLINES_S = (60.0, 120.0, 300.0, 600.0)
+_PARTS = ("provisioning_latency_s", "booting_latency_s")
+
+
+def scaling(plan: Plan, estimates: Sequence[Estimate], attempts: Sequence[Attempt]) -> tuple[Scaling, ...]:
+    """How fast each candidate scales, by its scaling cells; empty where none was asked for.
+
+    The chance that all machines of a launch can be used by a deadline is the share of the launches that were started
+    and were, for 60, 120, 300 and 600 s and the study's own `within_s`, with its exact interval (Clopper and Pearson).
+    A launch that failed was not in time, whenever its machines might have come. The two parts are cells of their own,
+    summed up over launches by the plan's order of aggregation; medians of parts need not add up to the median of the
+    whole, means do. Candidates that can not have the cell are left out. It does not say how fast anything else scales:
+    an application starts later than its machine.
+    """
+    asked = {cell: dict(trial.params) for trial in plan.trials for cell in trial.cells if _is_scaling(cell)}
+    known = {(one.candidate, one.cell) for one in estimates if one.reason != NOT_OFFERED}
+    polls = _polls(plan, attempts)
+    by = steps_of(plan)[1]
+    found = []
+    for one in estimates:
+        if not _is_scaling(one.cell) or one.reason == NOT_OFFERED:
+            continue
+        params = Cell.parse(one.cell).params
+        parts = [str(Cell(part, params)) for part in _PARTS]
+        split = parts if all((one.candidate, part) in known for part in parts) else [None, None]
+        within = asked.get(one.cell, {}).get("within_s")
+        deadlines = sorted({*DEADLINES_S, *([float(within)] if within else [])})
+        found.append(
+            Scaling(
+                candidate=one.candidate,
+                cell=one.cell,
+                provisioning=split[0],
+                booting=split[1],
+                by=by,
+                in_time=tuple(_in_time(one, deadlines)),
+                failed=_share(one.n_started - one.n_ok, one.n_started),
+                poll_s=polls.get(one.candidate),
+            )
+        )
+    return tuple(sorted(found, key=lambda one: one.candidate))
+
+
+def _is_scaling(cell: str) -> bool:
+    return cell.partition(" ")[0] == METRIC
+
+
+def _in_time(one: Estimate, deadlines: Sequence[float]) -> Iterator[tuple[float, Share]]:
+    for deadline_s in deadlines:
+        share = _share(sum(value <= deadline_s for value in one.values), one.n + one.n_started - one.n_ok)
+        if share is not None:
+            yield deadline_s, share
+
+
+def _share(k: int, n: int) -> Share | None:
+    if n < 1:
+        return None
+    interval = share_interval(k, n)
+    return Share(k, n, k / n, Bounds(interval.low, interval.high))
+
+
+def _polls(plan: Plan, attempts: Sequence[Attempt]) -> Mapping[int, float]:
+    """For each candidate the longest interval at which the controller looked."""
+    found: dict[int, float] = {}
+    for attempt in attempts:
+        poll_s = note(told(attempt), "poll_s")
+        if isinstance(poll_s, int | float):
+            candidate = plan.launches[plan.trials[attempt.trial].launch].candidate
+            found[candidate] = max(found.get(candidate, 0.0), float(poll_s))
+    return found

@@ -1,0 +1,116 @@
+"""How long machines take to come, split into provisioning and booting (as CloudCmp's figure 3)."""
+
+from typing import Any
+
+from cloudcmp.model.result import Scaling
+from cloudcmp.report.book import Book
+from cloudcmp.report.charts.base import COLOURS, INK, Cast, Figure, Spec, draw, layer, number, title_of
+from cloudcmp.report.numbers import Scale, known
+from cloudcmp.report.sheets.scaling import TITLE, centre, figure_of, in_words, note
+from cloudcmp.report.text import short_names, without_common
+from cloudcmp.units import scale_of
+
+NAME = "scaling"
+_WIDTH, _STEP = 430, 34
+_PARTS = ("provisioning", "booting", "not split")
+_COLUMNS = ("candidate", "cell", "part", "unit", "value", "p5", "p95", "n", "n_ok", "n_started")
+Row = dict[str, Any]
+
+
+def figures(book: Book, cast: Cast) -> list[Figure]:  # noqa: ARG001
+    """One figure with a stacked bar for each candidate that was asked for machines; none where none was."""
+    some = book.view.scaling
+    if not some:
+        return []
+    # One unit for all bars, which stand beside each other.
+    sizes = [value for one in some if (found := figure_of(book, one, one.cell)) and known(value := found[1].median)]
+    scale = Scale(*scale_of(max(sizes, default=1.0), "s"))
+    names = short_names(without_common([book.candidates[one.candidate].id for one in some]), 34)
+    bars = [bar for one, name in zip(some, names, strict=True) for bar in _bars(book, one, name, scale)]
+    whole = [_whole(book, one, name, scale) for one, name in zip(some, names, strict=True)]
+    caption = (
+        f"Bars: the {some[0].by} time from request to usable in its two parts. Whiskers: 5th and 95th percentile of "
+        f"the whole. ok: launches whose machines all came, of those started. {note(some)}"
+    )
+    svg = draw(title_of(book, TITLE), [_panel(bars, whole, scale, names)], 1)
+    return [Figure(NAME, title_of(book, TITLE), caption, svg, _COLUMNS, tuple(_rows(book)))]
+
+
+def _bars(book: Book, one: Scaling, name: str, scale: Scale) -> list[Row]:
+    """The parts of one bar; the whole where it can not be split."""
+    cells = ((one.provisioning, 0), (one.booting, 1)) if one.provisioning and one.booting else ((one.cell, 2),)
+    found = []
+    for cell, part in cells:
+        figure = figure_of(book, one, cell)
+        value = scale.shown(centre(one, figure[1])[0]) if figure else None
+        if value is not None:
+            found.append({"who": name, "part": _PARTS[part], "order": part, "value": value})
+    return found
+
+
+def _whole(book: Book, one: Scaling, name: str, scale: Scale) -> Row:
+    """The spread of the whole and the words beside the bar."""
+    figure = figure_of(book, one, one.cell)
+    estimate = figure[1] if figure else None
+    value = centre(one, estimate)[0] if estimate else None
+    counts = f"{estimate.n_ok}/{estimate.n_started} ok" if estimate else "not offered"
+    failed = f", failed {in_words(one.failed)}" if one.failed and one.failed.k else ""
+    words = f"{scale.quantity(value)}  ({counts}{failed})" if known(value) else f"no value: {counts}"
+    low, high = (scale.shown(estimate.p5), scale.shown(estimate.p95)) if estimate else (None, None)
+    return {"who": name, "low": low, "high": high, "words": words}
+
+
+def _panel(bars: list[Row], whole: list[Row], scale: Scale, names: tuple[str, ...]) -> Spec:
+    y: Spec = {"field": "who", "type": "nominal", "sort": list(names), "title": None, "scale": {"domain": list(names)},
+               "axis": {"domain": False, "ticks": False, "labelPadding": 6, "labelLimit": 260}}  # fmt: skip
+    title = f"time from request to usable, {scale.unit}, less is better"
+    axis: Spec = {"axis": {"tickCount": 6}, "scale": {"zero": True}}
+    parts = [part for part in _PARTS if any(bar["part"] == part for bar in bars)]
+    colour = {"field": "part", "type": "nominal", "title": None, "legend": {"orient": "top"},
+              "scale": {"domain": parts, "range": [COLOURS[_COLOUR[part]] for part in parts]}}  # fmt: skip
+    ink: Spec = {"color": INK}
+    bar = {"x": number("value", title, stack="zero", **axis), "y": y, "color": colour,
+           "order": {"field": "order", "type": "quantitative"}}  # fmt: skip
+    spread = [
+        layer("rule", {"x": number("low", title), "x2": {"field": "high"}, "y": y}, strokeWidth=1.3, **ink),
+        layer("tick", {"x": number("low", title), "y": y}, thickness=1.3, size=11, **ink),
+        layer("tick", {"x": number("high", title), "y": y}, thickness=1.3, size=11, **ink),
+        layer(
+            "text", {"x": {"value": _WIDTH + 8}, "y": y, "text": {"field": "words"}}, align="left", fontSize=11, **ink
+        ),
+    ]
+    return {
+        "width": _WIDTH,
+        "height": {"step": _STEP},
+        "layer": [
+            {"data": {"values": bars}, **layer("bar", bar, height=18, stroke=INK, strokeWidth=0.5)},
+            *({"data": {"values": whole}, **one} for one in spread),
+        ],
+    }
+
+
+_COLOUR = {"provisioning": 4, "booting": 1, "not split": 2}
+
+
+def _rows(book: Book) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    for one in book.view.scaling:
+        for part, cell in (("whole", one.cell), ("provisioning", one.provisioning), ("booting", one.booting)):
+            figure = figure_of(book, one, cell)
+            if figure:
+                page, estimate = figure
+                counts = (estimate.n, estimate.n_ok, estimate.n_started)
+                value = centre(one, estimate)[0]
+                rows.append(
+                    (
+                        book.candidates[one.candidate].id,
+                        page.cell,
+                        part,
+                        page.metric.unit,
+                        value,
+                        estimate.p5,
+                        estimate.p95,
+                        *counts,
+                    )
+                )
+    return rows
