@@ -16,7 +16,7 @@ from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Handle, List
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.safety import Barrier
 from cloudcmp.pipeline.opening import Unopened
-from cloudcmp.pipeline.sweeping import Fate, Swept, judge, sweep
+from cloudcmp.pipeline.sweeping import Fate, Swept, judge, lines, sweep
 from cloudcmp.provider.time import VirtualTime
 
 NOW = 1_763_683_200.0  # 2025-11-21T00:00:00Z
@@ -299,3 +299,11 @@ def test_a_sweep_reads_and_writes_nothing_here(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("HOME", str(tmp_path))
     assert swept(Cloud.of(resource(1)), delete=True).complete
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_tag_says_moves_no_cursor_and_makes_no_lines() -> None:
+    evil = resource(1, study="a\x1b[2J\nwould go: cloud/eu-west-1 instance i-99999", expires=FUTURE)
+    (told,) = lines(swept(Cloud.of(evil)))
+    assert "\x1b" not in told
+    assert "\n" not in told
+    assert told.startswith("kept: cloud/eu-west-1 instance i-00001: ")

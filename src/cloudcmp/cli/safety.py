@@ -150,12 +150,8 @@ def sweep(
     if json:
         emit("sweep", sweeping.as_data(swept, delete=delete))
     else:
-        from cloudcmp.report import terminal
-
-        if swept.leftovers:
-            terminal.table(console(), *sweeping.table(swept))
-        for one in sweeping.told(swept, delete=delete):
-            terminal.say(console(), one)
+        for one in (*sweeping.lines(swept), *sweeping.told(swept, delete=delete)):
+            say(one)
         for one in sweeping.faults(swept):
             warn(one)
     return EXIT_DONE if swept.complete else EXIT_FAULT

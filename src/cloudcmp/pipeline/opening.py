@@ -7,6 +7,7 @@ from cloudcmp.catalog import hint
 from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provider.registry import Means, make, names
+from cloudcmp.report.text import clean
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,4 +50,4 @@ def opened(wanted: Iterable[str], means: Means | None = None) -> tuple[dict[str,
 
 def brief(error: BaseException) -> str:
     """A failure as one line."""
-    return " ".join(str(error).split()) or type(error).__name__
+    return clean(str(error)) or type(error).__name__

@@ -16,12 +16,14 @@ from cloudcmp.model.protocol import Provider
 from cloudcmp.pipeline.opening import Unopened, brief
 from cloudcmp.provider.time import Time
 from cloudcmp.provision import Patience
+from cloudcmp.report.text import clean
 from cloudcmp.units import Money, format_money
 
 SCHEMA = "1"
 _ORDER = (INSTANCE, VOLUME, FIREWALL)
 """What stands on what: a machine holds its volumes and its firewall, so it goes first."""
 _ROUNDS = 10
+_LONGEST = 500
 _LONGEST_PAUSE_S = 60.0
 _ELSEWHERE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+:")
 """How a line begins that names a region: `eu-west-9: instances: ...`."""
@@ -38,7 +40,7 @@ class Fate(StrEnum):
     LEFT = "left"
 
 
-_WORDS = {Fate.KEPT: "kept", Fate.DUE: "would go", Fate.DELETED: "gone", Fate.LEFT: "STILL THERE"}
+_WORDS = {Fate.KEPT: "kept", Fate.DUE: "would go", Fate.DELETED: "gone", Fate.LEFT: "still there"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,22 +166,9 @@ def _instant(text: str | None) -> float | None:
         return None
 
 
-def table(swept: Swept) -> tuple[tuple[str, ...], Sequence[tuple[str, ...]]]:
-    """The columns and rows of what was found."""
-    rows = [
-        (
-            f"{one.provider}/{one.found.region}",
-            one.found.kind,
-            one.found.cloud_id,
-            one.study or "unknown",
-            one.expires or "unknown",
-            one.found.state,
-            _per_hour(one),
-            f"{_WORDS[one.fate]}: {one.why}",
-        )
-        for one in swept.leftovers
-    ]
-    return ("where", "kind", "id", "study", "expires", "state", "price", "what is done"), rows
+def lines(swept: Swept) -> tuple[str, ...]:
+    """A line for each that was found, machines first: what it is, and what is done with it."""
+    return tuple(f"{_WORDS[one.fate]}: {line(one)}" for one in swept.leftovers)
 
 
 def told(swept: Swept, *, delete: bool) -> tuple[str, ...]:
@@ -206,9 +195,10 @@ def faults(swept: Swept) -> tuple[str, ...]:
 
 
 def line(one: Leftover) -> str:
-    """A leftover as one line: where it is, what it is, what it costs, and why it is still there."""
-    where = f"{one.provider}/{one.found.region} {one.found.kind} {one.found.cloud_id}"
-    return f"{where} (study {one.study or 'unknown'}, {_per_hour(one)}): {one.why}"
+    """A leftover as one line: where and what it is, whose, what it costs, and why it is still there."""
+    found = one.found
+    told = (f"study {one.study or 'unknown'}", f"expires {one.expires or 'unknown'}", found.state, _per_hour(one))
+    return clean(f"{one.provider}/{found.region} {found.kind} {found.cloud_id}: {', '.join(told)}: {one.why}", _LONGEST)
 
 
 def as_data(swept: Swept, *, delete: bool) -> dict[str, object]:
