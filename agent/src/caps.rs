@@ -91,21 +91,27 @@ impl Caps {
         if let (Some(asked), Some(cap)) = (ask.burst_s, self.burst_s)
             && asked > cap
         {
+            let asked = short(asked);
             return refuse(format!("a burst of {asked} s, and the cap is {cap} s"), "burst_s");
         }
         if let (Some(asked), Some((most, name, cap))) = (ask.items_per_s, self.rate(item))
             && asked > most * (1.0 + 1e-9)
         {
             let each = if name == "bytes_per_s" { item.bytes } else { item.packets };
-            return refuse(format!("{name} {}, and the cap is {cap}", asked * each as f64), name);
+            return refuse(format!("{name} {}, and the cap is {cap}", short(asked * each as f64)), name);
         }
         if let (Some(asked), Some(cap)) = (ask.items, self.bytes)
             && asked * item.bytes as f64 > cap as f64
         {
-            return refuse(format!("{} bytes, and the cap is {cap}", asked * item.bytes as f64), "bytes");
+            return refuse(format!("{} bytes, and the cap is {cap}", short(asked * item.bytes as f64)), "bytes");
         }
         Ok(())
     }
+}
+
+/// A number for a sentence: without the last digits that arithmetic leaves.
+fn short(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
 }
 
 #[cfg(test)]

@@ -131,6 +131,25 @@ fn the_table_and_the_version_are_for_machines() {
 }
 
 #[test]
+fn hello_tells_the_uptime_at_hello_finely() {
+    let uptime_s = || {
+        let text = std::fs::read_to_string("/proc/uptime").unwrap();
+        text.split_whitespace().next().unwrap().parse::<f64>().unwrap()
+    };
+    let told: Vec<f64> = (0..3)
+        .map(|_| {
+            let before = uptime_s();
+            let hello = Agent::run(&job("fma", &[("duration_s", "0.01")])).frame();
+            let told = hello["host"]["uptime_s"].as_f64().unwrap();
+            // The kernel's file shows hundredths, cut off.
+            assert!(before <= told && told <= uptime_s() + 0.01, "{told}");
+            told
+        })
+        .collect();
+    assert!(told.iter().any(|told| (told * 100.0).fract() > 1e-4), "finer than the file: {told:?}");
+}
+
+#[test]
 fn hello_comes_first_and_soon_and_tells_of_the_machine() {
     let start = Instant::now();
     let mut agent = Agent::run(&job("fma", &[("duration_s", "0.01")]));
@@ -140,5 +159,7 @@ fn hello_comes_first_and_soon_and_tells_of_the_machine() {
     assert!(hello["target"].as_str().unwrap().starts_with(std::env::consts::ARCH));
     assert!(hello["host"]["memory"]["total_bytes"].as_u64().unwrap() > 0);
     assert_eq!(hello["host"]["disk"], Value::Null, "no directory was named");
+    let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    assert_eq!(hello["host"]["boot_id"], boot_id.trim());
     assert_eq!(agent.end().1.outcome, "ok");
 }

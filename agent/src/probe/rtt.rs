@@ -149,26 +149,25 @@ fn await_word(control: &mut Control, ended: &Receiver<Result<(), Fault>>, longes
 fn echo(mut line: Line, cpu: usize, size: usize, meter: &Meter) -> Result<(), Fault> {
     let mut buffer = vec![0_u8; size];
     pin::to(&[cpu])?;
-    let (mut granted, mut answered) = (0, 0);
-    let ended = loop {
+    let mut granted = 0;
+    loop {
         if granted == 0 {
             match meter.take(meter.grant(), || true) {
                 Some(items) => granted = items,
-                None => break Err(meter.refusal()),
+                None => return Err(meter.refusal()),
             }
         }
         match line.receive(&mut buffer) {
             Ok(length @ 1..) if line.send(&buffer[..length]).is_ok() => {}
             Err(error) if matches!(error.kind(), WouldBlock | TimedOut) => {
-                break Err(Fault::failed("the client has gone silent", NEXT));
+                return Err(Fault::failed("the client has gone silent", NEXT));
             }
             // The client is done, or reports what it sees of it.
-            _ => break Ok(()),
+            _ => return Ok(()),
         }
-        (granted, answered) = (granted - 1, answered + 1);
-    };
-    meter.used(2 * size as u64 * answered);
-    ended
+        granted -= 1;
+        meter.used(2 * size as u64);
+    }
 }
 
 fn measure(context: &Context) -> Result<(), Fault> {

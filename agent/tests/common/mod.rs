@@ -62,7 +62,12 @@ pub struct Agent {
 
 impl Agent {
     pub fn start(line: &[u8]) -> Agent {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_cloudcmp-agent"));
+        Agent::start_by(Command::new("env"), line)
+    }
+
+    /// Starts the agent as the last argument of a command that becomes it.
+    pub fn start_by(mut command: Command, line: &[u8]) -> Agent {
+        command.arg(env!("CARGO_BIN_EXE_cloudcmp-agent"));
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         child.stdin.as_mut().unwrap().write_all(line).unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
@@ -108,6 +113,124 @@ pub fn measure_pair(probe: &str, params: &[(&str, &str)]) -> (Stream, Stream) {
     assert_eq!((code, server.outcome.as_str()), (0, "ok"), "{:#?}", server.frames);
     assert_eq!(server.count(), 0, "only the client sends samples");
     (client, server)
+}
+
+/// Starts a server and a client of a probe, each with additions to its job. Both have said hello; the server listens.
+pub fn start_pair(probe: &str, params: &[(&str, &str)], server: &Value, client: &Value) -> (Agent, Agent) {
+    start_pair_in(None, probe, params, server, client)
+}
+
+/// As `start_pair`; the processes belong to these namespaces.
+pub fn start_pair_in(
+    spaces: Option<(&Space, &Space)>,
+    probe: &str,
+    params: &[(&str, &str)],
+    server: &Value,
+    client: &Value,
+) -> (Agent, Agent) {
+    let full = |role: &str, peer: &str, more: &Value| {
+        let mut job = job(probe, params);
+        job["role"] = role.into();
+        job["peer"] = peer.into();
+        job["secret"] = SECRET.into();
+        more.as_object().unwrap().iter().for_each(|(key, value)| job[key] = value.clone());
+        format!("{job}\n").into_bytes()
+    };
+    let own = full("server", "127.0.0.1:0", server);
+    let mut server = spaces.map_or_else(|| Agent::start(&own), |(space, _)| Agent::start_by(space.enter(), &own));
+    assert_eq!(server.frame()["type"], "hello");
+    let address = server.frame()["addr"].as_str().unwrap().to_owned();
+    let own = full("client", &address, client);
+    let mut client = spaces.map_or_else(|| Agent::start(&own), |(_, space)| Agent::start_by(space.enter(), &own));
+    assert_eq!(client.frame()["type"], "hello");
+    (server, client)
+}
+
+/// The sockets of a process: protocol, own address and state, as /proc tells.
+pub fn sockets(pid: u32) -> Vec<(&'static str, String, String)> {
+    let link = |entry: std::io::Result<std::fs::DirEntry>| std::fs::read_link(entry.ok()?.path()).ok();
+    let files: Vec<PathBuf> = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().filter_map(link).collect();
+    let mine = |inode: &str| files.iter().any(|file| file.to_string_lossy() == format!("socket:[{inode}]"));
+    let mut found = Vec::new();
+    for protocol in ["tcp", "tcp6", "udp", "udp6", "raw", "raw6", "packet"] {
+        let table = std::fs::read_to_string(format!("/proc/{pid}/net/{protocol}")).unwrap_or_default();
+        for line in table.lines().skip(1) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            if words.len() > 9 && mine(words[9]) {
+                found.push((protocol, words[1].to_owned(), words[3].to_owned()));
+            }
+        }
+    }
+    found
+}
+
+/// A user and network namespace of its own, which lives as long as its owner.
+pub struct Space(Child);
+
+impl Space {
+    /// Runs `script` inside; `None`, with the reason printed, where the kernel does not let us.
+    pub fn new(script: &str) -> Option<Space> {
+        let whole = format!("ip link set lo up && {script} && echo up && exec sleep 60");
+        let mut command = Command::new("unshare");
+        command.args(["-Urn", "sh", "-c", &whole]).stdout(Stdio::piped()).stderr(Stdio::null());
+        let Ok(mut child) = command.spawn() else {
+            eprintln!("skipped: there is no unshare here");
+            return None;
+        };
+        let mut word = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut word).unwrap();
+        let space = Space(child);
+        if word != "up\n" {
+            eprintln!("skipped: no namespaces for us here, or no veth");
+            return None;
+        }
+        Some(space)
+    }
+
+    /// Two namespaces with a link between them: 10.9.0.1 and 10.9.0.2.
+    pub fn pair() -> Option<(Space, Space)> {
+        let second = Space::new("true")?;
+        let name = "ip link add va type veth peer name vb netns";
+        let up = "ip addr add 10.9.0.1/24 dev va && ip link set va up";
+        // The first makes the link, as the parent of both can not without rights of its own.
+        let first = Space::new("true")?;
+        let joined = first.run(&format!("{name} {} && {up}", second.0.id()));
+        let there = second.run("ip addr add 10.9.0.2/24 dev vb && ip link set vb up");
+        if !joined || !there {
+            eprintln!("skipped: no link between two namespaces here");
+            return None;
+        }
+        Some((first, second))
+    }
+
+    /// A command that starts inside.
+    pub fn enter(&self) -> Command {
+        let mut command = Command::new("nsenter");
+        command.args(["-t", &self.0.id().to_string(), "-U", "-n", "--preserve-credentials"]);
+        command
+    }
+
+    pub fn run(&self, script: &str) -> bool {
+        let status = self.enter().args(["sh", "-c", script]).stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    }
+
+    /// Bytes and packets that a device of ours has sent.
+    pub fn sent(&self, device: &str) -> (u64, u64) {
+        let script = format!("ip -s -o link show dev {device}");
+        let output = self.enter().args(["sh", "-c", &script]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let numbers = text.split("TX:").nth(1).unwrap().split('\\').nth(1).unwrap();
+        let mut numbers = numbers.split_whitespace().map(|word| word.parse().unwrap());
+        (numbers.next().unwrap(), numbers.next().unwrap())
+    }
+}
+
+impl Drop for Space {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
 }
 
 /// A server that has said hello and is about to say where it listens.
