@@ -1,5 +1,5 @@
 #!/bin/sh
-# What may be asked of the machine without being root: rotate, disk DEVICE, die, ttl SECONDS.
+# What may be asked of the machine without being root: rotate, disk DEVICE, die, ttl SECONDS, clock SECONDS.
 ASK=/run/cloudcmp/ask
 number="$$$(date +%s)"
 answer="/run/cloudcmp/answers/$number"

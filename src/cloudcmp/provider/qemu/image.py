@@ -130,13 +130,12 @@ def _to_disk(folder: Path) -> None:
 
 def _recipe() -> str:
     """A name for how the image is made: another one is another image."""
-    texts = [script(name) for name in _SCRIPTS.values()]
-    ours = json.dumps([_WANTED, _ALSO, _MODULES, _PROGRAMS, sorted(_SCRIPTS), _TEXTS, _FOLDERS, texts])
+    ours = "\0".join(script(name) for name in ("image.py", "archive.py", "packages.py", *sorted(_SCRIPTS.values())))
     return hashlib.sha256(ours.encode()).hexdigest()[:12]
 
 
 def script(name: str) -> str:
-    """A guest script of ours."""
+    """A text of ours that lies beside this one."""
     return files("cloudcmp.provider.qemu").joinpath(name).read_text(encoding="utf-8")
 
 
@@ -161,7 +160,8 @@ def _entries(tree: Path, version: str) -> Iterator[Entry]:
     yield archive.console()
     yield from (archive.directory(path) for path in _FOLDERS)
     yield archive.directory("tmp", 0o1777)
-    yield from (archive.file(path, text.encode()) for path, text in _TEXTS.items())
+    for path, text in _TEXTS.items():
+        yield archive.file(path, text.encode(), 0o600 if path == "etc/shadow" else 0o644)
     yield from (archive.file(path, script(name).encode(), 0o755) for path, name in _SCRIPTS.items())
     programs = {f"usr/sbin/{name}": _program(tree, name) for name in _PROGRAMS}
     shared = {f"lib/x86_64-linux-gnu/{Path(path).name}": path for path in libraries(tree, programs.values())}

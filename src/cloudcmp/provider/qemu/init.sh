@@ -106,6 +106,14 @@ ttl() {
   arm $(($(seconds) + $1)) "$(asked ends_at)"
 }
 
+# Moves the wall clock by so many seconds, as a bad time server does; the timer of the lease does not follow it.
+clock() {
+  case "${1#-}" in
+    '' | *[!0-9]*) echo "not a number of seconds: $1"; return 1 ;;
+  esac
+  date -s "@$(($(date +%s) + $1))" >/dev/null
+}
+
 die() {
   (sleep 0.2; echo b >/proc/sysrq-trigger) &
 }
@@ -119,7 +127,7 @@ serve() {
     read -r number word argument <&3 || continue
     case "$number" in '' | *[!0-9]*) continue ;; esac
     case "$word" in
-      rotate | disk | die | ttl) "$word" "$argument" >/run/cloudcmp/draft; code=$? ;;
+      rotate | disk | die | ttl | clock) "$word" "$argument" >/run/cloudcmp/draft; code=$? ;;
       *) echo "unknown: $word" >/run/cloudcmp/draft; code=2 ;;
     esac
     echo $code >>/run/cloudcmp/draft

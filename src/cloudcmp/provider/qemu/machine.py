@@ -19,6 +19,7 @@ STARTED = "started"
 OUT_MAC = "52:54:00:63:6d:70"  # each guest has its first network to itself
 GRACE_S = 60.0  # after its lease a guest that did not power off is killed
 _LOG = "qemu.log"
+_OURS = "cloudcmp:"
 _ANSWER_S = 15.0
 _START = 'ulimit -c 0; "$@" >>qemu.log 2>&1 </dev/null & echo $!'
 _PORT = re.compile(r"HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)\s+10\.0\.2\.15\s+22")
@@ -159,15 +160,19 @@ def mac_of(private_address: str) -> str:
 
 
 def last_words(folder: Path, most: int = 200) -> str:
-    """The last line on the guest's console, without control characters: untrusted."""
+    """What the guest's console says last, a panic before what comes of it; without control characters, untrusted."""
     try:
         with (folder / SERIAL).open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - 8192))
             text = file.read().decode("utf-8", errors="replace")
     except OSError:
         return ""
-    lines = ("".join(char for char in line if char.isprintable()).strip() for line in text.splitlines())
-    return next((line[:most] for line in reversed([*lines]) if line), "")
+    lines = ["".join(char for char in line if char.isprintable()).strip()[:most] for line in text.splitlines()]
+    told = [line for line in lines if line] or [""]
+    panic = next((number for number, line in enumerate(reversed(told)) if "Kernel panic" in line), None)
+    # What follows a panic tells less, unless the guest came up again after it.
+    after = told[-(panic or 0) :] if panic else []
+    return told[-1] if panic is None or any(line.startswith(_OURS) for line in after) else told[-1 - panic]
 
 
 def free_memory_bytes(root: Path = Path("/")) -> int | None:

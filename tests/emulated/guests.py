@@ -1,0 +1,215 @@
+"""Real guests of qemu for tests: made, reached by SSH, and always ended, whatever the test does.
+
+    async with guests(tmp_path) as made:
+        guest = await made.start("token-1")
+        shell = await guest.shell()
+
+They say nothing of any cloud's speed: on most hosts their processors are translated, not real.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.ssh import dial
+from cloudcmp.errors import ProviderFault, WrongHost
+from cloudcmp.model.lease import CreateRequest, Handle
+from cloudcmp.model.offering import Volume
+from cloudcmp.model.remote import Access, Endpoint, KeyPair, Shell
+from cloudcmp.model.safety import Sight
+from cloudcmp.provider.qemu import QemuProvider
+from cloudcmp.provider.qemu.inventory import Inventory
+
+SMALLEST = "1cpu-128mb"
+USABLE_S = 90.0  # a guest that needs 3 s alone needs many times that on a busy host
+_HEARD_S = 0.5
+_LOGIN_S = 20.0
+_GRACE_S = 60.0
+
+
+def missing() -> str | None:
+    """Why no guest can be had on this machine, None where it can: qemu is there, or apt to fetch it."""
+    if sys.platform != "linux" or os.uname().machine != "x86_64":
+        return "guests need an x86-64 Linux host"
+    if shutil.which("apt-get") is None:
+        return "neither the guests' packages nor qemu can be had: there is no apt-get here"
+    return None
+
+
+def request(
+    token: str,
+    *,
+    ttl_s: float = 300.0,
+    offering: str = SMALLEST,
+    study: str = "study-a",
+    access: Access | None = None,
+    volume: Volume | None = None,
+    image: str | None = None,
+) -> CreateRequest:
+    """What asks for one guest."""
+    tags = (("cloudcmp:attempt", "1"), ("cloudcmp:schema", "1"), ("cloudcmp:slot", token), ("cloudcmp:study", study))
+    options = (("image", image),) if image else ()
+    return CreateRequest(
+        token, 1, "instance", f"cloudcmp-{study}-{token}", token, "local", offering, ttl_s, tags, 0, 0, 1, time.time(),
+        options, volume, access or Access(new_key(), new_key().public, ""),
+    )  # fmt: skip
+
+
+@dataclass
+class Made:
+    """A guest that was started: how it is known, and how one gets in."""
+
+    provider: QemuProvider
+    handle: Handle
+    access: Access
+    client: KeyPair
+    began: float
+    shells: list[Shell] = field(default_factory=list)
+
+    async def look(self) -> Sight:
+        return await self.provider.look(self.handle)
+
+    async def shell(self, host_key: str | None = None, within_s: float = USABLE_S) -> Shell:
+        """A connection, once its SSH server answers; `host_key` is the only one that is accepted."""
+        deadline = time.monotonic() + within_s
+        while True:
+            sight = await self.look()
+            try:
+                # The port takes connections before the guest does: what answers there is heard first.
+                await _heard(sight)
+                endpoint = Endpoint(
+                    sight.address or "", sight.port, host_key=host_key or self.access.host.public, client=self.client
+                )
+                shell = await dial(endpoint, _LOGIN_S)
+            except WrongHost:
+                raise
+            except (ProviderFault, OSError) as error:
+                if time.monotonic() > deadline or sight.state == "stopped":
+                    raise ProviderFault.at(self.handle.cloud_id, f"{sight}", "") from error
+                await asyncio.sleep(0.05)
+                continue
+            self.shells.append(shell)
+            return shell
+
+
+async def _heard(sight: Sight) -> None:
+    """Returns when the guest's SSH server greets; raises OSError where none does within a moment."""
+    async with asyncio.timeout(_HEARD_S):
+        reader, writer = await asyncio.open_connection(sight.address or "", sight.port)
+        try:
+            if not (await reader.read(4)).startswith(b"SSH"):
+                raise ConnectionError(f"{sight}")
+        finally:
+            writer.close()
+
+
+@dataclass
+class Guests:
+    """Guests under one state folder."""
+
+    provider: QemuProvider
+    state: Path
+
+    async def start(self, token: str, **asked: object) -> Made:
+        """Ask for a guest; returns before it is up."""
+        host, client = new_key(), new_key()
+        access = Access(host, client.public, str(asked.pop("user_data", "")))
+        began = time.monotonic()
+        cloud_id = await self.provider.create(request(token, access=access, **asked))
+        return Made(self.provider, Handle("instance", "local", cloud_id), access, client, began)
+
+
+@contextlib.contextmanager
+def ended(state: Path) -> Iterator[None]:
+    """Afterwards no guest of this state folder is left, whoever started it."""
+    try:
+        yield
+    finally:
+        inventory = Inventory(state.resolve())
+        for guest in inventory.all():
+            inventory.remove(guest)
+
+
+@contextlib.asynccontextmanager
+async def guests(state: Path, cache: Path | None = None) -> AsyncIterator[Guests]:
+    """A provider whose guests are all ended at the end."""
+    with ended(state):
+        yield Guests(QemuProvider(state, cache), state)
+
+
+def start_and_die(state: Path, token: str, ttl_s: float, image: str | None = None, user_data: str = "") -> str:
+    """Have another process start a guest and be killed right after: its controller never comes back."""
+    command = [sys.executable, "-m", "tests.emulated.guests", str(state), token, str(ttl_s), image or "", user_data]
+    with tempfile.TemporaryFile() as errors:
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=errors, timeout=600, check=False, cwd=Path(__file__).parents[2]
+        )
+        errors.seek(0)
+        assert done.returncode == -signal.SIGKILL, errors.read().decode()
+    return str(json.loads(done.stdout))
+
+
+def powers_off(n: int, state: Path, *, ttl_s: float = 15.0, at_once: int = 2, image: str | None = None) -> list[str]:
+    """Guests whose controller is gone for ever and that did not end by themselves in time: a line for each (P5)."""
+    faults: list[str] = []
+    with ended(state):
+        for first in range(0, n, at_once):
+            tokens = [f"alone-{number}" for number in range(first, min(n, first + at_once))]
+            faults += _left_alone(state, tokens, ttl_s, image)
+    return faults
+
+
+def _left_alone(state: Path, tokens: list[str], ttl_s: float, image: str | None) -> list[str]:
+    inventory = Inventory(state.resolve())
+    began: dict[str, float] = {}
+    for token in tokens:
+        started = time.monotonic()
+        began[start_and_die(state, token, ttl_s, image, _user_data(ttl_s) if image else "")] = started
+    faults = []
+    while began:
+        time.sleep(0.2)
+        for cloud_id, started in list(began.items()):
+            guest = inventory.one(cloud_id)
+            took_s = time.monotonic() - started
+            if guest is not None and guest.process is None:
+                serial = (guest.folder / "serial.log").read_text(errors="replace")
+                if "Power down" not in serial:
+                    faults.append(f"{cloud_id} ended after {took_s:.1f} s, not by itself: {serial[-200:]!r}")
+            elif guest is None or took_s > ttl_s + _GRACE_S:
+                faults.append(f"{cloud_id}: {'no guest' if guest is None else 'it still runs'} after {took_s:.1f} s")
+            else:
+                continue
+            del began[cloud_id]
+            if guest is not None:
+                inventory.remove(guest)
+    return faults
+
+
+def _user_data(ttl_s: float) -> str:
+    from cloudcmp.agent.cloud_config import cloud_config
+
+    return cloud_config(new_key(), new_key().public, ttl_s)
+
+
+def _start_and_be_killed(state: str, token: str, ttl_s: str, image: str, user_data: str) -> None:
+    access = Access(new_key(), new_key().public, user_data)
+    asked = request(token, ttl_s=float(ttl_s), access=access, image=image or None)
+    cloud_id = asyncio.run(QemuProvider(Path(state)).create(asked))
+    sys.stdout.write(json.dumps(cloud_id))
+    sys.stdout.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    _start_and_be_killed(*sys.argv[1:])
