@@ -103,7 +103,7 @@ class Cloud:
         self._intended = intended
         self.truth = Truth()
         self.billing = how.billing
-        self.parts = (FIREWALL, INSTANCE) if how.firewall else (INSTANCE,)
+        self.parts: tuple[str, ...] = (FIREWALL, INSTANCE) if how.firewall else (INSTANCE,)
         self.kill = 0.0
         self.dead = False
         self.well = False
@@ -162,7 +162,7 @@ class Cloud:
         lost = self._hits(self.how.lost)
         arrives = not lost or self._rng.random() < 0.7
         self._maybe_die()
-        thing = self._make(request) if arrives else None
+        thing = self._make(request, self._rng.uniform(0, self.how.late_s) if lost else 0.0) if arrives else None
         if lost and self.how.retries:  # the library asks again: nobody else hears of it
             again = thing if thing is not None and self.how.token else self._make(request)
             lost, thing = self._rng.random() < 0.3, again
@@ -254,9 +254,8 @@ class Cloud:
             self.truth.breaches.append(f"{request.name} was asked for without a time to live or a tag")
         self._asked.add(request.token)
 
-    def _make(self, request: CreateRequest) -> Thing:
-        how, now = self.how, self.clock.now()
-        made_at = now + (0.0 if self.well else self._rng.uniform(0, how.late_s))
+    def _make(self, request: CreateRequest, late_s: float = 0.0) -> Thing:
+        how, made_at = self.how, self.clock.now() + late_s
         listed_at, seen_at = (made_at + self._rng.uniform(0, how.lag_s) for _ in range(2))
         thing = Thing(
             f"i-{len(self.truth.things)}", request.kind, request.name, request.token, request.tags, True, made_at,

@@ -5,13 +5,13 @@ import random
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.provision.cloud import DEATH_S, STUDY, Cloud, Disk
 from tests.provision.weather import Clock, Killed, drawn
 
-from cloudcmp.errors import BudgetSpent, CloudcmpError
-from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, LeaseEvent
+from cloudcmp.errors import CloudcmpError
+from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.provision import Ledger, Part, acquire, lifecycle, release, release_all, release_before, slot_of
@@ -19,6 +19,8 @@ from cloudcmp.provision.budget import Ask, Guard, terms_of
 from cloudcmp.provision.ledger import in_order_of_ending
 from cloudcmp.provision.pacing import Pace
 from cloudcmp.units import Money
+
+T = TypeVar("T")
 
 
 class Paced:
@@ -58,7 +60,9 @@ class Controller:
             await release_before(self.ledger, self.provider, launch)
             price = candidate.offering.price
             assert price is not None
-            ask = Ask(self.provider.name, candidate.id, price.amount_per_hour, price.currency, ttl_s, 0.4 * ttl_s, slots)
+            ask = Ask(
+                self.provider.name, candidate.id, price.amount_per_hour, price.currency, ttl_s, 0.4 * ttl_s, slots
+            )
             ttl_s = self.guard.allow(ask)
             for kind in self.provider.parts:
                 for number in range(candidate.count if kind == INSTANCE else 1):
@@ -98,7 +102,7 @@ class History:
 
     def play(self) -> None:
         """The study's life; raises AssertionError where a promise is broken."""
-        with _killable(self.cloud):
+        with _killable(self.cloud), asyncio.Runner() as self._runner:
             controller = self._controller()
             for index in range(self.rng.randint(2, 4)):
                 candidate = self.candidates[index % 2]
@@ -109,15 +113,26 @@ class History:
             self._check()
             self._end()
 
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        """The outcome of some work; what it has left running is at its end, as a killed process is."""
+        loop = self._runner.get_loop()
+        try:
+            return loop.run_until_complete(work)
+        finally:
+            for task in asyncio.all_tasks(loop):
+                task.cancel()
+                with suppress(asyncio.CancelledError, Killed, CloudcmpError):
+                    loop.run_until_complete(task)
+
     def _controller(self) -> Controller:
         return Controller(self.cloud, self.disk, self.budget, self.rng)
 
     def _survive(self, controller: Controller, work: Any) -> Controller:
-        """Some work by a controller that may be killed; then by nobody, but a successor cleans up. Who is there then."""
+        """Some work by a controller that may be killed, and then has a successor, who cleans up; who is there then."""
         self.cloud.kill = self.kill
         try:
             with suppress(CloudcmpError, asyncio.CancelledError):
-                run(work(controller))
+                self._run(work(controller))
         except Killed:
             controller = self._successor()
         self.cloud.kill = 0.0
@@ -130,7 +145,7 @@ class History:
             self.clock.pass_(self.rng.choice((1.0, 300.0, 5000.0)))
             controller = self._controller()
             with suppress(Killed):
-                run(controller.clean())
+                self._run(controller.clean())
                 return controller
             self.cloud.kill /= 2
         self.cloud.dead, self.cloud.kill = False, 0.0
@@ -140,7 +155,7 @@ class History:
         """What holds at any moment: nothing is there that the ledger forgot, nothing of others was touched."""
         now, truth = self.clock.now(), self.cloud.truth
         assert not truth.breaches, truth.breaches
-        open_leases = [lease for lease in Ledger(self.disk, STUDY, self.clock).open_leases()]
+        open_leases = Ledger(self.disk, STUDY, self.clock).open_leases()
         ids, tokens = {one.cloud_id for one in open_leases}, {one.token for one in open_leases}
         for thing in truth.ours(now):
             known = thing.cloud_id in ids or thing.token in tokens
@@ -153,7 +168,7 @@ class History:
         self.cloud.heal()
         self.disk.full = 0.0
         self.clock.pass_(1500.0)
-        left = [one for one in run(self._controller().clean()) if one.evidence is None]
+        left = [one for one in self._run(self._controller().clean()) if one.evidence is None]
         assert not left, left
         self._check()
         assert self.cloud.truth.ours(self.clock.now()) == []
@@ -194,16 +209,6 @@ def _killable(cloud: Cloud) -> Iterator[None]:
         yield
     finally:
         lifecycle.crash_point = before
-
-
-def run(work: Coroutine[Any, Any, Any]) -> Any:
-    """The outcome of a coroutine that never waits for anything outside: virtual time needs no event loop."""
-    try:
-        work.send(None)
-    except StopIteration as done:
-        return done.value
-    work.close()
-    raise AssertionError("it waits for something that is not virtual")
 
 
 def histories(n: int, seed: int) -> list[tuple[int, str]]:

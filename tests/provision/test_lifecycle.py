@@ -38,7 +38,7 @@ def test_the_intent_is_written_before_the_machine_is_asked_for(world):
     assert lease.state is LeaseState.LIVE
     assert one.cloud.holds == [lease.cloud_id]
     outcome = give_back(one, lease)
-    assert one.log[3:] == ["DELETE_ASKED", "destroy", "gone", "GONE"]
+    assert one.log[3:] == ["DELETE_ASKED", "gone", "destroy", "gone", "gone", "GONE"]
     assert outcome.evidence == f"{lease.cloud_id} destroyed"
     assert (outcome.why, outcome.unwritten) == ("", "")
     assert one.journal.rows[-1].detail == outcome.evidence
@@ -246,7 +246,8 @@ def test_an_earlier_machine_of_the_slot_is_ended_before_another_is_asked_for(wor
     first = take(one)
     one.restart()
     second = take(one)
-    assert one.log[3:] == ["DELETE_ASKED", "destroy", "gone", "GONE", "INTENT", "create", "CREATED"]
+    ended = ["DELETE_ASKED", "gone", "destroy", "gone", "gone", "GONE"]
+    assert one.log[3:] == [*ended, "INTENT", "create", "CREATED"]
     assert second.attempt == 2
     assert second.cloud_id != first.cloud_id
     assert one.cloud.holds == [second.cloud_id]

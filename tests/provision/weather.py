@@ -98,5 +98,6 @@ def drawn(rng: random.Random) -> Personality:
         slow_s=some(30.0, 300.0, 1200.0), lost=some(0.3, 1.0, share=0.5), fails=some(0.1, 0.4),
         deaf=some(0.2, 0.7, 1.0), stops=some(0.2), lies=some(0.05, 0.3), unlisted=some(0.1, 0.4, 0.9),
         cut=some(0.1, 0.3), throttled=some(0.1, 0.5, share=0.2), capacity=some(0.2, 1.0, share=0.2),
-        quota=some(0.3, share=0.1), refused=some(0.2, share=0.1), taken=some(0.2, share=0.3), cancelled=some(0.05, share=0.2),
+        quota=some(0.3, share=0.1), refused=some(0.2, share=0.1), taken=some(0.2, share=0.3),
+        cancelled=some(0.05, share=0.2),
     )  # fmt: skip

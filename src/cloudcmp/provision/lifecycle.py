@@ -3,7 +3,8 @@
 Nothing is created whose intent is not on the disk; what must go is destroyed even when nothing can be written.
 """
 
-from collections.abc import Iterable, Mapping
+import asyncio
+from collections.abc import Coroutine, Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,7 @@ from cloudcmp.model.lease import INSTANCE, Found, Handle, Lease, LeaseEvent, Lea
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provision.arrival import Stopwatch
-from cloudcmp.provision.ledger import TAG_SCHEMA, Ledger, Part, Patience, in_order_of_ending, patience_with, slot_of
+from cloudcmp.provision.ledger import TAG_SCHEMA, Ledger, Part, Patience, patience_with, slot_of
 from cloudcmp.store.crash import crash_point
 
 _STUDY_TAG = "cloudcmp:study"
@@ -129,27 +130,46 @@ async def release(ledger: Ledger, provider: Provider, lease: Lease, patience: Pa
 async def release_all(ledger: Ledger, providers: Mapping[str, Provider]) -> tuple[Release, ...]:
     """End every open lease of the study, then whatever else its providers list under the study's tag.
 
-    Returns what came of each; those without evidence are left over and must be shown to the user.
+    All machines at once, also those that no row knows of; then what they stood on, which goes only after them. Returns
+    what came of each; those without evidence are left over and must be shown to the user.
     """
-    releases = []
-    for lease in in_order_of_ending(ledger.open_leases()):
-        provider = providers.get(lease.provider)
-        if provider is None:
-            releases.append(Release(lease, None, f"the provider {lease.provider} is not at hand"))
-            continue
-        releases.append(await release(ledger, provider, lease))
-    left = {item.lease.cloud_id for item in releases if item.evidence is None}
-    for name, provider in providers.items():
-        try:
-            strays = await provider.find(ledger.study)
-        except ProviderFault as fault:
-            releases.append(Release(_stray(name, None), None, f"could not be listed: {fault}"))
-            continue
-        for stray in sorted(strays, key=lambda item: item.kind != INSTANCE):
-            if stray.cloud_id not in left and _ours(ledger, stray):
-                known = _known(ledger, name, stray)
-                releases.append(await _end(ledger, provider, known, stray.handle(), patience_with(provider)))
+    releases: list[Release] = []
+    for machines in (True, False):
+        some = [lease for lease in ledger.open_leases() if (lease.kind == INSTANCE) is machines]
+        releases += await asyncio.gather(*(_release_one(ledger, providers, lease) for lease in some))
+        left = {item.lease.cloud_id for item in releases if item.evidence is None}
+        for name, provider in providers.items():
+            releases += await _end_strays(ledger, name, provider, left, only_machines=machines)
     return tuple(releases)
+
+
+async def _release_one(ledger: Ledger, providers: Mapping[str, Provider], lease: Lease) -> Release:
+    provider = providers.get(lease.provider)
+    if provider is None:
+        return Release(lease, None, f"the provider {lease.provider} is not at hand")
+    return await release(ledger, provider, lease)
+
+
+async def _end_strays(
+    ledger: Ledger, name: str, provider: Provider, left: Set[str | None], *, only_machines: bool
+) -> list[Release]:
+    """End what a provider lists as ours, but what is `left` already; the last listing tells where it can not be had."""
+    try:
+        listed = await provider.find(ledger.study)
+    except ProviderFault as fault:
+        told = Release(_stray(name, None), None, f"could not be listed: {fault}")
+        return [] if only_machines else [told]
+    releases: list[Release] = []
+    for machines in (True,) if only_machines else (True, False):
+        ends: list[Coroutine[None, None, Release]] = []
+        taken: set[tuple[str, int]] = set()
+        for item in listed:
+            if (item.kind == INSTANCE) is machines and item.cloud_id not in left and _ours(ledger, item):
+                known = _known(ledger, name, item, taken)
+                taken.add((known.slot, known.attempt))
+                ends.append(_end(ledger, provider, known, item.handle(), patience_with(provider)))
+        releases += await asyncio.gather(*ends)
+    return releases
 
 
 async def _find_again(ledger: Ledger, provider: Provider, lease: Lease, patience: Patience) -> Lease:
@@ -229,11 +249,13 @@ async def _end(
     began, why = ledger.time.monotonic(), "it is still there"
     watch = _Watch(ledger.time.now() if lease.created_at is None else lease.created_at, patience)
     with suppress(ProviderFault, OSError):  # seen before it goes, it need not grow old before its absence is believed
-        watch.told(await provider.gone(handle), ledger.time.now(), ledger.time.monotonic())
+        if await provider.gone(handle) is None:
+            watch.told(None, ledger.time.now(), ledger.time.monotonic())
     while True:
         crash_point("cloud.before_destroy")
         try:
-            await provider.destroy(handle)
+            if not watch.agree:
+                await provider.destroy(handle)
             crash_point("cloud.after_destroy")
             now = ledger.time.now()  # of the question: this machine may sleep before the answer is read
             watch.told(await provider.gone(handle), now, ledger.time.monotonic())
@@ -251,26 +273,26 @@ async def _end(
 
 
 class _Watch:
-    """What look-ups say of a machine that must go, until enough of them agree; `first` is when they began to."""
+    """What look-ups say of a machine that must go, until enough of them `agree`; `first` is when they began to."""
 
     def __init__(self, made_at: float, patience: Patience) -> None:
         self._made_at = made_at
         self._patience = patience
         self._seen = False
-        self._agree = 0
+        self.agree = 0
         self.first = 0.0
         self.evidence: str | None = None
 
     def told(self, evidence: str | None, asked_at: float, moment: float) -> None:
         """One answer, to a question asked at a time (Unix s), and when it came (monotonic s)."""
         if evidence is None:
-            self._seen, self._agree = True, 0
+            self._seen, self.agree = True, 0
             return
         if not self._seen and asked_at - self._made_at < self._patience.settle_s:
             return  # it may be too new to be seen
-        self.first = self.first if self._agree else moment
-        self._agree += 1
-        if self._agree >= self._patience.sightings:
+        self.first = self.first if self.agree else moment
+        self.agree += 1
+        if self.agree >= self._patience.sightings:
             self.evidence = evidence
 
 
@@ -289,13 +311,13 @@ def _absence(patience: Patience) -> str:
     return f"not found by token, tag or name in {patience.listings} listings or more over {patience.grace_s:g} s"
 
 
-def _known(ledger: Ledger, provider: str, found: Found) -> Lease:
+def _known(ledger: Ledger, provider: str, found: Found, taken: Set[tuple[str, int]]) -> Lease:
     """The ledger's own lease of a machine that a provider lists as ours, or one beside it.
 
     A second machine of a lease gets rows of its own, so that neither is forgotten for the other.
     """
     lease = next((one for one in ledger.leases() if _is(found, one, ledger.study)), None)
-    if lease is not None and lease.cloud_id in {None, found.cloud_id}:
+    if lease is not None and lease.cloud_id in {None, found.cloud_id} and (lease.slot, lease.attempt) not in taken:
         return lease
     stray = _stray(provider, found)
     return stray if lease is None else replace(stray, name=lease.name, token=lease.token)
