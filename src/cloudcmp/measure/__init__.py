@@ -11,11 +11,12 @@ from cloudcmp.measure.elastic import (
     staged,
 )
 from cloudcmp.measure.launch import TAKEN_WHY, record_all, run_launch, was_taken
-from cloudcmp.measure.trial import Turn, run_trial
+from cloudcmp.measure.trial import Gone, Turn, run_trial
 
 __all__ = [
     "TAKEN_WHY",
     "Bench",
+    "Gone",
     "Hands",
     "Records",
     "Staged",

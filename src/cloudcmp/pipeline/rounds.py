@@ -2,29 +2,12 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
-from cloudcmp.errors import ProviderFault
-from cloudcmp.measure import TAKEN_WHY, Bench, Visit, record_all, run_launch, was_taken
-from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, Launch, Plan, PlannedTrial
-from cloudcmp.model.protocol import Provider
+from cloudcmp.model.plan import Launch, Plan, PlannedTrial
 from cloudcmp.model.trial import Outcome
+from cloudcmp.pipeline.launching import Crew, carry_out
 from cloudcmp.pipeline.windows import until_open
-from cloudcmp.provision import Machine, Office, set_up, slot_of, tear_down
-from cloudcmp.store import StudyStore
-
-
-@dataclass(frozen=True, slots=True)
-class Crew:
-    """All that works on a study together; `wait` sleeps until the next session opens."""
-
-    plan: Plan
-    store: StudyStore
-    providers: Mapping[str, Provider]
-    office: Office
-    bench: Bench
-    wait: bool = False
 
 
 async def run_rounds(crew: Crew) -> str:
@@ -71,55 +54,8 @@ async def _side_by_side(
     async def on_one_host(some: Sequence[Launch]) -> None:
         for launch in some:
             if not crew.bench.stop.is_set():
-                await _one(crew, launch, trials[launch.index], before)
+                await carry_out(crew, launch, trials[launch.index], before)
 
     async with asyncio.TaskGroup() as group:
         for some in hosts.values():
             group.create_task(on_one_host(some))
-
-
-async def _one(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], before: Mapping[int, Outcome]) -> None:
-    """One launch from lease to evidence that it is gone, with an outcome for each of its trials."""
-    candidate = crew.plan.candidates[launch.candidate]
-    provider = crew.providers[candidate.runner]
-    todo = [trial for trial in trials if trial.index not in before]
-    if was_taken(trials, before):
-        record_all(crew.bench, candidate, todo, Outcome.PREEMPTED, TAKEN_WHY)
-        return
-    crew.store.begin_launch(launch.index, crew.bench.clock.at(launch.start_s), slot_of(launch))
-    ttl_s = sum(trial.deadline_s for trial in todo) + LEASE_MARGIN_S
-    machines: tuple[Machine, ...] = ()
-    try:
-        machines = await set_up(crew.office, provider, candidate, launch, ttl_s)
-    except ProviderFault as fault:
-        visit = record_all(crew.bench, candidate, todo, Outcome.FAILED, str(fault))
-    else:
-        visit = await _visit(crew, machines, candidate, launch, trials, before)
-    finally:
-        await _hang_up(machines)
-        await tear_down(crew.office, provider, launch)
-    crew.store.end_launch(launch.index, crew.bench.clock.at(launch.start_s), visit.outcome.value, visit.why)
-
-
-async def _visit(
-    crew: Crew,
-    machines: Sequence[Machine],
-    candidate: Candidate,
-    launch: Launch,
-    trials: Sequence[PlannedTrial],
-    before: Mapping[int, Outcome],
-) -> Visit:
-    """The launch's trials on its first machine; the second is the other end where a trial has one."""
-    provider, first = crew.providers[candidate.runner], machines[0]
-    handle = first.lease.handle()
-
-    async def gone() -> str | None:
-        return None if handle is None else await provider.gone(handle)
-
-    return await run_launch(crew.bench, candidate, launch, trials, first.instance, gone, before)
-
-
-async def _hang_up(machines: Sequence[Machine]) -> None:
-    for machine in machines:
-        if machine.shell is not None:
-            await machine.shell.close()

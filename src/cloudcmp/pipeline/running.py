@@ -18,8 +18,9 @@ from cloudcmp.model.codec import to_json
 from cloudcmp.model.lease import Lease
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Progress, Provider
+from cloudcmp.pipeline.launching import Crew
 from cloudcmp.pipeline.office import open_office
-from cloudcmp.pipeline.rounds import Crew, run_rounds
+from cloudcmp.pipeline.rounds import run_rounds
 from cloudcmp.pipeline.stopping import Stopping
 from cloudcmp.plan import check_runnable
 from cloudcmp.provider.registry import Means, make, names

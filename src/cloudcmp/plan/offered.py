@@ -40,7 +40,7 @@ def tasks_by_candidate(
 
 
 def left_to_this_machine(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], tuple[str, ...]]:
-    """The tasks that this machine can have, and the probes that it can not; raises UserMistake where no task is left."""
+    """The tasks that this machine can have, and the probes that it can not; raises UserMistake where none is left."""
     lacks = _LACKS[LOCAL]
     gone = tuple(dict.fromkeys(task.probe for task in tasks if task.probe in lacks))
     left = tuple(task for task in tasks if task.probe not in lacks)

@@ -61,7 +61,13 @@ def _ssh(means: Means) -> Provider:
     return SshProvider(means.candidates, means.dial)
 
 
-_MAKERS: dict[str, Callable[[Means], Provider]] = {"local": _local, "simulated": _simulated, "ssh": _ssh}
+def _qemu(_: Means) -> Provider:
+    from cloudcmp.provider.qemu import QemuProvider
+
+    return QemuProvider()
+
+
+_MAKERS: dict[str, Callable[[Means], Provider]] = {"local": _local, "qemu": _qemu, "simulated": _simulated, "ssh": _ssh}
 
 
 def names() -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Machines on lease: never one that is not written down first, never one forgotten."""
 
-from cloudcmp.provision.arrival import Machine, Ready, Stopwatch, Ways
+from cloudcmp.provision.arrival import Machine, Ready, Stopwatch, Ways, come_back
 from cloudcmp.provision.hurry import ask_all
 from cloudcmp.provision.ledger import Journal, Ledger, Part, Patience, patience_with, slot_of, token_of
 from cloudcmp.provision.lifecycle import CLOUD_CRASH_POINTS, Release, acquire, release, release_all, release_before
@@ -21,6 +21,7 @@ __all__ = [
     "Ways",
     "acquire",
     "ask_all",
+    "come_back",
     "patience_with",
     "release",
     "release_all",

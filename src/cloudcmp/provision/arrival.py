@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cloudcmp.errors import ProviderFault, WrongHost
 from cloudcmp.model.lease import Handle, Lease
@@ -50,13 +50,14 @@ class Ways:
 class Machine:
     """A machine of a launch: its lease, how it is reached, and when each step was seen.
 
-    `instance` is None where no agent can run (Windows).
+    `instance` is None where no agent can run (Windows); `endpoint` holds the host key that the machine has by now.
     """
 
     lease: Lease
     instance: Instance | None
     timeline: Timeline
     shell: Shell | None = None
+    endpoint: Endpoint | None = None
 
 
 class Stopwatch:
@@ -112,15 +113,47 @@ async def arrive(
     watch.seen("reachable")
     if system in _DOORS:
         return Machine(lease, None, watch.timeline())
-    shell = await _logged_in(ways, sight, access, watch)
+    shell, endpoint = await _logged_in(ways, sight, access, watch)
+    ready = await _deployed(ways, shell, sight, candidate, ttl_s)
+    watch.seen("usable")
+    return Machine(lease, ready.instance, watch.timeline(ready.uptime_s), shell, endpoint)
+
+
+async def come_back(
+    ways: Ways, provider: Provider, machine: Machine, candidate: Candidate, ttl_s: float, within_s: float
+) -> Machine:
+    """A machine that went down and comes up again, once agents run on it; only the host key that it had is accepted.
+
+    Raises TimeoutError where it does not come in time, ProviderFault where it ends.
+    """
+    handle = machine.lease.handle()
+    if not isinstance(provider, Remote) or handle is None or machine.endpoint is None:
+        raise ProviderFault.at(machine.lease.name, "there is no way to reach it again", "cloudcmp cleanup")
+    if machine.shell is not None:
+        await machine.shell.close()
+    watch = Stopwatch(ways.time)
+    patient = replace(ways, give_up_s=within_s)
+    try:
+        sight = await _running(patient, provider, handle, watch)
+        await _reachable(patient, provider, handle, sight, (sight.port,), watch)
+        endpoint = replace(machine.endpoint, address=sight.address or "", port=sight.port)
+        shell = await _dialled(patient, endpoint, watch)
+    except ProviderFault:
+        if watch.elapsed_s() >= within_s:
+            raise TimeoutError from None
+        raise
+    ready = await _deployed(ways, shell, sight, candidate, ttl_s)
+    return replace(machine, instance=ready.instance, shell=shell, endpoint=endpoint)
+
+
+async def _deployed(ways: Ways, shell: Shell, sight: Sight, candidate: Candidate, ttl_s: float) -> Ready:
+    """The agent on the machine, its test files on the volume where there is one."""
     try:
         folder = await mounted_volume(shell, candidate.volume) or sight.folder
-        ready = await ways.deploy(shell, folder, sight.peer_address or sight.address or "127.0.0.1", ttl_s)
+        return await ways.deploy(shell, folder, sight.peer_address or sight.address or "127.0.0.1", ttl_s)
     except BaseException:
         await shell.close()
         raise
-    watch.seen("usable")
-    return Machine(lease, ready.instance, watch.timeline(ready.uptime_s), shell)
 
 
 async def _running(ways: Ways, provider: Remote, handle: Handle, watch: Stopwatch) -> Sight:
@@ -159,30 +192,33 @@ async def _answers(address: str, port: int) -> bool:
         return False
 
 
-async def _logged_in(ways: Ways, sight: Sight, access: Access | None, watch: Stopwatch) -> Shell:
+async def _logged_in(ways: Ways, sight: Sight, access: Access | None, watch: Stopwatch) -> tuple[Shell, Endpoint]:
     """A connection to the machine that was launched, and to no other; its given host key is replaced at once."""
     injected = access.host.public if access else ""
     endpoint = Endpoint(
         sight.address or "", sight.port, sight.user, sight.host_key or injected, ways.client, sight.alias
     )
-    while True:
-        try:
-            shell = await ways.dial(endpoint, _LOGIN_S)
-            break
-        except WrongHost:
-            raise
-        except ProviderFault:
-            # Its server is up before its users are: tried again until the walk's end.
-            if watch.elapsed_s() > ways.give_up_s:
-                raise
-            await ways.time.sleep(ways.poll_s)
+    shell = await _dialled(ways, endpoint, watch)
     if injected and not sight.host_key and not sight.alias:
         try:
-            await shell.rotate()
+            endpoint = replace(endpoint, host_key=await shell.rotate())
         except BaseException:
             await shell.close()
             raise
-    return shell
+    return shell, endpoint
+
+
+async def _dialled(ways: Ways, endpoint: Endpoint, watch: Stopwatch) -> Shell:
+    """A connection; tried until the walk's end, because a server is up before its users are."""
+    while True:
+        try:
+            return await ways.dial(endpoint, min(_LOGIN_S, max(_TRY_S, ways.give_up_s - watch.elapsed_s())))
+        except WrongHost:
+            raise
+        except ProviderFault:
+            if watch.elapsed_s() > ways.give_up_s:
+                raise
+            await ways.time.sleep(ways.poll_s)
 
 
 async def _wait(ways: Ways, handle: Handle, watch: Stopwatch, what: str, why: str) -> None:

@@ -31,11 +31,17 @@ class Office:
 
 
 async def set_up(
-    office: Office, provider: Provider, candidate: Candidate, launch: Launch, ttl_s: float
+    office: Office,
+    provider: Provider,
+    candidate: Candidate,
+    launch: Launch,
+    ttl_s: float,
+    watches: list[Stopwatch],
 ) -> tuple[Machine, ...]:
     """The launch's machines, all of them ready; what an earlier attempt may have left is ended first.
 
-    Raises what `acquire` and `arrive` raise; what was leased by then stays in the ledger and is to be torn down.
+    `watches` is given one of each machine that is asked for, which tells how far it came whatever happens. Raises what
+    `acquire` and `arrive` raise; what was leased by then stays in the ledger and is to be torn down.
     """
     await release_before(office.ledger, provider, launch)
     beneath: dict[str, str] = {}
@@ -49,6 +55,7 @@ async def set_up(
         access = _access(office, provider, ttl_s)
         part = Part(INSTANCE, number, options, access)
         watch = Stopwatch(office.ledger.time)
+        watches.append(watch)
         lease = await acquire(office.ledger, provider, candidate, launch, ttl_s, part=part, watch=watch)
         return await arrive(office.ways, provider, lease, candidate, launch, watch, ttl_s, access)
 

@@ -1,0 +1,181 @@
+"""One launch from lease to evidence that it is gone, with an outcome for each of its trials."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cloudcmp.agent.host import host_command
+from cloudcmp.catalog import PROBES
+from cloudcmp.errors import ProviderFault
+from cloudcmp.measure import (
+    TAKEN_WHY,
+    Bench,
+    Gone,
+    Hands,
+    Staged,
+    Visit,
+    give_up_s,
+    record_all,
+    record_arrival,
+    record_release,
+    run_last,
+    run_launch,
+    staged,
+    was_taken,
+)
+from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, Launch, Plan, PlannedTrial
+from cloudcmp.model.protocol import Provider, Remote
+from cloudcmp.model.trial import Outcome
+from cloudcmp.provision import Machine, Office, Release, Stopwatch, come_back, set_up, slot_of, tear_down
+from cloudcmp.store import StudyStore
+
+_DIE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """All that works on a study together; `wait` sleeps until the next session opens."""
+
+    plan: Plan
+    store: StudyStore
+    providers: Mapping[str, Provider]
+    office: Office
+    bench: Bench
+    wait: bool = False
+
+
+@dataclass(slots=True)
+class _Stay:
+    """A launch while it is carried out: its machines, as they are now, and how far those came that did not."""
+
+    crew: Crew
+    provider: Provider
+    candidate: Candidate
+    launch: Launch
+    turns: Staged
+    before: Mapping[int, Outcome]
+    ttl_s: float
+    watches: list[Stopwatch]
+    machines: tuple[Machine, ...] = ()
+
+    def left(self, trials: Sequence[PlannedTrial]) -> list[PlannedTrial]:
+        """The trials that have not ended by themselves in an earlier run."""
+        return [trial for trial in trials if trial.index not in self.before]
+
+
+async def carry_out(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], before: Mapping[int, Outcome]) -> None:
+    """Set a launch up, run its trials, and tear it down whatever happens.
+
+    Raises what the store raises, AgentMissing, and our own cancellation.
+    """
+    candidate = crew.plan.candidates[launch.candidate]
+    todo = [trial for trial in trials if trial.index not in before]
+    if was_taken(trials, before):
+        record_all(crew.bench, candidate, todo, Outcome.PREEMPTED, TAKEN_WHY)
+        return
+    crew.store.begin_launch(launch.index, crew.bench.clock.at(launch.start_s), slot_of(launch))
+    ttl_s = sum(trial.deadline_s for trial in todo) + LEASE_MARGIN_S
+    turns = staged(PROBES, candidate, trials)
+    stay = _Stay(crew, crew.providers[candidate.runner], candidate, launch, turns, before, ttl_s, [])
+    releases: tuple[Release, ...] = ()
+    try:
+        visit = await _come_and_work(stay)
+    finally:
+        for machine in stay.machines:
+            if machine.shell is not None:
+                await machine.shell.close()
+        releases = await tear_down(crew.office, stay.provider, launch)
+    if visit.finished:
+        _record_going(stay, releases, visit)
+    crew.store.end_launch(launch.index, crew.bench.clock.at(launch.start_s), visit.outcome.value, visit.why)
+
+
+async def _come_and_work(stay: _Stay) -> Visit:
+    """The machines' coming, timed, then the trials on them; a machine that never comes fails them all."""
+    crew, turns = stay.crew, stay.turns
+    ways = replace(crew.office.ways, give_up_s=give_up_s(turns.arrival, crew.office.ways.give_up_s))
+    office = replace(crew.office, ways=ways)
+    coming, why = stay.left(turns.arrival), ""
+    try:
+        stay.machines = await set_up(office, stay.provider, stay.candidate, stay.launch, stay.ttl_s, stay.watches)
+    except ProviderFault as fault:
+        why = str(fault)
+    lines = [machine.timeline for machine in stay.machines] or [watch.timeline() for watch in stay.watches]
+    record_arrival(crew.bench, stay.candidate, coming, lines, ways.poll_s, why)
+    if why:
+        todo = stay.left([*turns.visit, *turns.last])
+        return record_all(crew.bench, stay.candidate, todo, Outcome.FAILED, why)
+    visit = await _visit(stay)
+    return await _disturb(stay) if visit.finished and visit.outcome is Outcome.OK else visit
+
+
+async def _visit(stay: _Stay) -> Visit:
+    """The trials of agents, on the launch's first machine; the second is the other end where a trial has one."""
+    first = stay.machines[0]
+    if first.instance is None:
+        return Visit(Outcome.OK, True)
+    return await run_launch(
+        stay.crew.bench, stay.candidate, stay.launch, stay.turns.visit, first.instance, _gone(stay), stay.before
+    )
+
+
+async def _disturb(stay: _Stay) -> Visit:
+    """The trials that disturb a machine, after all others."""
+    todo = stay.left(stay.turns.last)
+    shell, handle = stay.machines[0].shell, stay.machines[0].lease.handle()
+    provider = stay.provider
+    if not todo or shell is None or handle is None or not isinstance(provider, Remote):
+        return Visit(Outcome.OK, True)
+    ways = stay.crew.office.ways
+
+    async def resize(offering: str) -> None:
+        await provider.resize(handle, offering)
+
+    async def die() -> None:
+        shell = stay.machines[0].shell
+        if shell is not None:
+            try:
+                await shell.run(host_command("die"), deadline_s=_DIE_S)
+            except ProviderFault:
+                return  # it is gone before it can say so
+
+    async def back(within_s: float) -> str:
+        again = await come_back(ways, provider, stay.machines[0], stay.candidate, stay.ttl_s, within_s)
+        stay.machines = (again, *stay.machines[1:])
+        return await _boot_id(again)
+
+    hands = Hands(
+        now=ways.time.monotonic,
+        poll_s=ways.poll_s,
+        boot_id=await _boot_id(stay.machines[0]),
+        resize=resize,
+        die=die,
+        back=back,
+        gone=_gone(stay),
+    )
+    return await run_last(stay.crew.bench, stay.candidate, todo, hands)
+
+
+async def _boot_id(machine: Machine) -> str:
+    if machine.shell is None:
+        return ""
+    said = await machine.shell.run(["cat", "/proc/sys/kernel/random/boot_id"], most_bytes=64)
+    return said.out.decode("ascii", errors="replace").strip()
+
+
+def _gone(stay: _Stay) -> Gone:
+    handle = stay.machines[0].lease.handle()
+
+    async def gone() -> str | None:
+        return None if handle is None else await stay.provider.gone(handle)
+
+    return gone
+
+
+def _record_going(stay: _Stay, releases: Sequence[Release], visit: Visit) -> None:
+    """The trials that time a launch's going: until the last of its machines was seen gone."""
+    took = [one.took_s for one in releases if one.took_s is not None]
+    why = "" if took else visit.why or "no machine was there to go"
+    unseen = next((one.why for one in releases if one.evidence is None), "")
+    gone_s = None if unseen or not took else max(took)
+    todo = stay.left(stay.turns.release)
+    record_release(stay.crew.bench, stay.candidate, todo, gone_s, stay.crew.office.ways.poll_s, unseen or why)
