@@ -167,6 +167,8 @@ class SshMachine:
             done.wait(5)
 
     def _kill(self) -> None:
+        if self._listener.fileno() >= 0:
+            self._loop.remove_reader(self._listener)  # at once: its number may be another socket's in a moment
         self._listener.close()
         for task in list(self._tasks):
             task.cancel()

@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import os
 import signal
+import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import asyncssh
 
@@ -49,7 +50,7 @@ class _Command(asyncssh.SSHServerSession[bytes]):
         self._writable = asyncio.Event()
         self._writable.set()
         self._gone = False
-        self._early: int | None = None  # a signal that came before the process was there
+        self._early: str | None = None  # a signal that came before the process was there
 
     def connection_made(self, chan: asyncssh.SSHServerChannel[bytes]) -> None:
         self._channel = chan
@@ -84,7 +85,7 @@ class _Command(asyncssh.SSHServerSession[bytes]):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._group, number)
         else:
-            self._early = number
+            self._early = signal
 
     def pause_writing(self) -> None:
         self._writable.clear()
@@ -99,37 +100,43 @@ class _Command(asyncssh.SSHServerSession[bytes]):
 
     async def _run(self) -> None:
         machine = self._machine
-        process = await asyncio.create_subprocess_exec(
-            "sh",
-            "-c",
-            self._text,
-            stdin=-1,
-            stdout=-1,
-            stderr=-1,
+        process = subprocess.Popen(
+            ["sh", "-c", self._text],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
             cwd=machine.home,
             env=machine.environ(),
             start_new_session=True,
         )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        pipes = (process.stdin, process.stdout, process.stderr)
+        for pipe in pipes:
+            os.set_blocking(pipe.fileno(), False)
         self._group = process.pid
         machine.groups.add(process.pid)
         if self._early:
-            os.killpg(process.pid, self._early)
-        feeding = asyncio.ensure_future(self._feed(process))
+            self.signal_received(self._early)
+        feeding = asyncio.ensure_future(self._feed(process.stdin))
         try:
             await self._flood(machine.lies.flood_bytes)
             await asyncio.gather(self._pump(process.stdout, None), self._pump(process.stderr, 1))
-            code = await process.wait()
-            machine.groups.discard(process.pid)
-            self._say_exit(code)
-            machine.ended()
+            while process.poll() is None:
+                await asyncio.sleep(0.002)
+            self._say_exit(process.returncode)
         finally:
             feeding.cancel()
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                await process.wait()
-                machine.groups.discard(process.pid)
-            process._transport.close()  # type: ignore[attr-defined]  # or its pipes stay open
+            await asyncio.wait([feeding])
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            machine.groups.discard(process.pid)
+            for pipe in pipes:
+                pipe.close()
+        machine.ended()
 
     def _say_exit(self, code: int) -> None:
         if self._machine.lies.no_exit or self._gone:
@@ -139,15 +146,26 @@ class _Command(asyncssh.SSHServerSession[bytes]):
         else:
             self._channel.exit(code)
 
-    async def _feed(self, process: asyncio.subprocess.Process) -> None:
+    async def _feed(self, pipe: IO[bytes]) -> None:
         with contextlib.suppress(OSError):
             while (piece := await self._input.get()) is not None:
-                process.stdin.write(piece)
-                await process.stdin.drain()
-        process.stdin.close()
+                left = memoryview(piece)
+                while left:
+                    try:
+                        left = left[os.write(pipe.fileno(), left) :]
+                    except BlockingIOError:
+                        await _ready(pipe.fileno(), writing=True)
+        pipe.close()
 
-    async def _pump(self, pipe: asyncio.StreamReader, datatype: int | None) -> None:
-        while piece := await pipe.read(32768):
+    async def _pump(self, pipe: IO[bytes], datatype: int | None) -> None:
+        while True:
+            try:
+                piece = os.read(pipe.fileno(), 32768)
+            except BlockingIOError:
+                await _ready(pipe.fileno())
+                continue
+            if not piece:
+                return
             await self._send(piece, datatype)
 
     async def _send(self, piece: bytes, datatype: int | None) -> None:
@@ -163,3 +181,20 @@ class _Command(asyncssh.SSHServerSession[bytes]):
             if self._gone:
                 return
             await self._send(piece, 1)
+
+
+async def _ready(descriptor: int, *, writing: bool = False) -> None:
+    """Wait until a pipe can be read, or written."""
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
+
+    def wake() -> None:
+        if not ready.done():
+            ready.set_result(None)
+
+    add, remove = (loop.add_writer, loop.remove_writer) if writing else (loop.add_reader, loop.remove_reader)
+    add(descriptor, wake)
+    try:
+        await ready
+    finally:
+        remove(descriptor)

@@ -40,11 +40,12 @@ forget() {
 	trap - EXIT
 	if command -v cloud-init; then timeout 600 cloud-init status --wait || true; fi
 	rm -f /var/lib/cloud/instances/*/obj.pkl /run/cloud-init/combined-cloud-config.json
+	# Written so that it does not match these very lines, which are among the copies.
 	for file in /var/lib/cloud/instances/*/user-data.txt* /var/lib/cloud/instances/*/cloud-config.txt \
 		/var/lib/cloud/instances/*/scripts/* /var/lib/cloud/seed/*/user-data /run/cloud-init/cloud.cfg; do
 		[ -f "$file" ] || continue
-		sed -i -e '/BEGIN OPENSSH PRIVATE KEY.*END OPENSSH PRIVATE KEY/d' \
-			-e '/BEGIN OPENSSH PRIVATE KEY/,/END OPENSSH PRIVATE KEY/d' "$file" || rm -f "$file"
+		sed -i -e '/BEGIN OPENSSH PRIVAT[E] KEY.*END OPENSSH PRIVAT[E] KEY/d' \
+			-e '/BEGIN OPENSSH PRIVAT[E] KEY/,/END OPENSSH PRIVAT[E] KEY/d' "$file" || rm -f "$file"
 	done
 }
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
 
 import asyncssh
 
@@ -103,8 +104,9 @@ class Session(asyncssh.SSHClientSession[bytes]):
 
     def kill(self) -> None:
         """Ask the machine to kill the process; servers may ignore it."""
-        if self._channel is not None and not self.closed and not self._channel.is_closing():
-            self._channel.kill()
+        if self._channel is not None and not self.closed:
+            with suppress(OSError):
+                self._channel.kill()
 
     def abort(self) -> None:
         """Drop the channel and all that is still in it."""

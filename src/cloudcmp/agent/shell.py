@@ -30,7 +30,7 @@ _SIGNALS = {"HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "ABRT": 6, "FPE": 8, "KILL"
 
 # The first line of error output is the process's own number, so that it can be ended where signals are ignored.
 _NUMBERED = 'echo "$$" >&2; exec "$@"'
-_END = 'kill -KILL -- "-$1" "$1" 2>/dev/null; true'
+_END = 'kill -s KILL -- "-$1" 2>/dev/null; kill -s KILL -- "$1" 2>/dev/null; true'
 
 
 @dataclass(frozen=True, slots=True)
