@@ -37,6 +37,7 @@ class Cloud:
 
     holds: dict[str, Found]
     name: str = "cloud"
+    billed: bool = True
     lists: Callable[[int, tuple[Found, ...]], Listing] = lambda _, found: Listing(found)
     refuses: set[str] = field(default_factory=set)
     stuck: set[str] = field(default_factory=set)
@@ -255,6 +256,13 @@ def test_a_destroy_that_fails_at_first_is_asked_for_again() -> None:
     cloud.destroy = third_time  # type: ignore[method-assign]
     assert swept(cloud, delete=True).complete
     assert cloud.ordered == ["i-00001"] * 3
+
+
+def test_deletes_keep_the_pace_of_the_account() -> None:
+    time = VirtualTime(NOW)
+    cloud = Cloud.of(*(resource(n) for n in range(30)))
+    assert asyncio.run(sweep({"cloud": cloud}, time, delete=True)).complete  # type: ignore[dict-item]
+    assert time.now() - NOW >= 29.0
 
 
 def test_without_credentials_a_provider_is_skipped_unless_it_was_named() -> None:

@@ -3,6 +3,7 @@
 Nothing here reads a study's folder or anything else of this machine.
 """
 
+import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from cloudcmp.model.protocol import Provider
 from cloudcmp.pipeline.opening import Unopened, brief
 from cloudcmp.provider.time import Time
 from cloudcmp.provision import Patience
+from cloudcmp.provision.pacing import Pace
 from cloudcmp.report.text import clean
 from cloudcmp.units import Money, format_money
 
@@ -95,17 +97,20 @@ async def sweep(
     study: str | None = None,
     delete: bool = False,
     patience: Patience | None = None,
+    pace: Pace | None = None,
     unopened: Sequence[Unopened] = (),
     named: bool = False,
 ) -> Swept:
     """Ask each provider for whatever bears our tags, and destroy what is due where `delete` is set.
 
     With `study` only that study's resources are looked at, and are due before they expire. `unopened` are providers
-    that could not be made; `named` says that the user named them all. Never raises for a provider that fails.
+    that could not be made; `named` says that the user named them all. Deletes keep to `pace`, by default that of
+    studies. Never raises for a provider that fails.
     """
     total = Swept(skipped=tuple(one.line for one in unopened), faults=tuple(one.line for one in unopened if named))
+    pace = pace or Pace(time, random.random)
     for provider in providers.values():
-        found = await _Sweeper(provider, time, study, patience or Patience()).run(delete=delete, named=named)
+        found = await _Sweeper(provider, time, study, patience or Patience(), pace).run(delete=delete, named=named)
         total = Swept(
             (*total.leftovers, *found.leftovers),
             (*total.unlisted, *found.unlisted),
@@ -231,11 +236,14 @@ def _per_hour(one: Leftover) -> str:
 class _Sweeper:
     """The sweep of one provider; `_gone` are those that were seen gone, which a stale list may go on to name."""
 
-    def __init__(self, provider: Provider, time: Time, study: str | None, patience: Patience) -> None:
+    def __init__(self, provider: Provider, time: Time, study: str | None, patience: Patience, pace: Pace) -> None:
         self._provider = provider
         self._time = time
+        # One moment decides for all: what expires while others go was not due when the user asked.
+        self._began_at = time.now()
         self._study = study
         self._patience = patience
+        self._pace = pace
         self._gone: dict[tuple[str, str, str], Leftover] = {}
         self._failed: dict[tuple[str, str, str], str] = {}
 
@@ -275,7 +283,7 @@ class _Sweeper:
         )  # fmt: skip
 
     def _leftover(self, found: Found, listing: Listing, prices: Mapping[tuple[str, str], Price]) -> Leftover:
-        fate, why = judge(found, self._study, self._time.now())
+        fate, why = judge(found, self._study, self._began_at)
         if fate is Fate.DUE and _doubtful(found.region, listing):
             fate, why = Fate.KEPT, "its region could not be listed in full: nothing is destroyed there"
         return Leftover(self._provider.name, found, fate, why, prices.get((found.region, found.offering or "")))
@@ -305,7 +313,7 @@ class _Sweeper:
     async def _try(self, key: tuple[str, str, str], one: Leftover) -> str | None:
         handle = one.found.handle()
         try:
-            await self._provider.destroy(handle)
+            await self._pace.destroy(self._provider, handle)
             evidence = await self._provider.gone(handle)
         except (CloudcmpError, OSError) as fault:
             self._failed[key] = brief(fault)
