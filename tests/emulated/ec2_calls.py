@@ -1,15 +1,15 @@
 """The calls of the emulated EC2: each goes to what it is about, or to moto."""
 
 import json
+import secrets
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from typing import Any
 
 from tests.emulated import ec2_xml as xml
 from tests.emulated.ec2_instances import Instances
-from tests.emulated.ec2_moto import IMAGES
-from tests.emulated.ec2_query import Params, filters_of, many, paged
-from tests.emulated.ec2_state import State
+from tests.emulated.ec2_query import Params, filters_of, many, matches, paged, tags_of
+from tests.emulated.ec2_state import Placement, State
 from tests.emulated.ec2_wire import Answer
 
 _LISTS = {
@@ -48,9 +48,11 @@ class Calls:
             "DeleteSecurityGroup": self._delete_group,
             "CreateTags": self._create_tags,
             "DescribeRegions": self._describe_regions,
+            "CreatePlacementGroup": self._create_placement,
+            "DescribePlacementGroups": self._describe_placements,
+            "DeletePlacementGroup": self._delete_placement,
             "DescribeSpotInstanceRequests": self._describe_spots,
             "CancelSpotInstanceRequests": self._cancel_spots,
-            "GetParameter": self._parameter,
             "GetServiceQuota": self._quota,
         }
         if action in own:
@@ -110,6 +112,9 @@ class Calls:
             return answer
         root = xml.parse(answer.body)
         items = list(next(root.iter(_LISTS[action]), ()))
+        for held in root.iter("attachmentSet"):
+            for item in held.findall("item"):
+                xml.put(item, "deleteOnTermination", self._ends_along(region, item))
         late = {id for id, at in self._is.groups_at.items() if self._is.lives.clock() < at + self._is.faults.read_lag_s}
         return paged(
             root.tag,
@@ -118,6 +123,44 @@ class Calls:
             params,
             self._is.faults.page,
         )
+
+    def _ends_along(self, region: str, attachment: ET.Element) -> str:
+        """Whether an attached volume ends with its instance, which moto's own list of volumes leaves out."""
+        instance = self._is.account.ec2(region).get_instance(xml.text(attachment, "instanceId"))
+        return str(instance.block_device_mapping[xml.text(attachment, "device")].delete_on_termination).lower()
+
+    def _create_placement(self, region: str, params: Params) -> Answer:
+        name = params.get("GroupName", "")
+        if (region, name) in self._is.placements:
+            return xml.error("InvalidPlacementGroup.Duplicate", f"The placement group '{name}' already exists.")
+        tags = tags_of(params).get("placement-group", {}) if self._is.faults.tags == "kept" else {}
+        self._is.placements[region, name] = Placement(f"pg-{secrets.token_hex(8)}", params.get("Strategy", ""), tags)
+        return Answer(200, xml.dump(ET.Element("CreatePlacementGroupResponse")), xml.headers())
+
+    def _describe_placements(self, region: str, params: Params) -> Answer:
+        filters = filters_of(params)
+        ids = set(many(params, "GroupId")) | set(filters.pop("group-id", ()))
+        items = []
+        for (where, name), one in self._is.placements.items():
+            if where != region or (ids and one.id not in ids) or not matches(filters, one.tags):
+                continue
+            item = ET.Element("item")
+            for key, value in (("groupId", one.id), ("groupName", name), ("strategy", one.strategy)):
+                xml.put(item, key, value)
+            xml.put(item, "state", "available")
+            xml.put_tags(item, one.tags.items())
+            items.append(item)
+        return paged("DescribePlacementGroupsResponse", "placementGroupSet", items, params, self._is.faults.page)
+
+    def _delete_placement(self, region: str, params: Params) -> Answer:
+        name = params.get("GroupName", "")
+        if (region, name) not in self._is.placements:
+            return xml.error("InvalidPlacementGroup.Unknown", f"The Placement Group '{name}' is unknown.")
+        lives = self._is.lives
+        if any(life.placement == name and lives.state(life.id) != "terminated" for life in lives.all.values()):
+            return xml.error("InvalidPlacementGroup.InUse", f"The placement group '{name}' is in use.")
+        del self._is.placements[region, name]
+        return Answer(200, xml.dump(ET.Element("DeletePlacementGroupResponse")), xml.headers())
 
     def _describe_regions(self, region: str, params: Params) -> Answer:
         root = ET.Element("DescribeRegionsResponse")
@@ -146,14 +189,6 @@ class Calls:
         return paged(
             "DescribeSpotInstanceRequestsResponse", "spotInstanceRequestSet", items, params, self._is.faults.page
         )
-
-    def _parameter(self, region: str, params: Params) -> Answer:
-        name = params.get("Name", "")
-        image = next((each for each in IMAGES if each.parameter == name), None)
-        if image is None:
-            return xml.error("ParameterNotFound", "", "ssm")
-        said = {"Parameter": {"Name": name, "Type": "String", "Value": image.id(region), "Version": 1}}
-        return Answer(200, json.dumps(said).encode(), xml.headers("application/x-amz-json-1.1"))
 
     def _quota(self, region: str, params: Params) -> Answer:
         said = {

@@ -39,6 +39,7 @@ class Instances:
             id = xml.text(item, "instanceId")
             self._dress(region, id, tags if self._is.faults.tags == "kept" else {})
             life = self._is.lives.begin(id, region, token, user_data)
+            life.placement = params.get("Placement.GroupName", "")
             if params.get("InstanceMarketOptions.MarketType") == "spot":
                 life.spot = f"sir-{secrets.token_hex(4)}"
                 given = tags.get("spot-instances-request", {}) if self._is.faults.tags == "kept" else {}
@@ -70,6 +71,9 @@ class Instances:
             return refused
         if self._is.faults.shutdown == "refused" and "InstanceInitiatedShutdownBehavior" in params:
             return xml.error("UnknownParameter", "The parameter InstanceInitiatedShutdownBehavior is not recognized")
+        placement = params.get("Placement.GroupName")
+        if placement and (region, placement) not in self._is.placements:
+            return xml.error("InvalidPlacementGroup.Unknown", f"The Placement Group '{placement}' is unknown.")
         wanted = self._vcpus(params.get("InstanceType", "m1.small"))
         running = sum(
             self._vcpus(self._is.account.ec2(life.region).get_instance(life.id).instance_type)
@@ -99,6 +103,11 @@ class Instances:
         devices = [
             value for key, value in kept.items() if key.startswith("BlockDeviceMapping") and key.endswith("DeviceName")
         ]
+        # The root disk without a size has its snapshot's.
+        for key, value in params.items():
+            head = key.removesuffix(".DeviceName")
+            if image is not None and key != head and value == image.root_device_name:
+                kept.setdefault(f"{head}.Ebs.VolumeSize", "8")
         if image is not None and image.root_device_name not in devices:
             head = f"BlockDeviceMapping.{len(devices) + 1}"
             kept |= {

@@ -37,6 +37,7 @@ class Life:
     began: float
     address: str
     spot: str = ""
+    placement: str = ""
     ends_at: float | None = None
     becomes: str = "terminated"
     reason: tuple[str, str] = ("", "")

@@ -19,14 +19,13 @@ _NUMBERS = count(1)
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A machine image that this cloud has in every region; `parameter` is its public name in the parameter store."""
+    """A machine image that this cloud has in every region."""
 
     name: str
     owner: str
     architecture: str
     root: str
     created: str
-    parameter: str | None = None
     platform: str | None = None
 
     def id(self, region: str) -> str:
@@ -34,34 +33,25 @@ class Image:
         return "ami-" + hashlib.sha256(f"{region}/{self.name}".encode()).hexdigest()[:17]
 
 
+_AMAZONS = {"137112412989", "801119661308"}
 _DEBIAN, _CANONICAL, _AMAZON = "136693071363", "099720109477", "137112412989"
-_UBUNTU = "ubuntu/images/hvm-ssd-gp3/ubuntu-noble-24.04"
-_CANONICAL_PARAMETER = "/aws/service/canonical/ubuntu/server/24.04/stable/current"
 IMAGES = (
     Image("debian-13-amd64-20260811-2566", _DEBIAN, "x86_64", "/dev/xvda", "2026-08-11T00:00:00.000Z"),
+    Image("debian-13-amd64-20261020-2643", _DEBIAN, "x86_64", "/dev/xvda", "2026-10-20T00:00:00.000Z"),
+    Image("debian-13-arm64-20261020-2643", _DEBIAN, "arm64", "/dev/xvda", "2026-10-20T00:00:00.000Z"),
     Image(
-        "debian-13-amd64-20261020-2643", _DEBIAN, "x86_64", "/dev/xvda", "2026-10-20T00:00:00.000Z",
-        "/aws/service/debian/release/13/latest/amd64",
+        "ubuntu/images/hvm-ssd-gp3/ubuntu-noble-24.04-amd64-server-20261015",
+        _CANONICAL, "x86_64", "/dev/sda1", "2026-10-15T00:00:00.000Z",
     ),
     Image(
-        "debian-13-arm64-20261020-2643", _DEBIAN, "arm64", "/dev/xvda", "2026-10-20T00:00:00.000Z",
-        "/aws/service/debian/release/13/latest/arm64",
+        "al2023-ami-2023.9.20261103.0-kernel-6.1-x86_64",
+        _AMAZON, "x86_64", "/dev/xvda", "2026-11-03T00:00:00.000Z",
     ),
     Image(
-        f"{_UBUNTU}-amd64-server-20261015", _CANONICAL, "x86_64", "/dev/sda1", "2026-10-15T00:00:00.000Z",
-        f"{_CANONICAL_PARAMETER}/amd64/hvm/ebs-gp3/ami-id",
-    ),
-    Image(
-        "al2023-ami-2023.9.20261103.0-kernel-6.1-x86_64", _AMAZON, "x86_64", "/dev/xvda", "2026-11-03T00:00:00.000Z",
-        "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64",
-    ),
-    Image(
-        "Windows_Server-2022-English-Full-Base-2026.10.14", "801119661308", "x86_64", "/dev/sda1",
-        "2026-10-14T00:00:00.000Z", "/aws/service/ami-windows-latest/Windows_Server-2022-English-Full-Base", "windows",
+        "Windows_Server-2022-English-Full-Base-2026.10.14",
+        "801119661308", "x86_64", "/dev/sda1", "2026-10-14T00:00:00.000Z", "windows",
     ),
 )  # fmt: skip
-
-
 FAMILIES = ("t2", "t3", "t4g", "m1", "m5", "m5d", "m7g", "m7i", "c5", "c7g", "r5", "x1", "i3", "d3", "g4dn", "hpc7a")
 
 
@@ -83,12 +73,12 @@ def moto_port() -> int:
 
 
 def _fewer_types() -> None:
-    """Leave some hundred of moto's instance types, with whose whole list every look-up takes seconds."""
-    from moto.ec2.models.instance_types import INSTANCE_TYPES
+    """Leave a hundred of moto's instance types, with whose whole list every look-up takes seconds."""
+    from moto.ec2.models.instance_types import InstanceTypeBackend
 
-    for name in list(INSTANCE_TYPES):
-        if name.partition(".")[0] not in FAMILIES:
-            del INSTANCE_TYPES[name]
+    InstanceTypeBackend.instance_types = [
+        one for one in InstanceTypeBackend.instance_types if str(one["InstanceType"]).partition(".")[0] in FAMILIES
+    ]
 
 
 def call_of(request: Request) -> tuple[str, str, str, dict[str, str]]:
@@ -131,6 +121,7 @@ class Account:
                 backend.amis[image.id(region)] = Ami(
                     backend, image.id(region), name=image.name, owner_id=image.owner, public=True,
                     platform=image.platform,
+                    owner_alias="amazon" if image.owner in _AMAZONS else None,
                     architecture=image.architecture, root_device_name=image.root, root_device_type="ebs",
                     virtualization_type="hvm", creation_date=_moment(image.created), region_name=f"{region}a",
                 )  # fmt: skip

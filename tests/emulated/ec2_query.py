@@ -42,6 +42,14 @@ def tags_of(params: Params) -> dict[str, dict[str, str]]:
     return found
 
 
+def matches(filters: dict[str, list[str]], tags: dict[str, str]) -> bool:
+    """Whether tags fulfil the tag filters of a call."""
+    return all(
+        bool(set(values) & set(tags)) if name == "tag-key" else tags.get(name.removeprefix("tag:")) in values
+        for name, values in filters.items()
+    )
+
+
 def paged(name: str, holder: str, items: list[ET.Element], params: Params, page: int | None) -> Answer:
     """One page of a list, with a token for the next one; a token that was not ours, or was cut, is refused."""
     root = ET.Element(name)

@@ -22,6 +22,15 @@ class Spot:
 
 
 @dataclass(slots=True)
+class Placement:
+    """A placement group."""
+
+    id: str
+    strategy: str
+    tags: dict[str, str]
+
+
+@dataclass(slots=True)
 class State:
     """One cloud: its account, its instances' lives, and tokens, spot requests and groups with their times."""
 
@@ -32,6 +41,7 @@ class State:
     tokens: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     spots: dict[str, Spot] = field(default_factory=dict)
     groups_at: dict[str, float] = field(default_factory=dict)
+    placements: dict[tuple[str, str], Placement] = field(default_factory=dict)
 
     def missing(self, region: str, ids: list[str]) -> Answer | None:
         backend = self.account.ec2(region)

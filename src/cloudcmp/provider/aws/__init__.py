@@ -1,0 +1,6 @@
+"""EC2: Amazon's own, and EC2-compatible clouds."""
+
+from cloudcmp.provider.aws.cloud import AWS, COMPATIBLE, Ec2Provider
+from cloudcmp.provider.aws.policy import policy
+
+__all__ = ["AWS", "COMPATIBLE", "Ec2Provider", "policy"]

@@ -1,0 +1,199 @@
+"""EC2: Amazon's own, and other clouds that speak its language."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cloudcmp.errors import ProviderFault, Refused, UserMistake
+from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Found, Handle, Listing
+from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.model.plan import Candidate
+from cloudcmp.model.safety import Barrier, Finding, Sight
+from cloudcmp.provider.aws import listing
+from cloudcmp.provider.aws.checking import Preflight
+from cloudcmp.provider.aws.existence import Existence
+from cloudcmp.provider.aws.firewalls import Firewalls, Traits, probe, tag_after, unknown
+from cloudcmp.provider.aws.launch import run_params, tags_of
+from cloudcmp.provider.aws.sdk import Sdk
+from cloudcmp.provider.aws.shelf import Shelf
+
+AWS, COMPATIBLE = "aws", "ec2"
+_OPTIONAL = ("TagSpecifications", "MetadataOptions", "InstanceInitiatedShutdownBehavior")
+
+_COMMON = (
+    Barrier("teardown", True, "each machine is destroyed after its trials, and seen terminated"),
+    Barrier("cleanup", True, "by the study's ledger: id, client token, tags"),
+)
+_SWEEP = Barrier("sweep", True, "tags in the creating call; all enabled regions are listed")
+BARRIERS = {
+    AWS: (
+        *_COMMON,
+        Barrier("death", True, "the machine powers itself off at its time to live, which terminates it and its disks"),
+        _SWEEP,
+    ),
+    COMPATIBLE: (
+        *_COMMON,
+        Barrier(
+            "death",
+            False,
+            "the machine powers itself off at its time to live; whether this cloud then ends it or keeps it stopped, "
+            "disks billed, is not known",
+        ),
+        Barrier("sweep", True, "where this cloud keeps tags, which is seen with the first firewall group"),
+    ),
+}
+
+
+class Ec2Provider:
+    """Machines of EC2 or of an EC2-compatible cloud, whose endpoint the environment names (AWS_ENDPOINT_URL_EC2).
+
+    It was tested against an emulator (moto behind a fault proxy), never on a real account. It makes no key pairs, no
+    elastic addresses and no networks: the account needs a default VPC. `settle_s`, `pause_s` and `clock` are as in
+    `Existence`.
+    """
+
+    simulated = False
+    billed = True
+    billing = Billing(60.0, 1.0)
+    parts: tuple[str, ...] = (FIREWALL, INSTANCE)
+
+    def __init__(
+        self,
+        name: str = AWS,
+        *,
+        sdk: Sdk | None = None,
+        settle_s: float = 300.0,
+        pause_s: float = 2.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.name = name
+        self.barriers: tuple[Barrier, ...] = BARRIERS[name]
+        self._sdk = sdk or Sdk(name)
+        self._compatible = name == COMPATIBLE
+        self._traits = Traits() if self._compatible else Traits(tags=True, token=True)
+        self._firewalls = Firewalls(self._sdk, self._traits, pause_s)
+        self._existence = Existence(self._sdk, self._firewalls, settle_s, pause_s, clock)
+        self._pause_s = pause_s
+        self._shelf = Shelf(name, self._sdk, compatible=self._compatible)
+
+    # -- looking around
+
+    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
+        """The instance types of a region (without one: of the environment's), none for a region that is not enabled.
+
+        Prices are unknown: the study or a catalogue gives them.
+        """
+        self._pointed()
+        return self._shelf.offerings(region)
+
+    def host(self, candidate: Candidate) -> str:
+        """Every machine has its own."""
+        return f"{self.name} {candidate.id}"
+
+    async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
+        """Credentials, account, clock, names, rights, quota, and capabilities where it is not AWS; creates nothing."""
+        self._pointed()
+        preflight = Preflight(
+            self._sdk, self._traits, self._shelf.regions, self._shelf.image_for, compatible=self._compatible
+        )
+        return await preflight.run(candidates)
+
+    # -- leases
+
+    async def create(self, request: CreateRequest) -> str:
+        """A firewall group with its rules, or a machine with everything in the one call."""
+        self._pointed()
+        await self._shelf.known_region(request.region)
+        if request.kind == FIREWALL:
+            return await self._create_firewall(request)
+        if request.kind != INSTANCE:
+            raise Refused.at(request.name, f"a {request.kind} is not made alone", "it comes with its machine")
+        image = await self._shelf.image_for(request.region, request.offering, dict(request.options))
+        params = run_params(request, image, compatible=self._compatible)
+        answer = await self._run(request, params)
+        id = str(answer["Instances"][0]["InstanceId"])
+        if "TagSpecifications" in self._traits.lacks:
+            await self._tag_or_end(request, id)
+        return id
+
+    async def _create_firewall(self, request: CreateRequest) -> str:
+        group = await self._firewalls.create(request)
+        if not self._compatible:
+            return group
+        await probe(self._sdk, self._traits, request.region, group, request.token)
+        untracked = not (self._traits.tags or self._traits.token)
+        if untracked and dict(request.options).get("accept_untracked") != "yes":
+            await self._firewalls.destroy(request.region, group)
+            what = (
+                "this cloud keeps neither tags nor client tokens: a machine whose answer is lost is never found again"
+            )
+            raise Refused.at(f"{self.name}/{request.region}", what, "accept_untracked: yes takes the risk")
+        return group
+
+    async def _run(self, request: CreateRequest, params: dict[str, Any]) -> dict[str, Any]:
+        """RunInstances; again only where surely nothing was made: a group not seen yet, an unknown parameter."""
+        tries = 10
+        while True:
+            kept = {key: value for key, value in params.items() if key not in self._traits.lacks}
+            try:
+                return await self._sdk.change(request.region, "run_instances", **kept)
+            except Refused as fault:
+                tries -= 1
+                lacking = next((key for key in _OPTIONAL if key in kept and unknown(fault, key.rstrip("s"))), None)
+                if self._compatible and lacking:
+                    self._traits.lacks.add(lacking)
+                elif fault.faults[0].what.startswith("InvalidGroup.NotFound") and tries:
+                    await asyncio.sleep(self._pause_s)
+                else:
+                    raise await self._shelf.named(fault, request.region, request.offering) from None
+
+    async def _tag_or_end(self, request: CreateRequest, id: str) -> None:
+        """Tag a machine where the call itself can not; one that can be neither tagged nor found is ended."""
+        try:
+            await tag_after(self._sdk, request.region, id, tags_of(request))
+        except ProviderFault as fault:
+            if self._traits.token:
+                return
+            await self.destroy(Handle(INSTANCE, request.region, id))
+            raise ProviderFault.at(request.name, f"it could not be tagged: {fault}", "it was ended again") from fault
+
+    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+        """Machines, volumes that would stay, and groups of a study, by tag and by token."""
+        self._pointed()
+        where = (region,) if region else await self._shelf.regions()
+        found = [await listing.find(self._sdk, self._traits, one, study, token) for one in where]
+        return tuple(item for some in found for item in some)
+
+    async def leftovers(self) -> Listing:
+        """Whatever bears our schema's tag in all enabled regions."""
+        self._pointed()
+        return await listing.leftovers(self._sdk, self._shelf.regions)
+
+    async def destroy(self, handle: Handle) -> None:
+        """Ask for a machine, a volume or a group to be deleted; what has gone is no error."""
+        self._pointed()
+        await self._existence.destroy(handle)
+
+    async def gone(self, handle: Handle) -> str | None:
+        """The state `terminated`, or that complete lists have not shown it for long enough; stopped is not gone."""
+        self._pointed()
+        return await self._existence.gone(handle)
+
+    # -- machines
+
+    async def look(self, handle: Handle) -> Sight:
+        """How a machine is; one that is not listed yet is pending."""
+        self._pointed()
+        return await self._existence.look(handle)
+
+    async def resize(self, handle: Handle, offering: str) -> None:
+        """Stop, change the type, start; raises Refused where the type or the market does not allow it."""
+        self._pointed()
+        await self._existence.resize(handle, offering)
+
+    # -- names
+
+    def _pointed(self) -> None:
+        if self._compatible and self._sdk.endpoint() is None:
+            raise UserMistake.at(self.name, "no endpoint is named", "set AWS_ENDPOINT_URL_EC2, e.g. https://HOST:8773/")

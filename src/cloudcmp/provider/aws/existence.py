@@ -1,0 +1,128 @@
+"""Machines, volumes and groups that exist: looked at, resized, ended, and seen gone."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from cloudcmp.errors import ProviderFault, Refused
+from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Handle
+from cloudcmp.model.safety import Sight
+from cloudcmp.provider.aws.firewalls import Firewalls
+from cloudcmp.provider.aws.sdk import Sdk
+
+_STATES = {"shutting-down": "gone", "terminated": "gone", "stopping": "stopped", "stopped": "stopped"}
+_STATES |= {"pending": "pending", "running": "running"}
+_MISSING = ("InvalidInstanceID.NotFound", "InvalidVolume.NotFound")
+_STOP_S = 600.0
+_ENDINGS = {INSTANCE: ("terminate_instances", "InstanceIds"), VOLUME: ("delete_volume", "VolumeId")}
+_LISTS = {
+    INSTANCE: ("describe_instances", "Reservations", "InstanceIds"),
+    VOLUME: ("describe_volumes", "Volumes", "VolumeIds"),
+}
+
+
+@dataclass(slots=True)
+class Existence:
+    """What becomes of the resources of one cloud.
+
+    `settle_s` is how long a resource that no list shows must stay unseen to count as gone: new ones are not seen at
+    first either (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html). `pause_s` is between
+    looks, `clock` in seconds of any origin.
+    """
+
+    sdk: Sdk
+    firewalls: Firewalls
+    settle_s: float = 300.0
+    pause_s: float = 2.0
+    clock: Callable[[], float] = time.monotonic
+    _unseen: dict[tuple[str, str], float] = field(default_factory=dict)
+    _deleted: set[tuple[str, str]] = field(default_factory=set)
+
+    async def destroy(self, handle: Handle) -> None:
+        """Ask for a machine, a volume or a group to be deleted; what has gone is no error."""
+        if handle.kind == FIREWALL:
+            accepted = await self.firewalls.destroy(handle.region, handle.cloud_id)
+        else:
+            accepted = await self._end(handle)
+        if accepted and handle.kind != INSTANCE:
+            self._deleted.add((handle.region, handle.cloud_id))
+
+    async def _end(self, handle: Handle) -> bool:
+        action, key = _ENDINGS[handle.kind]
+        id: Any = [handle.cloud_id] if handle.kind == INSTANCE else handle.cloud_id
+        try:
+            await self.sdk.change(handle.region, action, again=True, **{key: id})
+        except Refused as fault:
+            if not fault.faults[0].what.startswith(_MISSING):
+                raise
+            return False
+        return True
+
+    async def gone(self, handle: Handle) -> str | None:
+        """The state `terminated`, or that complete lists do not show it: at once for a group or volume whose deletion
+        was accepted, for anything else after they have not for long enough. Stopped is not gone.
+        """
+        key = (handle.region, handle.cloud_id)
+        if handle.kind == FIREWALL:
+            seen, state = await self.firewalls.there(*key), "there"
+        else:
+            said = await self._seen(handle)
+            seen, state = said is not None, _state(said)
+        if seen:
+            self._unseen.pop(key, None)
+            return f"{handle.cloud_id} is terminated" if state == "terminated" else None
+        now = self.clock()
+        since = self._unseen.setdefault(key, now)
+        if key in self._deleted:
+            return f"the deletion of {handle.cloud_id} was accepted, and no complete list shows it"
+        if now > since and now - since >= self.settle_s:
+            return f"{handle.cloud_id} is in no complete list for {now - since:.0f} s"
+        return None
+
+    async def _seen(self, handle: Handle) -> dict[str, Any] | None:
+        """What a complete list shows of a machine or a volume, None where it shows nothing."""
+        action, key, ids = _LISTS[handle.kind]
+        try:
+            found = await self.sdk.pages(handle.region, action, key, **{ids: [handle.cloud_id]})
+        except Refused as fault:
+            if fault.faults[0].what.startswith(_MISSING):
+                return None
+            raise
+        items = [one for each in found for one in each.get("Instances", ())] if handle.kind == INSTANCE else found
+        return next((dict(one) for one in items if handle.cloud_id in one.values()), None)
+
+    async def look(self, handle: Handle) -> Sight:
+        """How a machine is; one that is not listed yet is pending."""
+        said = await self._seen(handle)
+        if said is None:
+            return Sight("pending", why="it is not listed yet")
+        reason = said.get("StateReason", {}).get("Message") or said.get("StateTransitionReason") or ""
+        inside = said.get("PrivateIpAddress")
+        windows = str(said.get("Platform", "")).lower() == "windows"
+        return Sight(
+            _STATES.get(_state(said), "pending"),
+            said.get("PublicIpAddress") or inside,
+            3389 if windows else 22,
+            peer_address=inside,
+            why=" ".join(str(reason).split())[:200],
+        )
+
+    async def resize(self, handle: Handle, offering: str) -> None:
+        """Stop, change the type, start; raises Refused where the type or the market does not allow it."""
+        region, id = handle.region, handle.cloud_id
+        await self.sdk.change(region, "stop_instances", again=True, InstanceIds=[id])
+        until = self.clock() + _STOP_S
+        while _state(await self._seen(handle)) != "stopped":
+            if self.clock() > until:
+                raise ProviderFault.at(id, f"it has not stopped after {_STOP_S:g} s", "see the provider's console")
+            await asyncio.sleep(self.pause_s)
+        kind = {"Value": offering}
+        await self.sdk.change(region, "modify_instance_attribute", again=True, InstanceId=id, InstanceType=kind)
+        await self.sdk.change(region, "start_instances", again=True, InstanceIds=[id])
+
+
+def _state(said: dict[str, Any] | None) -> str:
+    state = (said or {}).get("State", "")
+    return str(state.get("Name", "") if isinstance(state, dict) else state)

@@ -1,0 +1,146 @@
+"""What an error of an EC2 API, or of the way there, means: told apart, with the provider's own code in the line.
+
+Codes: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from cloudcmp.errors import (
+    CloudcmpError,
+    LostAnswer,
+    NoCapacity,
+    NoCredentials,
+    ProviderFault,
+    QuotaReached,
+    Refused,
+    Throttled,
+    Unlisted,
+)
+
+_CAPACITY = {
+    "InsufficientCapacity",
+    "InsufficientHostCapacity",
+    "InsufficientInstanceCapacity",
+    "InsufficientReservedInstanceCapacity",
+    "SpotMaxPriceTooLow",
+    "UnfulfillableCapacity",
+}
+_CREDENTIALS = {
+    "AuthFailure": "the key or its secret is wrong",
+    "ExpiredToken": "the credentials have expired",
+    "ExpiredTokenException": "the credentials have expired",
+    "IncompleteSignature": "the key or its secret is malformed",
+    "InvalidAccessKeyId": "there is no such access key",
+    "InvalidClientTokenId": "there is no such access key",
+    "MissingAuthenticationToken": "no credentials were sent",
+    "RequestExpired": "the credentials have expired, or this machine's clock is wrong",
+    "SignatureDoesNotMatch": "the secret is wrong, or this machine's clock",
+    "UnrecognizedClientException": "there is no such access key",
+}
+_THROTTLED = {
+    "BandwidthLimitExceeded",
+    "EC2ThrottledException",
+    "PriorRequestNotComplete",
+    "RequestLimitExceeded",
+    "RequestThrottled",
+    "RequestThrottledException",
+    "SlowDown",
+    "Throttling",
+    "ThrottlingException",
+    "TooManyRequestsException",
+}
+_DENIED = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}
+# The request arrived before, in this form or another: what came of it is to be looked for, never made again.
+_DONE_BEFORE = {"IdempotentParameterMismatch", "InvalidGroup.Duplicate"}
+_TRUNCATED_LIST = {"InvalidNextToken", "InvalidPaginationToken"}
+
+RENEW = "renew them (aws sso login, or new keys), then run again"
+POLICY = "give the user the policy in docs/policy"
+_LOOKED_FOR = "it is looked for by token, tag and name"
+_KINDS: tuple[tuple[set[str], type[ProviderFault], str], ...] = (
+    (_CAPACITY, NoCapacity, "try later, another type or another region"),
+    (_THROTTLED, Throttled, "wait, and ask less often"),
+    (_DENIED, Refused, POLICY),
+    (_DONE_BEFORE, LostAnswer, _LOOKED_FOR),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """An error's code, its text (untrusted, one line, cut) and its HTTP status; empty where it never came to one."""
+
+    code: str
+    text: str
+    status: int
+
+    @property
+    def line(self) -> str:
+        """Both in one."""
+        return f"{self.code}: {self.text}" if self.text else self.code
+
+
+def coded(error: BaseException) -> Coded | None:
+    """The provider's own error in one of botocore's, None for anything that never came to an answer."""
+    response: Any = getattr(error, "response", None)
+    if not isinstance(response, dict) or "Error" not in response:
+        return None
+    said = response["Error"]
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return Coded(plain(str(said.get("Code", "unknown"))), plain(str(said.get("Message", ""))), int(status))
+
+
+def plain(text: str) -> str:
+    """What a provider wrote, for one line of ours: no control characters, no encoded blobs, at most 200 characters."""
+    text = text.partition("Encoded authorization failure message")[0]
+    shown = "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(shown.split())[:200]
+
+
+def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
+    """Our error for one of botocore's. `changes`: the call makes or ends something, so that a lost answer matters."""
+    said = coded(error)
+    if said is None:
+        return _unanswered(error, where, changes=changes)
+    return _refusal(said, where) or _unclear(said, where, changes=changes)
+
+
+def _refusal(said: Coded, where: str) -> ProviderFault | None:
+    """What the provider surely did not do, None for other errors."""
+    for codes, kind, hint in _KINDS:
+        if said.code in codes:
+            return kind.at(where, said.line, hint)
+    if said.code.endswith("LimitExceeded") or said.code in {"MaxSpotInstanceCountExceeded", "ResourceCountExceeded"}:
+        return QuotaReached.at(where, said.line, "ask for a higher quota (Service Quotas), or run fewer at once")
+    if said.code in _CREDENTIALS and "Not authorized for" not in said.text:
+        return NoCredentials.at(where, f"{said.code}: {_CREDENTIALS[said.code]}", RENEW)
+    return None
+
+
+def _unclear(said: Coded, where: str, *, changes: bool) -> ProviderFault:
+    if said.code in _TRUNCATED_LIST:
+        return Unlisted.at(where, said.line, "ask again")
+    if said.status >= 500:
+        line = f"{said.line} (HTTP {said.status})"
+        if changes:
+            return LostAnswer.at(where, line, _LOOKED_FOR)
+        return Unlisted.at(where, line, "ask again")
+    return Refused.at(where, said.line, "change what is asked for")
+
+
+def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
+    """No answer that could be read. The names are botocore's exception classes, told by name to keep it unimported."""
+    kind = type(error).__name__
+    if kind in {"NoCredentialsError", "PartialCredentialsError"}:
+        what = "there are no credentials" if kind == "NoCredentialsError" else "the credentials lack a part"
+        return NoCredentials.at(where, what, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE")
+    if "Token" in kind or "SSO" in kind or kind in {"CredentialRetrievalError", "ProfileNotFound"}:
+        return NoCredentials.at(where, f"the credentials can not be had ({kind})", RENEW)
+    if kind in {"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError", "SSLError"}:
+        return ProviderFault.at(where, f"it can not be reached ({kind})", "check the network and the region's name")
+    if kind in {"ParamValidationError", "InvalidRegionError", "UnknownEndpointError", "NoRegionError"}:
+        return Refused.at(where, f"the request can not be made ({kind})", "check the names in the study")
+    # The text of a parser's error holds the answer itself: only its kind is shown.
+    if changes:
+        return LostAnswer.at(where, f"the answer was lost ({kind})", _LOOKED_FOR)
+    return Unlisted.at(where, f"the answer was lost or cut short ({kind})", "ask again")

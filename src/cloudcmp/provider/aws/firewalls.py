@@ -1,0 +1,219 @@
+"""What a launch stands on: a security group that lets in the controller and the launch's own machines, nobody else.
+
+Beside it, where the study asks for one, a placement group. Both cost nothing.
+"""
+
+import asyncio
+import ipaddress
+from dataclasses import dataclass, field
+from typing import Any
+
+from cloudcmp.errors import LostAnswer, ProviderFault, Refused, Unlisted
+from cloudcmp.model.lease import CreateRequest
+from cloudcmp.provider.aws.launch import STRATEGIES, placement_of, tags_of
+from cloudcmp.provider.aws.sdk import Sdk
+
+_DOORS = {"linux": (22,), "windows": (3389, 5985)}
+_NOT_YET = "InvalidGroup.NotFound"
+_TRIES = 10
+
+
+@dataclass(slots=True)
+class Traits:
+    """What an EC2-compatible cloud was seen to do; `lacks` are parameters that it does not know.
+
+    `tags`: whether tags hold; `token`: whether machines are found by their token. None where it was not seen yet.
+    """
+
+    tags: bool | None = None
+    token: bool | None = None
+    lacks: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Firewalls:
+    """The groups of one cloud; `pause_s` between tries, while a new group is not seen everywhere yet."""
+
+    sdk: Sdk
+    traits: Traits
+    pause_s: float = 2.0
+
+    async def create(self, request: CreateRequest) -> str:
+        """A group with its rules, or none: one whose rules fail is deleted again. Asking again gives the same group.
+
+        Raises Refused and the kinds of ProviderFault.
+        """
+        doors = _rules(request)
+        group = await self._group(request)
+        try:
+            await self._open(request.region, group, doors)
+            await self._place(request, group)
+        except BaseException:
+            await self.destroy(request.region, group)
+            raise
+        return group
+
+    async def _group(self, request: CreateRequest) -> str:
+        """The empty group, found again where the answer was lost or an earlier try made it."""
+        params: dict[str, Any] = {"GroupName": request.name, "Description": described(request.token)}
+        tags = tags_of(request)
+        if "TagSpecifications" not in self.traits.lacks:
+            params["TagSpecifications"] = [{"ResourceType": "security-group", "Tags": tags}]
+        try:
+            made = await self.sdk.change(request.region, "create_security_group", **params)
+        except LostAnswer as fault:
+            return await self._again(request, fault)
+        except Refused as fault:
+            if not unknown(fault, "TagSpecification") or "TagSpecifications" not in params:
+                raise
+            self.traits.lacks.add("TagSpecifications")
+            return await self._group(request)
+        group = str(made["GroupId"])
+        if "TagSpecifications" in self.traits.lacks:
+            await tag_after(self.sdk, request.region, group, tags)
+        return group
+
+    async def _again(self, request: CreateRequest, fault: LostAnswer) -> str:
+        """The group whose answer was lost; a base fault where it is not found, for it has no rules yet."""
+        for _ in range(_TRIES):
+            found = await groups_by_token(self.sdk, request.region, request.token)
+            if found:
+                return str(found[0]["GroupId"])
+            await asyncio.sleep(self.pause_s)
+        raise ProviderFault.at(request.name, fault.faults[0].what, "it is looked for by token, tag and name")
+
+    async def _open(self, region: str, group: str, rules: list[dict[str, Any]]) -> None:
+        own = {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group}]}
+        for left in reversed(range(_TRIES)):
+            try:
+                await self.sdk.change(
+                    region, "authorize_security_group_ingress", again=True, GroupId=group, IpPermissions=[*rules, own]
+                )
+                return
+            except Refused as fault:
+                if "InvalidPermission.Duplicate" in fault.faults[0].what:
+                    return
+                if _NOT_YET not in fault.faults[0].what or not left:
+                    raise
+            await asyncio.sleep(self.pause_s)
+
+    async def _place(self, request: CreateRequest, group: str) -> None:
+        strategy = dict(request.options).get("placement")
+        if strategy not in STRATEGIES:
+            return
+        tags = {"ResourceType": "placement-group", "Tags": tags_of(request)}
+        await self.sdk.change(
+            request.region,
+            "create_placement_group",
+            GroupName=placement_of(group),
+            Strategy=strategy,
+            TagSpecifications=[tags],
+        )
+
+    async def destroy(self, region: str, id: str) -> bool:
+        """Ask for a group to be deleted, and for the placement group beside it; False where there was none."""
+        if id.startswith("pg-"):
+            found = await self.sdk.pages(region, "describe_placement_groups", "PlacementGroups", GroupIds=[id])
+            return any([await self._delete_placement(region, str(one["GroupName"])) for one in found])
+        await self._delete_placement(region, placement_of(id))
+        return await self._unless_gone(region, "delete_security_group", "InvalidGroup.NotFound", GroupId=id)
+
+    async def _delete_placement(self, region: str, name: str) -> bool:
+        if "placement" in self.traits.lacks:
+            return False
+        code = "InvalidPlacementGroup.Unknown"
+        try:
+            return await self._unless_gone(region, "delete_placement_group", code, GroupName=name)
+        except Refused as fault:
+            if not fault.faults[0].what.startswith("InvalidAction"):
+                raise
+            self.traits.lacks.add("placement")
+            return False
+
+    async def _unless_gone(self, region: str, action: str, code: str, **params: Any) -> bool:
+        try:
+            await self.sdk.change(region, action, again=True, **params)
+        except Refused as fault:
+            if code not in fault.faults[0].what:
+                raise
+            return False
+        return True
+
+    async def there(self, region: str, id: str) -> bool:
+        """Whether a list still shows a group; raises Unlisted where the list does not come whole."""
+        action, key, ask = ("describe_security_groups", "SecurityGroups", {"Filters": [_by("group-id", id)]})
+        if id.startswith("pg-"):
+            action, key, ask = ("describe_placement_groups", "PlacementGroups", {"Filters": [_by("group-id", id)]})
+        return bool(await self.sdk.pages(region, action, key, **ask))
+
+
+def _by(name: str, *values: str) -> dict[str, Any]:
+    return {"Name": name, "Values": list(values)}
+
+
+def described(token: str) -> str:
+    """The description that a group of ours has, for groups take no idempotency token."""
+    return f"cloudcmp {token}"
+
+
+def token_in(description: str) -> str | None:
+    """The token in a group's description, None for a group that is not described by us."""
+    head, _, token = description.partition(" ")
+    return token if head == "cloudcmp" and token else None
+
+
+async def groups_by_token(sdk: Sdk, region: str, token: str) -> list[Any]:
+    """The groups that were made with a token."""
+    wanted = [_by("description", described(token))]
+    return await sdk.pages(region, "describe_security_groups", "SecurityGroups", Filters=wanted)
+
+
+async def tag_after(sdk: Sdk, region: str, id: str, tags: list[dict[str, str]]) -> None:
+    """Tag what was just made, for clouds that can not do it in the same call."""
+    await sdk.change(region, "create_tags", again=True, Resources=[id], Tags=tags)
+
+
+def unknown(fault: Refused, parameter: str) -> bool:
+    """Whether a cloud refused because it does not know a parameter."""
+    what = fault.faults[0].what
+    return what.startswith(("UnknownParameter", "InvalidParameterCombination")) and parameter in what
+
+
+def _rules(request: CreateRequest) -> list[dict[str, Any]]:
+    """One rule a door, for the controller's addresses only; raises Refused without any, or for a wide one."""
+    options = dict(request.options)
+    doors = _DOORS.get(options.get("os", "linux"), (22,))
+    asked = [part.strip() for part in options.get("allow", "").split(",") if part.strip()]
+    nets = [_net(part, request.name) for part in asked]
+    if not nets:
+        raise Refused.at(request.name, "no address of the controller is known", "nobody could log in")
+    v4 = [{"CidrIp": str(net)} for net in nets if net.version == 4]
+    v6 = [{"CidrIpv6": str(net)} for net in nets if net.version == 6]
+    ranges = ({"IpRanges": v4} if v4 else {}) | ({"Ipv6Ranges": v6} if v6 else {})
+    return [{"IpProtocol": "tcp", "FromPort": door, "ToPort": door, **ranges} for door in doors]
+
+
+def _net(text: str, where: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    try:
+        net = ipaddress.ip_network(text)
+    except ValueError:
+        raise Refused.at(where, f"{text!r} is no address in CIDR form", "write e.g. 192.0.2.7/32") from None
+    if net.prefixlen < (16 if net.version == 4 else 48):
+        raise Refused.at(where, f"{text} lets in too many", "firewalls are opened for the controller's own address")
+    return net
+
+
+async def probe(sdk: Sdk, traits: Traits, region: str, group: str, token: str) -> None:
+    """See what an EC2-compatible cloud does, on a free group that was just made, and by a filter."""
+    if traits.tags is None:
+        found = await sdk.pages(region, "describe_security_groups", "SecurityGroups", Filters=[_by("group-id", group)])
+        held = {tag["Key"] for one in found for tag in one.get("Tags", ())}
+        traits.tags = "cloudcmp:schema" in held
+    if traits.token is None:
+        try:
+            await sdk.pages(region, "describe_instances", "Reservations", Filters=[_by("client-token", token)])
+            traits.token = True
+        except Unlisted:
+            raise
+        except Refused:
+            traits.token = False

@@ -1,0 +1,78 @@
+"""Machine images: the newest of a well-known line, or the one that a study names."""
+
+import difflib
+from dataclasses import dataclass
+from typing import Any
+
+from cloudcmp.errors import Refused
+from cloudcmp.provider.aws.sdk import Sdk
+
+DEFAULT_LINUX = "debian-13"
+DEFAULT_WINDOWS = "windows-2022"
+_ARCHITECTURES = {"x86_64": ("x86_64", "amd64"), "aarch64": ("arm64", "arm64")}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Images of one publisher: its account, and their names; `{arch}` and `{other}` are the processor's."""
+
+    owner: str
+    pattern: str
+
+
+# Debian: https://wiki.debian.org/Cloud/AmazonEC2Image · Ubuntu: https://documentation.ubuntu.com/aws/
+# Amazon's own: https://docs.aws.amazon.com/linux/al2023/ug/ec2.html and .../AWSEC2/latest/WindowsGuide/
+LINES = {
+    "debian-12": Line("136693071363", "debian-12-{other}-*"),
+    "debian-13": Line("136693071363", "debian-13-{other}-*"),
+    "ubuntu-22.04": Line("099720109477", "ubuntu/images/hvm-ssd*/ubuntu-jammy-22.04-{other}-server-*"),
+    "ubuntu-24.04": Line("099720109477", "ubuntu/images/hvm-ssd*/ubuntu-noble-24.04-{other}-server-*"),
+    "al2023": Line("amazon", "al2023-ami-2023.*-{arch}"),
+    "windows-2019": Line("amazon", "Windows_Server-2019-English-Full-Base-*"),
+    "windows-2022": Line("amazon", "Windows_Server-2022-English-Full-Base-*"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image: its id and name, its processor, the name of its root device, and whether it is Windows."""
+
+    id: str
+    name: str
+    architecture: str
+    root: str
+    windows: bool
+
+
+async def find_image(sdk: Sdk, region: str, asked: str, architecture: str) -> Image:
+    """The image of an id, of a line's name (its newest), or of a name of the account's own or public ones.
+
+    `architecture` is x86_64 or aarch64. Raises Refused where there is none, naming the nearest line.
+    """
+    theirs, other = _ARCHITECTURES.get(architecture, ("x86_64", "amd64"))
+    if asked.startswith(("ami-", "emi-")):
+        found = await sdk.pages(region, "describe_images", "Images", ImageIds=[asked])
+    else:
+        line = LINES.get(asked)
+        pattern = line.pattern.format(arch=theirs, other=other) if line else asked
+        named = {"name": [pattern], "architecture": [theirs], "state": ["available"]}
+        filters = [{"Name": key, "Values": values} for key, values in named.items()]
+        owners = {"Owners": [line.owner]} if line else {}
+        found = await sdk.pages(region, "describe_images", "Images", Filters=filters, **owners)
+    if not found:
+        near = difflib.get_close_matches(asked, LINES, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"an id, or one of {', '.join(LINES)}"
+        raise Refused.at(f"{sdk.name}/{region}", f"there is no image {asked!r} for {theirs}", hint)
+    return _image(max(found, key=lambda image: str(image.get("CreationDate", ""))))
+
+
+def _image(said: dict[str, Any]) -> Image:
+    architecture = "aarch64" if said.get("Architecture") == "arm64" else "x86_64"
+    windows = str(said.get("Platform", "")).lower() == "windows"
+    root = str(said.get("RootDeviceName") or "/dev/xvda")
+    return Image(str(said["ImageId"]), str(said.get("Name", "")), architecture, root, windows)
+
+
+def default_image(system: str) -> str:
+    """The image of a machine for which the study names none."""
+    return DEFAULT_WINDOWS if system == "windows" else DEFAULT_LINUX

@@ -1,0 +1,107 @@
+"""The one call that makes a machine: its tags, token, disks and death are all in it."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from cloudcmp.errors import Refused
+from cloudcmp.model.lease import FIREWALL, CreateRequest
+from cloudcmp.model.offering import Volume
+from cloudcmp.provider.aws.images import Image
+
+STRATEGIES = ("cluster", "partition", "spread")
+_TAGGED = ("instance", "volume", "network-interface")
+_GIB = 2**30
+_USER_DATA_MAX = 16384
+_SEPARATE = {True: "xvdf", False: "/dev/sdf"}  # by Windows
+
+
+def tags_of(request: CreateRequest) -> list[dict[str, str]]:
+    """The request's tags in EC2's form, with its name."""
+    return [{"Key": key, "Value": value} for key, value in (*request.tags, ("Name", request.name))]
+
+
+def placement_of(firewall: str) -> str:
+    """The name of the placement group that stands beside a firewall group."""
+    return f"cloudcmp-{firewall}"
+
+
+def run_params(request: CreateRequest, image: Image, *, compatible: bool) -> dict[str, Any]:
+    """The parameters of RunInstances. `compatible`: another cloud than AWS, whose networks may be unlike AWS's.
+
+    Raises Refused for what can not be asked for.
+    """
+    options = dict(request.options)
+    spot = options.get("market") == "spot"
+    tagged = (*_TAGGED, *(("spot-instances-request",) if spot else ()))
+    params: dict[str, Any] = {
+        "ImageId": image.id,
+        "InstanceType": request.offering,
+        "MinCount": 1,
+        "MaxCount": 1,
+        "ClientToken": request.token,
+        "TagSpecifications": [{"ResourceType": kind, "Tags": tags_of(request)} for kind in tagged],
+        "InstanceInitiatedShutdownBehavior": "terminate",
+        "MetadataOptions": {"HttpEndpoint": "enabled", "HttpTokens": "required", "HttpPutResponseHopLimit": 1},
+        "BlockDeviceMappings": _disks(request.volume, image, request.name),
+        **_network(options.get(FIREWALL), compatible=compatible),
+    }
+    if request.access is not None and not image.windows:
+        params["UserData"] = _user_data(request)
+    placement = _placement(options)
+    if placement:
+        params["Placement"] = placement
+    if spot:
+        once = {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
+        params["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": once}
+    return params
+
+
+def _network(firewall: str | None, *, compatible: bool) -> dict[str, Any]:
+    """A public address that costs and outlives nothing, behind the launch's own firewall."""
+    groups = [firewall] if firewall else []
+    if compatible:
+        return {"SecurityGroupIds": groups} if groups else {}
+    card: dict[str, Any] = {"DeviceIndex": 0, "AssociatePublicIpAddress": True, "DeleteOnTermination": True}
+    return {"NetworkInterfaces": [card | ({"Groups": groups} if groups else {})]}
+
+
+def _placement(options: Mapping[str, str]) -> dict[str, str]:
+    placement: dict[str, str] = {}
+    if options.get("tenancy"):
+        placement["Tenancy"] = options["tenancy"]
+    group = options.get("placement")
+    if group in STRATEGIES and options.get(FIREWALL):
+        placement["GroupName"] = placement_of(options[FIREWALL])
+    elif group:
+        placement["GroupName"] = group
+    return placement
+
+
+def _disks(volume: Volume | None, image: Image, where: str) -> list[dict[str, Any]]:
+    """The root disk always, so that it surely ends with the machine; a separate volume beside it if asked for."""
+    root: dict[str, Any] = {"DeleteOnTermination": True}
+    if volume is not None and volume.root:
+        root |= _ebs(volume)
+    disks = [{"DeviceName": image.root, "Ebs": root}]
+    if volume is not None and not volume.root:
+        if volume.size_bytes is None:
+            raise Refused.at(where, "a separate volume needs a size", "write volume: {type: gp3, size: 20 GiB}")
+        disks.append({"DeviceName": _SEPARATE[image.windows], "Ebs": {"DeleteOnTermination": True} | _ebs(volume)})
+    return disks
+
+
+def _ebs(volume: Volume) -> dict[str, Any]:
+    asked: dict[str, Any] = {"VolumeType": volume.type}
+    if volume.size_bytes is not None:
+        asked["VolumeSize"] = math.ceil(volume.size_bytes / _GIB)
+    if volume.iops is not None:
+        asked["Iops"] = volume.iops
+    return asked
+
+
+def _user_data(request: CreateRequest) -> str:
+    text = request.access.user_data if request.access else ""
+    if len(text.encode()) > _USER_DATA_MAX:
+        raise Refused.at(request.name, f"its user data is longer than {_USER_DATA_MAX} bytes", "shorten the user data")
+    return text

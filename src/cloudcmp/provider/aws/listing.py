@@ -1,0 +1,132 @@
+"""What exists, as EC2 lists it: complete, or an error that says that it is not."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from cloudcmp.errors import ProviderFault, Refused
+from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Listing
+from cloudcmp.provider.aws.firewalls import Traits, groups_by_token, token_in
+from cloudcmp.provider.aws.sdk import Sdk
+
+SCHEMA_TAG = "cloudcmp:schema"
+STUDY_TAG = "cloudcmp:study"
+_AT_ONCE = 4
+Filters = list[dict[str, Any]]
+
+
+def by_tag(key: str, value: str | None = None) -> Filters:
+    """The filter for resources that bear a tag, with one value or any."""
+    return [{"Name": "tag-key", "Values": [key]} if value is None else {"Name": f"tag:{key}", "Values": [value]}]
+
+
+async def find(sdk: Sdk, traits: Traits, region: str, study: str, token: str | None) -> tuple[Found, ...]:
+    """All in a region that bears the study's tag, and what was made with the token; each once.
+
+    Raises Unlisted where a list is not complete, and the other kinds of ProviderFault.
+    """
+    found = [item for kind in _KINDS for item in await kind(sdk, region, by_tag(STUDY_TAG, study))]
+    if token is not None:
+        found += await _by_token(sdk, traits, region, token)
+    return tuple({(item.kind, item.cloud_id): item for item in found}.values())
+
+
+async def _by_token(sdk: Sdk, traits: Traits, region: str, token: str) -> list[Found]:
+    groups = [_group(region, said) for said in await groups_by_token(sdk, region, token)]
+    if traits.token is not False:
+        try:
+            return groups + await _instances(sdk, region, [{"Name": "client-token", "Values": [token]}])
+        except Refused:
+            traits.token = False
+    # A cloud that can not filter by the token may still tell it.
+    return groups + [item for item in await _instances(sdk, region, []) if item.token == token]
+
+
+async def leftovers(sdk: Sdk, regions: Callable[[], Awaitable[Iterable[str]]]) -> Listing:
+    """Whatever bears our schema's tag in all regions, and a line for each region and kind that can not be listed."""
+    try:
+        names = tuple(await regions())
+        unlisted: list[str] = []
+    except ProviderFault as fault:
+        names, unlisted = (sdk.home(),), [f"regions: they can not be listed: {fault}"]
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(region: str, kind: Kind, word: str) -> tuple[list[Found], str]:
+        async with gate:
+            try:
+                return await kind(sdk, region, by_tag(SCHEMA_TAG)), ""
+            except ProviderFault as fault:
+                return [], f"{region}: {word}: {fault}"
+
+    asked = [one(region, kind, word) for region in names for kind, word in _KINDS.items()]
+    results = await asyncio.gather(*asked)
+    found = tuple(item for items, _ in results for item in items if SCHEMA_TAG in dict(item.tags))
+    return Listing(found, tuple(unlisted + [line for _, line in results if line]))
+
+
+async def _instances(sdk: Sdk, region: str, filters: Filters) -> list[Found]:
+    pages = await sdk.pages(region, "describe_instances", "Reservations", Filters=filters)
+    found = [_instance(region, said) for each in pages for said in each.get("Instances", ())]
+    return [item for item in found if item.state != "terminated"]
+
+
+async def _volumes(sdk: Sdk, region: str, filters: Filters) -> list[Found]:
+    """Volumes that no machine will take along when it ends."""
+    listed = await sdk.pages(region, "describe_volumes", "Volumes", Filters=filters)
+    return [_volume(region, said) for said in listed if not _ends_with_a_machine(said)]
+
+
+async def _groups(sdk: Sdk, region: str, filters: Filters) -> list[Found]:
+    listed = await sdk.pages(region, "describe_security_groups", "SecurityGroups", Filters=filters)
+    return [_group(region, said) for said in listed]
+
+
+async def _placements(sdk: Sdk, region: str, filters: Filters) -> list[Found]:
+    try:
+        listed = await sdk.pages(region, "describe_placement_groups", "PlacementGroups", Filters=filters)
+    except Refused as fault:
+        # A cloud that has no such thing has none of ours.
+        if fault.faults[0].what.startswith("InvalidAction"):
+            return []
+        raise
+    return [
+        Found(str(said["GroupId"]), str(said["GroupName"]), None, _tags(said), said.get("State", ""), FIREWALL, region)
+        for said in listed
+        if said.get("State") != "deleted"
+    ]
+
+
+Kind = Callable[[Sdk, str, Filters], Awaitable[list[Found]]]
+_KINDS: dict[Kind, str] = {
+    _instances: "instances",
+    _volumes: "volumes",
+    _placements: "placement groups",
+    _groups: "security groups",
+}
+
+
+def _instance(region: str, said: dict[str, Any]) -> Found:
+    tags = _tags(said)
+    state = str(said.get("State", {}).get("Name", "unknown"))
+    name, token = dict(tags).get("Name", ""), said.get("ClientToken") or None
+    return Found(str(said["InstanceId"]), name, token, tags, state, INSTANCE, region, said.get("InstanceType"))
+
+
+def _volume(region: str, said: dict[str, Any]) -> Found:
+    tags = _tags(said)
+    name, state = dict(tags).get("Name", ""), str(said.get("State", "unknown"))
+    return Found(str(said["VolumeId"]), name, None, tags, state, VOLUME, region, said.get("VolumeType"))
+
+
+def _group(region: str, said: dict[str, Any]) -> Found:
+    token = token_in(str(said.get("Description", "")))
+    return Found(str(said["GroupId"]), str(said.get("GroupName", "")), token, _tags(said), "there", FIREWALL, region)
+
+
+def _tags(said: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((str(tag["Key"]), str(tag["Value"])) for tag in said.get("Tags") or ()))
+
+
+def _ends_with_a_machine(said: dict[str, Any]) -> bool:
+    held = said.get("Attachments") or ()
+    return said.get("State") == "deleting" or any(one.get("DeleteOnTermination", False) for one in held)

@@ -1,0 +1,116 @@
+"""The least that a user must be allowed for cloudcmp to work: generated from what the driver calls.
+
+Condition keys: https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html
+"""
+
+from typing import Any
+
+TAG, TAG_VALUE = "cloudcmp:schema", "1"
+NOBODY_INSTANCE = "i-00000000000000000"
+NOBODY_GROUP = "sg-00000000000000000"
+"""Ids that belong to nobody, on which the right to delete is tried by a dry run before anything is made."""
+
+LOOKS = (
+    "ec2:DescribeImages",
+    "ec2:DescribeInstances",
+    "ec2:DescribeInstanceTypes",
+    "ec2:DescribePlacementGroups",
+    "ec2:DescribeRegions",
+    "ec2:DescribeSecurityGroups",
+    "ec2:DescribeVolumes",
+    "servicequotas:GetServiceQuota",
+    "sts:GetCallerIdentity",
+)
+MAKES = {
+    "ec2:RunInstances": ("instance", "network-interface", "spot-instances-request", "volume"),
+    "ec2:CreateSecurityGroup": ("security-group",),
+    "ec2:CreatePlacementGroup": ("placement-group",),
+}
+"""What is made, only with our tag in the very call; what it stands on is in STANDS_ON."""
+STANDS_ON = {
+    "ec2:RunInstances": ("image", "placement-group", "security-group", "subnet"),
+    "ec2:CreateSecurityGroup": ("vpc",),
+}
+CHANGES = {
+    "ec2:AuthorizeSecurityGroupIngress": "security-group",
+    "ec2:DeletePlacementGroup": "placement-group",
+    "ec2:DeleteSecurityGroup": "security-group",
+    "ec2:DeleteVolume": "volume",
+    "ec2:ModifyInstanceAttribute": "instance",
+    "ec2:StartInstances": "instance",
+    "ec2:StopInstances": "instance",
+    "ec2:TerminateInstances": "instance",
+}
+"""What is changed or ended, only where it bears our tag."""
+
+
+def policy() -> dict[str, Any]:
+    """An IAM policy document for a user of `aws`; what it does not name, cloudcmp does not do.
+
+    An account that never ran a spot machine lacks the role AWSServiceRoleForEC2Spot: somebody with more rights makes it
+    once. A placement group of the user's own, named in a study, needs no right beyond these.
+    """
+    return {"Version": "2012-10-17", "Statement": [_look(), *_make(), *_stand(), _tag(), *_change(), *_try()]}
+
+
+def actions() -> frozenset[str]:
+    """Every action that the policy allows."""
+    return frozenset({*LOOKS, *MAKES, *CHANGES, "ec2:CreateTags"})
+
+
+def _arn(kind: str, id: str = "*") -> str:
+    return f"arn:aws:ec2:*::{kind}/{id}" if kind == "image" else f"arn:aws:ec2:*:*:{kind}/{id}"
+
+
+def _allow(sid: str, action: Any, resource: Any, **condition: Any) -> dict[str, Any]:
+    said = {"Sid": sid, "Effect": "Allow", "Action": action, "Resource": resource}
+    return {**said, "Condition": condition} if condition else said
+
+
+def _look() -> dict[str, Any]:
+    return _allow("Look", list(LOOKS), "*")
+
+
+def _make() -> list[dict[str, Any]]:
+    ours = {f"aws:RequestTag/{TAG}": TAG_VALUE}
+    return [
+        _allow(f"Make{_word(action)}", action, [_arn(kind) for kind in kinds], StringEquals=ours)
+        for action, kinds in MAKES.items()
+    ]
+
+
+def _stand() -> list[dict[str, Any]]:
+    return [
+        _allow(f"StandOn{_word(action)}", action, [_arn(kind) for kind in kinds]) for action, kinds in STANDS_ON.items()
+    ]
+
+
+def _tag() -> dict[str, Any]:
+    kinds = sorted({kind for kinds in MAKES.values() for kind in kinds})
+    while_making = {"ec2:CreateAction": [_word(action) for action in MAKES]}
+    return _allow("TagWhileMaking", "ec2:CreateTags", [_arn(kind) for kind in kinds], StringEquals=while_making)
+
+
+def _change() -> list[dict[str, Any]]:
+    ours = {f"aws:ResourceTag/{TAG}": TAG_VALUE}
+    kinds = sorted(set(CHANGES.values()))
+    return [
+        _allow(
+            f"Change{kind.title().replace('-', '')}",
+            sorted(action for action, of in CHANGES.items() if of == kind),
+            _arn(kind),
+            StringEquals=ours,
+        )
+        for kind in kinds
+    ]
+
+
+def _try() -> list[dict[str, Any]]:
+    return [
+        _allow("TryToTerminate", "ec2:TerminateInstances", _arn("instance", NOBODY_INSTANCE)),
+        _allow("TryToDelete", "ec2:DeleteSecurityGroup", _arn("security-group", NOBODY_GROUP)),
+    ]
+
+
+def _word(action: str) -> str:
+    return action.partition(":")[2]

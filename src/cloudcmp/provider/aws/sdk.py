@@ -1,0 +1,164 @@
+"""boto3 behind a fence: imported at the first call, every call with a deadline, every error one of ours."""
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from cloudcmp.errors import LostAnswer, NoCredentials, Unlisted, UserMistake
+from cloudcmp.provider.aws.faults import fault_of
+
+Answer = dict[str, Any]
+_T = TypeVar("_T")
+_CONNECT_S = 10.0
+_MOST_PAGES = 2000
+
+
+@dataclass(slots=True)
+class Sdk:
+    """The calls to one EC2 API. `name` is the provider's; `attempts` are those of a call that changes nothing, or that
+    may be repeated; a call that creates is sent once. `deadline_s` bounds every call, retries included.
+    """
+
+    name: str
+    attempts: int = 3
+    deadline_s: float = 60.0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _session: Any = None
+    _clients: dict[tuple[str, str, int], Any] = field(default_factory=dict)
+
+    def endpoint(self) -> str | None:
+        """The endpoint that the environment names instead of AWS's own."""
+        return os.environ.get("AWS_ENDPOINT_URL_EC2") or os.environ.get("AWS_ENDPOINT_URL") or None
+
+    def home(self) -> str:
+        """The region that is asked where none is named."""
+        return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+
+    async def read(self, service: str, region: str, action: str, **params: Any) -> Answer:
+        """A call that changes nothing; raises Unlisted where its answer is lost, and the other kinds of fault."""
+        return await self.aside(lambda: self.read_now(service, region, action, **params), region)
+
+    def read_now(self, service: str, region: str, action: str, **params: Any) -> Answer:
+        """The same, in this thread."""
+        return self._call(service, region, action, params, self.attempts, changes=False)
+
+    async def change(self, region: str, action: str, *, again: bool = False, **params: Any) -> Answer:
+        """A call that makes or ends something; `again`: doing it twice is doing it once.
+
+        Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
+        """
+        attempts = self.attempts if again else 1
+        return await self.aside(
+            lambda: self._call("ec2", region, action, params, attempts, changes=True), region, changes=True
+        )
+
+    async def pages(self, region: str, action: str, key: str, **params: Any) -> list[Any]:
+        """A whole list, all of its pages; raises Unlisted where it does not come whole."""
+        return await self.aside(lambda: self.pages_now(region, action, key, **params), region)
+
+    def pages_now(self, region: str, action: str, key: str, **params: Any) -> list[Any]:
+        """The same, in this thread."""
+        found: list[Any] = []
+        token, seen = "", set[str]()
+        for _ in range(_MOST_PAGES):
+            more = {"NextToken": token} if token else {}
+            answer = self.read_now("ec2", region, action, **params, **more)
+            if key not in answer:
+                raise Unlisted.at(self._where(region), f"{action} answered without {key}", "ask again")
+            found += answer[key]
+            token = answer.get("NextToken") or ""
+            if not token:
+                return found
+            if token in seen:
+                raise Unlisted.at(self._where(region), f"{action} answers the same page again", "ask again")
+            seen.add(token)
+        raise Unlisted.at(self._where(region), f"{action} does not end after {_MOST_PAGES} pages", "ask again")
+
+    def forget(self) -> None:
+        """Read the credentials anew at the next call."""
+        with self._lock:
+            self._session = None
+            self._clients.clear()
+
+    def _where(self, region: str) -> str:
+        return f"{self.name}/{region}"
+
+    def _call(
+        self, service: str, region: str, action: str, params: Mapping[str, Any], attempts: int, *, changes: bool
+    ) -> Answer:
+        try:
+            client = self._client(service, region, attempts)
+            return dict(getattr(client, action)(**params))
+        except (UserMistake, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            fault = fault_of(error, self._where(region), changes=changes)
+            if isinstance(fault, NoCredentials):
+                self.forget()
+            raise fault from None
+
+    def _client(self, service: str, region: str, attempts: int) -> Any:
+        with self._lock:
+            known = self._clients.get((service, region, attempts))
+            if known is not None:
+                return known
+            if self._session is None:
+                self._session = new_session(self.name)
+            from botocore.config import Config
+
+            config = Config(
+                connect_timeout=_CONNECT_S,
+                read_timeout=self.deadline_s,
+                retries={"mode": "standard", "total_max_attempts": attempts},
+                user_agent_extra="cloudcmp",
+            )
+            client = self._session.client(service, region_name=region, config=config)
+            self._clients[service, region, attempts] = client
+            return client
+
+    async def aside(self, work: Callable[[], _T], region: str, *, changes: bool = False) -> _T:
+        """Run blocking work in a thread that nobody waits for once the deadline has passed.
+
+        Then raises LostAnswer where it `changes` something, else Unlisted.
+        """
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[_T] = loop.create_future()
+
+        def settle(result: _T | None, error: BaseException | None) -> None:
+            if done.cancelled():
+                return
+            if error is not None:
+                done.set_exception(error)
+            else:
+                done.set_result(result)  # type: ignore[arg-type]
+
+        def run() -> None:
+            result, error = None, None
+            try:
+                result = work()
+            except BaseException as raised:
+                error = raised
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(settle, result, error)
+
+        threading.Thread(target=run, name=f"{self.name}-call", daemon=True).start()
+        try:
+            return await asyncio.wait_for(done, self.deadline_s)
+        except TimeoutError:
+            kind = LostAnswer if changes else Unlisted
+            raise kind.at(self._where(region), f"no answer within {self.deadline_s:g} s", "check the network") from None
+
+
+def new_session(name: str) -> Any:
+    """A boto3 session, which logs nothing below warnings: its debug log holds requests, and those hold secrets."""
+    try:
+        import boto3
+    except ImportError as error:
+        raise UserMistake.at(name, "boto3 is not installed", "pip install 'cloudcmp[aws]'") from error
+    for noisy in ("boto3", "botocore", "urllib3"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+    return boto3.session.Session()

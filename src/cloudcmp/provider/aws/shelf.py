@@ -1,0 +1,99 @@
+"""What an EC2 API has on its shelves: regions, instance types, images; unknown names are answered by the nearest."""
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+from cloudcmp.errors import Refused
+from cloudcmp.model.offering import Offering
+from cloudcmp.provider.aws.images import Image, default_image, find_image
+from cloudcmp.provider.aws.offerings import offering_of
+from cloudcmp.provider.aws.sdk import Sdk
+
+_NO_ACTION = "InvalidAction"
+_NO_TYPE = ("InvalidInstanceType", "InvalidParameterValue: Invalid instance type")
+
+
+class Shelf:
+    """Each list is fetched once. `compatible`: another cloud than AWS, which may not tell its types."""
+
+    def __init__(self, name: str, sdk: Sdk, *, compatible: bool) -> None:
+        self._name, self._sdk, self._compatible = name, sdk, compatible
+        self._regions: tuple[str, ...] = ()
+        self._sold: dict[str, tuple[Offering, ...]] = {}
+        self._types: dict[tuple[str, str], str] = {}
+        self._images: dict[tuple[str, str, str], Image] = {}
+
+    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
+        """The instance types of a region (without one: of the environment's), none for a region that is not enabled.
+
+        Prices are unknown: the study or a catalogue gives them.
+        """
+        where = region or self._sdk.home()
+        if where not in self._sold:
+            answer = self._sdk.read_now("ec2", self._sdk.home(), "describe_regions")
+            if where not in _names(answer):
+                return ()
+            try:
+                types = self._sdk.pages_now(where, "describe_instance_types", "InstanceTypes")
+            except Refused as fault:
+                if self._compatible and fault.faults[0].what.startswith(_NO_ACTION):
+                    return ()
+                raise
+            sold = (offering_of(self._name, where, said) for said in types)
+            self._sold[where] = tuple(sorted(sold, key=lambda one: one.name))
+        return self._sold[where]
+
+    async def regions(self) -> tuple[str, ...]:
+        """The regions that are enabled for the account."""
+        if not self._regions:
+            self._regions = _names(await self._sdk.read("ec2", self._sdk.home(), "describe_regions"))
+        return self._regions
+
+    async def named(self, fault: Refused, region: str, offering: str) -> Refused:
+        """The refusal, with the nearest name where the instance type is unknown."""
+        what = fault.faults[0].what
+        if not what.startswith(_NO_TYPE):
+            return fault
+        known = await self._sdk.aside(lambda: self.offerings(region), region)
+        hint = _nearest(offering, [one.name for one in known], "cloudcmp list offerings")
+        return Refused.at(f"{self._name}/{region}", what, hint)
+
+    async def known_region(self, region: str) -> None:
+        """Raises Refused for a region that is not enabled, naming the nearest."""
+        known = await self.regions()
+        if region not in known:
+            hint = _nearest(region, known, f"enabled are {', '.join(known)}")
+            raise Refused.at(self._name, f"there is no region {region!r}, or it is not enabled", hint)
+
+    async def _architecture(self, region: str, offering: str) -> str:
+        """The processor of an instance type; an unknown type is refused, naming the nearest."""
+        key = (region, offering)
+        if key not in self._types:
+            kind = "describe_instance_types"
+            try:
+                told = await self._sdk.pages(region, kind, "InstanceTypes", InstanceTypes=[offering])
+            except Refused as fault:
+                if not self._compatible or not fault.faults[0].what.startswith(_NO_ACTION):
+                    raise await self.named(fault, region, offering) from None
+                told = []
+            facts = dict(offering_of(self._name, region, told[0]).attributes) if told else {}
+            self._types[key] = facts.get("architecture", "x86_64")
+        return self._types[key]
+
+    async def image_for(self, region: str, offering: str, options: dict[str, str]) -> Image:
+        """The image of a machine: the study's, or the newest Debian for the type's processor."""
+        asked = options.get("image") or default_image(options.get("os", "linux"))
+        key = (region, asked, await self._architecture(region, offering))
+        if key not in self._images:
+            self._images[key] = await find_image(self._sdk, *key)
+        return self._images[key]
+
+
+def _names(answer: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(sorted(str(one["RegionName"]) for one in answer.get("Regions", ())))
+
+
+def _nearest(name: str, known: Iterable[str], otherwise: str) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"did you mean {near[0]}?" if near else otherwise
