@@ -99,6 +99,7 @@ class History:
         self.cloud = Cloud(rng, self.how, self.clock, prices, self.disk.tokens.__contains__)
         self.disk.cloud = self.cloud
         self.kill = rng.choice((0.0, 0.0, 0.002, 0.01, 0.05))
+        self.kills = 0
 
     def play(self) -> None:
         """The study's life; raises AssertionError where a promise is broken."""
@@ -134,6 +135,7 @@ class History:
             with suppress(CloudcmpError, asyncio.CancelledError):
                 self._run(work(controller))
         except Killed:
+            self.kills += 1
             controller = self._successor()
         self.cloud.kill = 0.0
         return controller
