@@ -182,7 +182,7 @@ def arrival(trial: PlannedTrial, timelines: Sequence[Timeline], poll_s: float, w
     params = dict(trial.params)
     asked, last_step = int(params["count"]), "reachable_s" if params["os"] == "windows" else "usable_s"
     steps = _STEPS if last_step == "usable_s" else _STEPS[:-1]
-    if len(timelines) < asked or not all(_complete(line, steps) for line in timelines):
+    if why or len(timelines) < asked or not all(_complete(line, steps) for line in timelines):
         return _never(trial, timelines, steps, why, facts)
     slowest = max(timelines, key=lambda line: _times(line)[last_step] or 0.0)
     whole_s = _times(slowest)[last_step] or 0.0

@@ -19,6 +19,8 @@ _BETWEEN = (0.01, 0.04)
 _BOOT_S = (20.0, 90.0)
 SCALING = "scaling_latency_s"
 _SPLIT = ("provisioning_latency_s", "booting_latency_s")
+# Provisioning's share of the wait; the answer's and "running"'s share of provisioning; being reached within the boot.
+_SHARES = ((0.35, 0.75), (0.02, 0.1), (0.8, 1.0), (0.5, 0.95))
 _STEPS = (*_SPLIT, "api_latency_s", "running_latency_s", "reachable_latency_s")
 # A tail as services have it: the 95th and 99th percentile as powers of one factor above the median.
 _TAIL = (1.2, 1.8)
@@ -101,22 +103,20 @@ def _step(candidate: Candidate, cell: Cell, written: Sequence[_Written], boot_s:
     if whole is None:
         drawn = _drawn(candidate, METRICS[SCALING], Cell(SCALING, cell.params), seed)
         whole = replace(drawn, mean=boot_s)
-    if cell.metric in _SPLIT:
-        rest = _planted(Cell(_SPLIT[cell.metric == _SPLIT[0]], cell.params), written)
-        if rest is not None and rest.mean < whole.mean:
-            return replace(whole, mean=whole.mean - rest.mean)
     draw = generator(seed, "steps", candidate.index)
-    provisioning, api, reached = draw.uniform(0.35, 0.75), draw.uniform(0.01, 0.05), draw.uniform(0.5, 0.95)
-    running = provisioning * draw.uniform(0.8, 1.0)
-    shares = {
-        SCALING: 1.0,
-        _SPLIT[0]: provisioning,
-        _SPLIT[1]: 1.0 - provisioning,
-        "api_latency_s": api,
-        "running_latency_s": running,
-        "reachable_latency_s": provisioning + (1.0 - provisioning) * reached,
+    share, api, running, reached = (draw.uniform(*ends) for ends in _SHARES)
+    first, second = (_planted(Cell(name, cell.params), written) for name in _SPLIT)
+    before_s = first.mean if first else whole.mean - second.mean if second else whole.mean * share
+    before_s = before_s if 0.0 < before_s < whole.mean else whole.mean * share
+    means = {
+        SCALING: whole.mean,
+        _SPLIT[0]: before_s,
+        _SPLIT[1]: whole.mean - before_s,
+        "api_latency_s": before_s * api,
+        "running_latency_s": before_s * running,
+        "reachable_latency_s": before_s + (whole.mean - before_s) * reached,
     }
-    return replace(whole, mean=whole.mean * shares[cell.metric])
+    return replace(whole, mean=means[cell.metric])
 
 
 def _drawn(candidate: Candidate, metric: Metric, cell: Cell, seed: int) -> CellTruth:

@@ -1,0 +1,171 @@
+"""What a candidate can not have is not offered; what it can have has its turn in the launch."""
+
+import pytest
+from tests.plan.clouds import planned
+
+from cloudcmp.catalog import PROBES
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.metric import When
+from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.plan import check_runnable
+from cloudcmp.plan.offered import system_of
+
+SMALL = "{provider: aws, region: eu, offering: small}"
+LARGE = "{provider: aws, region: eu, offering: large}"
+SIMULATED = "{provider: simulated, offering: small}"
+LOCAL = "{provider: local, offering: 1cpu}"
+ALL = "[{probe: fma}, {suite: elasticity}]"
+
+
+def cells(plan: Plan, candidate: int) -> set[str]:
+    """The cells that one candidate has."""
+    mine = {launch.index for launch in plan.launches if launch.candidate == candidate}
+    return {cell for trial in plan.trials if trial.launch in mine for cell in trial.cells}
+
+
+def metrics(plan: Plan, candidate: int = 0) -> set[str]:
+    return {cell.partition(" ")[0] for cell in cells(plan, candidate)}
+
+
+def test_a_machine_of_a_cloud_has_all_of_it() -> None:
+    assert {"scaling_latency_s", "booting_latency_s", "recovery_latency_s", "resize_latency_s", "scale_in_latency_s",
+            "fma_flop_per_s"} <= metrics(planned(f"[{SMALL}]", ALL))  # fmt: skip
+
+
+def test_what_is_there_before_and_after_a_study_neither_comes_nor_goes() -> None:
+    mixed = planned(f"[{SMALL}, {LOCAL}]", ALL)
+    assert metrics(mixed, 1) == {"fma_flop_per_s"}
+    assert "scaling_latency_s" in metrics(mixed, 0)
+
+
+def test_all_on_this_machine_leaves_it_out_and_says_so() -> None:
+    plan = planned(f"[{SMALL}]", ALL, on="local")
+    assert metrics(plan) == {"fma_flop_per_s"}
+    assert "left out: this machine can not do it to itself: scaling, recovery, resize, scale_in" in plan.quote.notes
+
+
+def test_windows_has_no_agent_and_no_split() -> None:
+    both = f"[{SMALL}, {{provider: aws, region: eu, offering: small, os: windows}}]"
+    plan = planned(both, "[{probe: fma}, {probe: recovery}, {probe: scaling, params: {os: [linux, windows]}}]")
+    assert cells(plan, 1) == {
+        f"{metric} count=1;os=windows"
+        for metric in ("scaling_latency_s", "api_latency_s", "running_latency_s", "reachable_latency_s")
+    }
+    assert "booting_latency_s count=1;os=linux" in cells(plan, 0)
+    assert not {cell for cell in cells(plan, 0) if "windows" in cell}
+    assert [system_of(one) for one in plan.candidates] == ["linux", "windows"]
+    assert plan.candidates[1].id == "aws/eu/small windows"
+
+
+def test_a_batch_is_another_cell() -> None:
+    four = f"[{SMALL}, {SMALL[:-1]}, count: 4}}]"
+    plan = planned(four, "[{probe: scaling, params: {count: [1, 4]}}, {probe: scale_in, params: {count: [1, 4]}}]")
+    assert "scaling_latency_s count=1;os=linux" in cells(plan, 0)
+    assert {cell.partition("count=")[2][0] for cell in cells(plan, 1)} == {"4"}
+
+
+def test_next_is_the_cheapest_larger_one_and_none_is_not_offered() -> None:
+    plan = planned(f"[{SMALL}, {LARGE}]", "[{probe: fma}, {probe: resize}]")
+    (first,) = {trial.params for trial in plan.trials if trial.probe == "resize"}
+    assert dict(first)["to"] == "large"
+    assert cells(plan, 0) >= {"resize_latency_s to=next"}
+    assert "resize_latency_s" not in metrics(plan, 1)
+
+
+def test_a_resized_machine_is_quoted_at_the_dearer_price() -> None:
+    plain, resized = planned(f"[{SMALL}]", "[{probe: fma}]"), planned(f"[{SMALL}]", "[{probe: fma}, {probe: resize}]")
+    assert plain.quote.worst_cost is not None
+    assert resized.quote.worst_cost is not None
+    assert resized.quote.worst_cost.amount == 10 * plain.quote.worst_cost.amount  # 0.20 and 0.02 USD/h, one hour each
+    unknown = planned(f"[{SMALL}]", "[{probe: resize, params: {to: unheard-of}}]", "budget: 1000 USD")
+    assert unknown.quote.worst_cost is None
+    with pytest.raises(UserMistake, match="or none is known of what is resized to"):
+        check_runnable(unknown, {"aws"}, {"aws"})
+
+
+def test_a_type_for_windows_or_of_its_own_has_no_price_that_a_list_of_ours_tells() -> None:
+    for option in ("os: windows", "tenancy: dedicated"):
+        scaling = "[{probe: scaling, params: {os: windows}}]" if "os" in option else "[{probe: fma}]"
+        plan = planned(f"[{SMALL[:-1]}, {option}}}]", scaling)
+        assert plan.candidates[0].offering.price is None
+        assert plan.quote.worst_cost is None
+        told = planned(f"[{SMALL[:-1]}, {option}, price: 1 USD/h}}]", scaling)
+        assert told.quote.worst_cost is not None
+
+
+REFUSED = [
+    (f"[{SMALL}]", "[{probe: scaling, params: {count: 2}}]", "the candidates have os: linux and count: 1"),
+    (f"[{SMALL}]", "[{probe: scaling, params: {os: windows}}]", "the candidates have os: linux and count: 1"),
+    (f"[{LOCAL}]", "[{probe: fma}, {probe: scaling}]", "take a provider that launches machines"),
+    (f"[{LARGE}]", "[{probe: fma}, {probe: resize}]", "name an offering of their region with to:"),
+    (f"[{SMALL[:-1]}, os: windows}}]", "[{probe: fma}]", "no agent runs on Windows"),
+    (f"[{SMALL}, {LOCAL}]", "[{probe: scaling}]", "it can have none of the probes"),
+    (f"[{SMALL}]", "[{probe: scaling, runs: 3}]", "scaling happens once a launch; leave runs out, and raise launches"),
+]
+
+
+@pytest.mark.parametrize(("candidates", "probes", "says"), REFUSED)
+def test_what_no_candidate_can_have_is_one_line(candidates: str, probes: str, says: str) -> None:
+    with pytest.raises(UserMistake, match=says) as refused:
+        planned(candidates, probes)
+    assert "\n" not in str(refused.value)
+
+
+def test_this_machine_alone_has_none_of_it() -> None:
+    with pytest.raises(UserMistake, match="this machine can do none of it to itself: scaling; use --on simulated"):
+        planned(f"[{SMALL}]", "[{probe: scaling}]", on="local")
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return planned(f"[{SMALL}, {SIMULATED}]", "[{suite: cpu}, {suite: elasticity}]", "launches: 3\nruns: 4")
+
+
+def test_each_happens_once_a_launch_in_its_turn(plan: Plan) -> None:
+    for launch in plan.launches:
+        probes = [trial.probe for trial in plan.trials_of(launch.index)]
+        assert probes[0] == "scaling"
+        assert probes[-3:] == ["recovery", "resize", "scale_in"]
+        assert all(PROBES[probe].when is When.VISIT for probe in probes[1:-3])
+
+
+def test_waiting_for_machines_takes_no_time_of_its_own(plan: Plan) -> None:
+    for launch in plan.launches:
+        scaling, first, *_ = plan.trials_of(launch.index)
+        assert scaling.start_s == launch.start_s
+        assert scaling.start_s + scaling.expected_s == pytest.approx(first.start_s)
+        assert scaling.deadline_s == 1200
+
+
+def planted(candidate: Candidate) -> dict[str, float]:
+    assert candidate.truth is not None
+    return {cell.partition(" ")[0]: truth.mean for cell, truth in candidate.truth.cells}
+
+
+TRUTHS = [
+    ("", None),
+    ("truth: {boot_s: 75}", 75.0),
+    ("truth: {cells: {scaling_latency_s: {mean: 40 s}}}", 40.0),
+    ("truth: {cells: {provisioning_latency_s: {mean: 30 s}, booting_latency_s: {mean: 12 s}}}", 42.0),
+    ("truth: {boot_s: 50, cells: {booting_latency_s: {mean: 20 s}}}", 50.0),
+]
+
+
+@pytest.mark.parametrize(("truth", "whole"), TRUTHS)
+def test_the_planted_wait_is_the_boot_time_and_its_parts_add_up(truth: str, whole: float | None) -> None:
+    made = planned(f"[{{provider: simulated, offering: small, {truth}}}]", "[{probe: scaling}]", "seed: 3")
+    (candidate,) = made.candidates
+    assert candidate.truth is not None
+    means = planted(candidate)
+    assert means["scaling_latency_s"] == pytest.approx(candidate.truth.boot_s)
+    assert whole is None or means["scaling_latency_s"] == pytest.approx(whole)
+    assert means["provisioning_latency_s"] + means["booting_latency_s"] == pytest.approx(means["scaling_latency_s"])
+    assert 0 < means["api_latency_s"] < means["running_latency_s"] < means["provisioning_latency_s"] * 1.001
+    assert means["running_latency_s"] < means["reachable_latency_s"] < means["scaling_latency_s"]
+
+
+def test_what_is_planted_otherwise_stays() -> None:
+    text = "truth: {boot_s: 75, cells: {scaling_latency_s: {mean: 40 s}}}"
+    (candidate,) = planned(f"[{{provider: simulated, offering: small, {text}}}]", "[{probe: scaling}]").candidates
+    assert candidate.truth is not None
+    assert (candidate.truth.boot_s, planted(candidate)["scaling_latency_s"]) == (75.0, 40.0)
