@@ -103,23 +103,29 @@ def charges(rows: Iterable[LeaseRow], now: float) -> tuple[Charge, ...]:
     """The machines of a ledger's rows as a bill sees them, `now` in Unix seconds.
 
     A machine's age runs from the first to the last of its rows, and to `now` until it is seen gone; one whose answer
-    was lost counts from its intent on, whether or not it was ever there. A refused one was never there.
+    was lost counts from its intent on, whether or not it was ever there. A refused one was never there. One without an
+    intent of its own (a library asked twice) costs what the one with its token does, from that one's intent on.
     """
     by_key: dict[Key, list[LeaseRow]] = {}
+    intents: dict[str, LeaseRow] = {}
     for row in rows:
         if row.kind == INSTANCE:
             by_key.setdefault((row.slot, row.attempt), []).append(row)
-    return tuple(_charge(key, some, now) for key, some in by_key.items() if some[-1].event is not LeaseEvent.REFUSED)
+            if row.event is LeaseEvent.INTENT:
+                intents[row.token] = row
+    return tuple(
+        _charge(key, intents.get(some[0].token, some[0]), some, now)
+        for key, some in by_key.items()
+        if some[-1].event is not LeaseEvent.REFUSED
+    )
 
 
-def _charge(key: Key, rows: list[LeaseRow], now: float) -> Charge:
-    priced = next((row for row in rows if row.event is LeaseEvent.INTENT), rows[0])
-    times = [row.at for row in rows]
+def _charge(key: Key, intent: LeaseRow, rows: list[LeaseRow], now: float) -> Charge:
+    times = [intent.at, *(row.at for row in rows)]
     is_open = STATE_OF[rows[-1].event] is not LeaseState.GONE
     # Rows may be out of order where the wall's clock was set: the whole span is never less than what went by.
-    last = max(now, *times) if is_open else max(times)
-    ttl_s = priced.ttl_s or 0.0
-    return Charge(key, priced.provider, priced.price_per_hour, priced.currency, ttl_s, last - min(times), is_open)
+    age_s = (max(now, *times) if is_open else max(times)) - min(times)
+    return Charge(key, intent.provider, intent.price_per_hour, intent.currency, intent.ttl_s or 0.0, age_s, is_open)
 
 
 def spent(found: Iterable[Charge], terms: Terms, currency: str) -> Money | None:
