@@ -1,0 +1,76 @@
+"""Machines behind emulated instances: SSH servers on loopback addresses of their own, port 22 as in the cloud."""
+
+import contextlib
+import random
+import socket
+from pathlib import Path
+from typing import Any
+
+from tests.emulated.ec2_lives import Boot
+
+
+def why_not() -> str:
+    """Why machines can not listen on port 22 of a loopback address here, empty where they can."""
+    try:
+        socket.create_server((_address(), 22)).close()
+    except OSError as error:
+        return f"port 22 of a loopback address can not be bound ({error.strerror}): machines of emulated clouds need it"
+    return ""
+
+
+def _address() -> str:
+    return f"127.{random.randrange(92, 120)}.{random.randrange(256)}.{random.randrange(1, 255)}"
+
+
+def told(user_data: str) -> tuple[Any, str]:
+    """The host key and the client's public key in a cloud-config text."""
+    from ruamel.yaml import YAML
+
+    from cloudcmp.model.remote import KeyPair
+
+    said = YAML(typ="safe").load(user_data)
+    keys = said["ssh_keys"]
+    clients = [key for user in said.get("users", ()) if isinstance(user, dict) for key in user["ssh_authorized_keys"]]
+    clients += said.get("ssh_authorized_keys", [])
+    return KeyPair(str(keys["ed25519_private"]), str(keys["ed25519_public"]).strip()), str(clients[0])
+
+
+class SshServer:
+    """One machine: an SSH server that runs commands in a folder; see ssh_server.py."""
+
+    def __init__(self, folder: Path, user_data: str, **more: Any) -> None:
+        from tests.emulated.ssh_server import machine_in_thread
+
+        host, client = told(user_data)
+        self.host_public = host.public
+        self._stack = contextlib.ExitStack()
+        for left in reversed(range(20)):
+            context = machine_in_thread(
+                folder, host_key=host, client_public=client, address=_address(), port=22, **more
+            )
+            try:
+                self.server = self._stack.enter_context(context)
+                break
+            except OSError:
+                if not left:
+                    raise
+        self.address = str(self.server.address)
+
+    def alive(self) -> bool:
+        """False once it dropped out by itself."""
+        return bool(self.server._listener.fileno() >= 0)
+
+    def kill(self) -> None:
+        """End it, and all that runs on it."""
+        self._stack.close()
+
+
+def ssh_boot(folder: Path, **more: Any) -> Boot:
+    """Boots an SSH server for each instance, in a folder of its own; `more` is for `machine_in_thread`."""
+
+    def boot(user_data: str, id: str) -> SshServer:
+        home = folder / id
+        home.mkdir(parents=True)
+        return SshServer(home, user_data, **more)
+
+    return boot
