@@ -20,7 +20,7 @@ from cloudcmp.agent.shell import Patience, SshShell
 from cloudcmp.errors import ProviderFault
 from cloudcmp.model.remote import Endpoint, KeyPair
 
-DEADLINE_S = 0.6
+DEADLINE_S = 0.5
 _DOWN_BYTES, _UP_BYTES = 9000, 60_000  # of the whole session below; beyond them nothing goes wrong
 _FLOOD = "head -c 1073741824 /dev/zero >&2"
 
@@ -36,7 +36,7 @@ class Toll:
     odd: list[str] = field(default_factory=list)
 
 
-def black_holes(n: int, seed: int, at_once: int = 12) -> Toll:
+def black_holes(n: int, seed: int, at_once: int = 16) -> Toll:
     """Run n sessions over lines that go bad at a random byte, or with a machine that floods or does not end."""
     picks = random.Random(seed)
     toll = Toll(n)

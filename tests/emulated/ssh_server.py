@@ -151,11 +151,13 @@ class SshMachine:
         path = f"{self._state / 'bin'}:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
         return {"HOME": str(self.home), "USER": self.user, "PATH": path, "LC_ALL": "C"}
 
-    def ended(self) -> None:
-        """A command ended: it may have been the last thing that this machine did."""
-        if (self._state / "died").exists():
-            (self._state / "died").unlink()
-            self._kill()
+    def dies(self) -> bool:
+        """Whether the command that just ended was the last thing that this machine did."""
+        if not (self._state / "died").exists():
+            return False
+        (self._state / "died").unlink()
+        self._loop.call_soon(self._kill)
+        return True
 
     def kill(self) -> None:
         """Drop the machine: no port, no connection, no process. From any thread."""

@@ -126,17 +126,18 @@ class _Command(asyncssh.SSHServerSession[bytes]):
             await asyncio.gather(self._pump(process.stdout, None), self._pump(process.stderr, 1))
             while process.poll() is None:
                 await asyncio.sleep(0.002)
-            self._say_exit(process.returncode)
+            if not machine.dies():
+                self._say_exit(process.returncode)
         finally:
             feeding.cancel()
-            await asyncio.wait([feeding])
+            with contextlib.suppress(asyncio.CancelledError):  # the machine may end meanwhile
+                await asyncio.wait([feeding])
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             machine.groups.discard(process.pid)
             for pipe in pipes:
                 pipe.close()
-        machine.ended()
 
     def _say_exit(self, code: int) -> None:
         if self._machine.lies.no_exit or self._gone:

@@ -7,7 +7,7 @@ import struct
 from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass, field
 
-KINDS = ("stall", "stall_up", "drip", "reset", "half_open", "end")
+KINDS = ("stall", "stall_up", "drip", "reset", "half_open", "end", "flip")
 
 
 @dataclass
@@ -15,8 +15,8 @@ class BadLine:
     """What happens once `at_byte` bytes of the server's (of the client's for `stall_up`) were forwarded.
 
     `stall`, `stall_up`: nothing goes either way any more, and nobody is told. `drip`: a byte a second for the client.
-    `reset`: RST. `half_open`: the server is dropped and the client not told. `end`: FIN. The counts are those of the
-    last connection.
+    `reset`: RST. `half_open`: the server is dropped and the client not told. `end`: FIN. `flip`: one bit of that byte
+    is another, and the rest as it came. The counts are those of the last connection.
     """
 
     kind: str
@@ -70,7 +70,10 @@ class BadLine:
             while data := await loop.sock_recv(far, 65536):
                 if broken.is_set():
                     await asyncio.Event().wait()
-                room = len(data) if self.kind == "stall_up" else max(0, self.at_byte - self.to_client)
+                at = self.at_byte - self.to_client
+                if self.kind == "flip" and 0 <= at < len(data):
+                    data = data[:at] + bytes([data[at] ^ 0x20]) + data[at + 1 :]
+                room = len(data) if self.kind in {"stall_up", "flip"} else max(0, self.at_byte - self.to_client)
                 await loop.sock_sendall(near, data[:room])
                 self.to_client += len(data[:room])
                 if room < len(data):

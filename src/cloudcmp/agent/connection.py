@@ -8,7 +8,7 @@ from typing import Any
 import asyncssh
 
 from cloudcmp.agent.text import clean
-from cloudcmp.errors import NoCredentials, ProviderFault, Refused, WrongHost
+from cloudcmp.errors import CloudcmpError, NoCredentials, ProviderFault, Refused, WrongHost
 from cloudcmp.model.remote import Endpoint
 
 _KEEPALIVE_S = 15
@@ -109,7 +109,9 @@ class Line:
                     **self._config(),
                     **_CLOSED,
                 )
-        except (asyncssh.Error, OSError, ValueError) as error:
+        except CloudcmpError:
+            raise
+        except Exception as error:  # a hostile machine's bytes may end anywhere in the library
             raise self._fault(error, watch, known, within_s) from error
 
     def _pinned(self) -> dict[str, Any]:

@@ -108,6 +108,13 @@ class Session(asyncssh.SSHClientSession[bytes]):
             with suppress(OSError):
                 self._channel.kill()
 
+    def drop_output(self) -> None:
+        """Nobody reads any more: what still comes must not stand in the way of the exit."""
+        self._most_out = len(self.out)
+        self._pieces.clear()
+        if self._channel is not None and not self.closed:
+            self._channel.resume_reading()
+
     def abort(self) -> None:
         """Drop the channel and all that is still in it."""
         if self._channel is not None:

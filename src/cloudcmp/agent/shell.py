@@ -70,7 +70,7 @@ class SshShell:
             session.kill()
             what = f"no end of {_shown(command)} within {deadline_s:g} s (SSH command)"
             raise ProviderFault.at(self._line.name, what, "see whether the machine is up, and its load") from error
-        except (asyncssh.Error, OSError) as error:
+        except Exception as error:  # a hostile machine's bytes may end anywhere in the library
             raise self._lost(command, error) from error
         finally:
             session.abort()
@@ -84,23 +84,26 @@ class SshShell:
 
         Raises ProviderFault where the machine's copy is not the file; it is removed then, and never had the name.
         """
+        data = _read(file)
         draft = f"{to}.{secrets.token_hex(8)}"
-        digest = hashlib.sha256()
         loop = asyncio.get_running_loop()
         end_s = loop.time() + deadline_s
+
+        async def step(doing: str, command: Sequence[str], input: Iterable[bytes] = ()) -> bytes:
+            said = await self._run(command, input, max(0.0, end_s - loop.time()), 4096)
+            if said.exit_code != 0:
+                why = clean(said.err.decode("utf-8", errors="replace")) or f"exit {said.exit_code}"
+                raise ProviderFault.at(self._line.name, f"{doing}: {why}", "see the machine's disk and permissions")
+            return said.out
+
         try:
-            said = await self._run(_sh('umask 077; exec cat >"$1"', draft), _pieces(file, digest), deadline_s, 4096)
-            self._good(said, f"copying to {to}")
-            left_s = max(0.0, end_s - loop.time())
-            said = await self.run(["sha256sum", "--", draft], deadline_s=left_s, most_bytes=4096)
-            self._good(said, f"reading {to} again")
-            if said.out.split(b" ")[0].lstrip(b"\\").decode("ascii", errors="replace") != digest.hexdigest():
+            await step(f"copying to {to}", _sh('umask 077; exec cat >"$1"', draft), _pieces(data))
+            digest = (await step(f"reading {to} again", ["sha256sum", "--", draft])).split(b" ")[0].lstrip(b"\\")
+            if digest != hashlib.sha256(data).hexdigest().encode():
                 what = f"the copy of {file.name} is not the file: its SHA-256 differs"
                 raise ProviderFault.at(self._line.name, what, "nothing of it was run; try another machine")
-            left_s = max(0.0, end_s - loop.time())
-            said = await self.run(_sh('chmod 0755 "$1" && mv -f -- "$1" "$2"', draft, to), deadline_s=left_s)
-            self._good(said, f"naming {to}")
-        except OutsideFault:
+            await step(f"naming {to}", _sh('chmod 0755 "$1" && mv -f -- "$1" "$2"', draft, to))
+        except ProviderFault:
             with suppress(ProviderFault):
                 await self.run(["rm", "-f", "--", draft], deadline_s=_LAST_S)
             raise
@@ -114,11 +117,14 @@ class SshShell:
         try:
             async with asyncio.timeout(self._patience.start_s):
                 await session.open(self._connection, shlex.join(command))
+        except asyncio.CancelledError:
+            session.abort()
+            raise
         except TimeoutError as error:
             session.abort()
             what = f"{_shown(command)} did not start within {self._patience.start_s:g} s"
             raise ProviderFault.at(self._line.name, what, "see whether the machine is up, and its load") from error
-        except (asyncssh.Error, OSError) as error:
+        except Exception as error:
             raise self._lost(command, error) from error
 
     async def rotate(self) -> str:
@@ -150,11 +156,6 @@ class SshShell:
         with suppress(Exception):
             self._connection.abort()
 
-    def _good(self, said: Said, doing: str) -> None:
-        if said.exit_code != 0:
-            why = clean(said.err.decode("utf-8", errors="replace")) or f"exit {said.exit_code}"
-            raise ProviderFault.at(self._line.name, f"{doing}: {why}", "see the machine's disk and permissions")
-
     def _lost(self, command: Sequence[str], error: Exception | None) -> ProviderFault:
         said = clean(str(error)) if error is not None and str(error) else "it ended without an exit code"
         what = f"connection lost during {_shown(command)}: {said}"
@@ -185,6 +186,7 @@ class _Process(AbstractAsyncContextManager["_Process"]):
                 self._writing.cancel()
             with suppress(asyncssh.Error, OSError):
                 session.write_eof()
+                session.drop_output()
                 if session.exit_code is None and session.signal is None:
                     session.kill()
             if not await _exited(session, _KILLED_S):
@@ -259,9 +261,12 @@ def _shown(command: Sequence[str]) -> str:
     return clean(command[4 if own else 0], 60)
 
 
-def _pieces(file: Path, digest: "hashlib._Hash") -> Iterator[bytes]:
-    """The file's bytes, counted into the digest as they go."""
-    with file.open("rb") as source:
-        while piece := source.read(_PIECE_BYTES):
-            digest.update(piece)
-            yield piece
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise OutsideFault.at(str(file), error.strerror or str(error), "make it readable, or build it again") from error
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    return (data[at : at + _PIECE_BYTES] for at in range(0, len(data), _PIECE_BYTES))
