@@ -84,8 +84,7 @@ fn widen(socket: &UdpSocket) -> i32 {
 fn meter(context: &Context, size: usize) -> Result<Arc<Meter>, Fault> {
     let duration_s = context.seconds("duration_s");
     let items_per_s = context.whole("rate_bytes_per_s").map(|rate| rate as f64 / size as f64);
-    let ask =
-        Ask { items_per_s, items: items_per_s.map(|rate| (rate * duration_s).floor()), burst_s: Some(duration_s) };
+    let ask = Ask { items_per_s, items: items_per_s.map(|rate| (rate * duration_s).ceil()), burst_s: Some(duration_s) };
     // A stated rate keeps to the caps by itself; what is held back then is the catching up after a stall.
     let held_s = if items_per_s.is_some() { f64::INFINITY } else { SENDER_BEARS * duration_s };
     context.meter(Item { bytes: size as u64, packets: 1 }, ask, Bearing { held_s, warm_s: Some(0.0) })

@@ -170,9 +170,15 @@ pub struct Space(Child);
 impl Space {
     /// Runs `script` inside; `None`, with the reason printed, where the kernel does not let us.
     pub fn new(script: &str) -> Option<Space> {
-        let whole = format!("ip link set lo up && {script} && echo up && exec sleep 60");
         let mut command = Command::new("unshare");
-        command.args(["-Urn", "sh", "-c", &whole]).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.arg("-Ur");
+        Space::by(command, script)
+    }
+
+    /// By a command that takes the rights for it first.
+    fn by(mut command: Command, script: &str) -> Option<Space> {
+        let whole = format!("ip link set lo up && {script} && echo up && exec sleep 60");
+        command.args(["unshare", "-n", "sh", "-c", &whole]).stdout(Stdio::piped()).stderr(Stdio::null());
         let Ok(mut child) = command.spawn() else {
             eprintln!("skipped: there is no unshare here");
             return None;
@@ -187,16 +193,13 @@ impl Space {
         Some(space)
     }
 
-    /// Two namespaces with a link between them: 10.9.0.1 and 10.9.0.2.
+    /// Two namespaces with a link between them: 10.9.0.1 on `va` and 10.9.0.2 on `vb`.
     pub fn pair() -> Option<(Space, Space)> {
-        let second = Space::new("true")?;
-        let name = "ip link add va type veth peer name vb netns";
-        let up = "ip addr add 10.9.0.1/24 dev va && ip link set va up";
-        // The first makes the link, as the parent of both can not without rights of its own.
         let first = Space::new("true")?;
-        let joined = first.run(&format!("{name} {} && {up}", second.0.id()));
-        let there = second.run("ip addr add 10.9.0.2/24 dev vb && ip link set vb up");
-        if !joined || !there {
+        let second = Space::by(first.enter(), "true")?;
+        let link = format!("ip link add va type veth peer name vb netns {}", second.0.id());
+        let here = first.run(&format!("{link} && ip addr add 10.9.0.1/24 dev va && ip link set va up"));
+        if !here || !second.run("ip addr add 10.9.0.2/24 dev vb && ip link set vb up") {
             eprintln!("skipped: no link between two namespaces here");
             return None;
         }

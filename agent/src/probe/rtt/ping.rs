@@ -69,7 +69,7 @@ impl Pinger {
     }
 
     /// Waits for the time of the next message and returns it; `None` when that is after the run's end.
-    fn await_slot(&mut self) -> Option<u64> {
+    fn await_slot(&mut self) -> Result<Option<u64>, Fault> {
         let now = now_ns();
         if self.end_ns == 0 {
             (self.next_ns, self.end_ns) = (now, now + self.duration_ns);
@@ -77,12 +77,23 @@ impl Pinger {
         let slot = self.next_ns;
         if slot >= self.end_ns {
             wait_until(self.end_ns);
-            return None;
+            return Ok(None);
         }
         self.late += u64::from(now > slot);
         self.next_ns += self.spacing_ns;
+        self.ask()?;
         wait_until(slot);
-        Some(slot)
+        Ok(Some(slot))
+    }
+
+    /// Asks the meter for more round trips when none is left, before a clock runs.
+    #[inline]
+    fn ask(&mut self) -> Result<(), Fault> {
+        if self.granted == 0 {
+            let granted = self.meter.take(self.meter.grant(), || true);
+            self.granted = granted.ok_or_else(|| self.meter.refusal())?;
+        }
+        Ok(())
     }
 
     /// Gives up the slots before `until_ns` that have not been sent.
@@ -142,13 +153,11 @@ impl Drop for Pinger {
 
 impl Work for Pinger {
     fn batch(&mut self) -> Result<f64, Fault> {
-        if self.granted == 0 {
-            let granted = self.meter.take(self.meter.grant(), || true);
-            self.granted = granted.ok_or_else(|| self.meter.refusal())?;
-        }
         let mut slot = None;
-        if self.spacing_ns > 0 {
-            slot = self.await_slot();
+        if self.spacing_ns == 0 {
+            self.ask()?;
+        } else {
+            slot = self.await_slot()?;
             if slot.is_none() {
                 return Ok(0.0);
             }

@@ -149,12 +149,12 @@ impl Drop for Source {
 
 impl Work for Source {
     fn batch(&mut self) -> Result<f64, Fault> {
-        let allowed = self.allowed()?;
         if let Some(gap_ns) = self.gap_ns
             && !self.wait(gap_ns)
         {
             return Ok(0.0);
         }
+        let allowed = self.allowed()?;
         self.head(now_ns());
         let length = self.send(allowed as usize * self.size).or_fault("cannot send a datagram", NEXT)?;
         let (whole, datagrams) = (allowed.min((self.burst.len() / self.size) as u64), (length / self.size) as u64);
