@@ -2,13 +2,20 @@
 
 import contextlib
 import io
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from cloudcmp.catalog import METRICS, PROBES, SUITES
 from cloudcmp.cli.main import build
 from cloudcmp.model.metric import Group, Metric, Probe
+from cloudcmp.model.protocol import Direct, Provider
+from cloudcmp.model.safety import BARRIERS
+from cloudcmp.provider.aws import policy
+from cloudcmp.provider.registry import make, names
+from cloudcmp.provision.contract import CLAUSES, TESTED
+from cloudcmp.units import format_seconds
 
 HERE = Path(__file__).parent / "reference"
 NOTE = "<!-- written by docs/generate.py: change the tables or the commands, then run `make docs` -->\n"
@@ -46,7 +53,9 @@ def probes_page() -> Iterator[str]:
     """Every probe: what it does, its parameters and defaults, its metrics, what it leaves out."""
     yield "# Probes\n"
     yield NOTE
-    yield "The agent runs the probes marked *built*, or the controller does, once a launch, where a cloud makes machines;"
+    yield (
+        "The agent runs the probes marked *built*, or the controller does, once a launch, where a cloud makes machines;"
+    )
     yield "the others are answered by the `simulated` provider only.\n"
     for probe in PROBES.values():
         yield from _probe(probe)
@@ -95,7 +104,75 @@ def _command(*path: str) -> Iterator[str]:
     yield "```"
 
 
-PAGES = {"metrics.md": metrics_page, "probes.md": probes_page, "suites.md": suites_page, "commands.md": commands_page}
+def support_page() -> Iterator[str]:
+    """What each provider can do, what stands against leftovers there, and which promises its tests hold."""
+    providers = [make(name) for name in names()]
+    yield "# Support matrix\n"
+    yield NOTE
+    yield "No provider was ever run on a real cloud account. What that means for yours, `cloudcmp check --live` tells"
+    yield "([check an account](../how-to/check-an-account.md)).\n"
+    yield "## Providers\n"
+    yield from _table(("", *(one.name for one in providers)), _facts(providers))
+    yield "\n## Against leftovers\n"
+    yield "Whether each barrier holds, how, and what stays billed where only it does.\n"
+    yield from _table(("provider", "barrier", "holds", "how"), _barriers(providers))
+    yield "\n## Promises\n"
+    yield "Tried out in this order on one set of machines; a plus holds where it was tested, a question mark can not be"
+    yield "told there.\n"
+    yield from _table(("clause", "promise", *(one.name for one in providers)), _clauses(providers))
+    for one in providers:
+        untold = TESTED[one.name].untold if one.name in TESTED else {}
+        yield from (f"\n{one.name}: *{clause}* can not be told: {why}." for clause, why in untold.items())
+
+
+def _facts(providers: list[Provider]) -> Iterator[tuple[str, ...]]:
+    facts: dict[str, Callable[[Provider], str]] = {
+        "numbers": lambda one: "planted" if one.simulated else "measured",
+        "billed": lambda one: "yes" if one.billed else "no",
+        "billed by": lambda one: _billed_by(one) if one.billed else "-",
+        "a launch leases": lambda one: ", ".join(one.parts),
+        "reached": lambda one: "directly" if isinstance(one, Direct) else "by SSH",
+        "tested against": lambda one: TESTED[one.name].against if one.name in TESTED else "nothing yet",
+    }
+    for name, fact in facts.items():
+        yield name, *(fact(one) for one in providers)
+
+
+def _billed_by(provider: Provider) -> str:
+    step, least = provider.billing.step_s, provider.billing.minimum_s
+    return f"{format_seconds(step)} begun, at least {format_seconds(least)}"
+
+
+def _barriers(providers: list[Provider]) -> Iterator[tuple[str, ...]]:
+    for provider in providers:
+        for one in sorted(provider.barriers, key=lambda barrier: BARRIERS.index(barrier.name)):
+            yield provider.name, one.name, "yes" if one.holds else "no", one.how
+
+
+def _clauses(providers: list[Provider]) -> Iterator[tuple[str, ...]]:
+    for clause in CLAUSES:
+        yield clause.name, clause.text, *(_ruled(one.name, clause.name) for one in providers)
+
+
+def _ruled(provider: str, clause: str) -> str:
+    if provider not in TESTED:
+        return "not tested"
+    return "?" if clause in TESTED[provider].untold else "+"
+
+
+def policy_file() -> Iterator[str]:
+    """The least rights that a user of `aws` needs."""
+    yield json.dumps(policy(), indent=2)
+
+
+PAGES = {
+    "metrics.md": metrics_page,
+    "probes.md": probes_page,
+    "suites.md": suites_page,
+    "commands.md": commands_page,
+    "support-matrix.md": support_page,
+    "aws-policy.json": policy_file,
+}
 
 
 def main() -> int:

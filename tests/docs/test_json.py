@@ -92,6 +92,11 @@ def test_every_key_of_published_tables_is_named(typist: Typist) -> None:
     assert _unnamed(typist.types("published", "deval-2017")) == set()
 
 
+def test_every_key_of_what_guards_money_is_named(typist: Typist) -> None:
+    for words in (("check", "simulated"), ("check", "--live", "simulated"), ("sweep",)):
+        assert _unnamed(typist.types(*words)) == set()
+
+
 @pytest.mark.parametrize("kind", ["providers", "offerings", "prices", "probes", "suites", "metrics", "studies"])
 def test_lists_are_rows_of_text(typist: Typist, kind: str) -> None:
     data = typist.types("list", kind)["data"]

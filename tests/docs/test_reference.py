@@ -20,6 +20,8 @@ from cloudcmp.study import read_text
 ALL = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 STUDIES = [block for page in PAGES for block in blocks(page) if block.info.split(" ")[0] == "yaml"]
 HOSTS = {"doi.org", "arxiv.org", "hdrhistogram.org", "www.rfc-editor.org"}
+# Where providers publish their own rules.
+HOSTS |= {"aws.amazon.com", "cloud.google.com", "www.microsoft.com", "docs.cloud.oracle.com"}
 SHOWN_FOLDERS = ("/proc/", "/sys/", "/dev/", "/mnt/")
 RECORD = ("Status", "Context", "Decision", "Consequences", "What would change our mind")
 
