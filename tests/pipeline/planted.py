@@ -37,7 +37,8 @@ def _leave(ending: Ending) -> NoReturn:
     raise RuntimeError(f"nobody sent a signal, and yet: {ending.reason}")
 
 
-def _measured(plan: Plan, text: str, folder: Path) -> View:
+def measured(plan: Plan, text: str, folder: Path) -> View:
+    """The study, run in a new folder to its end, as a reader sees it."""
     ending = running.start(plan, text, folder, work=None, wait=False, progress=Silence(), leave=_leave)
     assert ending.finished
     assert ending.left == ()
@@ -63,7 +64,7 @@ def winners(plan: Plan) -> dict[str, int]:
 def missed(seed: int, folder: Path) -> list[str]:
     """The deciding cells of the demo whose planted winner is not named as the only one."""
     plan, text = planning.plan_demo(seed=seed)
-    told = {one.cell: one.winners for one in _measured(plan, text, folder).analysis.winners}
+    told = {one.cell: one.winners for one in measured(plan, text, folder).analysis.winners}
     planted = winners(plan)
     assert planted
     return [f"{cell}: planted {index}, found {told[cell]}" for cell, index in planted.items() if told[cell] != (index,)]
@@ -75,7 +76,7 @@ def false_finds(seed: int, folder: Path) -> list[Comparison]:
     study = folder / "tied.yaml"
     study.write_text(_tied_study())
     plan, text = planning.plan_file(study, on=None, short=False, seed=seed)
-    found = _measured(plan, text, folder / "study").analysis.comparisons
+    found = measured(plan, text, folder / "study").analysis.comparisons
     assert found
     return [one for one in found if one.verdict in {Verdict.BETTER, Verdict.WORSE}]
 
