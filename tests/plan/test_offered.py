@@ -76,7 +76,8 @@ def test_a_resized_machine_is_quoted_at_the_dearer_price() -> None:
     plain, resized = planned(f"[{SMALL}]", "[{probe: fma}]"), planned(f"[{SMALL}]", "[{probe: fma}, {probe: resize}]")
     assert plain.quote.worst_cost is not None
     assert resized.quote.worst_cost is not None
-    assert resized.quote.worst_cost.amount == 10 * plain.quote.worst_cost.amount  # 0.20 and 0.02 USD/h, one hour each
+    # 0.20 and 0.02 USD/h, an hour begun each; the other type begins an hour anew.
+    assert resized.quote.worst_cost.amount == 2 * 10 * plain.quote.worst_cost.amount
     unknown = planned(f"[{SMALL}]", "[{probe: resize, params: {to: unheard-of}}]", "budget: 1000 USD")
     assert unknown.quote.worst_cost is None
     with pytest.raises(UserMistake, match="or none is known of what is resized to"):

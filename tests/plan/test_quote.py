@@ -5,9 +5,12 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 from tests.plan.clouds import HOUR, planned
 
+from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import LEASE_MARGIN_S, Plan
 from cloudcmp.plan.quote import ASSUMED_COV
 
@@ -34,22 +37,64 @@ def test_n_of_a_thing_cost_n_times_as_much() -> None:
     assert three.amount == pytest.approx(3 * one.amount, abs=Decimal("0.00001"))
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_p14_the_worst_case_bounds_what_the_simulated_launches_can_take(seed: int) -> None:
-    plan = planned(probes=PROBES, rest=f"seed: {seed}\nlaunches: 6")
-    deadlines = {one.index: sum(trial.deadline_s for trial in plan.trials_of(one.index)) for one in plan.launches}
-    total = Decimal(0)
+def billed(price: Decimal, life_s: float, minimum_s: float, step_s: float) -> Decimal:
+    """A bill that a provider writes, counted step by step; times 3600, so that sums are exact."""
+    paid_s = minimum_s
+    while paid_s < life_s:
+        paid_s += step_s
+    return price * Decimal(repr(paid_s))
+
+
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([(60.0, 1.0), (60.0, 60.0), (600.0, 60.0), (3600.0, 3600.0), (60.0, 3600.0)]),
+    st.integers(1, 3),
+)
+@settings(max_examples=30, deadline=None)
+def test_p14_the_worst_case_bounds_every_bill_of_what_the_launches_can_take(
+    seed: int, terms: tuple[float, float], count: int
+) -> None:
+    several = f"{{provider: simulated, offering: small, count: {count}}}"
+    one = "{provider: simulated, region: stratus, offering: medium}"
+    plan = planned(f"[{several}, {one}]", PROBES, f"seed: {seed}\nlaunches: 6", billing_of=lambda _: Billing(*terms))
+    rng = np.random.default_rng(seed)
+    total = most = Decimal(0)
     for launch in plan.launches:
         candidate = plan.candidates[launch.candidate]
         assert candidate.truth is not None
         assert candidate.truth.boot_s is not None
         assert candidate.offering.price is not None
-        # The lease that a run asks for, in hours that are billed when they begin.
-        life_s = -(-(deadlines[launch.index] + LEASE_MARGIN_S) // 3600) * 3600
         assert candidate.truth.boot_s < LEASE_MARGIN_S
-        total += candidate.offering.price.amount_per_hour * Decimal(life_s) / 3600
+        trials = plan.trials_of(launch.index)
+        # What a run can take: every trial up to its deadline, and the margin for coming and going.
+        deadlines_s = sum(trial.deadline_s for trial in trials)
+        life_s = candidate.truth.boot_s + sum(rng.uniform(0.0, trial.deadline_s) for trial in trials)
+        price = candidate.offering.price.amount_per_hour * candidate.count
+        total += billed(price, life_s, *terms)
+        most += billed(price, deadlines_s + LEASE_MARGIN_S, *terms)
     assert plan.quote.worst_cost is not None
-    assert plan.quote.worst_cost.amount >= total
+    worst = plan.quote.worst_cost.amount * 3600
+    assert total <= most <= worst <= most + Decimal("0.0036")
+
+
+def test_finer_terms_make_the_worst_case_better() -> None:
+    hourly, finer = (
+        planned(TWO, billing_of=lambda _, one=one: one).quote.worst_cost for one in (Billing(), Billing(60.0, 1.0))
+    )
+    assert hourly is not None
+    assert finer is not None
+    assert finer.amount < hourly.amount
+    assert planned(TWO).quote.worst_cost == hourly
+
+
+def test_the_price_of_a_volume_is_counted() -> None:
+    priced = "{provider: aws, offering: small, volume: {type: fast, price: 0.02 USD/h}}"
+    alone = planned("[{provider: aws, offering: small}]").quote
+    beside = planned(f"[{priced}]").quote
+    assert alone.worst_cost is not None
+    assert beside.worst_cost is not None
+    assert beside.worst_cost.amount == pytest.approx(2 * alone.worst_cost.amount, abs=Decimal("0.00001"))
+    assert not any("volume" in note for note in beside.notes)
 
 
 def test_an_unknown_price_gives_no_cost_and_names_the_candidate() -> None:

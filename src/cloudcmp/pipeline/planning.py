@@ -9,7 +9,7 @@ from cloudcmp import plan as planner
 from cloudcmp import study as studies
 from cloudcmp.catalog import hint
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.offering import Offering
+from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.safety import Barrier
 from cloudcmp.model.study import Study
@@ -63,6 +63,7 @@ def _planned(read: Study, on: str | None, short: bool, seed: int | None) -> Plan
         read,
         offerings_of=offerings_of,
         host_of=host_of,
+        billing_of=billing_of,
         on=on,
         short=short,
         start_at=VIRTUAL_START if simulated else time.time(),
@@ -72,6 +73,11 @@ def _planned(read: Study, on: str | None, short: bool, seed: int | None) -> Plan
 def offerings_of(provider: str, region: str | None) -> tuple[Offering, ...]:
     """What a provider offers, in a region or anywhere; nothing for one that can not be asked."""
     return make(provider).offerings(region) if provider in names() else ()
+
+
+def billing_of(provider: str) -> Billing:
+    """How a provider bills; the coarsest way where it can not be asked."""
+    return make(provider).billing if provider in names() else Billing()
 
 
 def host_of(candidate: Candidate) -> str:

@@ -14,7 +14,7 @@ from cloudcmp.plan.schedule import rounds_of
 from cloudcmp.plan.trials import Visits, launches_of, trials_of
 from cloudcmp.plan.truth import completed
 from cloudcmp.plan.visit import Task, only_built, over_loopback, shortened, tasks_of, unbuilt
-from cloudcmp.units import format_seconds
+from cloudcmp.units import Money, format_seconds
 
 MAX_TRIALS = 1_000_000
 _SHORT_LAUNCHES = 2
@@ -25,6 +25,7 @@ def make(
     *,
     offerings_of: OfferingsOf,
     host_of: Callable[[Candidate], str],
+    billing_of: quoting.BillingOf = quoting.by_the_hour,
     on: str | None = None,
     short: bool = False,
     start_at: float,
@@ -32,9 +33,10 @@ def make(
     """The plan of a study.
 
     `offerings_of(provider, region)` is what a provider sells, () for one that can not be asked; `host_of` names the
-    machine that a candidate shares with others. `on` is the provider that stands in for all (`simulated`, `local`).
-    `short` takes one run at the smallest sizes in at most two rounds that follow each other. `start_at` is the Unix
-    time at which the plan begins. Raises UserMistake for what can not be had or does not fit, one line each.
+    machine that a candidate shares with others; `billing_of` says how a provider bills. `on` is the provider that
+    stands in for all (`simulated`, `local`). `short` takes one run at the smallest sizes in at most two rounds that
+    follow each other. `start_at` is the Unix time at which the plan begins. Raises UserMistake for what can not be had
+    or does not fit, one line each.
     """
     notes: list[str] = []
     if short:
@@ -50,6 +52,7 @@ def make(
     trials_in_all = visits.trials * len(rounds)
     if trials_in_all > MAX_TRIALS:
         raise UserMistake.at("study", f"{trials_in_all} trials are more than {MAX_TRIALS}", "split the study")
+    worst = quoting.worst_cost(visits, len(rounds), billing_of)
     planned = launches_of(visits, rounds, study.seed)
     decide = _still_deciding(study.decide, cells, notes)
     return Plan(
@@ -65,7 +68,7 @@ def make(
         runs=study.runs,
         seed=study.seed,
         start_at=start_at,
-        quote=_quote(study, visits, rounds[-1].start_s + visits.round_s(), len(rounds), decide, notes),
+        quote=_quote(study, visits, rounds[-1].start_s + visits.round_s(), len(rounds), decide, worst, notes),
         budget=study.budget,
         deadline_s=study.deadline_s,
         stop=study.stop,
@@ -127,12 +130,17 @@ def _still_deciding(decide: Sequence[Decide], cells: Sequence[str], notes: list[
 
 
 def _quote(
-    study: Study, visits: Visits, end_s: float, rounds: int, decide: Sequence[Decide], notes: list[str]
+    study: Study,
+    visits: Visits,
+    end_s: float,
+    rounds: int,
+    decide: Sequence[Decide],
+    worst: Money | None,
+    notes: list[str],
 ) -> Quote:
     if study.deadline_s is not None and end_s > study.deadline_s:
         what = f"the plan takes {format_seconds(end_s)}, longer than {format_seconds(study.deadline_s)}"
         raise UserMistake.at("deadline", what, "write a later deadline, fewer launches or fewer probes")
-    worst = quoting.worst_cost(visits, rounds)
     notes.extend(quoting.money_notes(visits.candidates, worst, study.budget))
     if rounds < quoting.LAUNCHES_MIN and len(visits.candidates) > 1:
         notes.append(f"fewer than {quoting.LAUNCHES_MIN} rounds: no verdict will be given")

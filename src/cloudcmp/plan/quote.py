@@ -1,11 +1,12 @@
 """What a plan takes, and what it could tell apart."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import ROUND_HALF_EVEN, ROUND_UP, Decimal
 
 from cloudcmp.catalog import METRICS
+from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, hourly_cost
 from cloudcmp.model.study import Decide
 from cloudcmp.plan.trials import Visits
@@ -18,9 +19,14 @@ _ALPHA = 0.05
 _POWER = 0.8
 # With fewer launches no verdict is given, so nothing can be told apart, whatever the difference.
 LAUNCHES_MIN = 6
-# The coarsest unit in which machines are billed; terms that are known to be finer only make the worst case better.
-_BILLED_S = 3600.0
 _STEP = Decimal("0.000001")
+
+BillingOf = Callable[[str], Billing]
+"""How a provider bills; the coarsest way, every hour begun, for one of which it is not known."""
+
+
+def by_the_hour(provider: str) -> Billing:  # noqa: ARG001
+    return Billing()
 
 
 def expected_cost(visits: Visits, rounds: int) -> Money | None:
@@ -28,14 +34,14 @@ def expected_cost(visits: Visits, rounds: int) -> Money | None:
     return _cost(visits.candidates, {c.index: visits.launch_s(c) * rounds for c in visits.candidates}, ROUND_HALF_EVEN)
 
 
-def worst_cost(visits: Visits, rounds: int) -> Money | None:
-    """Money for all launches if each lives its whole lease, every hour begun paid in full.
+def worst_cost(visits: Visits, rounds: int, billing_of: BillingOf = by_the_hour) -> Money | None:
+    """Money for all launches if each lives its whole lease, paid in the minimum and steps of its offering's provider.
 
     A lease is what a run asks for: all deadlines of a launch's trials and `LEASE_MARGIN_S`. Without what a resumed
     study takes anew: its interrupted launch gets a second machine. A machine that is resized costs the dearer price all
-    the time.
+    the time, and begins a period of billing anew each time.
     """
-    worst = {c.index: _paid_s(visits.of(c)) * rounds for c in visits.candidates}
+    worst = {c.index: _paid_s(visits.of(c), billing_of(c.offering.provider)) * rounds for c in visits.candidates}
     return _cost([_at_most(c, visits.of(c)) for c in visits.candidates], worst, ROUND_UP)
 
 
@@ -48,9 +54,10 @@ def _at_most(candidate: Candidate, tasks: Sequence[Task]) -> Candidate:
     )
 
 
-def _paid_s(tasks: Sequence[Task]) -> float:
+def _paid_s(tasks: Sequence[Task], billing: Billing) -> float:
     lease_s = sum(task.deadline_s * task.runs for task in tasks) + LEASE_MARGIN_S
-    return math.ceil(lease_s / _BILLED_S) * _BILLED_S
+    begun = sum(task.runs for task in tasks if task.becomes)
+    return billing.paid_s(lease_s) + begun * max(billing.minimum_s, billing.step_s)
 
 
 def _cost(candidates: Sequence[Candidate], seconds: dict[int, float], rounding: str) -> Money | None:
