@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from cloudcmp.measure import TAKEN_WHY, record_all, was_taken
+from cloudcmp.measure import ASLEEP_WHY, TAKEN_WHY, record_all, was_taken
 from cloudcmp.model.offering import Faults
 from cloudcmp.model.trial import Outcome
 
@@ -142,3 +142,23 @@ def test_a_simulated_trial_is_cheap(rig):
     trials = trials_of(rig, 200)
     rig.on_simulated(trials)
     assert rig.seconds / len(trials) < 0.005
+
+
+def test_p21_a_trial_that_was_slept_through_is_no_failure_and_is_run_again(rig):
+    trials = trials_of(rig, 3)
+    nights = iter((0.0, 0.0, 0.0, 7200.0))  # two looks a trial: the second trial sleeps two hours
+    visit = rig.on_simulated(trials, Faults(garbage=1.0), slept_s=lambda: next(nights))
+    assert (visit.finished, visit.why) == (False, ASLEEP_WHY)
+    assert [(one.trial, one.outcome, one.interrupted) for one in rig.memory.attempts] == [
+        (0, Outcome.INVALID, False),
+        (1, Outcome.ABORTED, True),
+    ]
+    assert "slept for 7200 s" in rig.memory.attempts[1].why
+    rig.on_simulated(trials, before={0: Outcome.INVALID})
+    assert [(one.trial, one.outcome) for one in rig.memory.attempts[2:]] == [(1, Outcome.OK), (2, Outcome.OK)]
+
+
+def test_p21_a_trial_that_ended_well_counts_though_its_controller_slept(rig):
+    nights = iter((0.0, 7200.0))
+    assert rig.on_simulated(trials_of(rig, 1), slept_s=lambda: next(nights)).finished
+    assert rig.outcomes == ["ok"]

@@ -10,10 +10,11 @@ from cloudcmp.measure.elastic import (
     run_last,
     staged,
 )
-from cloudcmp.measure.launch import TAKEN_WHY, record_all, run_launch, was_taken
+from cloudcmp.measure.launch import ASLEEP_WHY, TAKEN_WHY, record_all, run_launch, was_taken
 from cloudcmp.measure.trial import Gone, Turn, run_trial
 
 __all__ = [
+    "ASLEEP_WHY",
     "TAKEN_WHY",
     "Bench",
     "Gone",

@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -37,12 +38,18 @@ def _secret() -> str:
     return secrets.token_hex(32)
 
 
+def _slept_s() -> float:
+    """How long the machine has slept since it was booted: one clock counts that, the other does not."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
+
+
 @dataclass(frozen=True, slots=True)
 class Bench:
     """All that is needed to run trials: where results go, the tables, the time, who wants to know, and when to stop.
 
     `read_histogram` raises ValueError for a histogram that can not be read. `stop` ends after the trial that runs.
-    `grace_s` is what a controller waits beyond a trial's own deadline. `secret` gives 64 hex digits for one trial.
+    `grace_s` is what a controller waits beyond a trial's own deadline. `secret` gives 64 hex digits for one trial;
+    `slept_s` tells how long this machine has been asleep in all.
     """
 
     records: Records
@@ -54,6 +61,7 @@ class Bench:
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     grace_s: float = 2.0
     secret: Callable[[], str] = _secret
+    slept_s: Callable[[], float] = _slept_s
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,10 @@ from cloudcmp.model.trial import Attempt, Outcome, TrialResult
 TAKEN_WHY = "the machine was taken away during an earlier trial of the launch"
 """Why the rest of a launch is preempted: the same words whether or not a controller died in between."""
 
+ASLEEP_WHY = "this machine slept during a trial"
+SLEPT_S = 5.0
+"""How far the wall may run ahead of the monotonic clock during a trial before we say that we slept."""
+
 _Begin = tuple[int, float]
 """The number of an attempt and its start in Unix seconds."""
 
@@ -24,8 +28,9 @@ async def run_launch(
     instance: Instance,
     gone: Gone,
     before: Mapping[int, Outcome],
+    other: Instance | None = None,
 ) -> Visit:
-    """Run the trials of a launch that have not ended yet.
+    """Run the trials of a launch that have not ended yet, on its machine; `other` is its second one, if any.
 
     `trials` are all of the launch's, in order; `before` gives the outcome of those that ended by themselves in an
     earlier run. Once the machine is taken away, the rest is recorded as preempted. When told to stop, the current trial
@@ -41,8 +46,10 @@ async def run_launch(
         if bench.stop.is_set():
             return Visit(Outcome.ABORTED, False, "stopped on request")
         number, started_at = begin(bench, trial) if begun is None else begun
-        turn = Turn(trial, bench.records.earlier(trial.index), instance, gone)
-        result = await run_trial(bench, turn)
+        turn = Turn(trial, bench.records.earlier(trial.index), instance, gone, other)
+        result = await _awake(bench, candidate, turn, number, started_at)
+        if result is None:
+            return Visit(Outcome.ABORTED, False, ASLEEP_WHY)
         taken = result.outcome is Outcome.PREEMPTED
         following = None if taken or bench.stop.is_set() else next(iter(todo[place + 1 :]), None)
         ended_at = bench.clock.at(trial.start_s + _lasted_s(trial, result.outcome))
@@ -52,6 +59,34 @@ async def run_launch(
             record_all(bench, candidate, todo[place + 1 :], Outcome.PREEMPTED, TAKEN_WHY)
             return Visit(Outcome.PREEMPTED, True, result.why)
     return Visit(Outcome.OK, True)
+
+
+async def _awake(bench: Bench, candidate: Candidate, turn: Turn, number: int, started_at: float) -> TrialResult | None:
+    """What came of a trial; None where this machine slept during it and it failed: that says nothing of the candidate.
+
+    Such an attempt is kept as interrupted, like one that was cut short by the controller's own end.
+    """
+    slept_before_s = bench.slept_s()
+    result = await run_trial(bench, turn)
+    slept_s = bench.slept_s() - slept_before_s
+    if result.outcome is Outcome.OK or slept_s < SLEPT_S:
+        return result
+    why = f"this machine slept for {slept_s:.0f} s during it ({result.why})"
+    bench.records.finish_attempt(
+        Attempt(
+            trial=turn.trial.index,
+            attempt=number,
+            outcome=Outcome.ABORTED,
+            started_at=started_at,
+            ended_at=bench.clock.at(turn.trial.start_s),
+            why=clean(why),
+            interrupted=True,
+            facts=result.facts,
+        ),
+        (),
+    )
+    bench.progress.note(f"{candidate.id}: {turn.trial.probe}: {why}")
+    return None
 
 
 def record_all(bench: Bench, candidate: Candidate, trials: Sequence[PlannedTrial], outcome: Outcome, why: str) -> Visit:

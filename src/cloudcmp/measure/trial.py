@@ -13,6 +13,7 @@ from cloudcmp.model.protocol import Channel, Instance
 from cloudcmp.model.trial import Outcome, TrialResult
 
 READY_S = 10.0
+LOOPBACK = "loopback"
 LINGER_S = 1.0  # how long an agent may take to leave once it has said that it ends
 
 Gone = Callable[[], Awaitable[str | None]]
@@ -21,12 +22,16 @@ Gone = Callable[[], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A trial's turn on a machine: `earlier` counts its attempts that ended by themselves."""
+    """A trial's turn on a machine: `earlier` counts its attempts that ended by themselves.
+
+    `other` is the launch's second machine, where the server of a trial between two machines runs.
+    """
 
     trial: PlannedTrial
     earlier: int
     instance: Instance
     gone: Gone
+    other: Instance | None = None
 
 
 async def run_trial(bench: Bench, turn: Turn) -> TrialResult:
@@ -58,11 +63,13 @@ async def _alone(
 
 async def _between_peers(bench: Bench, turn: Turn) -> TrialResult:
     """A server agent, then the client whose samples count; the trial is ok only where both streams are."""
-    trial, instance, secret = turn.trial, turn.instance, bench.secret()
-    host = _host_in(instance.address)
-    job = encode_job(trial, cpus=instance.cpus, folder=instance.folder, role="server", peer=f"{host}:0", secret=secret)
+    trial, secret = turn.trial, bench.secret()
+    serving_on, address, admitted = _ends(turn)
+    host = _host_in(address)
+    peer = f"{host}:0{admitted}"
+    job = encode_job(trial, cpus=serving_on.cpus, folder=serving_on.folder, role="server", peer=peer, secret=secret)
     serving = Decoder({}, trial.deadline_s, bench.read_histogram, listens=True)
-    async with instance.start(job, trial, turn.earlier) as server:
+    async with serving_on.start(job, trial, turn.earlier) as server:
         stream = server.stdout()
         late = await _late(stream, serving, min(READY_S, trial.deadline_s), until_ready=True)
         if serving.address is None or serving.fault is not None:
@@ -78,6 +85,14 @@ async def _between_peers(bench: Bench, turn: Turn) -> TrialResult:
         finally:
             await _cancelled(draining)
     return _of_both(result, serving)
+
+
+def _ends(turn: Turn) -> tuple[Instance, str, str]:
+    """Where the server runs, at which address, and whom it admits beside that address: `,address` or nothing."""
+    here = dict(turn.trial.params).get("path", LOOPBACK) == LOOPBACK
+    if turn.other is not None and not here:
+        return turn.other, turn.other.address, f",{turn.instance.address}"
+    return turn.instance, "127.0.0.1" if here else turn.instance.address, ""
 
 
 async def _result(decoder: Decoder, cut: tuple[Outcome, str] | None, channel: Channel, gone: Gone) -> TrialResult:

@@ -7,6 +7,7 @@ from cloudcmp.agent.host import host_command
 from cloudcmp.catalog import PROBES
 from cloudcmp.errors import ProviderFault
 from cloudcmp.measure import (
+    ASLEEP_WHY,
     TAKEN_WHY,
     Bench,
     Gone,
@@ -110,12 +111,17 @@ async def _come_and_work(stay: _Stay) -> Visit:
 
 async def _visit(stay: _Stay) -> Visit:
     """The trials of agents, on the launch's first machine; the second is the other end where a trial has one."""
-    first = stay.machines[0]
-    if first.instance is None:
+    first, *others = (machine.instance for machine in stay.machines)
+    if first is None:
         return Visit(Outcome.OK, True)
-    return await run_launch(
-        stay.crew.bench, stay.candidate, stay.launch, stay.turns.visit, first.instance, _gone(stay), stay.before
-    )
+    other = others[0] if others else None
+    bench, visit = stay.crew.bench, stay.turns.visit
+    while True:
+        done = await run_launch(bench, stay.candidate, stay.launch, visit, first, _gone(stay), stay.before, other)
+        if done.why != ASLEEP_WHY:
+            return done
+        # The trial that was slept through is run again; those before it are done.
+        stay.before = {one.trial: one.outcome for one in stay.crew.store.attempts() if not one.interrupted}
 
 
 async def _disturb(stay: _Stay) -> Visit:
