@@ -39,7 +39,7 @@ def test_only_we_get_in_and_root_does_one_thing(config):
     assert user["name"] == "cloudcmp"
     assert user["lock_passwd"] is True
     assert user["ssh_authorized_keys"] == [CLIENT.public]
-    assert user["sudo"] == ["ALL=(root) NOPASSWD: /usr/local/sbin/cloudcmp-host"]
+    assert user["sudo"] == "ALL=(root) NOPASSWD: /usr/local/sbin/cloudcmp-host"
     assert "groups" not in user
     (file,) = config["write_files"]
     assert file == {

@@ -185,6 +185,33 @@ def test_a_folder_that_can_not_be_made_is_a_fault_that_says_so(tmp_path, folder)
     on_machine(tmp_path, work)
 
 
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        *(("uname", says) for says in ("", "Linux\\033[2J x86_64", "Linux x86_64; reboot", "x" * 9000)),
+        *(
+            ("mktemp", says)
+            for says in ("/etc", "../cloudcmp.x", "/tmp/$(id)/cloudcmp.x", "/tmp/\\033[31mcloudcmp.x", "")
+        ),
+        *(("sha256sum", says) for says in ("", "0" * 64, "\\377\\376", "x" * 9000)),
+        *(("sed", says) for says in ("0-99999999999", "-1", "\\033]0;owned\\007", "")),
+    ],
+)
+def test_p29_a_machine_that_lies_while_the_agent_is_put_there_gets_one_clean_line(tmp_path, program, says):
+    async def work(shell):
+        lie = tmp_path / ".machine/bin" / program
+        lie.write_text(f"#!/bin/sh\nprintf '{says}\\n'\n")
+        lie.chmod(0o755)
+        with pytest.raises((ProviderFault, AgentMissing)) as caught:
+            await deploy(shell, script(tmp_path / "stand-in", "echo cloudcmp-agent 0"))
+        return str(caught.value)
+
+    fault = on_machine(tmp_path, work)
+    assert fault.isprintable()
+    assert len(fault) < 500
+    assert not list(tmp_path.glob("cloudcmp.*/cloudcmp-agent"))
+
+
 def test_the_binary_is_chosen_by_what_the_machine_is():
     assert triple_of("Linux x86_64") == "x86_64-unknown-linux"
     assert triple_of("Linux aarch64\n") == triple_of("Linux arm64") == "aarch64-unknown-linux"

@@ -1,6 +1,7 @@
 """Shells on machines: commands, files and processes, over a real SSH connection to a server of our own."""
 
 import asyncio
+import logging
 import os
 import time
 from pathlib import Path
@@ -232,6 +233,23 @@ def test_a_refused_login_and_a_closed_port_are_told_apart(tmp_path):
         assert not isinstance(caught.value, Refused)
 
     on_machine(tmp_path, work)
+
+
+def test_p38_neither_our_key_nor_what_is_typed_is_logged(tmp_path, caplog):
+    canary = b"canary-4711-of-a-trial"
+
+    async def work(shell, _):
+        await shell.rotate()
+        await shell.run(["cat"], input=canary)
+        async with shell.start(["cat"], canary + b"\n") as channel:
+            assert canary in await anext(channel.stdout())
+
+    with caplog.at_level(logging.DEBUG):
+        on_machine(tmp_path, work)
+    assert "Auth succeeded" in caplog.text or "Auth for user" in caplog.text
+    assert canary.decode() not in caplog.text
+    assert canary.hex() not in caplog.text
+    assert not [line for line in CLIENT.private.splitlines()[1:-1] if line in caplog.text]
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import signal
 import socket
@@ -253,4 +254,5 @@ if __name__ == "__main__":
     parser.add_argument("--address", default="127.0.0.2")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--lies", default="{}", help='for example {"no_exit": true}')
+    logging.getLogger("asyncio").setLevel(logging.ERROR)  # clients that vanish are what it is for
     asyncio.run(_serve_until_eof(parser.parse_args()))

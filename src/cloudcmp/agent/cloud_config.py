@@ -70,5 +70,5 @@ def _user(client_public: str) -> dict[str, object]:
         "lock_passwd": True,
         "shell": "/bin/sh",
         "ssh_authorized_keys": [client_public.strip()],
-        "sudo": [f"ALL=(root) NOPASSWD: {SCRIPT}"],
+        "sudo": f"ALL=(root) NOPASSWD: {SCRIPT}",
     }

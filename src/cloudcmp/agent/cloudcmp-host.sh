@@ -39,7 +39,8 @@ forget() {
 	trap '' HUP
 	trap - EXIT
 	if command -v cloud-init; then timeout 600 cloud-init status --wait || true; fi
-	rm -f /var/lib/cloud/instances/*/obj.pkl /run/cloud-init/combined-cloud-config.json
+	rm -f /var/lib/cloud/instances/*/obj.pkl /run/cloud-init/combined-cloud-config.json \
+		/run/cloud-init/instance-data-sensitive.json
 	# Written so that it does not match these very lines, which are among the copies.
 	for file in /var/lib/cloud/instances/*/user-data.txt* /var/lib/cloud/instances/*/cloud-config.txt \
 		/var/lib/cloud/instances/*/scripts/* /var/lib/cloud/seed/*/user-data /run/cloud-init/cloud.cfg; do

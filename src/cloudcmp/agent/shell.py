@@ -23,7 +23,7 @@ from cloudcmp.model.remote import Said
 
 _ERR_BYTES_MAX = 4096
 _PIECE_BYTES = 64 * 1024
-_KILLED_S = 1.0
+_KILLED_S = 0.5
 _LAST_S = 2.0
 _EXITED_S = 0.5
 _SIGNALS = {"HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "ABRT": 6, "FPE": 8, "KILL": 9, "SEGV": 11, "PIPE": 13, "TERM": 15}
@@ -116,7 +116,8 @@ class SshShell:
         """Start a command whose session the caller keeps; raises ProviderFault."""
         try:
             async with asyncio.timeout(self._patience.start_s):
-                await session.open(self._connection, shlex.join(command))
+                # Without a login shell in between, the process that signals reach is the one that we meant.
+                await session.open(self._connection, f"exec {shlex.join(command)}")
         except asyncio.CancelledError:
             session.abort()
             raise
