@@ -26,8 +26,8 @@ _MAKE = """umask 077
 mkdir -p -- "$1" && cd -- "$1" && made=$(mktemp -d "$(pwd -P)/cloudcmp.XXXXXXXX") && mkdir "$made/work" && echo "$made"
 """
 # The affinity alone may name processors that were never there; those that are online alone, ones that we may not use.
-_CPUS = """sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status
-cat /sys/devices/system/cpu/online 2>/dev/null || true
+_CPUS = """allowed=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)
+echo "$allowed;$(cat /sys/devices/system/cpu/online 2>/dev/null)"
 """
 _REMOVE = """for process in /proc/[0-9]*; do
   case "$(readlink "$process/exe" 2>/dev/null)" in "$1"/*) kill -KILL "${process#/proc/}" 2>/dev/null ;; esac
@@ -119,12 +119,12 @@ def triple_of(uname: str) -> str:
 
 
 def usable_cpus(text: str) -> tuple[int, ...]:
-    """The processors in both of two lists such as `0-3,8`: allowed, and online (not every machine tells the latter).
+    """The processors in both of two lists such as `0-3,8;0-7`: allowed, and online (not every machine tells the latter).
 
     Raises ProviderFault for what is no such list, or for none.
     """
-    lists = [_cpu_list(line) for line in text.splitlines()[:2]]
-    both = frozenset.intersection(*lists) if lists else frozenset()
+    allowed, _, online = text.partition(";")
+    both = _cpu_list(allowed) & _cpu_list(online or allowed)
     if not both:
         raise _odd("its processors", text)
     return tuple(sorted(both))
@@ -132,7 +132,7 @@ def usable_cpus(text: str) -> tuple[int, ...]:
 
 def _cpu_list(line: str) -> frozenset[int]:
     cpus: set[int] = set()
-    for item in line.strip().split(","):
+    for item in line.split(","):
         found = _RANGE.fullmatch(item)
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
         if not first <= last < CPUS_MAX:
