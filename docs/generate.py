@@ -117,12 +117,13 @@ def support_page() -> Iterator[str]:
     yield "Whether each barrier holds, how, and what stays billed where only it does.\n"
     yield from _table(("provider", "barrier", "holds", "how"), _barriers(providers))
     yield "\n## Promises\n"
-    yield "Tried out in this order on one set of machines; a plus holds where it was tested, a question mark can not be"
-    yield "told there.\n"
+    yield "Tried out in this order on one set of machines. Where the provider was tested: `+` holds, `-` does not hold,"
+    yield "`?` can not be told.\n"
     yield from _table(("clause", "promise", *(one.name for one in providers)), _clauses(providers))
     for one in providers:
-        untold = TESTED[one.name].untold if one.name in TESTED else {}
-        yield from (f"\n{one.name}: *{clause}* can not be told: {why}." for clause, why in untold.items())
+        tested = TESTED.get(one.name)
+        apart = {**tested.untold, **tested.broken} if tested else {}
+        yield from (f"\n{one.name}, *{clause}*: {why}." for clause, why in apart.items())
 
 
 def _facts(providers: list[Provider]) -> Iterator[tuple[str, ...]]:
@@ -157,7 +158,7 @@ def _clauses(providers: list[Provider]) -> Iterator[tuple[str, ...]]:
 def _ruled(provider: str, clause: str) -> str:
     if provider not in TESTED:
         return "not tested"
-    return "?" if clause in TESTED[provider].untold else "+"
+    return {True: "+", False: "-", None: "?"}[TESTED[provider].holds(clause)]
 
 
 def policy_file() -> Iterator[str]:

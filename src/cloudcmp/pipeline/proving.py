@@ -196,9 +196,16 @@ def _money(option: str, text: str) -> Money:
 def _chosen(provider: Provider, region: str | None, offering: str | None) -> Offering:
     """The offering that was named, else the cheapest, else the smallest."""
     sold = provider.offerings(region)
-    if not sold:
+    if not sold and region is not None:
         regions = sorted({one.region for one in provider.offerings()})
-        raise UserMistake.at("--region", f"nothing is sold in {region!r}", hint(region or "", regions, "cloudcmp list"))
+        raise UserMistake.at(
+            "--region",
+            f"nothing is sold in {region!r}",
+            hint(region, regions, f"cloudcmp list offerings {provider.name}"),
+        )
+    if not sold:
+        what = "it lists nothing to try out: its machines are only known from a study"
+        raise UserMistake.at(provider.name, what, "try out a study on it with: cloudcmp run STUDY.yaml --short")
     if offering is not None:
         named = [one for one in sold if one.name == offering]
         if not named:

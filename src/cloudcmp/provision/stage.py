@@ -30,7 +30,10 @@ class Untold(Exception):
 
 @dataclass(slots=True)
 class Stage:
-    """One try-out: its provider and candidate, and what the clauses have made so far."""
+    """One try-out: its provider and candidate, and what the clauses have made so far.
+
+    `allow` are the addresses (CIDR, commas between) that a firewall lets in, as in `CreateRequest`.
+    """
 
     office: Office
     provider: Provider
@@ -38,6 +41,7 @@ class Stage:
     launches: Sequence[Launch]
     ttl_s: float
     patience: Patience | None = None
+    allow: str = ""
     beneath: dict[str, str] = field(default_factory=dict)
     request: CreateRequest | None = None
     lease: Lease | None = None
@@ -92,7 +96,7 @@ async def make(stage: Stage, launch: Launch, part: Part, **changes: Any) -> tupl
 def part(stage: Stage, kind: str) -> Part:
     """A part that stands on what was made before it; a machine reached by SSH is given its keys."""
     if kind != INSTANCE:
-        return Part(kind)
+        return Part(kind, options=(("allow", stage.allow),) if stage.allow else ())
     options = tuple(sorted(stage.beneath.items()))
     if not isinstance(stage.provider, Remote):
         return Part(kind, options=options)
