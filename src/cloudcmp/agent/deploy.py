@@ -119,7 +119,7 @@ def triple_of(uname: str) -> str:
 
 
 def usable_cpus(text: str) -> tuple[int, ...]:
-    """The processors in both of two lists such as `0-3,8;0-7`: allowed, and online (not every machine tells the latter).
+    """The processors in both of two lists such as `0-3,8;0-7`: allowed, and online where the machine tells those.
 
     Raises ProviderFault for what is no such list, or for none.
     """
