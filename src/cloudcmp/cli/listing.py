@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from cloudcmp.cli.options import Json
-from cloudcmp.cli.output import console, emit
+from cloudcmp.cli.output import console, emit, warn
 
 
 class Kind(StrEnum):
@@ -36,12 +36,15 @@ def list_(
     from cloudcmp.pipeline import inventory
 
     columns, rows = inventory.table(kind.value, name)
+    left_out = inventory.unasked(kind.value, name)
     if json:
-        emit("list", {"kind": kind.value, "rows": _records(columns, rows)})
+        emit("list", {"kind": kind.value, "rows": _records(columns, rows)}, left_out)
         return
     from cloudcmp.report.table import table
 
     table(console(), columns, rows)
+    for line in left_out:
+        warn(line)
 
 
 def _records(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:

@@ -1,10 +1,11 @@
 """What there is to choose from, as tables."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 from cloudcmp.catalog import METRICS, PROBES, SUITES, hint
-from cloudcmp.errors import UserMistake
+from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.model.metric import Param
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.provider.registry import make, names
@@ -17,9 +18,16 @@ Table = tuple[Row, Sequence[Row]]
 def table(kind: str, name: str | None) -> Table:
     """The columns and rows of one kind of thing; `name` picks one provider, or one item to be shown in full.
 
-    Raises UserMistake for a name that is not there, naming the nearest.
+    Raises UserMistake for a name that is not there, naming the nearest, and what a provider raises that was named.
     """
     return _TABLES[kind](name)
+
+
+def unasked(kind: str, name: str | None) -> tuple[str, ...]:
+    """A line for each provider whose offerings are not in the table because it could not be asked."""
+    if kind not in {"offerings", "prices"} or name is not None:
+        return ()
+    return tuple(f"{each} is left out: {why}" for each in names() if (why := _asked(each)[1]))
 
 
 def _picked(name: str | None, known: Sequence[str], kind: str) -> Sequence[str]:
@@ -35,7 +43,8 @@ def _providers(name: str | None) -> Table:
     for each in _picked(name, names(), "providers"):
         provider = make(each)
         kind = "planted numbers" if provider.simulated else "measures"
-        rows.append((each, kind, "billed" if provider.billed else "free", str(len(provider.offerings()))))
+        found, why = _asked(each)
+        rows.append((each, kind, "billed" if provider.billed else "free", "not known" if why else str(len(found))))
     return ("provider", "numbers", "cost", "offerings"), rows
 
 
@@ -60,7 +69,18 @@ def _priced(price: Price | None) -> Row:
 
 
 def _all_offerings(name: str | None) -> list[Offering]:
-    return [one for each in _picked(name, names(), "providers") for one in make(each).offerings()]
+    if name is not None:
+        return list(make(_picked(name, names(), "providers")[0]).offerings())
+    return [one for each in names() for one in _asked(each)[0]]
+
+
+@cache
+def _asked(name: str) -> tuple[tuple[Offering, ...], str]:
+    """What a provider offers, or why it could not be asked: most often for want of credentials."""
+    try:
+        return make(name).offerings(), ""
+    except CloudcmpError as error:
+        return (), error.faults[0].line()
 
 
 def _text(value: float | None) -> str:

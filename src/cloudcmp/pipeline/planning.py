@@ -8,7 +8,7 @@ from typing import Any
 from cloudcmp import plan as planner
 from cloudcmp import study as studies
 from cloudcmp.catalog import hint
-from cloudcmp.errors import UserMistake
+from cloudcmp.errors import ProviderFault, UserMistake
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.safety import Barrier
@@ -29,7 +29,9 @@ def plan_file(path: Path | None, *, on: str | None, short: bool, seed: int | Non
     if path is None:
         offerings = make("local").offerings()
         return _planned(studies.default_study(offerings), on, short, seed), studies.default_text(offerings)
-    read = studies.read(path, providers=known_providers(), billed=_billed())
+    # Nothing is billed where another provider stands in for every candidate.
+    billed = _billed() if on is None else frozenset()
+    read = studies.read(path, providers=known_providers(), billed=billed)
     return _planned(read, on, short, seed), path.read_text(encoding="utf-8")
 
 
@@ -61,7 +63,7 @@ def _planned(read: Study, on: str | None, short: bool, seed: int | None) -> Plan
     simulated = on == "simulated" or all(one.provider == "simulated" for one in read.candidates)
     return planner.make(
         read,
-        offerings_of=offerings_of,
+        offerings_of=offerings_of if on is None else _without_asking,
         host_of=host_of,
         billing_of=billing_of,
         on=on,
@@ -71,8 +73,21 @@ def _planned(read: Study, on: str | None, short: bool, seed: int | None) -> Plan
 
 
 def offerings_of(provider: str, region: str | None) -> tuple[Offering, ...]:
-    """What a provider offers, in a region or anywhere; nothing for one that can not be asked."""
-    return make(provider).offerings(region) if provider in names() else ()
+    """What a provider offers, in a region or anywhere; nothing for one that can not be asked.
+
+    A study can be quoted without credentials; it is the look before a run that asks for them.
+    """
+    if provider not in names():
+        return ()
+    try:
+        return make(provider).offerings(region)
+    except ProviderFault:
+        return ()
+
+
+def _without_asking(provider: str, region: str | None) -> tuple[Offering, ...]:
+    """The same where another provider stands in: an account is not needed to try a study out."""
+    return () if provider in names() and make(provider).billed else offerings_of(provider, region)
 
 
 def billing_of(provider: str) -> Billing:

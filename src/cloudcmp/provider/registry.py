@@ -67,7 +67,26 @@ def _qemu(_: Means) -> Provider:
     return QemuProvider()
 
 
-_MAKERS: dict[str, Callable[[Means], Provider]] = {"local": _local, "qemu": _qemu, "simulated": _simulated, "ssh": _ssh}
+def _aws(_: Means) -> Provider:
+    from cloudcmp.provider.aws import AWS, Ec2Provider
+
+    return Ec2Provider(AWS)
+
+
+def _ec2(_: Means) -> Provider:
+    from cloudcmp.provider.aws import COMPATIBLE, Ec2Provider
+
+    return Ec2Provider(COMPATIBLE)
+
+
+_MAKERS: dict[str, Callable[[Means], Provider]] = {
+    "aws": _aws,
+    "ec2": _ec2,
+    "local": _local,
+    "qemu": _qemu,
+    "simulated": _simulated,
+    "ssh": _ssh,
+}
 
 
 def names() -> tuple[str, ...]:
