@@ -1,6 +1,7 @@
 """Machines behind emulated instances: SSH servers on loopback addresses of their own, port 22 as in the cloud."""
 
 import contextlib
+import json
 import random
 import socket
 from pathlib import Path
@@ -23,16 +24,12 @@ def _address() -> str:
 
 
 def told(user_data: str) -> tuple[Any, str]:
-    """The host key and the client's public key in a cloud-config text."""
-    from ruamel.yaml import YAML
-
+    """The host key and the client's public key in our cloud-config text, which is JSON behind its first line."""
     from cloudcmp.model.remote import KeyPair
 
-    said = YAML(typ="safe").load(user_data)
+    said = json.loads(user_data.removeprefix("#cloud-config\n"))
     keys = said["ssh_keys"]
-    clients = [key for user in said.get("users", ()) if isinstance(user, dict) for key in user["ssh_authorized_keys"]]
-    clients += said.get("ssh_authorized_keys", [])
-    return KeyPair(str(keys["ed25519_private"]), str(keys["ed25519_public"]).strip()), str(clients[0])
+    return KeyPair(keys["ed25519_private"], keys["ed25519_public"]), said["users"][0]["ssh_authorized_keys"][0]
 
 
 class SshServer:

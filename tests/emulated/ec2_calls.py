@@ -19,6 +19,7 @@ _LISTS = {
     "DescribeInstanceTypes": "instanceTypeSet",
     "DescribeImages": "imagesSet",
 }
+_TYPES: dict[tuple[object, ...], Answer] = {}
 
 
 class Calls:
@@ -107,7 +108,8 @@ class Calls:
     def _listed(self, region: str, action: str, params: Params) -> Answer:
         """Any other list, in pages, without what reads do not see yet."""
         kept = {key: value for key, value in params.items() if key not in {"NextToken", "MaxResults"}}
-        answer = self._is.account.ask("ec2", region, action, kept)
+        static = action == "DescribeInstanceTypes"
+        answer = self._once(region, kept) if static else self._is.account.ask("ec2", region, action, kept)
         if answer.status != 200:
             return answer
         root = xml.parse(answer.body)
@@ -123,6 +125,13 @@ class Calls:
             params,
             self._is.faults.page,
         )
+
+    def _once(self, region: str, params: Params) -> Answer:
+        """The instance types, which never change, and which moto tells slowly."""
+        key = (region, *sorted(params.items()))
+        if key not in _TYPES:
+            _TYPES[key] = self._is.account.ask("ec2", region, "DescribeInstanceTypes", params)
+        return _TYPES[key]
 
     def _ends_along(self, region: str, attachment: ET.Element) -> str:
         """Whether an attached volume ends with its instance, which moto's own list of volumes leaves out."""

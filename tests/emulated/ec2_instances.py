@@ -11,6 +11,8 @@ from tests.emulated.ec2_query import Params, filters_of, many, paged, tags_of
 from tests.emulated.ec2_state import Spot, State
 from tests.emulated.ec2_wire import Answer
 
+_FAST = ("io1", "io2")
+
 
 class Instances:
     """The calls about instances of one cloud."""
@@ -38,6 +40,7 @@ class Instances:
         for item in xml.instances(root):
             id = xml.text(item, "instanceId")
             self._dress(region, id, tags if self._is.faults.tags == "kept" else {})
+            self._fast(region, id, params)
             life = self._is.lives.begin(id, region, token, user_data)
             life.placement = params.get("Placement.GroupName", "")
             if params.get("InstanceMarketOptions.MarketType") == "spot":
@@ -71,6 +74,9 @@ class Instances:
             return refused
         if self._is.faults.shutdown == "refused" and "InstanceInitiatedShutdownBehavior" in params:
             return xml.error("UnknownParameter", "The parameter InstanceInitiatedShutdownBehavior is not recognized")
+        for key, value in params.items():
+            if value in _FAST and key.replace("VolumeType", "Iops") not in params:
+                return xml.error("MissingParameter", f"The parameter iops must be specified for {value} volumes.")
         placement = params.get("Placement.GroupName")
         if placement and (region, placement) not in self._is.placements:
             return xml.error("InvalidPlacementGroup.Unknown", f"The Placement Group '{placement}' is unknown.")
@@ -103,6 +109,9 @@ class Instances:
         devices = [
             value for key, value in kept.items() if key.startswith("BlockDeviceMapping") and key.endswith("DeviceName")
         ]
+        for key, value in params.items():
+            if key.endswith(".Ebs.VolumeType") and value in _FAST:
+                kept[key] = "gp3"
         # The root disk without a size has its snapshot's.
         for key, value in params.items():
             head = key.removesuffix(".DeviceName")
@@ -116,6 +125,16 @@ class Instances:
                 f"{head}.Ebs.DeleteOnTermination": "true",
             }
         return kept
+
+    def _fast(self, region: str, id: str, params: Params) -> None:
+        """Disks of the fast types, which moto can not make together with a machine."""
+        backend = self._is.account.ec2(region)
+        for device, disk in backend.get_instance(id).block_device_mapping.items():
+            head = next((key.removesuffix(".DeviceName") for key, value in params.items() if value == device), "")
+            kind = params.get(f"{head}.Ebs.VolumeType")
+            if kind in _FAST:
+                volume = backend.volumes[disk.volume_id]
+                volume.volume_type, volume.iops = kind, int(params[f"{head}.Ebs.Iops"])
 
     def _dress(self, region: str, id: str, tags: dict[str, dict[str, str]]) -> None:
         """What moto leaves out: the first interface ends with its instance and bears its tags."""

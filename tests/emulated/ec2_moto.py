@@ -52,7 +52,7 @@ IMAGES = (
         "801119661308", "x86_64", "/dev/sda1", "2026-10-14T00:00:00.000Z", "windows",
     ),
 )  # fmt: skip
-FAMILIES = ("t2", "t3", "t4g", "m1", "m5", "m5d", "m7g", "m7i", "c5", "c7g", "r5", "x1", "i3", "d3", "g4dn", "hpc7a")
+FAMILIES = ("t3", "t4g", "m5", "m5d", "m7g", "c5", "r5", "i3")
 
 
 @cache

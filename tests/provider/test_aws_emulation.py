@@ -9,7 +9,6 @@ import boto3
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
-
 from tests.emulated.ec2 import EUCALYPTUS, IMAGES, Faults, ec2
 from tests.emulated.ec2_moto import moto_port
 from tests.emulated.ec2_policy import Touched, permitted

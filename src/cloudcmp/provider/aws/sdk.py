@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeVar
 
 from cloudcmp.errors import LostAnswer, NoCredentials, Unlisted, UserMistake
@@ -161,4 +162,16 @@ def new_session(name: str) -> Any:
         raise UserMistake.at(name, "boto3 is not installed", "pip install 'cloudcmp[aws]'") from error
     for noisy in ("boto3", "botocore", "urllib3"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
-    return boto3.session.Session()
+    import botocore.session
+
+    # The descriptions of the services are large: they are read once, however often credentials are renewed.
+    session = botocore.session.Session()
+    session.register_component("data_loader", _descriptions())
+    return boto3.session.Session(botocore_session=session)
+
+
+@cache
+def _descriptions() -> Any:
+    from botocore.loaders import create_loader
+
+    return create_loader()

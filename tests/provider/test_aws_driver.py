@@ -1,0 +1,466 @@
+"""The driver of EC2 against the emulated one: what is in each call, and what becomes of machines."""
+
+import asyncio
+import logging
+
+import pytest
+from tests.emulated.ec2 import EUCALYPTUS, Faults, ec2
+from tests.emulated.ec2_query import tags_of
+from tests.emulated.ec2_requests import ALLOW, REGION, firewall, instance, provider, request, tags
+
+from cloudcmp.errors import LostAnswer, NoCapacity, NoCredentials, ProviderFault, QuotaReached, Refused, Throttled
+from cloudcmp.model.lease import FIREWALL, VOLUME, Handle
+from cloudcmp.model.offering import Volume
+from cloudcmp.model.protocol import Remote
+from cloudcmp.model.remote import Access, KeyPair
+
+GIB = 2**30
+
+
+@pytest.fixture
+def cloud(monkeypatch):
+    """A cloud in which nothing goes wrong yet, that this process's environment points to."""
+    with ec2() as one:
+        for name, value in one.environ.items():
+            monkeypatch.setenv(name, value)
+        yield one
+
+
+class Clock:
+    """Seconds that pass when told to."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+def groups_of(cloud):
+    """The security groups that there really are, by id."""
+    return {id: group for of_vpc in cloud.account.ec2(REGION).groups.values() for id, group in of_vpc.items()}
+
+
+async def launched(driver, token="token-1", **more):
+    """A firewall and a machine behind it."""
+    group = await driver.create(request(FIREWALL, f"{token}-f", **{k: v for k, v in more.items() if k == "options"}))
+    options = {**more.pop("options", {}), "firewall": group}
+    return group, await driver.create(request(token=token, options=options, **more))
+
+
+def test_it_is_a_provider_whose_machines_are_reached_by_ssh():
+    driver = provider()
+    assert isinstance(driver, Remote)
+    assert [barrier.name for barrier in driver.barriers] == ["teardown", "cleanup", "death", "sweep"]
+    assert not provider("ec2").barriers[2].holds
+
+
+def test_offerings_are_what_the_region_sells(cloud):
+    driver = provider()
+    sold = {one.name: one for one in driver.offerings(REGION)}
+    assert driver.offerings() == driver.offerings(REGION)
+    assert driver.offerings("no-such-region") == ()
+    m5d = sold["m5d.large"]
+    assert (m5d.vcpus, m5d.memory_gib, m5d.category, m5d.price) == (2.0, 8.0, "general", None)
+    facts = dict(m5d.attributes)
+    assert (facts["architecture"], facts["disks"]) == ("x86_64", "1 x 75 GB")
+    assert facts["network_class"] == "Up to 10 Gigabit"
+    assert dict(sold["m7g.large"].attributes)["architecture"] == "aarch64"
+    kinds = {"c5.large": "compute", "r5.large": "memory", "t3.micro": "burstable", "i3.large": "storage"}
+    assert {name: sold[name].category for name in kinds} == kinds
+    cloud.faults = Faults(page=7)
+    assert provider().offerings(REGION) == driver.offerings(REGION)
+
+
+def test_p05_everything_is_in_the_creating_call(cloud):
+    async def walk():
+        driver = provider()
+        group, id = await launched(driver, options={"market": "spot", "tenancy": "dedicated", "placement": "cluster"})
+        made = cloud.calls("RunInstances")[0].params
+        wanted = dict(tags())
+        given = tags_of(made)
+        assert set(given) == {"instance", "volume", "network-interface", "spot-instances-request"}
+        assert all(wanted.items() <= each.items() for each in given.values())
+        assert made["ClientToken"] == "token-1"
+        assert made["InstanceInitiatedShutdownBehavior"] == "terminate"
+        assert (made["MetadataOptions.HttpTokens"], made["MetadataOptions.HttpPutResponseHopLimit"]) == (
+            "required",
+            "1",
+        )
+        assert made["BlockDeviceMapping.1.DeviceName"] == "/dev/xvda"
+        assert made["BlockDeviceMapping.1.Ebs.DeleteOnTermination"] == "true"
+        assert made["NetworkInterface.1.DeleteOnTermination"] == "true"
+        assert made["NetworkInterface.1.SecurityGroupId.1"] == group
+        assert made["InstanceMarketOptions.SpotOptions.InstanceInterruptionBehavior"] == "terminate"
+        assert made["InstanceMarketOptions.SpotOptions.SpotInstanceType"] == "one-time"
+        assert (made["Placement.Tenancy"], made["Placement.GroupName"]) == ("dedicated", f"cloudcmp-{group}")
+        assert (made["MinCount"], made["MaxCount"]) == ("1", "1")
+        assert not {"KeyName", "AllocationId"} & set(made)
+        assert set(wanted.items()) <= set(
+            tags_of(cloud.calls("CreateSecurityGroup")[0].params)["security-group"].items()
+        )
+        return driver, group, id
+
+    asyncio.run(walk())
+
+
+def test_the_firewall_lets_in_the_controller_and_its_own_machines_only(cloud):
+    async def rules(token, **options):
+        driver = provider()
+        id = await driver.create(request(FIREWALL, token, options=options))
+        listed = await driver._sdk.pages(REGION, "describe_security_groups", "SecurityGroups", GroupIds=[id])
+        return id, listed[0]["IpPermissions"]
+
+    group, found = asyncio.run(rules("l", allow="192.0.2.7/32,2001:db8::7/128"))
+    outside = [rule for rule in found if rule["IpRanges"] or rule["Ipv6Ranges"]]
+    assert [(rule["IpProtocol"], rule["FromPort"], rule["ToPort"]) for rule in outside] == [("tcp", 22, 22)] * len(
+        outside
+    )
+    assert [net["CidrIp"] for rule in outside for net in rule["IpRanges"]] == ["192.0.2.7/32"]
+    assert [net["CidrIpv6"] for rule in outside for net in rule["Ipv6Ranges"]] == ["2001:db8::7/128"]
+    assert [pair["GroupId"] for rule in found for pair in rule["UserIdGroupPairs"]] == [group]
+    assert not any(rule["UserIdGroupPairs"] for rule in outside)
+    _, found = asyncio.run(rules("w", allow="192.0.2.7/32", os="windows"))
+    assert {rule["FromPort"] for rule in found if rule["IpRanges"]} == {3389, 5985}
+
+
+@pytest.mark.parametrize("allow", ["", "0.0.0.0/0", "10.0.0.0/8", "::/0", "192.0.2.7/33", "everyone"])
+def test_a_firewall_that_is_wide_open_or_shut_is_never_made(cloud, allow):
+    with pytest.raises(Refused):
+        asyncio.run(provider().create(request(FIREWALL, options={"allow": allow})))
+    assert cloud.alive() == []
+
+
+def test_a_firewall_whose_rules_fail_is_deleted_again(cloud):
+    cloud.inject("AuthorizeSecurityGroupIngress", "error:UnauthorizedOperation")
+    with pytest.raises(Refused, match="UnauthorizedOperation"):
+        asyncio.run(provider().create(request(FIREWALL)))
+    assert cloud.alive() == []
+
+
+@pytest.mark.parametrize("what", ["lost", "reset", "5xx", "truncated", "part"])
+def test_p02_a_firewall_whose_answer_is_lost_is_found_again_with_its_rules(cloud, what):
+    cloud.inject("CreateSecurityGroup", what)
+    group = asyncio.run(provider().create(request(FIREWALL)))
+    assert [thing.id for thing in cloud.alive()] == [group]
+    assert len(groups_of(cloud)[group].ingress_rules) == 2
+
+
+def test_a_volume_is_a_disk_of_its_own_or_the_root(cloud):
+    async def walk(volume):
+        _, id = await launched(provider(), f"t-{volume.type}-{volume.root}", volume=volume)
+        return id
+
+    for volume, device in (
+        (Volume("io1", 100 * GIB, 4000), "/dev/sdf"),
+        (Volume("gp3", 20 * GIB, root=True), "/dev/xvda"),
+    ):
+        id = asyncio.run(walk(volume))
+        disks = cloud.account.ec2(REGION).get_instance(id).block_device_mapping
+        assert set(disks) == {"/dev/xvda", device}
+        assert all(disk.delete_on_termination for disk in disks.values())
+        made = cloud.account.ec2(REGION).volumes[disks[device].volume_id]
+        assert (made.volume_type, int(made.size)) == (volume.type, volume.size_bytes // GIB)
+    assert cloud.calls("RunInstances")[0].params["BlockDeviceMapping.2.Ebs.Iops"] == "4000"
+    with pytest.raises(Refused, match="needs a size"):
+        asyncio.run(walk(Volume("gp3")))
+
+
+def test_images_by_line_by_id_by_name_and_unknown(cloud):
+    async def made(token, offering="t3.micro", **options):
+        _, id = await launched(provider(), token, offering=offering, options=options)
+        backend = cloud.account.ec2(REGION)
+        return backend.amis[backend.get_instance(id).image_id].name
+
+    assert asyncio.run(made("a")) == "debian-13-amd64-20261020-2643"
+    assert asyncio.run(made("b", "t4g.micro")) == "debian-13-arm64-20261020-2643"
+    assert "noble" in asyncio.run(made("c", image="ubuntu-24.04"))
+    assert asyncio.run(made("d", image="al2023")).startswith("al2023")
+    old = "debian-13-amd64-20260811-2566"
+    assert asyncio.run(made("e", image=old)) == old
+    with pytest.raises(Refused, match=r"did you mean ubuntu-24\.04"):
+        asyncio.run(made("f", image="ubuntu-24.4"))
+    with pytest.raises(Refused, match="InvalidAMIID"):
+        asyncio.run(made("g", image="ami-00000000000000000"))
+
+
+def test_windows_gets_no_user_data_and_its_own_door(cloud):
+    async def walk():
+        driver = provider()
+        _, id = await launched(driver, options={"os": "windows"})
+        assert "UserData" not in cloud.calls("RunInstances")[0].params
+        return await driver.look(instance(id))
+
+    sight = asyncio.run(walk())
+    assert (sight.state, sight.port) == ("running", 3389)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"region": "us-esat-1"}, "did you mean us-east-1"),
+        ({"offering": "t3.mirco"}, "did you mean t3.micro"),
+        ({"kind": VOLUME}, "not made alone"),
+    ],
+)
+def test_unknown_names_are_answered_by_the_nearest(cloud, change, match):
+    kind = change.pop("kind", "instance")
+    with pytest.raises(Refused, match=match):
+        asyncio.run(provider().create(request(kind, **change)))
+    assert cloud.alive() == []
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("InsufficientInstanceCapacity", NoCapacity),
+        ("SpotMaxPriceTooLow", NoCapacity),
+        ("VcpuLimitExceeded", QuotaReached),
+        ("MaxSpotInstanceCountExceeded", QuotaReached),
+        ("VolumeLimitExceeded", QuotaReached),
+        ("RequestLimitExceeded", Throttled),
+        ("UnauthorizedOperation", Refused),
+        ("RequestExpired", NoCredentials),
+        ("ExpiredToken", NoCredentials),
+        ("AuthFailure", NoCredentials),
+        ("InvalidParameterValue", Refused),
+        ("IdempotentParameterMismatch", LostAnswer),
+        ("InternalError", LostAnswer),
+        ("Unavailable", LostAnswer),
+    ],
+)
+def test_errors_of_a_create_are_told_apart_by_the_providers_code(cloud, code, kind):
+    driver = provider()
+    cloud.inject("RunInstances", f"error:{code}")
+    with pytest.raises(kind, match=code) as caught:
+        asyncio.run(driver.create(request()))
+    assert type(caught.value) is kind
+    assert len(str(caught.value).splitlines()) == 1
+    assert len(cloud.calls("RunInstances")) == 1
+
+
+@pytest.mark.parametrize("what", ["lost", "reset", "5xx", "truncated", "part"])
+def test_p02_a_lost_answer_is_never_a_second_machine(cloud, what):
+    async def walk():
+        driver = provider()
+        cloud.inject("RunInstances", what)
+        with pytest.raises(LostAnswer):
+            await driver.create(request())
+        found = await driver.find("study-a", "token-1", region=REGION)
+        assert [item.token for item in found] == ["token-1"]
+        again = await driver.create(request())
+        assert [item.cloud_id for item in found] == [again]
+
+    asyncio.run(walk())
+    assert [thing.kind for thing in cloud.alive()].count("instance") == 1
+
+
+def test_p02_an_answer_later_than_the_deadline_is_lost(cloud):
+    async def walk():
+        driver = provider()
+        await driver.create(request(token="warm"))
+        driver._sdk.deadline_s = 0.7
+        cloud.inject("RunInstances", "late", seconds=3)
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(LostAnswer):
+            await driver.create(request())
+        assert asyncio.get_running_loop().time() - began < 2.5
+
+    asyncio.run(walk())
+    assert [thing.kind for thing in cloud.alive()].count("instance") == 2
+
+
+def test_look_tells_the_states_apart(cloud):
+    async def walk():
+        driver = provider()
+        _, id = await launched(driver)
+        sights = [await driver.look(instance(id))]
+        cloud.faults = Faults(pending_s=1e9)
+        sights.append(await driver.look(instance(id)))
+        cloud.faults = Faults()
+        cloud.account.ec2(REGION).stop_instances([id])
+        sights.append(await driver.look(instance(id)))
+        sights.append(await driver.look(instance("i-0123456789abcdef0")))
+        await driver.destroy(instance(id))
+        sights.append(await driver.look(instance(id)))
+        return sights
+
+    running, pending, stopped, unseen, ended = asyncio.run(walk())
+    assert (running.state, pending.state, stopped.state, unseen.state, ended.state) == (
+        "running", "pending", "stopped", "pending", "gone",
+    )  # fmt: skip
+    assert running.address.startswith("127.91.")
+    assert running.peer_address == running.address
+    assert "shutdown" in ended.why
+
+
+def test_p04_gone_is_only_what_was_seen_gone(cloud):
+    clock = Clock()
+
+    async def walk():
+        driver = provider(clock=clock)
+        group, id = await launched(driver)
+        assert await driver.gone(instance(id)) is None
+        for how in ("nothing", "stopped"):
+            cloud.faults = Faults(terminate=how)
+            await driver.destroy(instance(id))
+            clock.now += 10_000
+            assert await driver.gone(instance(id)) is None
+            with pytest.raises(ProviderFault, match="DependencyViolation"):
+                await driver.destroy(firewall(group))
+            assert await driver.gone(firewall(group)) is None
+        cloud.faults = Faults()
+        await driver.destroy(instance(id))
+        assert "terminated" in await driver.gone(instance(id))
+        await driver.destroy(firewall(group))
+        assert "accepted" in await driver.gone(firewall(group))
+        await driver.destroy(firewall(group))
+        await driver.destroy(instance(id))
+
+    asyncio.run(walk())
+    assert cloud.alive() == []
+
+
+def test_p03_a_machine_that_no_list_shows_yet_is_not_gone(cloud):
+    clock = Clock()
+
+    async def walk():
+        driver = provider(clock=clock)
+        _, id = await launched(driver)
+        cloud.faults = Faults(read_lag_s=1e9)
+        await driver.destroy(instance(id))
+        for _ in range(3):
+            assert await driver.gone(instance(id)) is None
+            clock.now += 90
+        cloud.faults = Faults()
+        assert await driver.gone(instance(id)) is None
+        cloud.faults = Faults(read_lag_s=1e9)
+        assert await driver.gone(instance(id)) is None
+        clock.now += 250
+        cloud.inject("DescribeInstances", "error:InternalError")
+        with pytest.raises(ProviderFault):
+            await driver.gone(instance(id))
+        cloud.inject("DescribeInstances", "empty")
+        with pytest.raises(ProviderFault):
+            await driver.gone(instance(id))
+        clock.now += 51
+        assert "no complete list" in await driver.gone(instance(id))
+
+    asyncio.run(walk())
+
+
+def test_a_volume_that_stayed_is_found_and_ended(cloud):
+    async def walk():
+        driver = provider()
+        id = cloud.plant("volume", REGION, "left", dict(tags()))
+        found = await driver.find("study-a", region=REGION)
+        assert [(item.kind, item.cloud_id) for item in found] == [(VOLUME, id)]
+        handle = Handle(VOLUME, REGION, id)
+        assert await driver.gone(handle) is None
+        await driver.destroy(handle)
+        assert "accepted" in await driver.gone(handle)
+
+    asyncio.run(walk())
+    assert cloud.alive() == []
+
+
+def test_resize_stops_changes_and_starts(cloud):
+    async def walk():
+        driver = provider()
+        _, id = await launched(driver)
+        await driver.resize(instance(id), "t3.small")
+        assert (await driver.look(instance(id))).state == "running"
+        assert (await driver.find("study-a", region=REGION))[0].offering == "t3.small"
+        cloud.inject("StopInstances", "error:UnsupportedOperation")
+        with pytest.raises(Refused, match="UnsupportedOperation"):
+            await driver.resize(instance(id), "t3.micro")
+
+    asyncio.run(walk())
+
+
+def test_a_spot_machine_taken_back_is_gone_with_its_reason(cloud):
+    async def walk():
+        driver = provider()
+        _, id = await launched(driver, options={"market": "spot"})
+        cloud.reclaim(id)
+        sight = await driver.look(instance(id))
+        assert (sight.state, "SpotInstanceTermination" in sight.why) == ("gone", True)
+        assert await driver.gone(instance(id))
+
+    asyncio.run(walk())
+
+
+def test_a_group_that_is_not_seen_at_once_is_waited_for(cloud):
+    async def walk():
+        driver = provider()
+        cloud.inject("AuthorizeSecurityGroupIngress", "error:InvalidGroup.NotFound", times=2)
+        cloud.inject("RunInstances", "error:InvalidGroup.NotFound", times=2)
+        await launched(driver)
+
+    asyncio.run(walk())
+    assert [call.outcome for call in cloud.calls("RunInstances")] == ["InvalidGroup.NotFound"] * 2 + ["200"]
+    assert len({call.params["ClientToken"] for call in cloud.calls("RunInstances")}) == 1
+
+
+def test_p38_no_log_holds_user_data_or_keys(cloud, caplog):
+    secret = "canary-in-the-user-data"
+    access = Access(KeyPair(secret, "public"), "client", f"#cloud-config\n{secret}\n")
+    with caplog.at_level(logging.DEBUG):
+        asyncio.run(provider().create(request(access=access)))
+        cloud.inject("RunInstances", "truncated")
+        with pytest.raises(LostAnswer) as caught:
+            asyncio.run(provider().create(request(token="two", access=access)))
+    for text in (caplog.text, str(caught.value), repr(request(access=access))):
+        assert secret not in text
+        assert cloud.account.secret not in text
+
+
+@pytest.fixture
+def compatible(monkeypatch):
+    """A cloud with its features switched off, and the driver for such clouds."""
+    with ec2(EUCALYPTUS) as one:
+        for name, value in one.environ.items():
+            monkeypatch.setenv(name, value)
+        yield one
+
+
+def test_an_older_cloud_is_used_with_tags_after_the_call(compatible):
+    async def walk():
+        driver = provider("ec2")
+        assert driver.offerings(REGION) == ()
+        group, id = await launched(driver)
+        assert all(set(tags()) <= set(thing.tags) for thing in compatible.alive() if thing.id in {group, id})
+        assert "SecurityGroupId.1" in compatible.calls("RunInstances")[-1].params
+        found = await driver.find("study-a", "token-1", region=REGION)
+        assert {item.cloud_id for item in found} == {group, id}
+        await driver.destroy(instance(id))
+        await driver.destroy(firewall(group))
+        assert await driver.gone(firewall(group))
+
+    asyncio.run(walk())
+    assert compatible.alive() == []
+    assert [call.outcome for call in compatible.calls("RunInstances")] == ["200"]
+
+
+def test_a_cloud_with_neither_tags_nor_tokens_is_refused_unless_the_user_takes_the_risk(compatible):
+    from dataclasses import replace
+
+    compatible.faults = replace(EUCALYPTUS, tags="ignored")
+    with pytest.raises(Refused, match="never found again"):
+        asyncio.run(provider("ec2").create(request(FIREWALL)))
+    assert compatible.alive() == []
+    assert compatible.calls("RunInstances") == []
+    asyncio.run(launched(provider("ec2"), options={"accept_untracked": "yes", ALLOW[0]: ALLOW[1]}))
+    assert [thing.kind for thing in compatible.alive()].count("instance") == 1
+
+
+def test_a_machine_that_can_be_neither_tagged_nor_found_is_ended(compatible):
+    async def walk():
+        driver = provider("ec2")
+        group = await driver.create(request(FIREWALL))
+        compatible.inject("CreateTags", "error:InternalError")
+        with pytest.raises(ProviderFault, match="could not be tagged"):
+            await driver.create(request(options={"firewall": group}))
+
+    asyncio.run(walk())
+    assert [thing.kind for thing in compatible.alive()] == ["firewall"]

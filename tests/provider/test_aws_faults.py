@@ -1,0 +1,234 @@
+"""What errors mean, without any cloud: codes, lost answers, hostile texts; and a way there that is missing."""
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from botocore import exceptions as sdk
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.emulated.ec2_requests import instance, provider, request
+
+from cloudcmp.errors import (
+    CloudcmpError,
+    LostAnswer,
+    NoCapacity,
+    NoCredentials,
+    ProviderFault,
+    QuotaReached,
+    Refused,
+    Throttled,
+    Unlisted,
+)
+from cloudcmp.provider.aws.faults import fault_of, plain
+from cloudcmp.provider.aws.offerings import category_of
+from cloudcmp.provider.aws.quota import _class
+
+
+def client_error(code, text="said", status=400):
+    answer = {"Error": {"Code": code, "Message": text}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return sdk.ClientError(answer, "RunInstances")
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "making", "looking"),
+    [
+        ("InsufficientInstanceCapacity", 500, NoCapacity, NoCapacity),
+        ("InsufficientHostCapacity", 400, NoCapacity, NoCapacity),
+        ("UnfulfillableCapacity", 503, NoCapacity, NoCapacity),
+        ("VcpuLimitExceeded", 400, QuotaReached, QuotaReached),
+        ("InstanceLimitExceeded", 400, QuotaReached, QuotaReached),
+        ("SecurityGroupLimitExceeded", 400, QuotaReached, QuotaReached),
+        ("RequestLimitExceeded", 503, Throttled, Throttled),
+        ("Throttling", 400, Throttled, Throttled),
+        ("AuthFailure", 401, NoCredentials, NoCredentials),
+        ("InvalidClientTokenId", 403, NoCredentials, NoCredentials),
+        ("ExpiredToken", 403, NoCredentials, NoCredentials),
+        ("UnauthorizedOperation", 403, Refused, Refused),
+        ("InvalidParameterValue", 400, Refused, Refused),
+        ("IdempotentInstanceTerminated", 400, Refused, Refused),
+        ("OptInRequired", 401, Refused, Refused),
+        ("InternalError", 500, LostAnswer, Unlisted),
+        ("ServiceUnavailable", 503, LostAnswer, Unlisted),
+        ("SomethingNew", 502, LostAnswer, Unlisted),
+        ("IdempotentParameterMismatch", 400, LostAnswer, LostAnswer),
+        ("InvalidPaginationToken", 400, Unlisted, Unlisted),
+    ],
+)
+def test_codes_are_told_apart(code, status, making, looking):
+    for changes, kind in ((True, making), (False, looking)):
+        fault = fault_of(client_error(code, status=status), "aws/us-east-1", changes=changes)
+        assert type(fault) is kind
+        assert code in str(fault)
+        assert fault.faults[0].next
+
+
+def test_an_image_that_is_not_ours_is_no_matter_of_credentials():
+    fault = fault_of(client_error("AuthFailure", "Not authorized for images: [ami-1]"), "aws", changes=True)
+    assert type(fault) is Refused
+
+
+@pytest.mark.parametrize(
+    ("error", "making", "looking"),
+    [
+        (sdk.ReadTimeoutError(endpoint_url="http://x"), LostAnswer, Unlisted),
+        (sdk.ConnectionClosedError(endpoint_url="http://x"), LostAnswer, Unlisted),
+        (sdk.ResponseStreamingError(error="x"), LostAnswer, Unlisted),
+        (sdk.HTTPClientError(error="x"), LostAnswer, Unlisted),
+        (OSError("reset"), LostAnswer, Unlisted),
+        (sdk.EndpointConnectionError(endpoint_url="http://x"), ProviderFault, ProviderFault),
+        (sdk.ConnectTimeoutError(endpoint_url="http://x"), ProviderFault, ProviderFault),
+        (sdk.NoCredentialsError(), NoCredentials, NoCredentials),
+        (sdk.PartialCredentialsError(provider="env", cred_var="x"), NoCredentials, NoCredentials),
+        (sdk.UnauthorizedSSOTokenError(), NoCredentials, NoCredentials),
+        (sdk.ProfileNotFound(profile="x"), NoCredentials, NoCredentials),
+        (sdk.ParamValidationError(report="x"), Refused, Refused),
+    ],
+)
+def test_no_answer_is_lost_only_where_the_request_may_have_arrived(error, making, looking):
+    assert type(fault_of(error, "aws", changes=True)) is making
+    assert type(fault_of(error, "aws", changes=False)) is looking
+
+
+@given(st.text(), st.text(), st.integers(100, 599), st.booleans())
+def test_whatever_a_provider_says_is_one_plain_line(code, text, status, changes):
+    fault = fault_of(client_error(code, text, status), "aws", changes=changes)
+    assert isinstance(fault, CloudcmpError)
+    line = str(fault)
+    assert line.isprintable()
+    assert len(line) < 700
+
+
+@given(st.text())
+def test_plain_text_is_short_and_printable(text):
+    said = plain(f"Denied. Encoded authorization failure message: {text}")
+    assert said == "Denied."
+    assert plain(text).isprintable()
+    assert len(plain(text)) <= 200
+
+
+def test_categories_by_family_letters():
+    kinds = {"m7i.large": "general", "c7g.xlarge": "compute", "x2idn.32xlarge": "memory", "u-6tb1.metal": "memory"}
+    kinds |= {
+        "im4gn.large": "storage",
+        "inf2.xlarge": "accelerated",
+        "t4g.nano": "burstable",
+        "hpc7a.96xlarge": "compute",
+    }
+    assert {name: category_of(name) for name in kinds} == kinds
+    assert category_of("8bit.large") is None
+    assert category_of("qq9.large") is None
+
+
+def test_quota_classes():
+    kinds = {
+        "m5.large": "standard",
+        "t3.micro": "standard",
+        "im4gn.large": "standard",
+        "x1.16xlarge": "x",
+        "p5.48xlarge": "p",
+    }
+    kinds |= {
+        "inf2.xlarge": "inf",
+        "dl1.24xlarge": "dl",
+        "vt1.3xlarge": "vt",
+        "trn1.2xlarge": "trn",
+        "p5.48xlarge": "p",
+    }
+    assert {name: _class(name) for name in kinds} == kinds
+
+
+def test_p24_no_call_outlives_its_deadline(monkeypatch):
+    """A server that takes connections and never answers; the long version is in tests/promises.py."""
+    assert late(20, monkeypatch.setenv) == []
+
+
+def late(n, setenv):
+    """Calls to a black hole, half of them creating; returns those that ended too late or as something else."""
+    wrong = []
+    with socket.create_server(("127.0.0.1", 0), backlog=512) as hole:
+        setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{hole.getsockname()[1]}")
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            setenv(name, "x" * 20)
+        driver = provider(deadline_s=1.0)
+
+        async def one(number):
+            began, kind = time.monotonic(), LostAnswer if number % 2 else Unlisted
+            asked = {"MinCount": 1, "MaxCount": 1, "ImageId": "ami-1"}
+            making = number % 2 == 1
+            call = driver._sdk.change("us-east-1", "run_instances", **asked) if making else driver.look(instance("i-1"))
+            try:
+                await call
+            except CloudcmpError as fault:
+                if type(fault) is kind and time.monotonic() - began < 6.0:
+                    return
+            wrong.append(number)
+
+        async def all_of_them():
+            await asyncio.gather(*(one(number) for number in range(n)))
+
+        asyncio.run(all_of_them())
+    return wrong
+
+
+def test_a_connection_that_is_refused_made_nothing(monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x" * 20)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x" * 20)
+    with pytest.raises(ProviderFault, match="can not be reached") as caught:
+        asyncio.run(provider()._sdk.change("us-east-1", "run_instances", MinCount=1, MaxCount=1, ImageId="ami-1"))
+    assert type(caught.value) is ProviderFault
+    assert threading.active_count() < 50
+
+
+_WITHOUT = """
+import sys
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition('.')[0] in {'boto3', 'botocore'}:
+            raise ModuleNotFoundError(f'No module named {name!r}', name=name)
+sys.meta_path.insert(0, Block())
+import asyncio
+from cloudcmp.errors import UserMistake
+from cloudcmp.provider.aws import Ec2Provider, policy
+driver = Ec2Provider()
+policy()
+def later(call):
+    return lambda: asyncio.run(call())
+for ask in (driver.offerings, later(lambda: driver.find('s')), later(lambda: driver.check(()))):
+    try:
+        ask()
+    except UserMistake as mistake:
+        print(mistake)
+"""
+
+
+def test_without_the_extra_the_way_to_it_is_told():
+    said = subprocess.run(
+        [sys.executable, "-c", _WITHOUT], capture_output=True, text=True, timeout=60, check=True, env=dict(os.environ)
+    )
+    assert said.stdout.splitlines() == ["aws: boto3 is not installed; pip install 'cloudcmp[aws]'"] * 3
+
+
+def test_the_sdk_is_not_loaded_before_the_first_call():
+    code = "import sys, cloudcmp.provider.aws as a; a.Ec2Provider(); print([m for m in sys.modules if 'boto' in m])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert said.stdout.strip() == "[]"
+
+
+def test_user_data_that_is_too_long_is_refused_before_any_call():
+    from cloudcmp.model.remote import Access, KeyPair
+    from cloudcmp.provider.aws.images import Image
+    from cloudcmp.provider.aws.launch import run_params
+
+    image = Image("ami-1", "debian", "x86_64", "/dev/xvda", False)
+    long = request(access=Access(KeyPair("a", "b"), "c", "#" * 16385))
+    with pytest.raises(Refused, match="16384"):
+        run_params(long, image, compatible=False)

@@ -1,0 +1,80 @@
+"""The least-privilege policy: enough for everything that the driver does, and for nothing else."""
+
+import asyncio
+
+import pytest
+from tests.emulated.ec2 import ec2
+from tests.emulated.ec2_requests import REGION, candidate, firewall, instance, provider, request, tags
+
+from cloudcmp.errors import Refused
+from cloudcmp.model.lease import FIREWALL, VOLUME, Handle
+from cloudcmp.provider.aws import policy
+from cloudcmp.provider.aws.policy import actions
+
+
+@pytest.fixture
+def cloud(monkeypatch):
+    """A cloud whose user may do what the policy says, conditions included, and no more."""
+    with ec2(policy=policy()) as one:
+        for name, value in one.environ.items():
+            monkeypatch.setenv(name, value)
+        yield one
+
+
+async def everything(cloud):
+    """All that the driver can do, once."""
+    driver = provider()
+    driver.offerings(REGION)
+    findings = await driver.check([candidate("m5.large", account=cloud.account.id)])
+    assert all(one.ok for one in findings), findings
+    options = {"placement": "spread"}
+    group = await driver.create(request(FIREWALL, "f", options=options))
+    machine = await driver.create(request(options={"firewall": group, "market": "spot", **options}))
+    await driver.look(instance(machine))
+    await driver.resize(instance(machine), "t3.small")
+    await driver.find("study-a", "token-1")
+    await driver.leftovers()
+    volume = Handle(VOLUME, REGION, cloud.plant("volume", REGION, "left", dict(tags())))
+    for handle in (instance(machine), firewall(group), volume):
+        await driver.destroy(handle)
+        assert await driver.gone(handle)
+
+
+def test_the_policy_is_enough_and_nothing_in_it_is_idle(cloud):
+    asyncio.run(everything(cloud))
+    called = {call.name for call in cloud.journal}
+    assert called - actions() == set()
+    # Tags are given in the creating calls: the right is needed, the call is not made.
+    assert actions() - called == {"ec2:CreateTags"}
+    assert cloud.alive() == []
+
+
+def test_the_policy_names_what_it_allows():
+    allowed = set()
+    for statement in policy()["Statement"]:
+        named = statement["Action"]
+        allowed |= {named} if isinstance(named, str) else set(named)
+    assert allowed == actions()
+    assert not any("*" in action for action in allowed)
+
+
+@pytest.mark.parametrize("theirs", [{}, {"cloudcmp:schema": "2"}, {"cloudcmp:study": "study-a"}])
+def test_p01_the_policy_itself_keeps_us_from_what_is_not_ours(cloud, theirs):
+    planted = {kind: cloud.plant(kind, REGION, f"theirs-{kind}", theirs) for kind in ("instance", "firewall", "volume")}
+    driver = provider()
+
+    async def end(kind):
+        await driver.destroy(Handle(kind, REGION, planted[kind]))
+
+    for kind in planted:
+        with pytest.raises(Refused, match="UnauthorizedOperation"):
+            asyncio.run(end(kind))
+    assert {thing.id for thing in cloud.alive()} >= set(planted.values())
+
+
+def test_nothing_can_be_made_without_our_tags(cloud):
+    bare = request(tags=(("other", "1"),))
+    for kind in (FIREWALL, "instance"):
+        with pytest.raises(Refused, match="UnauthorizedOperation"):
+            asyncio.run(provider().create(request(kind, tags=bare.tags)))
+    assert cloud.alive() == []
