@@ -253,6 +253,7 @@ async def _end(
             watch.told(None, ledger.time.now(), ledger.time.monotonic())
     while True:
         crash_point("cloud.before_destroy")
+        before = watch.agree
         try:
             if not watch.agree:
                 await provider.destroy(handle)
@@ -267,7 +268,7 @@ async def _end(
                 said = watch.evidence
                 unwritten = _try_write(ledger, lease, LeaseEvent.GONE, cloud_id=cloud_id, detail=said) or unwritten
             return Release(lease, watch.evidence, unwritten=unwritten, took_s=max(0.0, watch.first - began))
-        if ledger.time.monotonic() - began >= patience.give_up_s:
+        if watch.agree <= before and ledger.time.monotonic() - began >= patience.give_up_s:
             return Release(lease, None, why, unwritten)
         await ledger.time.sleep(patience.poll_s)
 
