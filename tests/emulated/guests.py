@@ -87,7 +87,7 @@ class Made:
             sight = await self.look()
             try:
                 # The port takes connections before the guest does: what answers there is heard first.
-                await _heard(sight)
+                await _heard(sight, _HEARD_S + (time.monotonic() - self.began) / 20)
                 endpoint = Endpoint(
                     sight.address or "", sight.port, host_key=host_key or self.access.host.public, client=self.client
                 )
@@ -103,9 +103,12 @@ class Made:
             return shell
 
 
-async def _heard(sight: Sight) -> None:
-    """Returns when the guest's SSH server greets; raises OSError where none does within a moment."""
-    async with asyncio.timeout(_HEARD_S):
+async def _heard(sight: Sight, within_s: float) -> None:
+    """Returns when the guest's SSH server greets; raises OSError where none does in time.
+
+    The later it is the longer a try takes: a server on a busy host may need seconds to greet.
+    """
+    async with asyncio.timeout(within_s):
         reader, writer = await asyncio.open_connection(sight.address or "", sight.port)
         try:
             if not (await reader.read(4)).startswith(b"SSH"):

@@ -16,6 +16,7 @@ from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Barrier, Finding, Sight
 from cloudcmp.provider.local.machine import Machine, read_machine
 from cloudcmp.provider.qemu.boot import DiskImage, lay_out
+from cloudcmp.provider.qemu.debian import debian_image
 from cloudcmp.provider.qemu.image import Image, cache_folder, small_image
 from cloudcmp.provider.qemu.inventory import Inventory, state_folder
 from cloudcmp.provider.qemu.machine import STARTED, Card, Size, free_memory_bytes, last_words, port, read_card, start
@@ -32,6 +33,7 @@ BARRIERS = (
 )
 SCHEMA_TAG = "cloudcmp:schema"
 _SMALL = "small"
+_DEBIAN = "debian"
 _POWER_OFF_S = 60.0
 
 
@@ -179,8 +181,11 @@ class QemuProvider:
         """The image of a name, built if need be, or the user's own of a path; raises Refused where there is none."""
         if name == _SMALL:
             return small_image(self._cache)
+        if name == _DEBIAN:
+            return debian_image(self._cache)
         if "/" not in name:
-            raise Refused.at("qemu", f"no image {name!r}", f"known are {_SMALL}, and a path to a qcow2 or raw image")
+            known = f"known are {_SMALL}, {_DEBIAN} and a path (with a /) to a qcow2 or raw image"
+            raise Refused.at("qemu", f"no image {name!r}", known)
         image_format(Path(name))
         return DiskImage(Path(name))
 

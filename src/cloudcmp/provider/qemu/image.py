@@ -71,8 +71,8 @@ def small_image(cache: Path | None = None) -> Image:
     Raises Refused where the packages can not be had, StorageFault where it can not be kept.
     """
     cache = cache or cache_folder()
-    recipe = _recipe()
-    folder = once(cache, f"small-{recipe}-", lambda draft: _build(draft, cache))
+    name = recipe("image.py", "archive.py", "packages.py", *sorted(_SCRIPTS.values()))
+    folder = once(cache, f"small-{name}-", lambda draft: _build(draft, cache))
     return _read(folder)
 
 
@@ -128,10 +128,9 @@ def _to_disk(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _recipe() -> str:
-    """A name for how the image is made: another one is another image."""
-    ours = "\0".join(script(name) for name in ("image.py", "archive.py", "packages.py", *sorted(_SCRIPTS.values())))
-    return hashlib.sha256(ours.encode()).hexdigest()[:12]
+def recipe(*names: str) -> str:
+    """A name for how an image is made, from the texts that say it: another way is another image."""
+    return hashlib.sha256("\0".join(script(name) for name in names).encode()).hexdigest()[:12]
 
 
 def script(name: str) -> str:

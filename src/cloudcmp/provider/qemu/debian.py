@@ -1,0 +1,78 @@
+"""A whole Debian system as a guest image: systemd, cloud-init, OpenSSH and sudo, as on a cloud's own images.
+
+It is made from the system's own package sources with mmdebstrap, by root only, in some minutes, once. Boots with its
+own kernel and needs half a GiB of memory.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from cloudcmp.errors import Refused
+from cloudcmp.provider.qemu.boot import DiskImage
+from cloudcmp.provider.qemu.image import once, recipe
+from cloudcmp.provider.qemu.packages import Packages, run_from
+
+_TOOLS = ("mmdebstrap", "e2fsprogs")
+_SYSTEM = (
+    "linux-image-cloud-amd64", "initramfs-tools", "systemd-sysv", "udev", "dbus", "cloud-init", "openssh-server",
+    "sudo", "iproute2", "netbase", "e2fsprogs", "ifupdown", "isc-dhcp-client", "procps",
+)  # fmt: skip
+_WITHOUT = ("doc", "man", "locale", "info")
+_DISK = "4G"  # a sparse file: what is empty takes no space
+_MAKE_S = 3600.0
+
+
+def debian_image(cache: Path) -> DiskImage:
+    """The Debian image, built if it is not there yet; raises Refused where it can not be built."""
+    folder = once(cache, f"debian-{recipe('debian.py', 'packages.py')}-", lambda draft: _build(draft, cache))
+    return DiskImage(folder / "disk", folder / "vmlinuz", folder / "initrd")
+
+
+def _build(draft: Path, cache: Path) -> str:
+    """Fill a folder with the image; returns its version's name."""
+    for needed, holds in (("root", os.geteuid() == 0), ("perl", shutil.which("perl") is not None)):
+        if not holds:
+            raise Refused.at("qemu", f"the image `debian` can not be built without {needed}", "use the image `small`")
+    tools, root = draft / "tools", draft / "root"
+    tools.mkdir()
+    Packages(cache / "apt").unpack(_TOOLS, ("lib",), tools)
+    sources = _tell(
+        ["apt-get", "indextargets", "--format", "deb $(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages",
+         "Origin: Debian"], tools, "list the package sources",
+    )  # fmt: skip
+    suite = next((line.split()[2] for line in sources.splitlines()), None)
+    if suite is None:
+        raise Refused.at("qemu", "this system has no Debian package sources", "use the image `small`")
+    # mmdebstrap mounts what it needs in a mount namespace of its own; what is left of it goes with the folder.
+    left_out = [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in _WITHOUT]
+    make = ["perl", str(tools / "usr/bin/mmdebstrap"), "--mode=root", "--variant=apt", "--quiet", *left_out,
+            '--aptopt=Acquire::Languages "none"', f"--include={','.join(_SYSTEM)}", suite, str(root), "-"]  # fmt: skip
+    _tell(make, tools, "make a Debian system", sources)
+    (kernel,) = sorted(root.glob("boot/vmlinuz-*"))[-1:]
+    version = kernel.name.removeprefix("vmlinuz-")
+    shutil.copyfile(kernel, draft / "vmlinuz")
+    shutil.copyfile(root / "boot" / f"initrd.img-{version}", draft / "initrd")
+    mke2fs = run_from(tools, "sbin/mke2fs" if (tools / "sbin/mke2fs").exists() else "usr/sbin/mke2fs")
+    _tell([*mke2fs, "-q", "-t", "ext4", "-d", str(root), str(draft / "disk"), _DISK], tools, "make a disk of it")
+    shutil.rmtree(root)
+    shutil.rmtree(tools)
+    return re.sub(r"[^0-9A-Za-z.]+", "-", f"{suite}-{version}")
+
+
+def _tell(command: list[str], tools: Path, what: str, text: str = "") -> str:
+    """What a command prints, its own tools first in its search path; raises Refused with its last error."""
+    environ = {"PATH": f"{tools}/usr/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
+    try:
+        done = subprocess.run(
+            command, env=environ, input=text, capture_output=True, text=True, errors="replace", timeout=_MAKE_S,
+            check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Refused.at("qemu", f"could not {what}: {error}", "use the image `small`") from error
+    if done.returncode:
+        errors = [line for line in done.stderr.splitlines() if line.strip()] or [f"exit {done.returncode}"]
+        raise Refused.at("qemu", f"could not {what}: {errors[-1].strip()}", "use the image `small`")
+    return done.stdout
