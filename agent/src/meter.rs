@@ -1,7 +1,7 @@
 //! Holds a trial's traffic to its caps.
 //!
 //! Who sends takes a grant of many items first and pays with one clock read and two atomic operations for all of them;
-//! without caps a grant has no end. A rate cap is a bucket of ten milliseconds. Traffic that the bucket held back, and
+//! without caps a grant has no end. A rate cap is a bucket that is small at the sender. Traffic that the bucket held back, and
 //! not the network, was not measured as it was asked for: such a trial ends as `aborted`, as soon as that is sure.
 
 use std::sync::OnceLock;
@@ -12,8 +12,10 @@ use crate::clock::{now_ns, seconds, wait_until};
 use crate::fault::{Fault, Outcome};
 use crate::wire::{Out, finite};
 
-/// What a rate cap lets through at once after a pause, as time at that rate.
-const DEPTH_NS: u64 = 10_000_000;
+/// What a rate cap lets through at once after a pause, as time at that rate: little where traffic begins, more where
+/// it arrives, for what comes in time must not wait twice.
+pub const SENDER_DEPTH_S: f64 = 0.01;
+pub const RECEIVER_DEPTH_S: f64 = 1.0;
 /// A grant is worth no more time than this where a rate cap holds.
 const GRANT_S: f64 = 1e-3;
 const GRANT_BYTES: u64 = 256 * 1024;
@@ -21,8 +23,6 @@ const GRANT_BYTES: u64 = 256 * 1024;
 const LOOK_NS: u64 = 20_000_000;
 /// A burst that its job allows may end late by its start-up; then it is cut.
 const BURST_GRACE_NS: u64 = 1_000_000_000;
-/// A receiver that can not slow its sender bears so much more than the cap, as time at that rate.
-const FLOOD_NS: f64 = 1e9;
 
 /// Which cap ended a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,13 +36,14 @@ pub enum Over {
     Flood,
 }
 
-/// How much holding back a measurement bears.
+/// How much holding back a measurement bears, and how strictly.
 #[derive(Clone, Copy, Debug)]
 pub struct Bearing {
     /// Worker-seconds after which the trial is given up; infinite where the schedule keeps to the cap by itself.
     pub held_s: f64,
     /// Being held back counts from so long after the first grant; `None`: from `begin` on.
     pub warm_s: Option<f64>,
+    pub depth_s: f64,
 }
 
 pub struct Meter {
@@ -146,7 +147,7 @@ impl Meter {
         let now = self.open()?;
         let total = self.count(items, now)?;
         let elapsed_ns = now - self.start_ns.get().unwrap_or(&now);
-        if total as f64 * self.gap_ns > elapsed_ns as f64 + FLOOD_NS {
+        if total as f64 * self.gap_ns > elapsed_ns as f64 + self.bearing.depth_s * 1e9 {
             return self.end(Over::Flood);
         }
         Some(())
@@ -245,7 +246,7 @@ impl Meter {
         if self.gap_ns == 0.0 {
             return Some(());
         }
-        let floor = now.saturating_sub(DEPTH_NS);
+        let floor = now.saturating_sub((self.bearing.depth_s * 1e9) as u64);
         let cost = (items as f64 * self.gap_ns) as u64;
         let add = |due: u64| Some(due.max(floor).saturating_add(cost));
         let due = self.due_ns.fetch_update(Relaxed, Relaxed, add).unwrap_or(floor).max(floor);
@@ -279,7 +280,7 @@ mod tests {
     use super::*;
 
     const BYTE: Item = Item { bytes: 1, packets: 0 };
-    const PATIENT: Bearing = Bearing { held_s: f64::INFINITY, warm_s: Some(0.0) };
+    const PATIENT: Bearing = Bearing { held_s: f64::INFINITY, warm_s: Some(0.0), depth_s: SENDER_DEPTH_S };
 
     fn sent(meter: &Meter, want: u64, for_ns: u64) -> u64 {
         let start = now_ns();
@@ -317,7 +318,7 @@ mod tests {
             for _ in 0..2 {
                 let start = now_ns();
                 let items = sent(&meter, meter.grant(), 100_000_000) as f64;
-                let most = rate * (seconds(now_ns() - start) + seconds(DEPTH_NS) + 2.0 * GRANT_S);
+                let most = rate * (seconds(now_ns() - start) + SENDER_DEPTH_S + 2.0 * GRANT_S);
                 assert!(items <= most && items > 0.5 * most, "{items} of {most}");
                 std::thread::sleep(std::time::Duration::from_millis(30));
             }
@@ -328,7 +329,7 @@ mod tests {
     #[test]
     fn p15_traffic_that_the_cap_held_back_is_aborted_and_traffic_that_the_network_held_back_is_not() {
         let caps = Caps { bytes_per_s: Some(1e6), ..Caps::default() };
-        let bearing = Bearing { held_s: 0.01, warm_s: Some(0.02) };
+        let bearing = Bearing { held_s: 0.01, warm_s: Some(0.02), depth_s: SENDER_DEPTH_S };
         let meter = Meter::new(caps, BYTE, bearing);
         let start = now_ns();
         sent(&meter, 1000, 5_000_000_000);
@@ -353,7 +354,7 @@ mod tests {
         let meter = Meter::new(caps, BYTE, PATIENT);
         assert!(meter.came(5).is_some() && meter.came(996).is_none());
         assert!(meter.fault().unwrap().what.contains("byte cap of 1000"));
-        let meter = Meter::new(caps, BYTE, PATIENT);
+        let meter = Meter::new(caps, BYTE, Bearing { depth_s: RECEIVER_DEPTH_S, ..PATIENT });
         assert!(meter.flooded(500).is_some() && meter.flooded(500).is_none());
         assert!(meter.fault().unwrap().what.contains("more came than the cap of 500 bytes_per_s"));
     }

@@ -61,11 +61,12 @@ fn p15_a_rate_cap_paces_and_a_paced_rate_is_no_result() {
         let about = format!("{probe} {params:?} {:#?}", client.frames);
         assert_eq!(client.outcome, "aborted", "{about}");
         let (name, cap) = caps.as_object().unwrap().iter().next().unwrap();
-        assert_eq!(client.note(&format!("paced_to_{name}")).unwrap().as_f64(), cap.as_f64(), "{about}");
+        let paced = client.note(&format!("paced_to_{name}")).and_then(Value::as_f64);
+        assert_eq!(paced, cap.as_f64(), "{about}");
         assert!(client.error().contains("held the traffic back: the network was not measured"), "{about}");
         let most = per_s * took.as_secs_f64() * 1.01 + MIB as f64;
         assert!(payload(&client) > 0 && (payload(&client) as f64) < most, "{about}");
-        assert!(took < Duration::from_secs(4), "as soon as it is sure: {took:?}");
+        assert!(took < Duration::from_secs(10), "as soon as it is sure: {took:?}");
     }
 }
 
@@ -80,7 +81,8 @@ fn p15_caps_that_hold_nothing_back_leave_a_trial_as_it_is() {
         ("rtt", vec![("duration_s", "0.2"), ("protocol", "udp"), ("interval_s", "0.01")]),
     ] {
         let (client, server, _) = capped(probe, &params, &caps);
-        assert_eq!((client.outcome.as_str(), server.outcome.as_str()), ("ok", "ok"), "{:#?}", client.frames);
+        let about = format!("{probe} {params:?} {:#?} {:#?}", client.frames, server.frames);
+        assert_eq!((client.outcome.as_str(), server.outcome.as_str()), ("ok", "ok"), "{about}");
         assert!(client.count() > 0 && client.note("capped").is_none() && payload(&client) > 0);
     }
     // A spaced loop and a stated rate below their caps keep to them without being held back.
@@ -155,6 +157,7 @@ fn p15_a_server_holds_to_its_own_caps_when_the_client_has_none() {
         ("udp", vec![LONG], json!({"packets_per_s": 1000})),
         ("rtt", vec![LONG, ("size_bytes", "10000")], json!({"bytes": 2 * MIB})),
         ("rtt", vec![("duration_s", "1.5"), ("protocol", "udp")], json!({"bytes": 20_000})),
+        ("rtt", vec![("duration_s", "3")], json!({"packets_per_s": 100})),
     ] {
         let (server, client) = start_pair(probe, &params, &json!({"caps": caps}), &json!({}));
         let start = Instant::now();

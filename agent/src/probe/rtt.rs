@@ -19,7 +19,7 @@ use super::{Context, DURATION, Kind, Metric, PAIR, PATH, Param, Probe};
 use crate::caps::{Ask, Item};
 use crate::fault::{Fault, OrFault};
 use crate::job::Role;
-use crate::meter::{Bearing, Meter};
+use crate::meter::{Bearing, Meter, RECEIVER_DEPTH_S, SENDER_DEPTH_S};
 use crate::net::Control;
 use crate::pace::{self, Pace};
 use crate::{net, pin};
@@ -45,8 +45,9 @@ pub const PROBE: Probe = Probe {
 const NEXT: &str = "see that the peer runs and can be reached";
 /// A datagram that has not come back by then is lost.
 const LOST_AFTER: Duration = Duration::from_secs(1);
-/// A closed loop bears to be held back by a cap for this share of the time.
-const BEARS: f64 = 0.01;
+/// A closed loop bears to be held back by the client's caps for this share of the time, by the server's for that one.
+const CLIENT_BEARS: f64 = 0.01;
+const SERVER_BEARS: f64 = 0.1;
 
 fn run(context: &Context) -> Result<(), Fault> {
     match context.job.role {
@@ -56,14 +57,18 @@ fn run(context: &Context) -> Result<(), Fault> {
 }
 
 /// A round trip is two messages of the size. A spaced loop keeps to the caps by itself, or is refused.
-fn meter(context: &Context, bears: f64) -> Result<Arc<Meter>, Fault> {
+fn meter(context: &Context) -> Result<Arc<Meter>, Fault> {
     let (size, spacing_s) = (context.whole("size_bytes").unwrap_or(1), context.seconds("interval_s"));
     let duration_s = context.seconds("duration_s");
     let spaced = (spacing_s > 0.0).then_some(1.0 / spacing_s);
     let items = spaced.map(|rate| (rate * duration_s).ceil() + WARM_UP as f64);
+    let serves = context.job.role == Role::Server;
+    let (bears, depth_s) = if serves { (SERVER_BEARS, RECEIVER_DEPTH_S) } else { (CLIENT_BEARS, SENDER_DEPTH_S) };
     let held_s = if spaced.is_some() { f64::INFINITY } else { bears * duration_s };
+    // The client's meter is told when its warm-up is over.
+    let bearing = Bearing { held_s, warm_s: serves.then_some(0.0), depth_s };
     let ask = Ask { items_per_s: spaced, items, burst_s: None };
-    context.meter(Item { bytes: 2 * size, packets: 2 }, ask, Bearing { held_s, warm_s: None })
+    context.meter(Item { bytes: 2 * size, packets: 2 }, ask, bearing)
 }
 
 /// One kind of connection for both protocols: whole messages of one size.
@@ -104,8 +109,7 @@ impl Line {
 /// Sends every message back until the client says that it is done.
 fn serve(context: &Context) -> Result<(), Fault> {
     let (peer, secret) = context.peer()?;
-    // Its answers wait for the caps, too, and then it is the client's clock that shows it.
-    let meter = meter(context, f64::INFINITY)?;
+    let meter = meter(context)?;
     let door = net::Door::open(peer, secret)?;
     context.out.ready(&door.address()?.to_string())?;
     let tcp = context.text("protocol") == "tcp";
@@ -151,19 +155,19 @@ fn echo(mut line: Line, cpu: usize, size: usize, meter: &Meter) -> Result<(), Fa
     pin::to(&[cpu])?;
     let mut granted = 0;
     loop {
-        if granted == 0 {
-            match meter.take(meter.grant(), || true) {
-                Some(items) => granted = items,
-                None => return Err(meter.refusal()),
-            }
-        }
-        match line.receive(&mut buffer) {
-            Ok(length @ 1..) if line.send(&buffer[..length]).is_ok() => {}
+        let length = match line.receive(&mut buffer) {
+            Ok(length @ 1..) => length,
             Err(error) if matches!(error.kind(), WouldBlock | TimedOut) => {
                 return Err(Fault::failed("the client has gone silent", NEXT));
             }
             // The client is done, or reports what it sees of it.
             _ => return Ok(()),
+        };
+        if granted == 0 {
+            granted = meter.take(meter.grant(), || true).ok_or_else(|| meter.refusal())?;
+        }
+        if line.send(&buffer[..length]).is_err() {
+            return Ok(());
         }
         granted -= 1;
         meter.used(2 * size as u64);
@@ -172,7 +176,7 @@ fn echo(mut line: Line, cpu: usize, size: usize, meter: &Meter) -> Result<(), Fa
 
 fn measure(context: &Context) -> Result<(), Fault> {
     let (peer, secret) = context.peer()?;
-    let meter = meter(context, BEARS)?;
+    let meter = meter(context)?;
     let tcp = context.text("protocol") == "tcp";
     let (mut control, data) = net::connect(peer, secret, u16::from(tcp))?;
     let line = if tcp {

@@ -17,7 +17,7 @@ use crate::caps::{Ask, Item};
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault};
 use crate::job::Role;
-use crate::meter::{Bearing, Meter};
+use crate::meter::{Bearing, Meter, RECEIVER_DEPTH_S, SENDER_DEPTH_S};
 use crate::net::{self, Control, number};
 use crate::pace::{self, Pace, Work};
 use crate::{pin, quiet};
@@ -63,17 +63,17 @@ fn run(context: &Context) -> Result<(), Fault> {
     }
 }
 
-fn meter(context: &Context, bears: f64) -> Result<Arc<Meter>, Fault> {
+fn meter(context: &Context, bears: f64, depth_s: f64) -> Result<Arc<Meter>, Fault> {
     let (duration_s, warmup_s) = (context.seconds("duration_s"), context.seconds("warmup_s"));
     let streams = context.whole("streams").unwrap_or(1) as f64;
-    let bearing = Bearing { held_s: bears * duration_s * streams, warm_s: Some(warmup_s) };
+    let bearing = Bearing { held_s: bears * duration_s * streams, warm_s: Some(warmup_s), depth_s };
     let ask = Ask { burst_s: Some(duration_s + warmup_s), ..Ask::default() };
     context.meter(Item { bytes: 1, packets: 0 }, ask, bearing)
 }
 
 fn serve(context: &Context) -> Result<(), Fault> {
     let (peer, secret) = context.peer()?;
-    let meter = meter(context, RECEIVER_BEARS)?;
+    let meter = meter(context, RECEIVER_BEARS, RECEIVER_DEPTH_S)?;
     let door = net::Door::open(peer, secret)?;
     context.out.ready(&door.address()?.to_string())?;
     let streams = context.whole("streams").unwrap_or(1) as usize;
@@ -159,7 +159,7 @@ impl Work for Sink {
 
 fn measure(context: &Context) -> Result<(), Fault> {
     let (peer, secret) = context.peer()?;
-    let meter = meter(context, SENDER_BEARS)?;
+    let meter = meter(context, SENDER_BEARS, SENDER_DEPTH_S)?;
     let streams = context.whole("streams").unwrap_or(1) as usize;
     let (mut control, data) = net::connect(peer, secret, streams as u16)?;
     let cpus = &context.job.cpus;

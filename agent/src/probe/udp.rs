@@ -18,7 +18,7 @@ use super::{Context, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe}
 use crate::caps::{Ask, Item};
 use crate::fault::Fault;
 use crate::job::Role;
-use crate::meter::{Bearing, Meter};
+use crate::meter::{Bearing, Meter, RECEIVER_DEPTH_S, SENDER_DEPTH_S};
 use crate::net::{self, Control, number};
 use crate::pace::{self, Pace};
 use crate::pin;
@@ -81,18 +81,18 @@ fn widen(socket: &UdpSocket) -> i32 {
     got
 }
 
-fn meter(context: &Context, size: usize) -> Result<Arc<Meter>, Fault> {
+fn meter(context: &Context, size: usize, depth_s: f64) -> Result<Arc<Meter>, Fault> {
     let duration_s = context.seconds("duration_s");
     let items_per_s = context.whole("rate_bytes_per_s").map(|rate| rate as f64 / size as f64);
     let ask = Ask { items_per_s, items: items_per_s.map(|rate| (rate * duration_s).ceil()), burst_s: Some(duration_s) };
     // A stated rate keeps to the caps by itself; what is held back then is the catching up after a stall.
     let held_s = if items_per_s.is_some() { f64::INFINITY } else { SENDER_BEARS * duration_s };
-    context.meter(Item { bytes: size as u64, packets: 1 }, ask, Bearing { held_s, warm_s: Some(0.0) })
+    context.meter(Item { bytes: size as u64, packets: 1 }, ask, Bearing { held_s, warm_s: Some(0.0), depth_s })
 }
 
 fn serve(context: &Context, size: usize) -> Result<(), Fault> {
     let (peer, secret) = context.peer()?;
-    let meter = meter(context, size)?;
+    let meter = meter(context, size, RECEIVER_DEPTH_S)?;
     let door = net::Door::open(peer, secret)?;
     context.out.ready(&door.address()?.to_string())?;
     let (mut control, _) = door.admit_client(0)?;
@@ -138,7 +138,7 @@ fn receive(context: &Context, control: &mut Control, sink: &mut Sink) -> Result<
 
 fn measure(context: &Context, size: usize) -> Result<(), Fault> {
     let (peer, secret) = context.peer()?;
-    let meter = meter(context, size)?;
+    let meter = meter(context, size, SENDER_DEPTH_S)?;
     let (mut control, _) = net::connect(peer, secret, 0)?;
     let socket = net::open_datagrams(peer.address.ip(), &mut control)?;
     widen(&socket);

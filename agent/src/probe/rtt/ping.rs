@@ -201,7 +201,7 @@ mod tests {
                 server.write_all(&message).unwrap();
             }
         });
-        let bearing = Bearing { held_s: 1.0, warm_s: None };
+        let bearing = Bearing { held_s: 1.0, warm_s: None, depth_s: 0.01 };
         Pinger {
             line: Line::Tcp(client),
             message: vec![0; 8],

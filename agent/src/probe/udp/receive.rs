@@ -277,7 +277,7 @@ mod tests {
         let client = UdpSocket::bind("127.0.0.1:0").unwrap();
         client.send_to(&[1; 9], socket.local_addr().unwrap()).unwrap();
         let item = crate::caps::Item { bytes: 9, packets: 1 };
-        let bearing = crate::meter::Bearing { held_s: 1.0, warm_s: None };
+        let bearing = crate::meter::Bearing { held_s: 1.0, warm_s: None, depth_s: 0.01 };
         let meter = Arc::new(Meter::new(crate::caps::Caps::default(), item, bearing));
         let mut sink = Sink::new(socket, 9, (1.0, 1.0), Duration::from_millis(200), meter).unwrap();
         let start = now_ns();

@@ -172,7 +172,7 @@ mod tests {
     use crate::meter::Bearing;
 
     fn meter(caps: Caps, size: u64) -> Arc<Meter> {
-        let bearing = Bearing { held_s: f64::INFINITY, warm_s: None };
+        let bearing = Bearing { held_s: f64::INFINITY, warm_s: None, depth_s: 0.01 };
         Arc::new(Meter::new(caps, Item { bytes: size, packets: 1 }, bearing))
     }
 
