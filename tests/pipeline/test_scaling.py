@@ -17,7 +17,7 @@ schema: 1
 question: Which cloud scales fastest?
 candidates:
   - {provider: simulated, region: nimbus, offering: small, truth: {boot_s: 75}}
-  - {provider: simulated, region: stratus, offering: small, truth: {boot_s: 40}}
+  - {provider: simulated, region: stratus, offering: medium, truth: {boot_s: 40}}
   - {provider: simulated, region: cumulus, offering: small, truth: {boot_s: 20, faults: {%s}}}
 probes:
   - {probe: scaling, params: {within_s: 50 s}}
@@ -25,7 +25,7 @@ probes:
   - {probe: resize}
   - {probe: scale_in}
   - {probe: fma}
-decide: [scaling_latency_s]
+decide: [scaling_latency_s, resize_latency_s]
 launches: 20
 runs: 2
 seed: 7
@@ -115,3 +115,9 @@ def test_json_has_it_and_a_filter_keeps_it(failing: View) -> None:
     assert [one.candidate for one in data["scaling"]] == [0, 1, 2]
     assert viewing.only(failing, "scaling_latency_s").scaling == failing.scaling
     assert viewing.only(failing, "fma_flop_per_s").scaling == ()
+
+
+def test_machines_that_become_types_of_different_names_are_compared(sound: View) -> None:
+    pairs = [one for one in sound.analysis.comparisons if one.cell == "resize_latency_s to=next"]
+    assert len(pairs) == 3
+    assert [one.reason for one in pairs if "unlike" in one.reason] == []

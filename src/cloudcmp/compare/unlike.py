@@ -65,13 +65,18 @@ def unlike(
 
 
 def trial_params(plan: Plan) -> Mapping[tuple[str, int], frozenset[tuple[str, tuple[tuple[str, str], ...]]]]:
-    """For each cell and candidate the probes and full parameters of the trials that give it."""
+    """For each cell and candidate the probes of the trials that give it, with the parameters that the cell leaves open.
+
+    What the cell itself names may be done under other names: each candidate is resized to a type of its own cloud.
+    """
     owner = [launch.candidate for launch in plan.launches]
     found: dict[tuple[str, int], set[tuple[str, tuple[tuple[str, str], ...]]]] = {}
     kinds = dict.fromkeys((owner[trial.launch], trial.probe, trial.params, trial.cells) for trial in plan.trials)
     for candidate, probe, params, cells in kinds:
         for cell in cells:
-            found.setdefault((cell, candidate), set()).add((probe, params))
+            named = dict(Cell.parse(cell).params)
+            rest = tuple(pair for pair in params if pair[0] not in named)
+            found.setdefault((cell, candidate), set()).add((probe, rest))
     return {key: frozenset(some) for key, some in found.items()}
 
 
