@@ -17,6 +17,7 @@ from cloudcmp.provision.ledger import TAG_SCHEMA, Ledger, Part, Patience, patien
 from cloudcmp.store.crash import crash_point
 
 _STUDY_TAG = "cloudcmp:study"
+_AGAIN_S = 1.0  # until something that seems gone is looked at once more
 
 CLOUD_CRASH_POINTS = (
     "cloud.before_create",
@@ -270,7 +271,7 @@ async def _end(
             return Release(lease, watch.evidence, unwritten=unwritten, took_s=max(0.0, watch.first - began))
         if watch.agree <= before and ledger.time.monotonic() - began >= patience.give_up_s:
             return Release(lease, None, why, unwritten)
-        await ledger.time.sleep(patience.poll_s)
+        await ledger.time.sleep(min(patience.poll_s, _AGAIN_S) if watch.agree else patience.poll_s)
 
 
 class _Watch:
