@@ -13,7 +13,8 @@ CloudcmpError                 carries one or more faults: where, what, what next
         ├── NoCapacity        told apart, because another zone may have some
         ├── Refused           permission, bad request: asking again does not help
         │   ├── QuotaReached  the account's own limit
-        │   └── NoCredentials none, wrong or expired ones
+        │   └── NoCredentials there are none
+        │       └── BadCredentials  wrong or expired ones
         ├── Throttled         too many requests: asking later helps
         ├── LostAnswer        the request may or may not have been carried out
         ├── Unlisted          a list came incomplete or not at all: nothing may be concluded from it
@@ -100,7 +101,11 @@ class QuotaReached(Refused):
 
 
 class NoCredentials(Refused):
-    """There are no credentials, or the provider does not take them any more."""
+    """There are no credentials."""
+
+
+class BadCredentials(NoCredentials):
+    """There are credentials, and the provider does not take them, or not any more."""
 
 
 class Throttled(ProviderFault):

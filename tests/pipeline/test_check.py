@@ -126,7 +126,7 @@ def test_a_missing_price_refuses_where_money_is_spent_and_only_there(paid: type[
     [
         (NoCredentials.at("paid", "ExpiredToken", "log in again"), "credentials"),
         (ModuleNotFoundError("No module named 'boto3'", name="boto3"), "extra"),
-        (UserMistake.at("paid/nowhere", "there is no such region", "nearest: local"), "capability"),
+        (UserMistake.at("paid/nowhere", "there is no such region", "nearest: local"), "settings"),
         (Throttled.at("paid", "RequestLimitExceeded", ""), "answer"),
         (TimeoutError("timed out"), "answer"),
     ],
@@ -176,6 +176,15 @@ def test_a_clock_that_is_before_the_installation_is_wrong(paid: type[Paid]) -> N
 def test_an_unknown_provider_is_named_with_the_nearest() -> None:
     with pytest.raises(UserMistake, match="nearest: simulated"):
         asyncio.run(check_providers(["simulatd"]))
+
+
+def test_what_nobody_set_up_is_no_fault_unless_it_was_named(paid: type[Paid], monkeypatch: pytest.MonkeyPatch) -> None:
+    paid.found = (Finding("credentials", False, "there are none", "log in"), Finding("quota", False, "0 vCPUs"))
+    makers = {"paid": registry._MAKERS["paid"]}
+    monkeypatch.setattr(registry, "_MAKERS", makers)
+    assert found_of(asyncio.run(check_providers([])), "credentials").ok is None
+    assert found_of(asyncio.run(check_providers([])), "quota").ok is False
+    assert found_of(asyncio.run(check_providers(["paid"])), "credentials").ok is False
 
 
 def test_what_does_not_hold_refuses_with_a_line_each() -> None:

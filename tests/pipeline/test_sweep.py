@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cloudcmp.errors import NoCredentials, ProviderFault, Throttled, Unlisted
+from cloudcmp.errors import BadCredentials, NoCredentials, ProviderFault, Throttled, Unlisted
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Handle, Listing
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.safety import Barrier
@@ -276,6 +276,15 @@ def test_without_credentials_a_provider_is_skipped_unless_it_was_named() -> None
     assert asked.skipped == ("cloud: skipped: cloud: there are none; log in",)
     assert len(asked.of(Fate.DELETED)) == 1
     assert not swept(cloud, named=True).complete
+
+
+def test_credentials_that_are_not_taken_are_a_place_that_was_not_listed() -> None:
+    def expired(_: int, found: tuple[Found, ...]) -> Listing:
+        raise BadCredentials.at("cloud", "ExpiredToken", "log in again")
+
+    found = swept(Cloud.of(resource(1), lists=expired))
+    assert found.unlisted == ("cloud: cloud: ExpiredToken; log in again",)
+    assert not found.complete
 
 
 def test_a_provider_whose_extra_is_missing_is_skipped_unless_it_was_named() -> None:

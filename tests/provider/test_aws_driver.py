@@ -8,7 +8,7 @@ from tests.emulated.ec2 import EUCALYPTUS, Faults, ec2
 from tests.emulated.ec2_query import tags_of
 from tests.emulated.ec2_requests import ALLOW, REGION, firewall, instance, provider, request, tags
 
-from cloudcmp.errors import LostAnswer, NoCapacity, NoCredentials, ProviderFault, QuotaReached, Refused, Throttled
+from cloudcmp.errors import BadCredentials, LostAnswer, NoCapacity, ProviderFault, QuotaReached, Refused, Throttled
 from cloudcmp.model.lease import FIREWALL, VOLUME, Handle
 from cloudcmp.model.offering import Volume
 from cloudcmp.model.protocol import Remote
@@ -220,9 +220,9 @@ def test_unknown_names_are_answered_by_the_nearest(cloud, change, match):
         ("VolumeLimitExceeded", QuotaReached),
         ("RequestLimitExceeded", Throttled),
         ("UnauthorizedOperation", Refused),
-        ("RequestExpired", NoCredentials),
-        ("ExpiredToken", NoCredentials),
-        ("AuthFailure", NoCredentials),
+        ("RequestExpired", BadCredentials),
+        ("ExpiredToken", BadCredentials),
+        ("AuthFailure", BadCredentials),
         ("InvalidParameterValue", Refused),
         ("IdempotentParameterMismatch", LostAnswer),
         ("InternalError", LostAnswer),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.emulated.ec2_requests import instance, provider, request
 
 from cloudcmp.errors import (
+    BadCredentials,
     CloudcmpError,
     LostAnswer,
     NoCapacity,
@@ -46,9 +47,9 @@ def client_error(code, text="said", status=400):
         ("SecurityGroupLimitExceeded", 400, QuotaReached, QuotaReached),
         ("RequestLimitExceeded", 503, Throttled, Throttled),
         ("Throttling", 400, Throttled, Throttled),
-        ("AuthFailure", 401, NoCredentials, NoCredentials),
-        ("InvalidClientTokenId", 403, NoCredentials, NoCredentials),
-        ("ExpiredToken", 403, NoCredentials, NoCredentials),
+        ("AuthFailure", 401, BadCredentials, BadCredentials),
+        ("InvalidClientTokenId", 403, BadCredentials, BadCredentials),
+        ("ExpiredToken", 403, BadCredentials, BadCredentials),
         ("UnauthorizedOperation", 403, Refused, Refused),
         ("InvalidParameterValue", 400, Refused, Refused),
         ("IdempotentInstanceTerminated", 400, Refused, Refused),
@@ -84,9 +85,9 @@ def test_an_image_that_is_not_ours_is_no_matter_of_credentials():
         (sdk.EndpointConnectionError(endpoint_url="http://x"), ProviderFault, ProviderFault),
         (sdk.ConnectTimeoutError(endpoint_url="http://x"), ProviderFault, ProviderFault),
         (sdk.NoCredentialsError(), NoCredentials, NoCredentials),
-        (sdk.PartialCredentialsError(provider="env", cred_var="x"), NoCredentials, NoCredentials),
-        (sdk.UnauthorizedSSOTokenError(), NoCredentials, NoCredentials),
-        (sdk.ProfileNotFound(profile="x"), NoCredentials, NoCredentials),
+        (sdk.PartialCredentialsError(provider="env", cred_var="x"), BadCredentials, BadCredentials),
+        (sdk.UnauthorizedSSOTokenError(), BadCredentials, BadCredentials),
+        (sdk.ProfileNotFound(profile="x"), BadCredentials, BadCredentials),
         (sdk.ParamValidationError(report="x"), Refused, Refused),
     ],
 )

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cloudcmp import agent
@@ -17,8 +17,9 @@ from cloudcmp.provider.registry import Means, make, names
 
 _DAY_S = 86400.0
 _INSTALLED = Path(__file__)
-_MISTAKES = frozenset({"price", "plan", "image", "capability", "account"})
+_MISTAKES = frozenset({"price", "plan", "image", "capability", "account", "settings"})
 """Findings that the study's author can mend; all others lie outside."""
+_SET_UP = frozenset({"extra", "credentials", "settings"})
 _TRIPLES = {
     "x86_64": "x86_64-unknown-linux",
     "amd64": "x86_64-unknown-linux",
@@ -78,9 +79,20 @@ def refuse(findings: Sequence[Finding]) -> None:
 
 
 async def check_providers(named: Sequence[str]) -> tuple[Checked, ...]:
-    """Check the providers that were named, or all; raises UserMistake for an unknown one."""
+    """Check the providers that were named, or all; raises UserMistake for an unknown one.
+
+    Where none is named, one that is not set up (no extra, no credentials, no endpoint) is unknown, not wrong.
+    """
     providers, unopened = opened(wanted(named), Means(metrics=METRICS))
-    return await check(providers, (), unopened)
+    told = await check(providers, (), unopened)
+    return told if named else tuple(_not_set_up(one) for one in told)
+
+
+def _not_set_up(one: Checked) -> Checked:
+    """A provider that nobody asked for need not be set up: that is no fault, and no more can be told of it."""
+    if one.finding.what not in _SET_UP or one.finding.ok is not False:
+        return one
+    return replace(one, finding=replace(one.finding, ok=None))
 
 
 async def check_plan(plan: Plan) -> tuple[Checked, ...]:
@@ -133,7 +145,7 @@ async def _asked(provider: Provider, candidates: Sequence[Candidate]) -> list[Fi
         missing = error.name or str(error)
         return [Finding("extra", False, f"{missing} is not installed", f"add the extra: cloudcmp[{provider.name}]")]
     except UserMistake as mistake:
-        return [Finding("capability", False, f"{one.where}: {one.what}", one.next) for one in mistake.faults]
+        return [Finding("settings", False, f"{one.where}: {one.what}", one.next) for one in mistake.faults]
     except (CloudcmpError, OSError) as fault:
         return [Finding("answer", False, brief(fault), "try again; the provider must answer before a study begins")]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from cloudcmp.errors import CloudcmpError, NoCredentials, UserMistake
+from cloudcmp.errors import BadCredentials, CloudcmpError, NoCredentials, UserMistake
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Listing
 from cloudcmp.model.offering import Price
 from cloudcmp.model.protocol import Provider
@@ -269,6 +269,8 @@ class _Sweeper:
             return Swept(skipped=(line,), faults=(line,) if named else ())
         try:
             listing = await self._provider.leftovers()
+        except BadCredentials as fault:
+            return Swept(unlisted=(f"{name}: {brief(fault)}",))
         except (NoCredentials, UserMistake, ImportError) as fault:
             line = f"{name}: skipped: {brief(fault)}"
             return Swept(skipped=(line,), faults=(line,) if named else ())

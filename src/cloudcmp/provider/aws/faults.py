@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import (
+    BadCredentials,
     CloudcmpError,
     LostAnswer,
     NoCapacity,
@@ -26,6 +27,8 @@ _CAPACITY = {
     "SpotMaxPriceTooLow",
     "UnfulfillableCapacity",
 }
+_UNUSABLE = {"CredentialRetrievalError", "PartialCredentialsError", "ProfileNotFound"}
+_SET = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
 _CREDENTIALS = {
     "AuthFailure": "the key or its secret is wrong",
     "ExpiredToken": "the credentials have expired",
@@ -113,7 +116,7 @@ def _refusal(said: Coded, where: str) -> ProviderFault | None:
     if said.code.endswith("LimitExceeded") or said.code in {"MaxSpotInstanceCountExceeded", "ResourceCountExceeded"}:
         return QuotaReached.at(where, said.line, "ask for a higher quota (Service Quotas), or run fewer at once")
     if said.code in _CREDENTIALS and "Not authorized for" not in said.text:
-        return NoCredentials.at(where, f"{said.code}: {_CREDENTIALS[said.code]}", RENEW)
+        return BadCredentials.at(where, f"{said.code}: {_CREDENTIALS[said.code]}", RENEW)
     return None
 
 
@@ -131,11 +134,10 @@ def _unclear(said: Coded, where: str, *, changes: bool) -> ProviderFault:
 def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
     """No answer that could be read. The names are botocore's exception classes, told by name to keep it unimported."""
     kind = type(error).__name__
-    if kind in {"NoCredentialsError", "PartialCredentialsError"}:
-        what = "there are no credentials" if kind == "NoCredentialsError" else "the credentials lack a part"
-        return NoCredentials.at(where, what, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE")
-    if "Token" in kind or "SSO" in kind or kind in {"CredentialRetrievalError", "ProfileNotFound"}:
-        return NoCredentials.at(where, f"the credentials can not be had ({kind})", RENEW)
+    if kind == "NoCredentialsError":
+        return NoCredentials.at(where, "there are no credentials", _SET)
+    if "Token" in kind or "SSO" in kind or kind in _UNUSABLE:
+        return BadCredentials.at(where, f"the credentials can not be had ({kind})", RENEW)
     if kind in {"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError", "SSLError"}:
         return ProviderFault.at(where, f"it can not be reached ({kind})", "check the network and the region's name")
     if kind in {"ParamValidationError", "InvalidRegionError", "UnknownEndpointError", "NoRegionError"}:

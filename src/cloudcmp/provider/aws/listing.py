@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-from cloudcmp.errors import ProviderFault, Refused
+from cloudcmp.errors import NoCredentials, ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Listing
 from cloudcmp.provider.aws.firewalls import Traits, groups_by_token, token_in
 from cloudcmp.provider.aws.sdk import Sdk
@@ -47,6 +47,8 @@ async def leftovers(sdk: Sdk, regions: Callable[[], Awaitable[Iterable[str]]]) -
     try:
         names = tuple(await regions())
         unlisted: list[str] = []
+    except NoCredentials:
+        raise
     except ProviderFault as fault:
         names, unlisted = (sdk.home(),), [f"regions: they can not be listed: {fault}"]
     gate = asyncio.Semaphore(_AT_ONCE)
