@@ -42,7 +42,7 @@ async def stream(instance, trial):
     return [json.loads(line) for line in data.splitlines()]
 
 
-def test_a_guest_from_launch_to_measuring_and_back(tmp_path, plans):
+def test_p35_a_guest_from_launch_to_measuring_and_back(tmp_path, plans):
     async def walk():
         async with guests(tmp_path) as made:
             guest = await made.start("token-1", volume=Volume("disk", 2**28))
@@ -58,20 +58,38 @@ def test_a_guest_from_launch_to_measuring_and_back(tmp_path, plans):
             assert await said(shell, "sh", "-c", "touch /mnt/cloudcmp/ours && ls /mnt/cloudcmp/ours")
             for wrong in (("disk", "/dev/vda"), ("disk", "/dev/sda"), ("nonsense",), ("ttl", "soon")):
                 assert (await shell.run([*HOST, *wrong])).exit_code != 0, wrong
-            await measured(shell, plans)
+            instance = await deploy(shell, folder="/mnt/cloudcmp")
+            await measured(shell, instance, plans)
+            await stepped(shell, instance, plans)
             await bounded(guest, shell)
 
     asyncio.run(walk())
 
 
-async def measured(shell, plans):
-    instance = await deploy(shell, folder="/mnt/cloudcmp")
+async def measured(shell, instance, plans):
     assert (await said(shell, f"{instance.home}/cloudcmp-agent", "--version")).startswith("cloudcmp-agent ")
     assert instance.cpus == (0,)
     lines = await stream(instance, plans.trial("fma", **JOB))
     assert lines[0]["type"] == "hello"
     assert lines[-1]["type"] == "end"
     assert lines[-1]["outcome"] == "ok"
+
+
+async def stepped(shell, instance, plans):
+    """P35: the guest's wall clock jumps two hours while an agent measures, and no duration follows it."""
+    began, day = time.monotonic(), int(await said(shell, "date", "+%s"))
+    running_job = asyncio.create_task(stream(instance, plans.trial("fma", **{**JOB, "duration_s": "2"})))
+    for jump_s in ("3600", "-10800"):
+        await asyncio.sleep(0.7)
+        await said(shell, *HOST, "clock", jump_s)
+    lines = await running_job
+    took_s = time.monotonic() - began
+    assert abs(int(await said(shell, "date", "+%s")) - day + 7200) < took_s + 5
+    assert lines[-1]["outcome"] == "ok"
+    times_s = [line["t_s"] for line in lines if line["type"] == "sample"]
+    assert times_s == sorted(times_s)
+    (elapsed_s,) = [line["value"] for line in lines if line.get("key") == "elapsed_s"]
+    assert 2.0 <= times_s[-1] <= elapsed_s <= took_s
 
 
 async def bounded(guest, shell):

@@ -21,6 +21,7 @@ _SYSTEM = (
     "sudo", "iproute2", "netbase", "e2fsprogs", "ifupdown", "isc-dhcp-client", "procps",
 )  # fmt: skip
 _WITHOUT = ("doc", "man", "locale", "info")
+_SETTLE = 'echo "locale: C.UTF-8" >"$1/etc/cloud/cloud.cfg.d/99_cloudcmp.cfg"'  # the only one that is there
 _DISK = "4G"  # a sparse file: what is empty takes no space
 _MAKE_S = 3600.0
 
@@ -48,8 +49,11 @@ def _build(draft: Path, cache: Path) -> str:
         raise Refused.at("qemu", "this system has no Debian package sources", "use the image `small`")
     # mmdebstrap mounts what it needs in a mount namespace of its own; what is left of it goes with the folder.
     left_out = [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in _WITHOUT]
-    make = ["perl", str(tools / "usr/bin/mmdebstrap"), "--mode=root", "--variant=apt", "--quiet", *left_out,
-            '--aptopt=Acquire::Languages "none"', f"--include={','.join(_SYSTEM)}", suite, str(root), "-"]  # fmt: skip
+    make = [
+        "perl", str(tools / "usr/bin/mmdebstrap"), "--mode=root", "--variant=apt", "--quiet", *left_out,
+        '--aptopt=Acquire::Languages "none"', f"--customize-hook={_SETTLE}", f"--include={','.join(_SYSTEM)}",
+        suite, str(root), "-",
+    ]  # fmt: skip
     _tell(make, tools, "make a Debian system", sources)
     (kernel,) = sorted(root.glob("boot/vmlinuz-*"))[-1:]
     version = kernel.name.removeprefix("vmlinuz-")
