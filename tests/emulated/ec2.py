@@ -2,8 +2,8 @@
 
 `with ec2(faults=..., boot=...) as cloud:` gives `cloud.environ` for the product (in this process or another),
 `cloud.journal` of every call and `cloud.alive()`, the truth. `python -m tests.emulated.ec2` runs one in the
-foreground and prints what to export. Everything listens on loopback only. It is an emulation: what was tested
-against it was not tested on a real account.
+foreground and prints what to export, with `--machines DIR` also SSH servers behind its instances. Everything listens
+on loopback only. It is an emulation: what was tested against it was not tested on a real account.
 """
 
 import argparse
@@ -13,9 +13,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from tests.emulated import ec2_xml as xml
+from tests.emulated.ec2_boot import ssh_boot, why_not
 from tests.emulated.ec2_calls import Calls
 from tests.emulated.ec2_faults import EUCALYPTUS, Chooser, Fault, Faults
 from tests.emulated.ec2_lives import Boot, Lives
@@ -254,8 +256,14 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=main.__doc__)
     asked.add_argument("--port", type=int, default=0)
     asked.add_argument("--features-off", action="store_true", help="an older EC2-compatible cloud")
+    asked.add_argument(
+        "--machines", type=Path, help="a folder: an SSH server stands behind each instance, and works there"
+    )
     args = asked.parse_args()
-    with ec2(EUCALYPTUS if args.features_off else None, port=args.port) as cloud:
+    if args.machines and why_not():
+        asked.error(why_not())
+    boot = ssh_boot(args.machines) if args.machines else None
+    with ec2(EUCALYPTUS if args.features_off else None, boot, port=args.port) as cloud:
         for name, value in cloud.environ.items():
             print(f"export {name}={value}")
         sys.stdout.flush()
