@@ -77,10 +77,15 @@ class Made:
 
     provider: QemuProvider
     handle: Handle
+    folder: Path
     access: Access
     client: KeyPair
     began: float
     shells: list[Shell] = field(default_factory=list)
+
+    def lives(self) -> int:
+        """How often it came up."""
+        return (self.folder / SERIAL).read_text(errors="replace").count("cloudcmp: ssh up")
 
     async def look(self) -> Sight:
         return await self.provider.look(self.handle)
@@ -135,7 +140,7 @@ class Guests:
         access = Access(host, client.public, str(asked.pop("user_data", "")))
         began = time.monotonic()
         cloud_id = await self.provider.create(request(token, access=access, **asked))
-        return Made(self.provider, Handle("instance", "local", cloud_id), access, client, began)
+        return Made(self.provider, Handle("instance", "local", cloud_id), self.state / cloud_id, access, client, began)
 
 
 @contextlib.contextmanager

@@ -23,6 +23,7 @@ from cloudcmp.provider.qemu.sizes import OVERHEAD_BYTES
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
 HOST = ("sudo", "-n", "/usr/local/sbin/cloudcmp-host")
+LONGEST_S = 300.0  # of a test on a busy host
 JOB = {"duration_s": "0.2", "interval_s": "0.1", "threads": "1"}
 
 
@@ -63,7 +64,7 @@ def test_p35_a_guest_from_launch_to_measuring_and_back(tmp_path, plans):
             await stepped(shell, instance, plans)
             await bounded(guest, shell)
 
-    asyncio.run(walk())
+    asyncio.run(asyncio.wait_for(walk(), LONGEST_S))
 
 
 async def measured(shell, instance, plans):
@@ -113,7 +114,11 @@ def test_a_guest_that_dies_comes_back_as_the_same_and_a_resized_one_too(tmp_path
             boot = await said(shell, "cat", "/proc/sys/kernel/random/boot_id")
             await shell.run([*HOST, "die"])
             await shell.close()
-            reborn = await next_boot(guest, key, boot)
+            # A connection begun before the reset would wait long for nothing.
+            while guest.lives() < 2:
+                await asyncio.sleep(0.05)
+            reborn = await guest.shell(key)
+            assert await said(reborn, "cat", "/proc/sys/kernel/random/boot_id") != boot
             await reborn.close()
             await made.provider.resize(guest.handle, "1cpu-256mb")
             larger = await guest.shell(key)
@@ -122,23 +127,11 @@ def test_a_guest_that_dies_comes_back_as_the_same_and_a_resized_one_too(tmp_path
             (found,) = await made.provider.find("study-a")
             assert found.offering == "1cpu-256mb"
 
-    asyncio.run(walk())
-
-
-async def next_boot(guest, key, boot):
-    """A connection to the guest's next life, which shows the host key of the last."""
-    while True:
-        shell = await guest.shell(key)
-        try:
-            if await said(shell, "cat", "/proc/sys/kernel/random/boot_id") != boot:
-                return shell
-        except ProviderFault:
-            pass
-        await shell.close()
+    asyncio.run(asyncio.wait_for(walk(), LONGEST_S))
 
 
 def test_p05_a_guest_whose_controller_never_comes_back_powers_itself_off(tmp_path):
-    assert powers_off(1, tmp_path, ttl_s=12) == []
+    assert powers_off(1, tmp_path, ttl_s=10) == []
 
 
 def test_p06_guests_are_found_and_ended_from_an_empty_home(tmp_path):
@@ -178,7 +171,7 @@ def test_a_guest_that_hangs_is_ended_and_nothing_else(tmp_path):
             with pytest.raises(Refused, match="has ended"):
                 await made.provider.create(request("token-2"))
 
-    asyncio.run(walk())
+    asyncio.run(asyncio.wait_for(walk(), LONGEST_S))
 
 
 def test_a_guest_that_never_boots_is_told_with_its_last_words(tmp_path):
@@ -197,7 +190,7 @@ def test_a_guest_that_never_boots_is_told_with_its_last_words(tmp_path):
             with pytest.raises(ProviderFault):
                 await guest.shell(within_s=0.5)
 
-    asyncio.run(walk())
+    asyncio.run(asyncio.wait_for(walk(), LONGEST_S))
 
 
 def test_qemu_is_fetched_where_there_is_none(tmp_path, monkeypatch):
@@ -214,4 +207,4 @@ def test_qemu_is_fetched_where_there_is_none(tmp_path, monkeypatch):
             (process,) = [one for one in running() if one.folder.parent == tmp_path / "state"]
             assert Path(f"/proc/{process.pid}/exe").readlink().is_relative_to(cache_folder().resolve())
 
-    asyncio.run(walk())
+    asyncio.run(asyncio.wait_for(walk(), LONGEST_S))
