@@ -212,6 +212,8 @@ def test_check_looks_at_a_study(tmp_path: Path) -> None:
         (("check", "cloud", "--live", "cloud"), "--live tries out one provider"),
         (("check", "--budget", "1 USD"), "it belongs to --live"),
         (("check", "--live", "cloud"), "--budget"),
+        (("check", "--live", "cloud", "--budget", "1 USD"), "--allow"),
+        (("check", "--allow", "203.0.113.7/32"), "it belongs to --live"),
         (("check", "--live", "clout", "--budget", "1 USD"), "nearest: cloud"),
         (("check", "--live", "cloud", "--budget", "much"), "--budget"),
     ],
@@ -226,7 +228,7 @@ def test_a_mistyped_check_is_one_line_and_exit_code_2(
 
 
 def test_a_try_out_above_its_budget_makes_nothing(cloud: Cloud, types: Types, tmp_path: Path) -> None:
-    said = types("check", "--live", "cloud", "--budget", "0.05 USD")
+    said = types("check", "--live", "cloud", "--budget", "0.05 USD", "--allow", "203.0.113.7/32")
     assert said.code == 3
     assert "the worst case is 0.0600 USD, above the budget of 0.0500 USD" in said.err
     assert list(tmp_path.iterdir()) == []

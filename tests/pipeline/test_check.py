@@ -264,6 +264,36 @@ def test_what_can_not_be_tried_out_is_refused_before_anything_is_made(
     assert paid.created == []
 
 
+@pytest.mark.parametrize(
+    ("allow", "says"),
+    [
+        (None, "keeps everybody out who is not named"),
+        ("0.0.0.0/0", "too many to let in"),
+        ("10.0.0.0/8", "too many"),
+        ("here", "does not appear to be"),
+        ("203.0.113.7/32,::/0", "too many"),
+    ],
+)
+def test_a_firewall_lets_in_only_whom_the_user_names(paid: type[Paid], allow: str | None, says: str) -> None:
+    paid.parts = ("firewall", "instance")
+    with pytest.raises(UserMistake, match=says):
+        prepare("paid", budget="1 USD", region=None, offering=None, price=None, allow=allow)
+    ok = prepare("paid", budget="1 USD", region=None, offering=None, price=None, allow="203.0.113.7/32,2001:db8::1/128")
+    assert ok.allow == "203.0.113.7/32,2001:db8::1/128"
+    assert paid.created == []
+
+
+def test_where_nothing_could_be_made_it_has_not_begun(paid: type[Paid], monkeypatch: pytest.MonkeyPatch) -> None:
+    async def create(self: Paid, request: CreateRequest) -> str:
+        raise Refused.at("paid", "OptInRequired", "sign up")
+
+    monkeypatch.setattr(paid, "create", create)
+    proved = prove(prepare("paid", budget="1 USD", region=None, offering=None, price=None))
+    assert not proved.begun
+    assert proved.left == ()
+    assert any("OptInRequired" in one.why for one in proved.rulings)
+
+
 def test_p13_an_unknown_or_old_price_refuses_and_a_given_one_does_not(paid: type[Paid]) -> None:
     paid.price = None
     with pytest.raises((UserMistake, Refused), match="price"):

@@ -33,6 +33,10 @@ def check(
         str | None, typer.Option("--price", metavar="'0.01 USD/h'", help="Its price, where none is known.",
                                  show_default=False)
     ] = None,
+    allow: Annotated[
+        str | None, typer.Option("--allow", metavar="CIDR", help="From where you log in to what --live makes.",
+                                 show_default=False)
+    ] = None,
     json: Json = False,
 ) -> int:  # fmt: skip
     """Say whether a study could begin: credentials, rights, quota, prices.
@@ -46,8 +50,9 @@ def check(
     if live is not None:
         if named:
             raise UserMistake.at("cloudcmp check", "--live tries out one provider", "give nothing but its options")
-        return _live(live, budget, region, offering, price, json)
-    for option, value in (("--budget", budget), ("--region", region), ("--offering", offering), ("--price", price)):
+        return _live(live, budget, region, offering, price, allow, json)
+    given = {"--budget": budget, "--region": region, "--offering": offering, "--price": price, "--allow": allow}
+    for option, value in given.items():
         if value is not None:
             raise UserMistake.at(option, "it belongs to --live", "add --live PROVIDER, or leave it out")
     return _look(named, json)
@@ -81,10 +86,10 @@ def _study(named: Sequence[str]) -> Path | None:
 
 
 def _live(provider: str, budget: str | None, region: str | None, offering: str | None, price: str | None,
-          json: bool) -> int:  # fmt: skip
+          allow: str | None, json: bool) -> int:  # fmt: skip
     from cloudcmp.pipeline import proving
 
-    trial = proving.prepare(provider, budget=budget, region=region, offering=offering, price=price)
+    trial = proving.prepare(provider, budget=budget, region=region, offering=offering, price=price, allow=allow)
     if not json:
         for one in proving.told_before(trial):
             say(one)
@@ -99,7 +104,7 @@ def _live(provider: str, budget: str | None, region: str | None, offering: str |
             terminal.say(console(), one)
     for one in proved.left:
         warn(f"left: {one}")
-    if proved.left:
+    if proved.left or not proved.begun:
         return EXIT_FAULT
     return EXIT_NO if proved.broken else EXIT_DONE
 

@@ -1,6 +1,7 @@
 """A provider's contract tried out for real, on the user's own account, within a budget, and all of it released."""
 
 import asyncio
+import ipaddress
 import json
 import shutil
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 from cloudcmp import agent
 from cloudcmp.catalog import hint
 from cloudcmp.errors import AgentMissing, BudgetSpent, UserMistake
+from cloudcmp.model.lease import FIREWALL
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import Provider
@@ -30,12 +32,16 @@ from cloudcmp.store import StudyStore
 from cloudcmp.units import Money, format_money, format_seconds, parse_money, parse_price_per_hour
 
 TTL_S = 1800.0
+_MOST_ADDRESSES = 256
 _STEP = Decimal("0.000001")
 
 
 @dataclass(frozen=True, slots=True)
 class Tryout:
-    """What is about to be tried out: `worst` is the most that it can cost, None where nothing is billed."""
+    """What is about to be tried out: `worst` is the most that it can cost, None where nothing is billed.
+
+    `allow` are the addresses that its firewalls let in.
+    """
 
     provider: str
     plan: Plan
@@ -43,6 +49,7 @@ class Tryout:
     folder: Path
     worst: Money | None
     budget: Money | None
+    allow: str = ""
 
     @property
     def candidate(self) -> Candidate:
@@ -60,6 +67,11 @@ class Proved:
     left: tuple[str, ...]
 
     @property
+    def begun(self) -> bool:
+        """Whether anything could be made, so that there was something to tell."""
+        return any(one.clause == "create" and one.holds for one in self.rulings)
+
+    @property
     def broken(self) -> tuple[Ruling, ...]:
         """The clauses that do not hold."""
         return tuple(one for one in self.rulings if one.holds is False)
@@ -67,7 +79,7 @@ class Proved:
 
 def prepare(
     provider: str, *, budget: str | None, region: str | None, offering: str | None, price: str | None,
-    out: Path | None = None,
+    allow: str | None = None, out: Path | None = None,
 ) -> Tryout:  # fmt: skip
     """What a try-out takes, before anything is created.
 
@@ -81,13 +93,14 @@ def prepare(
     if budget is None and made[name].billed:
         raise UserMistake.at("--budget", f"machines of {name} cost money", "say how much: --budget '1 USD'")
     allowed = None if budget is None else _money("--budget", budget)
+    addresses = _addresses(made[name], allow)
     text = _study_text(_chosen(made[name], region, offering), price, budget)
     plan = planning.plan_text(text, f"check-{name}.yaml")
     worst = _worst(made[name], plan.candidates[0], allowed)
     if worst is not None and allowed is not None and worst.amount > allowed.amount:
         what = f"the worst case is {format_money(worst)}, above the budget of {format_money(allowed)}"
         raise BudgetSpent.at(name, what, "raise --budget, or name a cheaper --offering")
-    return Tryout(name, plan, text, running.new_folder(plan, out), worst, allowed)
+    return Tryout(name, plan, text, running.new_folder(plan, out), worst, allowed, addresses)
 
 
 def prove(tryout: Tryout) -> Proved:
@@ -156,8 +169,8 @@ async def _held(tryout: Tryout, store: StudyStore) -> Held:
     refuse(await preflight(providers, tryout.plan))
     office = open_office(ledger, providers.values())
     _cancel_on_signals()
-    stage = Stage(office, providers[tryout.provider], tryout.candidate, tryout.plan.launches[:LAUNCHES], TTL_S)
-    return await hold(stage)
+    provider, launches = providers[tryout.provider], tryout.plan.launches[:LAUNCHES]
+    return await hold(Stage(office, provider, tryout.candidate, launches, TTL_S, allow=tryout.allow))
 
 
 def _cancel_on_signals() -> None:
@@ -184,6 +197,23 @@ def _agent(tryout: Tryout) -> Path | None:
 def _line(one: Release) -> str:
     lease = one.lease
     return f"{lease.provider}/{lease.region} {lease.kind} {lease.cloud_id or lease.name}: {one.why}"
+
+
+def _addresses(provider: Provider, allow: str | None) -> str:
+    """Who may log in, where a firewall is made: only addresses that the user names, never everybody."""
+    if FIREWALL not in provider.parts:
+        return ""
+    next_ = "say from where you log in: --allow 203.0.113.7/32"
+    if allow is None:
+        raise UserMistake.at("--allow", f"{provider.name} keeps everybody out who is not named", next_)
+    for one in allow.split(","):
+        try:
+            network = ipaddress.ip_network(one.strip())
+        except ValueError as error:
+            raise UserMistake.at("--allow", str(error), next_) from error
+        if network.num_addresses > _MOST_ADDRESSES:
+            raise UserMistake.at("--allow", f"{network} are too many to let in", next_)
+    return allow
 
 
 def _money(option: str, text: str) -> Money:
