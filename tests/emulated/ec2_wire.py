@@ -48,10 +48,12 @@ class Server:
         self._open: set[asyncio.Task[None]] = set()
         self._listener = socket.create_server(("127.0.0.1", port))
         self.port = int(self._listener.getsockname()[1])
+        self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="emulated-http", daemon=True)
 
     def __enter__(self) -> "Server":
         self._thread.start()
+        self._ready.wait(10)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -64,6 +66,7 @@ class Server:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._server = self._loop.run_until_complete(asyncio.start_server(self._accept, sock=self._listener))
+        self._ready.set()
         self._loop.run_forever()
 
     async def _stop(self) -> None:

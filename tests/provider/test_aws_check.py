@@ -51,7 +51,7 @@ def test_the_account_is_pinned(cloud):
         ({"AWS_SECRET_ACCESS_KEY": "wrong"}, "SignatureDoesNotMatch: the secret is wrong"),
         ({"AWS_ACCESS_KEY_ID": "AKIAUNKNOWN000000000"}, "InvalidClientTokenId: there is no such access key"),
         ({"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None}, "there are no credentials"),
-        ({"AWS_SECRET_ACCESS_KEY": None}, "the credentials lack a part"),
+        ({"AWS_SECRET_ACCESS_KEY": None}, "the credentials can not be had (PartialCredentialsError)"),
         ({"AWS_PROFILE": "nobody"}, "the credentials can not be had (ProfileNotFound)"),
     ],
 )
@@ -105,6 +105,7 @@ def test_names_that_are_unknown(cloud):
     found = checked(cloud, candidate(region="us-esat-1"))
     assert found["capability"].ok is False
     assert "us-esat-1" in found["capability"].text
+    assert found["capability"].next == "did you mean us-east-1?"
     found = checked(cloud, candidate("t3.mirco"))
     assert (found["image"].ok, found["image"].next) == (False, "did you mean t3.micro?")
     found = checked(cloud, candidate(image="debain-13"))

@@ -53,6 +53,20 @@ def test_it_is_a_provider_whose_machines_are_reached_by_ssh():
     assert isinstance(driver, Remote)
     assert [barrier.name for barrier in driver.barriers] == ["teardown", "cleanup", "death", "sweep"]
     assert not provider("ec2").barriers[2].holds
+    assert (driver.billing.minimum_s, provider("ec2").billing.minimum_s) == (60.0, 3600.0)
+
+
+def test_the_region_at_hand_is_the_environments_or_the_profiles(tmp_path, monkeypatch):
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    settings = tmp_path / "config"
+    settings.write_text("[profile mine]\nregion = eu-west-3\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(settings))
+    assert provider()._sdk.home() == "us-east-1"
+    monkeypatch.setenv("AWS_PROFILE", "mine")
+    assert provider()._sdk.home() == "eu-west-3"
+    monkeypatch.setenv("AWS_REGION", "sa-east-1")
+    assert provider()._sdk.home() == "sa-east-1"
 
 
 def test_offerings_are_what_the_region_sells(cloud):

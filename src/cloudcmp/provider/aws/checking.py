@@ -15,6 +15,7 @@ from cloudcmp.provider.aws.images import Image
 from cloudcmp.provider.aws.policy import NOBODY_GROUP, NOBODY_INSTANCE, TAG, TAG_VALUE
 from cloudcmp.provider.aws.quota import quota
 from cloudcmp.provider.aws.sdk import Answer, Sdk
+from cloudcmp.provider.aws.shelf import nearest
 
 _SKEW_S = 60.0
 _MINIMAL = {"Key": TAG, "Value": TAG_VALUE}
@@ -50,7 +51,8 @@ class Preflight:
             region = candidate.offering.region
             if region not in known:
                 what = f"{candidate.id}: there is no region {region!r}, or it is not enabled"
-                findings.append(Finding("capability", False, what, f"enabled are {', '.join(known)}"))
+                hint = nearest(region, known, f"enabled are {', '.join(known)}")
+                findings.append(Finding("capability", False, what, hint))
                 continue
             found, image = await self._image(candidate)
             findings.append(found)

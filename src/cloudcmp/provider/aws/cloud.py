@@ -55,7 +55,6 @@ class Ec2Provider:
 
     simulated = False
     billed = True
-    billing = Billing(60.0, 1.0)
     parts: tuple[str, ...] = (FIREWALL, INSTANCE)
 
     def __init__(
@@ -68,6 +67,9 @@ class Ec2Provider:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = name
+        # Amazon bills seconds after the first minute; of others nothing is known, so whole hours are counted.
+        # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/concepts.html
+        self.billing = Billing(60.0, 1.0) if name == AWS else Billing()
         self.barriers: tuple[Barrier, ...] = BARRIERS[name]
         self._sdk = sdk or Sdk(name)
         self._compatible = name == COMPATIBLE

@@ -58,6 +58,8 @@ _DENIED = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}
 _DONE_BEFORE = {"IdempotentParameterMismatch", "InvalidGroup.Duplicate"}
 _TRUNCATED_LIST = {"InvalidNextToken", "InvalidPaginationToken"}
 
+NO_ACTION = ("InvalidAction", "UnsupportedOperation")
+"""What a cloud answers to a call that it does not have."""
 RENEW = "renew them (aws sso login, or new keys), then run again"
 POLICY = "give the user the policy in docs/policy"
 _LOOKED_FOR = "it is looked for by token, tag and name"

@@ -10,6 +10,7 @@ from typing import Any
 
 from cloudcmp.errors import LostAnswer, ProviderFault, Refused, Unlisted
 from cloudcmp.model.lease import CreateRequest
+from cloudcmp.provider.aws.faults import NO_ACTION
 from cloudcmp.provider.aws.launch import STRATEGIES, placement_of, tags_of
 from cloudcmp.provider.aws.sdk import Sdk
 
@@ -125,7 +126,7 @@ class Firewalls:
         try:
             return await self._unless_gone(region, "delete_placement_group", code, GroupName=name)
         except Refused as fault:
-            if not fault.faults[0].what.startswith("InvalidAction"):
+            if not fault.faults[0].what.startswith(NO_ACTION):
                 raise
             self.traits.lacks.add("placement")
             return False

@@ -5,6 +5,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
@@ -36,8 +37,12 @@ class Sdk:
         return os.environ.get("AWS_ENDPOINT_URL_EC2") or os.environ.get("AWS_ENDPOINT_URL") or None
 
     def home(self) -> str:
-        """The region that is asked where none is named."""
-        return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+        """The region that is asked where none is named: the environment's, the profile's, else us-east-1."""
+        named = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+        if named:
+            return named
+        with self._lock:
+            return str(self._open_session().region_name or "us-east-1")
 
     async def read(self, service: str, region: str, action: str, **params: Any) -> Answer:
         """A call that changes nothing; raises Unlisted where its answer is lost, and the other kinds of fault."""
@@ -107,8 +112,7 @@ class Sdk:
             known = self._clients.get((service, region, attempts))
             if known is not None:
                 return known
-            if self._session is None:
-                self._session = new_session(self.name)
+            session = self._open_session()
             from botocore.config import Config
 
             config = Config(
@@ -117,9 +121,14 @@ class Sdk:
                 retries={"mode": "standard", "total_max_attempts": attempts},
                 user_agent_extra="cloudcmp",
             )
-            client = self._session.client(service, region_name=region, config=config)
+            client = session.client(service, region_name=region, config=config)
             self._clients[service, region, attempts] = client
             return client
+
+    def _open_session(self) -> Any:
+        if self._session is None:
+            self._session = new_session(self.name)
+        return self._session
 
     async def aside(self, work: Callable[[], _T], region: str, *, changes: bool = False) -> _T:
         """Run blocking work in a thread that nobody waits for once the deadline has passed.
@@ -143,7 +152,7 @@ class Sdk:
                 result = work()
             except BaseException as raised:
                 error = raised
-            if not loop.is_closed():
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(settle, result, error)
 
         threading.Thread(target=run, name=f"{self.name}-call", daemon=True).start()

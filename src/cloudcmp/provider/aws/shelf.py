@@ -6,11 +6,11 @@ from typing import Any
 
 from cloudcmp.errors import Refused
 from cloudcmp.model.offering import Offering
+from cloudcmp.provider.aws.faults import NO_ACTION
 from cloudcmp.provider.aws.images import Image, default_image, find_image
 from cloudcmp.provider.aws.offerings import offering_of
 from cloudcmp.provider.aws.sdk import Sdk
 
-_NO_ACTION = "InvalidAction"
 _NO_TYPE = ("InvalidInstanceType", "InvalidParameterValue: Invalid instance type")
 
 
@@ -37,7 +37,7 @@ class Shelf:
             try:
                 types = self._sdk.pages_now(where, "describe_instance_types", "InstanceTypes")
             except Refused as fault:
-                if self._compatible and fault.faults[0].what.startswith(_NO_ACTION):
+                if self._compatible and fault.faults[0].what.startswith(NO_ACTION):
                     return ()
                 raise
             sold = (offering_of(self._name, where, said) for said in types)
@@ -56,14 +56,14 @@ class Shelf:
         if not what.startswith(_NO_TYPE):
             return fault
         known = await self._sdk.aside(lambda: self.offerings(region), region)
-        hint = _nearest(offering, [one.name for one in known], "cloudcmp list offerings")
+        hint = nearest(offering, [one.name for one in known], "cloudcmp list offerings")
         return Refused.at(f"{self._name}/{region}", what, hint)
 
     async def known_region(self, region: str) -> None:
         """Raises Refused for a region that is not enabled, naming the nearest."""
         known = await self.regions()
         if region not in known:
-            hint = _nearest(region, known, f"enabled are {', '.join(known)}")
+            hint = nearest(region, known, f"enabled are {', '.join(known)}")
             raise Refused.at(self._name, f"there is no region {region!r}, or it is not enabled", hint)
 
     async def _architecture(self, region: str, offering: str) -> str:
@@ -74,7 +74,7 @@ class Shelf:
             try:
                 told = await self._sdk.pages(region, kind, "InstanceTypes", InstanceTypes=[offering])
             except Refused as fault:
-                if not self._compatible or not fault.faults[0].what.startswith(_NO_ACTION):
+                if not self._compatible or not fault.faults[0].what.startswith(NO_ACTION):
                     raise await self.named(fault, region, offering) from None
                 told = []
             facts = dict(offering_of(self._name, region, told[0]).attributes) if told else {}
@@ -94,6 +94,7 @@ def _names(answer: dict[str, Any]) -> tuple[str, ...]:
     return tuple(sorted(str(one["RegionName"]) for one in answer.get("Regions", ())))
 
 
-def _nearest(name: str, known: Iterable[str], otherwise: str) -> str:
+def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
+    """A hint: the known name that is most like this one, else something else."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f"did you mean {near[0]}?" if near else otherwise
