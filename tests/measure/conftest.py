@@ -72,6 +72,9 @@ class Told:
     def trial(self, candidate: str, probe: str, outcome: str, expected_s: float) -> None:
         self.lines.append(("trial", candidate, probe, outcome))
 
+    def money(self, text: str) -> None:
+        """Nothing is kept."""
+
     def note(self, text: str) -> None:
         """Nothing is kept."""
 

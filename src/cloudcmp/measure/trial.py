@@ -14,6 +14,7 @@ from cloudcmp.model.trial import Outcome, TrialResult
 
 READY_S = 10.0
 LOOPBACK = "loopback"
+_LEASE_MARGIN_S = 30.0
 LINGER_S = 1.0  # how long an agent may take to leave once it has said that it ends
 
 Gone = Callable[[], Awaitable[str | None]]
@@ -53,7 +54,16 @@ async def _alone(
 ) -> TrialResult:
     """One agent from its job to its last byte."""
     trial, instance = turn.trial, turn.instance
-    job = encode_job(trial, cpus=instance.cpus, folder=instance.folder, role=role, peer=peer, secret=secret)
+    job = encode_job(
+        trial,
+        cpus=instance.cpus,
+        folder=instance.folder,
+        role=role,
+        peer=peer,
+        secret=secret,
+        caps=bench.caps if peer else None,
+        lease_s=_lease_s(bench, trial),
+    )
     decoder = Decoder(expected_series(trial.cells, bench.metrics), trial.deadline_s, bench.read_histogram)
     async with instance.start(job, trial, turn.earlier) as channel:
         late = await _late(channel.stdout(), decoder, trial.deadline_s + bench.grace_s)
@@ -85,6 +95,11 @@ async def _between_peers(bench: Bench, turn: Turn) -> TrialResult:
         finally:
             await _cancelled(draining)
     return _of_both(result, serving)
+
+
+def _lease_s(bench: Bench, trial: PlannedTrial) -> float:
+    """How long an agent's process may live, whatever becomes of us: its deadline, and time to be read to the end."""
+    return trial.deadline_s + 3 * bench.grace_s + _LEASE_MARGIN_S
 
 
 def _ends(turn: Turn) -> tuple[Instance, str, str]:

@@ -148,6 +148,10 @@ class Progress(Protocol):
         """A trial ended."""
         ...
 
+    def money(self, text: str) -> None:
+        """What has been spent so far, in one line."""
+        ...
+
     def note(self, text: str) -> None:
         """Something that whoever watches should know, in one line."""
         ...

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from cloudcmp.units import Money
+
 BARRIERS = ("teardown", "cleanup", "death", "sweep")
 """Orderly teardown; `cleanup DIR`; the death built into the machine; `sweep` by tags from an empty home."""
 
@@ -59,3 +61,18 @@ class Timeline:
     reachable_s: float | None = None
     usable_s: float | None = None
     uptime_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """Money so far and at worst, None where nothing is billed or a price is not known; `note` says which.
+
+    `accrued` counts minimum periods and steps begun in full. `level` is `ok`, `warn` from 80 % of the budget on,
+    `drain` from 95 % (nothing new is launched), `teardown` at 100 %, or when more is committed than was allowed.
+    """
+
+    accrued: Money | None
+    committed: Money | None
+    budget: Money | None
+    level: str = "ok"
+    note: str = ""

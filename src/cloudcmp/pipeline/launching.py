@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from cloudcmp.agent.host import host_command
 from cloudcmp.catalog import PROBES
-from cloudcmp.errors import ProviderFault
+from cloudcmp.errors import BudgetSpent, ProviderFault, Refused
 from cloudcmp.measure import (
     ASLEEP_WHY,
     TAKEN_WHY,
@@ -23,13 +23,33 @@ from cloudcmp.measure import (
     staged,
     was_taken,
 )
-from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, Launch, Plan, PlannedTrial
+from cloudcmp.model.lease import INSTANCE
+from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
 from cloudcmp.model.protocol import Provider, Remote
 from cloudcmp.model.trial import Outcome
-from cloudcmp.provision import Machine, Office, Release, Stopwatch, come_back, set_up, slot_of, tear_down
+from cloudcmp.pipeline.spending import asked, paid_for
+from cloudcmp.provision import (
+    Guard,
+    Machine,
+    Office,
+    Part,
+    Release,
+    Stopwatch,
+    come_back,
+    set_up,
+    slot_of,
+    tear_down,
+)
 from cloudcmp.store import StudyStore
 
 _DIE_S = 1.0  # it never says that it is gone; waiting longer would be part of what is timed
+
+
+@dataclass(slots=True)
+class Halt:
+    """Why nothing new is launched any more, where it is not a signal that says so."""
+
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +61,8 @@ class Crew:
     providers: Mapping[str, Provider]
     office: Office
     bench: Bench
+    guard: Guard
+    halt: Halt
     wait: bool = False
 
 
@@ -73,10 +95,18 @@ async def carry_out(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], 
     if was_taken(trials, before):
         record_all(crew.bench, candidate, todo, Outcome.PREEMPTED, TAKEN_WHY)
         return
-    crew.store.begin_launch(launch.index, crew.bench.clock.at(launch.start_s), slot_of(launch))
-    ttl_s = sum(trial.deadline_s for trial in todo) + LEASE_MARGIN_S
-    turns = staged(PROBES, candidate, trials)
-    stay = _Stay(crew, crew.providers[candidate.runner], candidate, launch, turns, before, ttl_s, [])
+    provider = crew.providers[candidate.runner]
+    slots = tuple(slot_of(launch, Part(INSTANCE, number + 1)) for number in range(candidate.count))
+    try:
+        paying = paid_for(provider, candidate, todo)
+        ttl_s = crew.guard.allow(asked(provider, paying, todo, slots))
+    except (BudgetSpent, Refused) as fault:
+        # What was not launched is not a failure of the candidate: it can be run when there is money for it.
+        crew.halt.why = str(fault)
+        crew.bench.stop.set()
+        return
+    crew.store.begin_launch(launch.index, crew.bench.clock.at(launch.start_s), slots[0])
+    stay = _Stay(crew, provider, paying, launch, staged(PROBES, candidate, trials), before, ttl_s, [])
     releases: tuple[Release, ...] = ()
     try:
         visit = await _come_and_work(stay)
@@ -84,7 +114,8 @@ async def carry_out(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], 
         for machine in stay.machines:
             if machine.shell is not None:
                 await machine.shell.close()
-        releases = await tear_down(crew.office, stay.provider, launch)
+        releases = await tear_down(crew.office, provider, launch)
+        crew.guard.let_go(slots)
     if visit.finished:
         _record_going(stay, releases, visit)
     crew.store.end_launch(launch.index, crew.bench.clock.at(launch.start_s), visit.outcome.value, visit.why)
@@ -144,8 +175,6 @@ async def _disturb(stay: _Stay) -> Visit:
             except ProviderFault:
                 return  # it is gone before it can say so
 
-    seen = [await _boot_id(stay.machines[0])]
-
     async def back(within_s: float) -> str:
         began = ways.time.monotonic()
         while True:
@@ -158,6 +187,10 @@ async def _disturb(stay: _Stay) -> Visit:
                 seen.append(boot_id)
                 return boot_id
 
+    try:
+        seen = [await _boot_id(stay.machines[0])]
+    except ProviderFault as fault:
+        return record_all(stay.crew.bench, stay.candidate, todo, Outcome.FAILED, str(fault))
     hands = Hands(
         now=ways.time.monotonic,
         poll_s=ways.poll_s,

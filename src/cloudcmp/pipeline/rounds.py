@@ -26,7 +26,7 @@ async def run_rounds(crew: Crew) -> str:
             return reason
         await _side_by_side(crew, todo, trials, before)
         if crew.bench.stop.is_set():
-            return "stopped on request, after the trial that ran"
+            return crew.halt.why or "stopped on request, after the trial that ran"
     return ""
 
 

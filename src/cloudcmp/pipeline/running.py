@@ -2,6 +2,8 @@
 
 import asyncio
 import hashlib
+import os
+import platform
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,22 +20,27 @@ from cloudcmp.model.codec import to_json
 from cloudcmp.model.lease import Lease
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Progress, Provider
-from cloudcmp.pipeline.launching import Crew
+from cloudcmp.pipeline.launching import Crew, Halt
 from cloudcmp.pipeline.office import open_office
 from cloudcmp.pipeline.rounds import run_rounds
+from cloudcmp.pipeline.spending import watch_money
 from cloudcmp.pipeline.stopping import Stopping
 from cloudcmp.plan import check_runnable
 from cloudcmp.provider.registry import Means, make, names
 from cloudcmp.provider.time import Time, VirtualTime, WallTime
-from cloudcmp.provision import Ledger, Release, ask_all, release_all
+from cloudcmp.provision import Guard, Ledger, Limits, Release, ask_all, release_all, terms_of
 from cloudcmp.stats.histogram import encode, from_base64
 from cloudcmp.store import StudyStore
+from cloudcmp.units import Money, parse_money
 
 STUDIES = Path("cloudcmp-studies")
 HURRY_S = 1.2
 """How long leaving at once waits for requests to destroy to be sent."""
 
 _WORK = "work_folder"
+_BUDGET = "budget"
+LIMITS = Limits(at_once=100)
+"""A hard cap on machines, whatever a study says: a slip of the pen must not launch thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +135,11 @@ def _drive(
     plan = store.plan
     moment = _time(plan)
     providers = _providers(store, binary, work, moment)
-    ledger = Ledger(store, _study_id(store), moment)
+    ledger = Ledger(store, _study_id(store), moment, owner=_owner())
     bench = Bench(store, METRICS, PROBES, moment, progress, from_base64)
-    crew = Crew(plan, store, providers, open_office(ledger, providers.values()), bench, wait=wait)
+    guard = Guard(_budget(store), terms_of(providers), store.lease_rows, moment, LIMITS)
+    office = open_office(ledger, providers.values())
+    crew = Crew(plan, store, providers, office, bench, guard, Halt(), wait=wait)
     done = store.done()
     todo = [trial for trial in plan.trials if trial.index not in done]
     # Virtual time is none of the reader's: how long the rest takes is then told from the trials so far.
@@ -155,12 +164,20 @@ async def _measure(crew: Crew, leave: Leave) -> tuple[str, tuple[str, ...]]:
     came: list[tuple[str, tuple[str, ...]]] = []
     ledger = crew.office.ledger
 
+    def drain(why: str) -> None:
+        crew.halt.why = why
+        crew.bench.stop.set()
+
     async def work() -> None:
         reason = ""
         try:
             # What a killed controller left behind is ended before anything new is asked for.
             await release_all(ledger, crew.providers)
-            reason = await stopping.draining(run_rounds(crew))
+            watching = asyncio.create_task(watch_money(crew.guard, crew.bench.progress, drain, stopping.end))
+            try:
+                reason = await stopping.draining(run_rounds(crew))
+            finally:
+                watching.cancel()
         finally:
             releases = await release_all(ledger, crew.providers)
         came.append((reason, _left(releases)))
@@ -224,6 +241,17 @@ def _make_folder(folder: Path) -> None:
     except OSError as error:
         fault = Fault(str(folder), (error.strerror or "can not be made").lower(), "name another folder with --dir")
         raise StorageFault(fault) from error
+
+
+def _budget(store: StudyStore) -> Money | None:
+    """What may be spent: as the plan says, or as it was raised when the study went on."""
+    raised = store.meta(_BUDGET)
+    return parse_money(raised) if raised else store.plan.budget
+
+
+def _owner() -> str:
+    """A hash that tells users of one account apart, never a name."""
+    return hashlib.sha256(f"{os.getuid()}\n{platform.node()}\n{Path.home()}".encode()).hexdigest()[:12]
 
 
 def _study_id(store: StudyStore) -> str:

@@ -21,6 +21,8 @@ class Stopping:
         self._say = say
         self._drain_s = drain_s
         self.hurried = asyncio.Event()
+        self._over = asyncio.Event()
+        self._why = ""
 
     def heed(self) -> None:
         """From now on signals are ours; in another thread than the main one whoever embeds us minds them."""
@@ -36,22 +38,29 @@ class Stopping:
         self._stop.set()
         self._say(_SAID)
 
+    def end(self, why: str) -> None:
+        """End everything now, without waiting for the trial that runs."""
+        self._why = why
+        self._stop.set()
+        self._over.set()
+
     async def draining(self, work: Coroutine[Any, Any, str]) -> str:
         """What the work returns; cut short where it goes on too long after the first signal."""
         task = asyncio.create_task(work)
-        stopped = asyncio.create_task(self._stop.wait())
+        stopped, over = asyncio.create_task(self._stop.wait()), asyncio.create_task(self._over.wait())
         try:
             await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
-                await asyncio.wait({task}, timeout=self._drain_s)
+                await asyncio.wait({task, over}, timeout=self._drain_s, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
-                return "stopped on request, within the trial that ran"
+                return self._why or "stopped on request, within the trial that ran"
             return await task
         finally:
             stopped.cancel()
+            over.cancel()
             task.cancel()
             await asyncio.wait({task})
 

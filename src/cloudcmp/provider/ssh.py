@@ -38,7 +38,7 @@ _LIST = (
 _END = """here=$(cd "$1" 2>/dev/null && pwd -P) || exit 0
 for process in /proc/[0-9]*; do
   case "$(readlink "$process/exe" 2>/dev/null)" in "$here"/*) kill -KILL "${process#/proc/}" 2>/dev/null ;; esac
-  case "$(readlink "$process/cwd" 2>/dev/null)" in "$here" | "$here"/*) kill -KILL "${process#/proc/}" 2>/dev/null ;; esac
+  case "$(readlink "$process/cwd" 2>/dev/null)/" in "$here"/*) kill -KILL "${process#/proc/}" 2>/dev/null ;; esac
 done
 rm -rf -- "$here"
 """

@@ -1,18 +1,25 @@
 """Machines on lease: never one that is not written down first, never one forgotten."""
 
 from cloudcmp.provision.arrival import Machine, Ready, Stopwatch, Ways, come_back
+from cloudcmp.provision.budget import Ask, Guard, Limits, charges, committed, spent, terms_of
 from cloudcmp.provision.hurry import ask_all
 from cloudcmp.provision.ledger import Journal, Ledger, Part, Patience, patience_with, slot_of, token_of
 from cloudcmp.provision.lifecycle import CLOUD_CRASH_POINTS, Release, acquire, release, release_all, release_before
+from cloudcmp.provision.pacing import Pace
+from cloudcmp.provision.prices import price_to_create
 from cloudcmp.provision.site import Keys, Office, set_up, tear_down
 
 __all__ = [
     "CLOUD_CRASH_POINTS",
+    "Ask",
+    "Guard",
     "Journal",
     "Keys",
     "Ledger",
+    "Limits",
     "Machine",
     "Office",
+    "Pace",
     "Part",
     "Patience",
     "Ready",
@@ -21,13 +28,18 @@ __all__ = [
     "Ways",
     "acquire",
     "ask_all",
+    "charges",
     "come_back",
+    "committed",
     "patience_with",
+    "price_to_create",
     "release",
     "release_all",
     "release_before",
     "set_up",
     "slot_of",
+    "spent",
     "tear_down",
+    "terms_of",
     "token_of",
 ]

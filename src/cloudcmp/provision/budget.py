@@ -15,6 +15,7 @@ from cloudcmp.errors import BudgetSpent, Refused
 from cloudcmp.model.lease import INSTANCE, STATE_OF, LeaseEvent, LeaseRow, LeaseState
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.protocol import Provider
+from cloudcmp.model.safety import Spend
 from cloudcmp.provider.time import Time
 from cloudcmp.units import Money
 
@@ -27,21 +28,6 @@ _EXACT = Context(prec=60, rounding=ROUND_UP)
 Key = tuple[str, int]
 Terms = Mapping[str, Billing]
 """How each provider bills; one that is not named bills nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spend:
-    """Money so far and at worst, None where nothing is billed or a price is not known; `note` says which.
-
-    `accrued` counts minimum periods and steps begun in full. `level` is `ok`, `warn` from 80 % of the budget on,
-    `drain` from 95 % (nothing new is launched), `teardown` at 100 %, or when more is committed than was allowed.
-    """
-
-    accrued: Money | None
-    committed: Money | None
-    budget: Money | None
-    level: str = "ok"
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

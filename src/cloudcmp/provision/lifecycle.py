@@ -67,10 +67,8 @@ async def acquire(
     request = ledger.request_for(candidate, launch, ttl_s, part)
     lease = ledger.intend(request, provider, candidate)
     crash_point("cloud.before_create")
-    if watch is not None:
-        watch.start()
     try:
-        cloud_id = await provider.create(request)
+        cloud_id = await ledger.pace.create(provider, request, watch.start if watch else _nothing)
     except LostAnswer as fault:
         _try_write(ledger, lease, LeaseEvent.INDETERMINATE, detail=str(fault))
         return await _find_again(ledger, provider, lease, patience)
@@ -257,7 +255,7 @@ async def _end(
         before = watch.agree
         try:
             if not watch.agree:
-                await provider.destroy(handle)
+                await ledger.pace.destroy(provider, handle)
             crash_point("cloud.after_destroy")
             now = ledger.time.now()  # of the question: this machine may sleep before the answer is read
             watch.told(await provider.gone(handle), now, ledger.time.monotonic())
@@ -307,6 +305,10 @@ def _try_write(
     except Exception as error:
         return str(error)
     return ""
+
+
+def _nothing() -> None:
+    """Nobody times it."""
 
 
 def _absence(patience: Patience) -> str:

@@ -63,19 +63,27 @@ class Pace:
         self._accounts: dict[str, _Account] = {}
         self._breakers: dict[Offer, _Breaker] = {}
 
-    async def create(self, provider: Provider, request: CreateRequest) -> str:
-        """`provider.create`, in its turn.
+    async def create(
+        self, provider: Provider, request: CreateRequest, asking: Callable[[], None] = lambda: None
+    ) -> str:
+        """`provider.create`, in its turn; `asking` is called just before each time that it is asked.
 
         Raises what it raises, Throttled only after the last repetition; NoCapacity or QuotaReached at once, as the
         provider said it last, where it had no room so often in a row.
         """
         if not provider.billed:
+            asking()
             return await provider.create(request)
+
+        async def ask() -> str:
+            asking()
+            return await provider.create(request)
+
         offer = (provider.name, request.region, request.offering)
         breaker = self._breakers.setdefault(offer, _Breaker())
         self._check(offer, breaker)
         try:
-            cloud_id = await self._paced(provider.name, lambda: provider.create(request), delete=False)
+            cloud_id = await self._paced(provider.name, ask, delete=False)
         except (NoCapacity, QuotaReached) as fault:
             breaker.count += 1
             breaker.at, breaker.kind = self._time.monotonic(), type(fault)

@@ -26,7 +26,7 @@ class LiveProgress:
         self._clock = clock
         self._trials = self._done = self._failed = 0
         self._expected_s = self._done_s = self._begun = 0.0
-        self._where = ""
+        self._where = self._money = ""
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
@@ -55,7 +55,8 @@ class LiveProgress:
         self._where = f"round {round + 1}: {clean(candidate, 200)}"
         if self._bar is None:
             left = f", about {self._left()}" if self._done else ""
-            say(self._console, f"{self._where} ({self._done} of {self._trials} trials done{left})")
+            told = f"; {self._money}" if self._money else ""
+            say(self._console, f"{self._where} ({self._done} of {self._trials} trials done{left}{told})")
         else:
             self._show(self._where)
 
@@ -68,6 +69,12 @@ class LiveProgress:
             say(self._console, f"{clean(candidate, 200)}: {clean(probe, 80)} {clean(outcome, 40)}", "yellow")
         if self._bar is not None:
             self._show(f"{self._where}, {clean(probe, 80)}")
+
+    def money(self, text: str) -> None:
+        """The money so far, beside the time left in a terminal, with each launch elsewhere."""
+        self._money = clean(text, 200)
+        if self._bar is not None:
+            self._show(self._where)
 
     def note(self, text: str) -> None:
         """One line, at once."""
@@ -92,7 +99,8 @@ class LiveProgress:
     def _left(self) -> str:
         left = self.left_s()
         known = left if left is not None else self._expected_s
-        return f"{format_seconds(known)} left" if known > 0 or self._done else ""
+        time = f"{format_seconds(known)} left" if known > 0 or self._done else ""
+        return f"{time}, {self._money.partition(' spent')[0]}" if self._money else time
 
     def _show(self, where: str) -> None:
         if self._bar is not None and self._task is not None:
@@ -109,6 +117,9 @@ class Silence:
         """Nothing is said."""
 
     def trial(self, candidate: str, probe: str, outcome: str, expected_s: float) -> None:
+        """Nothing is said."""
+
+    def money(self, text: str) -> None:
         """Nothing is said."""
 
     def note(self, text: str) -> None:

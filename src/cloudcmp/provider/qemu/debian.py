@@ -20,8 +20,12 @@ _SYSTEM = (
     "linux-image-cloud-amd64", "initramfs-tools", "systemd-sysv", "udev", "dbus", "cloud-init", "openssh-server",
     "sudo", "iproute2", "netbase", "e2fsprogs", "ifupdown", "isc-dhcp-client", "procps",
 )  # fmt: skip
+_NEEDED = ("perl", "setpriv", "unshare")
 _WITHOUT = ("doc", "man", "locale", "info")
 _SETTLE = 'echo "locale: C.UTF-8" >"$1/etc/cloud/cloud.cfg.d/99_cloudcmp.cfg"'  # the only one that is there
+# It mounts the host's /dev and more in the system that it makes: in namespaces that die with it and with us, so that
+# neither a mount nor a process is ever left, and nothing of the host's can be removed with a draft.
+_APART = ("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "--")
 _DISK = "4G"  # a sparse file: what is empty takes no space
 _MAKE_S = 3600.0
 
@@ -34,7 +38,7 @@ def debian_image(cache: Path) -> DiskImage:
 
 def _build(draft: Path, cache: Path) -> str:
     """Fill a folder with the image; returns its version's name."""
-    for needed, holds in (("root", os.geteuid() == 0), ("perl", shutil.which("perl") is not None)):
+    for needed, holds in (("root", os.geteuid() == 0), *((tool, shutil.which(tool)) for tool in _NEEDED)):
         if not holds:
             raise Refused.at("qemu", f"the image `debian` can not be built without {needed}", "use the image `small`")
     tools, root = draft / "tools", draft / "root"
@@ -47,10 +51,9 @@ def _build(draft: Path, cache: Path) -> str:
     suite = next((line.split()[2] for line in sources.splitlines()), None)
     if suite is None:
         raise Refused.at("qemu", "this system has no Debian package sources", "use the image `small`")
-    # mmdebstrap mounts what it needs in a mount namespace of its own; what is left of it goes with the folder.
     left_out = [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in _WITHOUT]
     make = [
-        "perl", str(tools / "usr/bin/mmdebstrap"), "--mode=root", "--variant=apt", "--quiet", *left_out,
+        *_APART, "perl", str(tools / "usr/bin/mmdebstrap"), "--mode=root", "--variant=apt", "--quiet", *left_out,
         '--aptopt=Acquire::Languages "none"', f"--customize-hook={_SETTLE}", f"--include={','.join(_SYSTEM)}",
         suite, str(root), "-",
     ]  # fmt: skip

@@ -89,19 +89,26 @@ def once(cache: Path, prefix: str, build: Callable[[Path], str]) -> Path:
             if kept := _kept(cache, prefix):
                 return kept
             for left in cache.glob(f".{prefix}draft-*"):
-                shutil.rmtree(left, ignore_errors=True)
+                _clear(left)
             draft = Path(tempfile.mkdtemp(prefix=f".{prefix}draft-", dir=cache))
             try:
                 place = cache / f"{prefix}{build(draft)}"
                 _to_disk(draft)
                 draft.rename(place)
             finally:
-                shutil.rmtree(draft, ignore_errors=True)
+                _clear(draft)
             return place
     except OSError as error:
         raise StorageFault.at(
             str(cache), error.strerror or str(error), "set XDG_CACHE_HOME to another folder"
         ) from error
+
+
+def _clear(draft: Path) -> None:
+    """Remove a draft, if it is there; not one in which something is mounted: that would be removed with it."""
+    mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    if not any(Path(line.split()[4]).is_relative_to(draft) for line in mounts):
+        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _kept(cache: Path, prefix: str) -> Path | None:

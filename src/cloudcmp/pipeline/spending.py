@@ -1,0 +1,84 @@
+"""What a launch asks of the budget, and what is done as the money goes."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from cloudcmp.errors import Refused
+from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, PlannedTrial, unit_cost
+from cloudcmp.model.protocol import Progress, Provider
+from cloudcmp.model.safety import Spend
+from cloudcmp.provision import Ask, Guard
+from cloudcmp.units import format_money
+
+_SHORTEST_MARGIN_S = 600.0
+"""The least that a machine gets beyond its trials' deadlines: to boot, to be made ready and to be ended."""
+_LOOK_S = 2.0
+
+
+def asked(provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial], slots: tuple[str, ...]) -> Ask:
+    """What a launch of a candidate wants: a machine for each slot, for the deadlines of its trials and a margin."""
+    sold, work_s = candidate.offering, sum(trial.deadline_s for trial in todo)
+    return Ask(
+        provider=provider.name,
+        where=f"{sold.provider}/{sold.region}/{sold.name}",
+        price_per_hour=unit_cost(candidate),
+        currency=sold.price.currency if sold.price else None,
+        wanted_ttl_s=work_s + LEASE_MARGIN_S,
+        shortest_ttl_s=work_s + _SHORTEST_MARGIN_S,
+        slots=slots,
+    )
+
+
+def paid_for(provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial]) -> Candidate:
+    """The candidate at the dearest price that its machine will have: a trial may make it another type.
+
+    Raises Refused where that type's price is not known and the provider bills it.
+    """
+    sold = candidate.offering
+    types = {dict(trial.params)["to"] for trial in todo if trial.probe == "resize"}
+    if not types or not provider.billed or sold.price is None:
+        return candidate
+    listed = {one.name: one.price for one in provider.offerings(sold.region)}
+    prices = [sold.price]
+    for name in types:
+        price = listed.get(name)
+        if price is None or price.currency != sold.price.currency:
+            what = f"its price is not known in {sold.price.currency}, and a trial makes the machine one"
+            raise Refused.at(f"{sold.provider}/{sold.region}/{name}", what, "leave resize out")
+        prices.append(price)
+    dearest = max(prices, key=lambda price: price.amount_per_hour)
+    return replace(candidate, offering=replace(sold, price=dearest))
+
+
+async def watch_money(
+    guard: Guard,
+    progress: Progress,
+    drain: Callable[[str], None],
+    teardown: Callable[[str], None],
+    look_s: float = _LOOK_S,
+) -> None:
+    """Look at the money until cancelled: tell it, launch nothing new from 95 % on, and end all at 100 %."""
+    level = "ok"
+    while True:
+        spend = guard.spend()
+        if spend.accrued is None:
+            return
+        line = spent_line(spend)
+        progress.money(line)
+        if spend.level != level:
+            level = spend.level
+            progress.note(line)
+            if level == "drain":
+                drain(f"{line}: nothing new is launched")
+            elif level == "teardown":
+                teardown(f"{line}: everything is ended")
+        await asyncio.sleep(look_s)
+
+
+def spent_line(spend: Spend) -> str:
+    """The money in a line: spent, at worst, allowed."""
+    if spend.accrued is None or spend.committed is None or spend.budget is None:
+        return spend.note
+    worst = f"at worst {format_money(spend.committed)}"
+    return f"{format_money(spend.accrued)} of {format_money(spend.budget)} spent by our own count, {worst}"
