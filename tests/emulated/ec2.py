@@ -270,8 +270,8 @@ def main() -> None:
         seen = 0
         try:
             while True:
-                for call in cloud.journal[seen:]:
-                    seen += 1
+                while seen < len(cloud.journal) and cloud.journal[seen].outcome:
+                    call, seen = cloud.journal[seen], seen + 1
                     print(f"# {call.region} {call.name} {call.outcome}", file=sys.stderr, flush=True)
                 time.sleep(0.2)
         except KeyboardInterrupt:
