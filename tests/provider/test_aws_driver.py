@@ -378,6 +378,24 @@ def test_a_volume_that_stayed_is_found_and_ended(cloud):
     assert cloud.alive() == []
 
 
+def test_a_placement_group_goes_with_its_firewall_and_alone(cloud):
+    async def walk():
+        driver = provider()
+        kept = [await driver.create(request(FIREWALL, name, options={"placement": "spread"})) for name in "ab"]
+        await driver.destroy(firewall(kept[0]))
+        assert len(cloud.state.placements) == 1
+        cloud.account.ec2(REGION).delete_security_group(group_id=kept[1])
+        found = await driver.find("study-a", region=REGION)
+        assert [(item.kind, item.name) for item in found] == [(FIREWALL, f"cloudcmp-{kept[1]}")]
+        assert await driver.gone(found[0].handle()) is None
+        await driver.destroy(found[0].handle())
+        assert await driver.gone(found[0].handle())
+        await driver.destroy(found[0].handle())
+
+    asyncio.run(walk())
+    assert cloud.state.placements == {}
+
+
 def test_resize_stops_changes_and_starts(cloud):
     async def walk():
         driver = provider()

@@ -61,7 +61,7 @@ _TRUNCATED_LIST = {"InvalidNextToken", "InvalidPaginationToken"}
 NO_ACTION = ("InvalidAction", "UnsupportedOperation")
 """What a cloud answers to a call that it does not have."""
 RENEW = "renew them (aws sso login, or new keys), then run again"
-POLICY = "give the user the policy in docs/policy"
+POLICY = "give the user the policy of docs/reference/aws-policy.json"
 _LOOKED_FOR = "it is looked for by token, tag and name"
 _KINDS: tuple[tuple[set[str], type[ProviderFault], str], ...] = (
     (_CAPACITY, NoCapacity, "try later, another type or another region"),

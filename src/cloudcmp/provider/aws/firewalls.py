@@ -114,7 +114,8 @@ class Firewalls:
     async def destroy(self, region: str, id: str) -> bool:
         """Ask for a group to be deleted, and for the placement group beside it; False where there was none."""
         if id.startswith("pg-"):
-            found = await self.sdk.pages(region, "describe_placement_groups", "PlacementGroups", GroupIds=[id])
+            asked = [_by("group-id", id)]
+            found = await self.sdk.pages(region, "describe_placement_groups", "PlacementGroups", Filters=asked)
             return any([await self._delete_placement(region, str(one["GroupName"])) for one in found])
         await self._delete_placement(region, placement_of(id))
         return await self._unless_gone(region, "delete_security_group", "InvalidGroup.NotFound", GroupId=id)

@@ -48,7 +48,8 @@ def policy() -> dict[str, Any]:
     """An IAM policy document for a user of `aws`; what it does not name, cloudcmp does not do.
 
     An account that never ran a spot machine lacks the role AWSServiceRoleForEC2Spot: somebody with more rights makes it
-    once. A placement group of the user's own, named in a study, needs no right beyond these.
+    once. A placement group of the user's own, named in a study, needs no right beyond these. For the
+    partitions of China and of the US government `arn:aws` is to be written as theirs.
     """
     return {"Version": "2012-10-17", "Statement": [_look(), *_make(), *_stand(), _tag(), *_change(), *_try()]}
 
