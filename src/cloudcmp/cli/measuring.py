@@ -14,6 +14,7 @@ from cloudcmp.errors import UserMistake
 if TYPE_CHECKING:
     from cloudcmp.model.protocol import Progress
     from cloudcmp.pipeline.running import Ending, Leave
+    from cloudcmp.units import Money
 
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Seed of the order and of simulated numbers.", show_default=False)
@@ -31,6 +32,10 @@ def run(
     out: Out = None,
     work: Annotated[
         Path | None, typer.Option("--dir", help="Where test files are made, on local.", show_default=False)
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option("--budget", help="With --resume: spend up to this, e.g. '10 USD'.", show_default=False),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Sleep until the study's next session opens.")] = False,
     figures: Figures = None,
@@ -50,8 +55,17 @@ def run(
             raise UserMistake.at(
                 "cloudcmp run", "--resume goes on with the study as it was planned", "give only its folder"
             )
-        ending = running.resume(resume, work=work, wait=wait, progress=_progress(json), leave=_leaving("run", json))
+        ending = running.resume(
+            resume,
+            work=work,
+            wait=wait,
+            progress=_progress(json),
+            leave=_leaving("run", json),
+            budget=_money("--budget", budget),
+        )
     else:
+        if budget is not None:
+            raise UserMistake.at("--budget", "a study has its own", "write it in the study: budget: 10 USD")
         plan_, text = planning.plan_file(study, on=on, short=short, seed=seed)
         folder, leave = running.new_folder(plan_, out), _leaving("run", json)
         ending = running.start(plan_, text, folder, work=work, wait=wait, progress=_progress(json), leave=leave)
@@ -78,6 +92,15 @@ def demo(
     folder, leave = running.new_folder(plan_, out), _leaving("demo", json)
     ending = running.start(plan_, text, folder, work=None, wait=False, progress=_progress(json), leave=leave)
     return _ended("demo", ending, figures, json, every=every)
+
+
+def _money(option: str, text: str | None) -> "Money | None":
+    from cloudcmp.units import parse_money
+
+    try:
+        return None if text is None else parse_money(text)
+    except ValueError as error:
+        raise UserMistake.at(option, str(error), "write e.g. 10 USD") from error
 
 
 def _progress(json: bool) -> "Progress":

@@ -3,17 +3,22 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 
 from cloudcmp import agent
+from cloudcmp.agent.ssh import dial
 from cloudcmp.catalog import METRICS
-from cloudcmp.errors import AgentMissing, CloudcmpError, Fault, NoCredentials, OutsideFault, UserMistake
+from cloudcmp.errors import AgentMissing, CloudcmpError, Fault, NoCredentials, OutsideFault, Refused, UserMistake
+from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, hourly_cost
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.safety import Finding
 from cloudcmp.pipeline.opening import Unopened, brief, opened, wanted
 from cloudcmp.plan import check_runnable
 from cloudcmp.provider.registry import Means, make, names
+from cloudcmp.provision import price_to_create
+from cloudcmp.units import Money
 
 _DAY_S = 86400.0
 _INSTALLED = Path(__file__)
@@ -43,6 +48,7 @@ async def check(
     candidates: Sequence[Candidate] = (),
     unopened: Sequence[Unopened] = (),
     *,
+    budget: Money | None = None,
     now: Callable[[], float] = time.time,
 ) -> tuple[Checked, ...]:
     """What each provider finds of its own candidates, and what we find; never raises for a provider that fails."""
@@ -50,7 +56,7 @@ async def check(
     for name, provider in providers.items():
         own = [one for one in candidates if one.runner == name]
         found = await _asked(provider, own)
-        found += [*_priced(provider, own), *_agents(provider, own)]
+        found += [*_priced(provider, own, budget, date.fromtimestamp(now())), *_agents(provider, own)]
         if all(one.what != "clock" for one in found):
             found.append(_clock(provider, now()))
         told += [Checked(name, one) for one in found]
@@ -62,7 +68,7 @@ async def preflight(providers: Mapping[str, Provider], plan: Plan) -> tuple[Find
 
     What is not ok refuses the run: give it to `refuse`.
     """
-    told = await check(providers, plan.candidates)
+    told = await check(providers, plan.candidates, budget=plan.budget)
     return tuple(
         Finding(one.finding.what, one.finding.ok, f"{one.provider}: {one.finding.text}", one.finding.next)
         for one in told
@@ -98,9 +104,9 @@ def _not_set_up(one: Checked) -> Checked:
 async def check_plan(plan: Plan) -> tuple[Checked, ...]:
     """Check the providers of a plan for its candidates, and whether the plan itself can be run."""
     runners = tuple(dict.fromkeys(one.runner for one in plan.candidates))
-    means = Means(metrics=METRICS, candidates=plan.candidates)
+    means = Means(metrics=METRICS, candidates=plan.candidates, dial=dial)
     providers, unopened = opened([one for one in runners if one in names()], means)
-    return (*_runnable(plan), *await check(providers, plan.candidates, unopened))
+    return (*_runnable(plan), *await check(providers, plan.candidates, unopened, budget=plan.budget))
 
 
 def table(checked: Sequence[Checked]) -> tuple[tuple[str, ...], Sequence[tuple[str, ...]]]:
@@ -150,17 +156,32 @@ async def _asked(provider: Provider, candidates: Sequence[Candidate]) -> list[Fi
         return [Finding("answer", False, brief(fault), "try again; the provider must answer before a study begins")]
 
 
-def _priced(provider: Provider, candidates: Sequence[Candidate]) -> list[Finding]:
-    """Whether what costs money has a price: nothing billed is created on an unknown one."""
+def _priced(provider: Provider, candidates: Sequence[Candidate], budget: Money | None, today: date) -> list[Finding]:
+    """Whether what costs money has a price that says something: nothing billed is created on any other."""
     if not candidates:
         return []
-    unknown = [one.id for one in candidates if hourly_cost(one) is None]
-    if not unknown:
-        return [Finding("price", True, f"a price is known for each of {len(candidates)}")]
-    what = f"no price is known for {', '.join(unknown)}"
-    if provider.billed:
-        return [Finding("price", False, what, "write price: 0.10 USD/h in the study")]
-    return [Finding("price", None, f"{what}; nothing is billed there, and no cost is shown")]
+    if not provider.billed:
+        unknown = [one.id for one in candidates if hourly_cost(one) is None]
+        if not unknown:
+            return [Finding("price", True, f"a price is known for each of {len(candidates)}")]
+        what = f"no price is known for {', '.join(unknown)}"
+        return [Finding("price", None, f"{what}; nothing is billed there, and no cost is shown")]
+    found = []
+    for one in candidates:
+        currency = budget.currency if budget else one.offering.price.currency if one.offering.price else ""
+        try:
+            price_to_create(one, currency, today, _listed(provider, one))
+        except Refused as fault:
+            found += [Finding("price", False, f"{each.where}: {each.what}", each.next) for each in fault.faults]
+    return found or [Finding("price", True, f"a price is known for each of {len(candidates)}")]
+
+
+def _listed(provider: Provider, candidate: Candidate) -> tuple[Offering, ...]:
+    """What the provider sells beside it; nothing where it can not be asked, which is a finding of its own."""
+    try:
+        return provider.offerings(candidate.offering.region)
+    except CloudcmpError:
+        return ()
 
 
 def _agents(provider: Provider, candidates: Sequence[Candidate]) -> list[Finding]:

@@ -20,6 +20,7 @@ from cloudcmp.model.codec import to_json
 from cloudcmp.model.lease import Lease
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Progress, Provider
+from cloudcmp.pipeline.checking import check_plan, refuse
 from cloudcmp.pipeline.launching import Crew, Halt
 from cloudcmp.pipeline.office import open_office
 from cloudcmp.pipeline.rounds import run_rounds
@@ -77,6 +78,7 @@ def start(
     """
     check_runnable(plan, names(), [name for name in names() if make(name).billed])
     binary = _agent(plan)
+    _look_first(plan, progress)
     if work is not None:
         _make_folder(work)
     created_at = plan.start_at if _simulated(plan) else time.time()
@@ -88,17 +90,36 @@ def start(
         return _drive(store, binary, work, wait, progress, leave)
 
 
-def resume(folder: Path, *, work: Path | None, wait: bool, progress: Progress, leave: Leave) -> Ending:
+def _look_first(plan: Plan, progress: Progress) -> None:
+    """Refuse a study whose providers would refuse it, before anything is created; raises what `refuse` raises."""
+    runners = {candidate.runner for candidate in plan.candidates} - {"simulated", "local"}
+    if runners:
+        progress.note(f"looking first: {', '.join(sorted(runners))}")
+        refuse([one.finding for one in asyncio.run(check_plan(plan))])
+
+
+def resume(
+    folder: Path,
+    *,
+    work: Path | None,
+    wait: bool,
+    progress: Progress,
+    leave: Leave,
+    budget: Money | None = None,
+) -> Ending:
     """Go on with a study: attempts that were cut short are marked and run again, all others stay as they are.
 
     Test files are made where the study made them so far: another folder may be another disk. Raises UserMistake where
-    `work` names another one, or where it is gone.
+    `work` names another one, or where it is gone, and for a `budget` in another currency than the study's own.
     """
     with StudyStore.open(folder, write=True) as store:
         plan = store.plan
         if plan.imported:
             raise UserMistake.at(str(folder), "an imported table has nothing to run", "use compare or report")
         work = _same_work(store, work)
+        if budget is not None:
+            _raise_budget(store, budget)
+        _look_first(plan, progress)
         moment = _time(plan)
         store.interrupt_open(lambda trial: moment.at(plan.trials[trial].start_s))
         return _drive(store, _agent(plan), work, wait, progress, leave)
@@ -126,7 +147,7 @@ def cleanup(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def tools(store: StudyStore, binary: Path | None, work: Path | None) -> tuple[dict[str, Provider], Ledger]:
     """A study's providers and its ledger, which keep the same time."""
     moment = _time(store.plan)
-    return _providers(store, binary, work, moment), Ledger(store, _study_id(store), moment)
+    return _providers(store, binary, work, moment), Ledger(store, _study_id(store), moment, owner=_owner())
 
 
 def _drive(
@@ -151,7 +172,7 @@ def _drive(
     finished = not reason
     if finished:
         store.compact()
-    return Ending(store.folder, finished, reason, bench.stop.is_set(), left)
+    return Ending(store.folder, finished, reason, bench.stop.is_set() and not crew.halt.why, left)
 
 
 async def _measure(crew: Crew, leave: Leave) -> tuple[str, tuple[str, ...]]:
@@ -247,6 +268,14 @@ def _budget(store: StudyStore) -> Money | None:
     """What may be spent: as the plan says, or as it was raised when the study went on."""
     raised = store.meta(_BUDGET)
     return parse_money(raised) if raised else store.plan.budget
+
+
+def _raise_budget(store: StudyStore, budget: Money) -> None:
+    own = store.plan.budget
+    if own is None or own.currency != budget.currency:
+        told = f"the study's is in {own.currency}" if own else "the study has none, for nothing of it is billed"
+        raise UserMistake.at("--budget", told, "leave it out" if own is None else f"write e.g. 10 {own.currency}")
+    store.set_meta(_BUDGET, f"{budget.amount} {budget.currency}")
 
 
 def _owner() -> str:

@@ -64,13 +64,13 @@ def candidate(number: int, shape: CandidateShape, book: CellBook, scope: Scope) 
     )
 
 
-_OPTIONS = ("account", "image", "market", "os", "placement", "tenancy")
+_OPTIONS = ("accept_untracked", "account", "allow", "image", "market", "os", "placement", "tenancy")
 
 
 def _options(shape: CandidateShape) -> tuple[tuple[str, str], ...]:
     """What is asked for beside type and volume, as far as it was written."""
     written = ((name, getattr(shape, name)) for name in _OPTIONS)
-    return tuple((name, value) for name, value in written if value is not None)
+    return tuple((name, "yes" if value is True else value) for name, value in written if value is not None)
 
 
 def _truth(shape: TruthShape, path: Path, book: CellBook, scope: Scope) -> Truth:

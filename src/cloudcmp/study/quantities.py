@@ -1,5 +1,6 @@
 """What people write in a study's fields, as numbers in base units; every ValueError is `what; what next`."""
 
+import ipaddress
 import math
 import re
 from decimal import Decimal
@@ -83,6 +84,22 @@ def volume(value: object) -> Volume:
         raise ValueError(f"size: {shown(size)} is not more than zero; write e.g. size: 100 GiB")
     cost = price(value["price"]) if "price" in value else None
     return Volume(value["type"].strip(), size_bytes, iops, root, cost)
+
+
+def networks(value: object) -> str:
+    """Addresses in CIDR form, with commas between, none of them wide."""
+    if not isinstance(value, str):
+        raise ValueError(f"{shown(value)} is no address in CIDR form; write e.g. 203.0.113.7/32")
+    found = []
+    for part in value.split(","):
+        try:
+            net = ipaddress.ip_network(part.strip())
+        except ValueError:
+            raise ValueError(f"{shown(part.strip())} is no address in CIDR form; write e.g. 203.0.113.7/32") from None
+        if net.prefixlen < (24 if net.version == 4 else 64):
+            raise ValueError(f"{net} lets in too many; write the address from which you log in, e.g. 203.0.113.7/32")
+        found.append(str(net))
+    return ",".join(found)
 
 
 def share(value: object) -> float:

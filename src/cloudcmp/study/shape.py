@@ -155,6 +155,8 @@ class CandidateShape(_Shape):
     tenancy: Literal["shared", "dedicated"] | None = None
     placement: Literal["cluster", "spread", "partition"] | None = None
     account: Word | None = None
+    allow: Annotated[str, BeforeValidator(quantities.networks)] | None = None
+    accept_untracked: Literal[True] | None = None
     count: Whole = 1
     price: Annotated[Price, BeforeValidator(quantities.price)] | None = None
     truth: TruthShape | None = None
@@ -200,6 +202,8 @@ _NEXT = {
     "mean": "write e.g. mean: 200 us",
     "faults": "write faults: {capacity: 2 %}",
     "volume": "write volume: gp3, or volume: {type: gp3, size: 100 GiB, iops: 3000, price: 0.01 USD/h}",
+    "allow": "write allow: 203.0.113.7/32, the address from which you log in",
+    "accept_untracked": "write accept_untracked: true, or leave it out",
     "os": "write os: linux or os: windows",
     "market": "write market: spot or market: on-demand",
     "tenancy": "write tenancy: dedicated or tenancy: shared",

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from cloudcmp.errors import ProviderFault, Refused, UserMistake
@@ -11,6 +12,7 @@ from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Barrier, Finding, Sight
 from cloudcmp.provider.aws import listing
+from cloudcmp.provider.aws.address import controller
 from cloudcmp.provider.aws.checking import Preflight
 from cloudcmp.provider.aws.existence import Existence
 from cloudcmp.provider.aws.firewalls import Firewalls, Traits, probe, tag_after, unknown
@@ -120,6 +122,10 @@ class Ec2Provider:
         return id
 
     async def _create_firewall(self, request: CreateRequest) -> str:
+        options = dict(request.options)
+        if "allow" not in options:
+            options["allow"] = await asyncio.to_thread(controller, self._sdk.endpoint())
+            request = replace(request, options=tuple(sorted(options.items())))
         group = await self._firewalls.create(request)
         if not self._compatible:
             return group
