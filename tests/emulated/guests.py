@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -32,6 +33,7 @@ from cloudcmp.model.safety import Sight
 from cloudcmp.provider.qemu import QemuProvider
 from cloudcmp.provider.qemu.inventory import Guest, Inventory
 from cloudcmp.provider.qemu.machine import SERIAL
+from cloudcmp.provider.qemu.running import running
 
 SMALLEST = "1cpu-128mb"
 LARGER = "1cpu-512mb"  # what a whole Debian needs
@@ -169,11 +171,12 @@ def start_and_die(
     command = [sys.executable, "-m", "tests.emulated.guests", *words]
     with tempfile.TemporaryFile() as errors:
         done = subprocess.run(
-            command, stdout=subprocess.PIPE, stderr=errors, timeout=600, check=False, cwd=Path(__file__).parents[2]
-        )
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, timeout=600, check=False,
+            cwd=Path(__file__).parents[2],
+        )  # fmt: skip
         errors.seek(0)
         assert done.returncode == -signal.SIGKILL, errors.read().decode()
-    return str(json.loads(done.stdout))
+    return str(json.loads(done.stdout.splitlines()[-1]))
 
 
 def powers_off(n: int, state: Path, *, ttl_s: float = 15.0, at_once: int = 2, image: str | None = None) -> list[str]:
@@ -223,13 +226,41 @@ def _serial(guest: Guest | None) -> str:
         return ""
 
 
+def killed_makers(kills: int, state: Path, seed: int) -> list[str]:
+    """Makers killed at random moments of their create: a line for each guest, folder or process that was left (P1)."""
+    chance, left = random.Random(seed), []
+    provider = QemuProvider(state)
+    with ended(state):
+        for number in range(kills):
+            token = f"killed-{number}"
+            with subprocess.Popen(
+                [sys.executable, "-m", "tests.emulated.guests", str(state), token, "60", "", "60"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2],
+            ) as maker:  # fmt: skip
+                (maker.stdout or sys.stdin).readline()
+                (maker.stdin or sys.stdout).close()
+                time.sleep(chance.uniform(0.0, 0.25))
+                maker.kill()
+            for found in asyncio.run(provider.find("study-a", token)):
+                asyncio.run(provider.destroy(found.handle()))
+            cloud_id = Inventory(state.resolve()).id_of(token)
+            time.sleep(0.05)
+            left += [f"{token}: process {one.pid}" for one in running() if one.identity.cloud_id == cloud_id]
+            left += [f"{token}: {path}" for path in state.glob(f"{cloud_id}*")]
+    return left
+
+
 def _start_and_be_killed(state: str, token: str, ttl_s: str, image: str, guest_ttl_s: str) -> None:
     host, client = new_key(), new_key()
     access = Access(host, client.public, cloud_config(host, client.public, float(guest_ttl_s)))
     asked = request(
         token, ttl_s=float(ttl_s), access=access, image=image or None, offering=LARGER if image else SMALLEST
     )
-    cloud_id = asyncio.run(QemuProvider(Path(state)).create(asked))
+    provider = QemuProvider(Path(state))
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    sys.stdin.read()
+    cloud_id = asyncio.run(provider.create(asked))
     sys.stdout.write(json.dumps(cloud_id))
     sys.stdout.flush()
     os.kill(os.getpid(), signal.SIGKILL)

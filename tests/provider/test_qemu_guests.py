@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.emulated.guests import ended, guests, missing, powers_off, request, start_and_die
+from tests.emulated.guests import ended, guests, killed_makers, missing, powers_off, request, start_and_die
 
 from cloudcmp.agent.deploy import deploy
 from cloudcmp.agent.job import encode_job
@@ -128,6 +128,10 @@ def test_a_guest_that_dies_comes_back_as_the_same_and_a_resized_one_too(tmp_path
             assert found.offering == "1cpu-256mb"
 
     asyncio.run(asyncio.wait_for(walk(), LONGEST_S))
+
+
+def test_p01_a_maker_that_is_killed_while_it_makes_leaves_nothing_that_is_not_found(tmp_path):
+    assert killed_makers(4, tmp_path, seed=20260105) == []
 
 
 def test_p05_a_guest_whose_controller_never_comes_back_powers_itself_off(tmp_path):

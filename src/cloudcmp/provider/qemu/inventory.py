@@ -110,9 +110,12 @@ class Inventory:
                     place.unlink()
             shutil.rmtree(guest.folder)
         except FileNotFoundError:
-            return
+            pass
         except OSError as error:
             raise StorageFault.at(str(guest.folder), error.strerror or str(error), "remove it by hand") from error
+        # A maker that was killed a moment ago may have had its qemu on the way; without its folder none can start.
+        for late in [one for one in running() if one.identity.cloud_id == guest.cloud_id]:
+            end(late)
 
     def _folders(self) -> list[str]:
         try:
