@@ -18,6 +18,7 @@ CloudcmpError                 carries one or more faults: where, what, what next
         ├── Throttled         too many requests: asking later helps
         ├── LostAnswer        the request may or may not have been carried out
         ├── Unlisted          a list came incomplete or not at all: nothing may be concluded from it
+        ├── LineLost          the connection to a machine broke: the machine may be well
         └── WrongHost         the machine that answers is not the one that was launched
 """
 
@@ -118,6 +119,10 @@ class LostAnswer(ProviderFault):
 
 class Unlisted(ProviderFault):
     """A list came incomplete, or not at all."""
+
+
+class LineLost(ProviderFault):
+    """The connection to a machine broke, which says nothing of the machine."""
 
 
 class WrongHost(ProviderFault):

@@ -12,7 +12,7 @@ from tests.emulated.ssh_server import Lies, ssh_machine
 from cloudcmp.agent import locate
 from cloudcmp.agent.keys import new_key
 from cloudcmp.agent.ssh import dial
-from cloudcmp.errors import AgentMissing, NoCredentials, ProviderFault, Refused
+from cloudcmp.errors import AgentMissing, LineLost, NoCredentials, ProviderFault, Refused, WrongHost
 from cloudcmp.model.remote import Endpoint
 
 CLIENT, HOST = new_key(), new_key()
@@ -138,10 +138,33 @@ def test_a_process_whose_machine_dies_says_so(tmp_path):
     async def work(shell, machine):
         async with shell.start(["sleep", "100"], b"") as channel:
             asyncio.get_running_loop().call_later(0.1, machine.kill)
-            assert [piece async for piece in channel.stdout()] == []
+            with pytest.raises(LineLost, match="the connection was lost"):
+                [piece async for piece in channel.stdout()]
             return await channel.last_words()
 
     assert on_machine(tmp_path, work).startswith(("connection lost", "it ended without an exit code"))
+
+
+def test_p23_a_lost_connection_is_made_again_and_only_to_the_same_key(tmp_path):
+    async def work(shell, machine):
+        await shell.rotate()
+        assert await shell.again(5.0) is False
+        for connection in list(machine.open_connections):
+            connection.abort()
+        with pytest.raises(LineLost, match="connection lost during true"):
+            await shell.run(["true"])
+        assert await shell.again(5.0) is True
+        assert (await shell.run(["echo", "hi"])).out == b"hi\n"
+        for connection in list(machine.open_connections):
+            connection.abort()
+        machine.lies.host_keys[machine.connections] = new_key()
+        commands = len(machine.commands)
+        with pytest.raises(WrongHost):
+            await shell.again(5.0)
+        assert len(machine.commands) == commands
+        return True
+
+    assert on_machine(tmp_path, work)
 
 
 def test_rotate_pins_the_new_key_and_drops_the_old(tmp_path):

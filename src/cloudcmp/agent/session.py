@@ -7,6 +7,9 @@ from contextlib import suppress
 
 import asyncssh
 
+from cloudcmp.agent.text import clean
+from cloudcmp.errors import LineLost
+
 WINDOW_BYTES = 256 * 1024
 _PACKET_BYTES = 32 * 1024
 
@@ -34,6 +37,14 @@ class Session(asyncssh.SSHClientSession[bytes]):
         self._writable = asyncio.Event()
         self._writable.set()
         self._channel: asyncssh.SSHClientChannel[bytes] | None = None
+        self._connection: asyncssh.SSHClientConnection | None = None
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the connection went before the process's own end was seen."""
+        if not self.closed or self.exit_code is not None or self.signal is not None:
+            return False
+        return self.lost is not None or (self._connection is not None and self._connection.is_closed())
 
     @property
     def ended(self) -> bool:
@@ -82,6 +93,7 @@ class Session(asyncssh.SSHClientSession[bytes]):
 
     async def open(self, connection: asyncssh.SSHClientConnection, command: str) -> None:
         """Start the command on a new channel of the connection."""
+        self._connection = connection
         await connection.create_session(
             lambda: self, command, encoding=None, window=WINDOW_BYTES, max_pktsize=_PACKET_BYTES
         )
@@ -149,13 +161,19 @@ class Session(asyncssh.SSHClientSession[bytes]):
 
 
 class Pieces(AsyncIterator[bytes]):
-    """Asynchronous reading of a session's output; may be left and gone on with."""
+    """Asynchronous reading of a session's output; may be left and gone on with.
+
+    Raises LineLost where it ends because the connection does, at its end.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     async def __anext__(self) -> bytes:
         piece = await self._session.piece()
+        if not piece and self._session.cut_off:
+            why = clean(str(self._session.lost or "")) or "it was closed"
+            raise LineLost.at("", f"the connection was lost: {why}", "see whether the machine is still there")
         if not piece:
             raise StopAsyncIteration
         return piece

@@ -17,7 +17,7 @@ from cloudcmp.agent.host import on_host
 from cloudcmp.agent.keys import parse_public
 from cloudcmp.agent.session import Pieces, Session
 from cloudcmp.agent.text import clean
-from cloudcmp.errors import OutsideFault, ProviderFault, Refused, WrongHost
+from cloudcmp.errors import LineLost, OutsideFault, ProviderFault, Refused, WrongHost
 from cloudcmp.model.protocol import Channel
 from cloudcmp.model.remote import Said
 
@@ -26,6 +26,7 @@ _PIECE_BYTES = 64 * 1024
 _KILLED_S = 0.5
 _LAST_S = 2.0
 _EXITED_S = 0.5
+_ANSWERS_S = 5.0
 _SIGNALS = {"HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "ABRT": 6, "FPE": 8, "KILL": 9, "SEGV": 11, "PIPE": 13, "TERM": 15}
 
 # The first line of error output is the process's own number, so that it can be ended where signals are ignored.
@@ -44,7 +45,7 @@ class Patience:
 class SshShell:
     """A connection to one machine. A Shell of the model.
 
-    Does not come back by itself when the connection is lost: dial again.
+    Does not come back by itself when the connection is lost: see `again`.
     """
 
     def __init__(self, line: Line, connection: asyncssh.SSHClientConnection, patience: Patience | None = None) -> None:
@@ -148,6 +149,20 @@ class SshShell:
         self._line, self._connection = line, connection
         return new
 
+    async def again(self, within_s: float) -> bool:
+        """Whether the connection was lost and is there again, with the same host key as before; False where it held.
+
+        Raises what `dial` raises where the machine can not be reached in time.
+        """
+        if not self._connection.is_closed():
+            with suppress(ProviderFault):
+                await self.run(["true"], deadline_s=min(_ANSWERS_S, within_s))
+                return False
+        connection = await self._line.connect(within_s)
+        await self.close()
+        self._connection = connection
+        return True
+
     async def close(self) -> None:
         """Hang up; never raises, never waits longer than a second."""
         with suppress(Exception):
@@ -160,7 +175,8 @@ class SshShell:
     def _lost(self, command: Sequence[str], error: Exception | None) -> ProviderFault:
         said = clean(str(error)) if error is not None and str(error) else "it ended without an exit code"
         what = f"connection lost during {_shown(command)}: {said}"
-        return ProviderFault.at(self._line.name, what, "see whether the machine is still there")
+        kind = LineLost if self._connection.is_closed() else ProviderFault
+        return kind.at(self._line.name, what, "see whether the machine is still there")
 
 
 class _Process(AbstractAsyncContextManager["_Process"]):

@@ -11,14 +11,16 @@ from cloudcmp.measure.elastic import (
     staged,
 )
 from cloudcmp.measure.launch import ASLEEP_WHY, TAKEN_WHY, record_all, run_launch, was_taken
-from cloudcmp.measure.trial import Gone, Turn, run_trial
+from cloudcmp.measure.trial import Again, Gone, Link, Turn, run_trial
 
 __all__ = [
     "ASLEEP_WHY",
     "TAKEN_WHY",
+    "Again",
     "Bench",
     "Gone",
     "Hands",
+    "Link",
     "Records",
     "Staged",
     "Turn",

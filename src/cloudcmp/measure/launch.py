@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from cloudcmp.agent import clean
 from cloudcmp.measure.bench import Bench, Visit
-from cloudcmp.measure.trial import Gone, Turn, run_trial
+from cloudcmp.measure.trial import Again, Gone, Turn, run_trial
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.protocol import Instance
 from cloudcmp.model.trial import Attempt, Outcome, TrialResult
@@ -29,12 +29,14 @@ async def run_launch(
     gone: Gone,
     before: Mapping[int, Outcome],
     other: Instance | None = None,
+    again: Again | None = None,
 ) -> Visit:
-    """Run the trials of a launch that have not ended yet, on its machine; `other` is its second one, if any.
+    """Run the trials of a launch that have not ended yet, on its machine; `other` is its second one, if any, and `caps`
+    tells what the next trial between the two may put on the network.
 
     `trials` are all of the launch's, in order; `before` gives the outcome of those that ended by themselves in an
     earlier run. Once the machine is taken away, the rest is recorded as preempted. When told to stop, the current trial
-    is the last.
+    is the last. `again` sees to a connection that may have broken.
     Raises what `run_trial` and the store raise; an attempt that was begun then stays open.
     """
     bench.progress.launch(candidate.id, launch.round)
@@ -46,7 +48,7 @@ async def run_launch(
         if bench.stop.is_set():
             return Visit(Outcome.ABORTED, False, "stopped on request")
         number, started_at = begin(bench, trial) if begun is None else begun
-        turn = Turn(trial, bench.records.earlier(trial.index), instance, gone, other)
+        turn = Turn(trial, bench.records.earlier(trial.index), instance, gone, other, again)
         result = await _awake(bench, candidate, turn, number, started_at)
         if result is None:
             return Visit(Outcome.ABORTED, False, ASLEEP_WHY)

@@ -1,12 +1,13 @@
 """One probe run once: one agent, or a server and its client."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from cloudcmp.agent import Decoder, clean, encode_job, expected_series
-from cloudcmp.errors import ProviderFault
+from cloudcmp.errors import LineLost, ProviderFault
 from cloudcmp.measure.bench import Bench
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import Channel, Instance
@@ -21,11 +22,25 @@ Gone = Callable[[], Awaitable[str | None]]
 """Asks the provider for evidence that the machine is gone."""
 
 
+class Link(Enum):
+    """What became of the connection to a launch's machines: it held, is there again, or leads to a restarted one."""
+
+    HELD = "held"
+    BACK = "back"
+    RESTARTED = "restarted"
+
+
+Again = Callable[[], Awaitable[Link]]
+"""Sees to the connection, once; raises ProviderFault where the machine can not be reached any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """A trial's turn on a machine: `earlier` counts its attempts that ended by themselves.
 
-    `other` is the launch's second machine, where the server of a trial between two machines runs.
+    `other` is the launch's second machine, where the server of a trial between two machines runs;
+    `caps` what such a trial may put on the network, in place of the agent's own defaults. `again` is for
+    machines at the end of a connection that may break.
     """
 
     trial: PlannedTrial
@@ -33,20 +48,68 @@ class Turn:
     instance: Instance
     gone: Gone
     other: Instance | None = None
+    again: Again | None = None
+    caps: Mapping[str, float] | None = None
 
 
 async def run_trial(bench: Bench, turn: Turn) -> TrialResult:
     """What came of a trial, within its deadline and a grace; whatever the agent does, it is a result.
 
+    A connection that breaks while the machine lives aborts the trial, and is made again for those that follow.
     Raises only what is not the candidate's doing: a failing store, a missing agent, our own cancellation.
     """
     probe = bench.probes[turn.trial.probe]
     try:
-        if "server" in probe.roles:
-            return await _between_peers(bench, turn)
-        return await _alone(bench, turn)
+        result = await (_between_peers(bench, turn) if "server" in probe.roles else _alone(bench, turn))
+    except LineLost as lost:
+        return await _cut_off(turn, lost.faults[0].what)
     except (ProviderFault, OSError) as fault:
         return TrialResult(Outcome.FAILED, (), clean(f"the agent could not be started: {fault}"))
+    return await _if_held(turn, result) if result.outcome is Outcome.TIMEOUT else result
+
+
+async def _if_held(turn: Turn, late: TrialResult) -> TrialResult:
+    """A timeout as it is where the machine could be heard all the time; else it is no word on the machine."""
+    if turn.again is None:
+        return late
+    try:
+        held = await turn.again() is Link.HELD
+    except ProviderFault as fault:
+        return await _unreached(turn, f"{late.why}: nothing came any more", fault)
+    return late if held else TrialResult(Outcome.ABORTED, (), f"{late.why}: the connection was lost meanwhile")
+
+
+async def _cut_off(turn: Turn, what: str) -> TrialResult:
+    """The result of a trial whose connection broke: the machine is gone, restarted, out of reach, or quite well."""
+    taken = await _taken(turn.gone)
+    if taken is not None:
+        return taken
+    line = clean(what)
+    if turn.again is None:
+        return TrialResult(Outcome.ABORTED, (), line)
+    try:
+        link = await turn.again()
+    except ProviderFault as fault:
+        return await _unreached(turn, line, fault)
+    if link is Link.RESTARTED:
+        return TrialResult(Outcome.FAILED, (), f"the machine restarted during the trial ({line})")
+    return TrialResult(Outcome.ABORTED, (), f"{line}; the machine lives and is connected again")
+
+
+async def _unreached(turn: Turn, line: str, fault: ProviderFault) -> TrialResult:
+    """The result where nobody knows what became of the machine, unless its provider does by now."""
+    taken = await _taken(turn.gone)
+    why = clean(fault.faults[0].what)
+    return taken or TrialResult(Outcome.ABORTED, (), f"{line}; the machine is out of reach: {why}")
+
+
+async def _taken(gone: Gone) -> TrialResult | None:
+    """The result where the provider says that the machine is gone; None where it does not, or does not answer."""
+    with suppress(ProviderFault):
+        evidence = await gone()
+        if evidence is not None:
+            return TrialResult(Outcome.PREEMPTED, (), f"the machine was taken away: {clean(evidence)}")
+    return None
 
 
 async def _alone(
@@ -61,7 +124,7 @@ async def _alone(
         role=role,
         peer=peer,
         secret=secret,
-        caps=bench.caps if peer else None,
+        caps=turn.caps if peer else None,
         lease_s=_lease_s(bench, trial),
     )
     decoder = Decoder(expected_series(trial.cells, bench.metrics), trial.deadline_s, bench.read_histogram)
@@ -92,6 +155,8 @@ async def _between_peers(bench: Bench, turn: Turn) -> TrialResult:
             result = await _alone(bench, turn, role="client", peer=serving.address, secret=secret)
             await server.hang_up()
             await asyncio.wait([draining], timeout=LINGER_S)
+            if draining.done() and not serving.ended:
+                draining.result()  # raises where the server's own connection broke
         finally:
             await _cancelled(draining)
     return _of_both(result, serving)
@@ -114,10 +179,9 @@ async def _result(decoder: Decoder, cut: tuple[Outcome, str] | None, channel: Ch
     """What a stream says that nobody reads any more; where it broke off, whether its machine or its process did."""
     if decoder.ended or decoder.fault is not None:
         return decoder.result()
-    with suppress(ProviderFault):
-        taken = await gone()
-        if taken is not None:
-            return decoder.result((Outcome.PREEMPTED, f"the machine was taken away: {clean(taken)}"))
+    taken = await _taken(gone)
+    if taken is not None:
+        return decoder.result((taken.outcome, taken.why))
     result = decoder.result(cut)
     words = clean(await channel.last_words()) if cut is None else ""
     return replace(result, why=f"{result.why} ({words})") if words else result
@@ -160,6 +224,9 @@ async def _late(stream: AsyncIterator[bytes], decoder: Decoder, limit_s: float, 
                     limit.reschedule(asyncio.get_running_loop().time() + LINGER_S)
     except TimeoutError:
         return not decoder.ended
+    except LineLost:
+        if not decoder.ended:
+            raise
     return False
 
 

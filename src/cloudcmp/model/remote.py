@@ -80,6 +80,13 @@ class Shell(Protocol):
         """
         ...
 
+    async def again(self, within_s: float) -> bool:
+        """Connect again where the connection was lost, to the same host key only; whether that was so.
+
+        Raises what `Dial` raises where the machine can not be reached.
+        """
+        ...
+
     async def close(self) -> None:
         """Hang up; never raises, never waits longer than a second."""
         ...

@@ -1,6 +1,7 @@
 """One launch from lease to evidence that it is gone, with an outcome for each of its trials."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from cloudcmp.agent.host import host_command
@@ -9,9 +10,11 @@ from cloudcmp.errors import BudgetSpent, ProviderFault, Refused
 from cloudcmp.measure import (
     ASLEEP_WHY,
     TAKEN_WHY,
+    Again,
     Bench,
     Gone,
     Hands,
+    Link,
     Staged,
     Visit,
     give_up_s,
@@ -28,6 +31,7 @@ from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
 from cloudcmp.model.protocol import Provider, Remote
 from cloudcmp.model.trial import Outcome
 from cloudcmp.pipeline.spending import asked, paid_for
+from cloudcmp.plan import OWN_GUESTS
 from cloudcmp.provision import (
     Guard,
     Machine,
@@ -42,6 +46,8 @@ from cloudcmp.provision import (
 )
 from cloudcmp.store import StudyStore
 
+_AGAIN_S = 20.0
+_WIDE = 1e9  # no cap: nobody else shares the network of guests of our own
 _DIE_S = 1.0  # it never says that it is gone; waiting longer would be part of what is timed
 
 
@@ -147,8 +153,9 @@ async def _visit(stay: _Stay) -> Visit:
         return Visit(Outcome.OK, True)
     other = others[0] if others else None
     bench, visit = stay.crew.bench, stay.turns.visit
+    gone, again = _gone(stay, stopped_too=True), await _again(stay)
     while True:
-        done = await run_launch(bench, stay.candidate, stay.launch, visit, first, _gone(stay), stay.before, other)
+        done = await run_launch(bench, stay.candidate, stay.launch, visit, first, gone, stay.before, other, again)
         if done.why != ASLEEP_WHY:
             return done
         # The trial that was slept through is run again; those before it are done.
@@ -210,13 +217,59 @@ async def _boot_id(machine: Machine) -> str:
     return said.out.decode("ascii", errors="replace").strip()
 
 
-def _gone(stay: _Stay) -> Gone:
+def _caps(stay: _Stay) -> dict[str, float]:
+    """What a trial between two machines may put on the network: the study's caps, wide ones among guests of our own."""
+    caps, own = stay.crew.plan.caps, stay.provider.name in OWN_GUESTS
+    found = {
+        "burst_s": caps.burst_s or (_WIDE if own else None),
+        "bytes_per_s": caps.bytes_per_s or (_WIDE if own else None),
+        "packets_per_s": caps.packets_per_s or (_WIDE if own else None),
+        "bytes": stay.crew.guard.traffic_left() if caps.bytes is not None else (2**60 if own else None),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _gone(stay: _Stay, *, stopped_too: bool = False) -> Gone:
     handle = stay.machines[0].lease.handle()
 
     async def gone() -> str | None:
-        return None if handle is None else await stay.provider.gone(handle)
+        if handle is None:
+            return None
+        evidence = await stay.provider.gone(handle)
+        if evidence is None and stopped_too and isinstance(stay.provider, Remote):
+            sight = await stay.provider.look(handle)  # still there, and of no more use
+            if sight.state in {"stopped", "gone"}:
+                return f"it is {sight.state} ({sight.why})" if sight.why else f"it is {sight.state}"
+        return evidence
 
     return gone
+
+
+async def _again(stay: _Stay) -> Again | None:
+    """Sees to the connections of a launch's machines; once one could not be made again, none is tried any more."""
+    shells = [machine.shell for machine in stay.machines if machine.shell is not None]
+    if not shells:
+        return None
+    boots: list[str] = []
+    lost: list[ProviderFault] = []
+    with suppress(ProviderFault):
+        boots = [await _boot_id(machine) for machine in stay.machines]
+
+    async def again() -> Link:
+        if lost:
+            raise lost[0]
+        try:
+            if not any([await shell.again(_AGAIN_S) for shell in shells]):
+                return Link.HELD
+            now = [await _boot_id(machine) for machine in stay.machines]
+        except ProviderFault as fault:
+            lost.append(fault)
+            raise
+        same = not boots or now == boots
+        boots[:] = now
+        return Link.BACK if same else Link.RESTARTED
+
+    return again
 
 
 def _record_going(stay: _Stay, releases: Sequence[Release], visit: Visit) -> None:
