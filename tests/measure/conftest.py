@@ -1,6 +1,7 @@
 """Launches on machines that are honest, hostile or simulated, with their records in memory."""
 
 import asyncio
+import os
 import stat
 import sys
 import time
@@ -23,6 +24,9 @@ from cloudcmp.provider.time import VirtualTime, WallTime
 from cloudcmp.stats import histogram
 
 START = 1_700_000_000.0
+
+# Of this process alone: ending a lease ends every process that bears its token, on the whole machine.
+TOKEN = f"token-{os.getpid()}"
 
 
 @dataclass
@@ -140,16 +144,14 @@ class Rig:
         bench_with: Mapping[str, object],
     ) -> Visit:
         request = CreateRequest(
-            "launch-0", 1, "instance", "cloudcmp-a-launch-0-1", "token-1", "r", candidate.offering.name, 3600.0,
+            "launch-0", 1, "instance", "cloudcmp-a-launch-0-1", TOKEN, "r", candidate.offering.name, 3600.0,
             (("cloudcmp:study", "a"),), 0, 0, 123456, START,
         )  # fmt: skip
         bench = Bench(self.memory, METRICS, PROBES, clock, self.told, histogram.from_base64, self.stop)
 
         async def whole() -> Visit:
             cloud_id = await provider.create(request)
-            lease = Lease(
-                "launch-0", 1, LeaseState.LIVE, provider.name, "r", "instance", "n", "token-1", cloud_id, START
-            )
+            lease = Lease("launch-0", 1, LeaseState.LIVE, provider.name, "r", "instance", "n", TOKEN, cloud_id, START)
             instance = await provider.connect(lease, candidate, self.launch)
             try:
                 return await run_launch(

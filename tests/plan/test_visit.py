@@ -116,7 +116,7 @@ def test_a_plan_that_can_be_run_is_not_refused() -> None:
 
 def test_a_plan_that_can_not_be_run_says_why() -> None:
     with pytest.raises(UserMistake) as caught:
-        check_runnable(planned(CLOUD, MIXED), {"local"})
+        check_runnable(planned(CLOUD, MIXED, "caps: {duty: 20 %}"), {"local"})
     assert [fault.line() for fault in caught.value.faults] == [
         "aws: there is no driver for this provider yet; use --on simulated or --on local",
         *(

@@ -49,8 +49,7 @@ class Bench:
 
     `read_histogram` raises ValueError for a histogram that can not be read. `stop` ends after the trial that runs.
     `grace_s` is what a controller waits beyond a trial's own deadline. `secret` gives 64 hex digits for one trial;
-    `slept_s` tells how long this machine has been asleep in all; `caps`
-    are those that a network trial is given in place of the agent's own defaults.
+    `slept_s` tells how long this machine has been asleep in all.
     """
 
     records: Records
@@ -63,7 +62,6 @@ class Bench:
     grace_s: float = 2.0
     secret: Callable[[], str] = _secret
     slept_s: Callable[[], float] = _slept_s
-    caps: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The trials of one launch, in order, each recorded before the next one starts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from cloudcmp.agent import clean
 from cloudcmp.measure.bench import Bench, Visit
@@ -30,6 +30,7 @@ async def run_launch(
     before: Mapping[int, Outcome],
     other: Instance | None = None,
     again: Again | None = None,
+    caps: Callable[[], Mapping[str, float] | None] = lambda: None,
 ) -> Visit:
     """Run the trials of a launch that have not ended yet, on its machine; `other` is its second one, if any, and `caps`
     tells what the next trial between the two may put on the network.
@@ -48,7 +49,7 @@ async def run_launch(
         if bench.stop.is_set():
             return Visit(Outcome.ABORTED, False, "stopped on request")
         number, started_at = begin(bench, trial) if begun is None else begun
-        turn = Turn(trial, bench.records.earlier(trial.index), instance, gone, other, again)
+        turn = Turn(trial, bench.records.earlier(trial.index), instance, gone, other, again, caps())
         result = await _awake(bench, candidate, turn, number, started_at)
         if result is None:
             return Visit(Outcome.ABORTED, False, ASLEEP_WHY)

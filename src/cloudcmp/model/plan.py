@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from cloudcmp.model.offering import Match, Offering, Truth, Volume
-from cloudcmp.model.study import Decide, Session
+from cloudcmp.model.study import Caps, Decide, Session
 from cloudcmp.units import Money
 
 # What a machine may take beyond its trials' deadlines: booting, copying, tearing down. It ends by itself after that.
@@ -106,6 +106,7 @@ class Plan:
     stop: str = "fixed"
     aggregation: tuple[str, ...] = AGGREGATION
     imported: bool = False
+    caps: Caps = Caps()  # noqa: RUF009 - a frozen value
     short: bool = False
 
     def trials_of(self, launch: int) -> tuple[PlannedTrial, ...]:

@@ -59,6 +59,23 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
+class Caps:
+    """What a study may put on the network between two machines, and how many machines it may hold at once.
+
+    `burst_s` is the longest bulk transfer, `bytes_per_s` and `packets_per_s` the fastest one; `duty` the share of a
+    launch's time in which bulk may flow; `bytes` is of the whole study. None is the default: the agent's own for the
+    first three, 5 % and no more than that gives, and 100 machines.
+    """
+
+    burst_s: float | None = None
+    bytes_per_s: float | None = None
+    packets_per_s: float | None = None
+    duty: float | None = None
+    bytes: int | None = None
+    machines: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Study:
     """A study file, read and checked. Durations in seconds."""
 
@@ -74,6 +91,7 @@ class Study:
     for_s: float | None = None
     stop: str = "fixed"
     budget: Money | None = None
+    caps: Caps = Caps()
     deadline_s: float | None = None
     seed: int = 1
     schema: int = SCHEMA

@@ -30,8 +30,8 @@ from cloudcmp.model.lease import INSTANCE
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
 from cloudcmp.model.protocol import Provider, Remote
 from cloudcmp.model.trial import Outcome
-from cloudcmp.pipeline.spending import asked, paid_for
-from cloudcmp.plan import OWN_GUESTS
+from cloudcmp.pipeline.spending import asked, paid_for, sent_bytes
+from cloudcmp.plan import OWN_GUESTS, machines
 from cloudcmp.provision import (
     Guard,
     Machine,
@@ -83,6 +83,7 @@ class _Stay:
     turns: Staged
     before: Mapping[int, Outcome]
     ttl_s: float
+    count: int
     watches: list[Stopwatch]
     machines: tuple[Machine, ...] = ()
 
@@ -102,7 +103,8 @@ async def carry_out(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], 
         record_all(crew.bench, candidate, todo, Outcome.PREEMPTED, TAKEN_WHY)
         return
     provider = crew.providers[candidate.runner]
-    slots = tuple(slot_of(launch, Part(INSTANCE, number + 1)) for number in range(candidate.count))
+    count = machines(candidate, (dict(trial.params) for trial in todo))
+    slots = tuple(slot_of(launch, Part(INSTANCE, number + 1)) for number in range(count))
     try:
         paying = paid_for(provider, candidate, todo)
         ttl_s = crew.guard.allow(asked(provider, paying, todo, slots))
@@ -112,7 +114,7 @@ async def carry_out(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], 
         crew.bench.stop.set()
         return
     crew.store.begin_launch(launch.index, crew.bench.clock.at(launch.start_s), slots[0])
-    stay = _Stay(crew, provider, paying, launch, staged(PROBES, candidate, trials), before, ttl_s, [])
+    stay = _Stay(crew, provider, paying, launch, staged(PROBES, candidate, trials), before, ttl_s, count, [])
     releases: tuple[Release, ...] = ()
     try:
         visit = await _come_and_work(stay)
@@ -134,11 +136,13 @@ async def _come_and_work(stay: _Stay) -> Visit:
     office = replace(crew.office, ways=ways)
     coming, why = stay.left(turns.arrival), ""
     try:
-        stay.machines = await set_up(office, stay.provider, stay.candidate, stay.launch, stay.ttl_s, stay.watches)
+        stay.machines = await set_up(
+            office, stay.provider, stay.candidate, stay.launch, stay.ttl_s, stay.watches, stay.count
+        )
     except ProviderFault as fault:
         why = str(fault)
     lines = [machine.timeline for machine in stay.machines] or [watch.timeline() for watch in stay.watches]
-    record_arrival(crew.bench, stay.candidate, coming, lines, ways.poll_s, why)
+    record_arrival(crew.bench, stay.candidate, coming, lines[: stay.candidate.count], ways.poll_s, why)
     if why:
         todo = stay.left([*turns.visit, *turns.last])
         return record_all(crew.bench, stay.candidate, todo, Outcome.FAILED, why)
@@ -155,7 +159,9 @@ async def _visit(stay: _Stay) -> Visit:
     bench, visit = stay.crew.bench, stay.turns.visit
     gone, again = _gone(stay, stopped_too=True), await _again(stay)
     while True:
-        done = await run_launch(bench, stay.candidate, stay.launch, visit, first, gone, stay.before, other, again)
+        done = await run_launch(
+            bench, stay.candidate, stay.launch, visit, first, gone, stay.before, other, again, lambda: _caps(stay)
+        )
         if done.why != ASLEEP_WHY:
             return done
         # The trial that was slept through is run again; those before it are done.
@@ -219,12 +225,14 @@ async def _boot_id(machine: Machine) -> str:
 
 def _caps(stay: _Stay) -> dict[str, float]:
     """What a trial between two machines may put on the network: the study's caps, wide ones among guests of our own."""
-    caps, own = stay.crew.plan.caps, stay.provider.name in OWN_GUESTS
+    caps, own, guard = stay.crew.plan.caps, stay.provider.name in OWN_GUESTS, stay.crew.guard
+    if caps.bytes is not None:
+        guard.traffic_bytes = sum(sent_bytes(attempt.facts) for attempt in stay.crew.store.attempts())
     found = {
         "burst_s": caps.burst_s or (_WIDE if own else None),
         "bytes_per_s": caps.bytes_per_s or (_WIDE if own else None),
         "packets_per_s": caps.packets_per_s or (_WIDE if own else None),
-        "bytes": stay.crew.guard.traffic_left() if caps.bytes is not None else (2**60 if own else None),
+        "bytes": guard.traffic_left() if caps.bytes is not None else (2**60 if own else None),
     }
     return {name: value for name, value in found.items() if value is not None}
 

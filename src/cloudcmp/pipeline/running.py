@@ -24,7 +24,7 @@ from cloudcmp.pipeline.checking import check_plan, refuse
 from cloudcmp.pipeline.launching import Crew, Halt
 from cloudcmp.pipeline.office import open_office
 from cloudcmp.pipeline.rounds import run_rounds
-from cloudcmp.pipeline.spending import watch_money
+from cloudcmp.pipeline.spending import sent_bytes, watch_money
 from cloudcmp.pipeline.stopping import Stopping
 from cloudcmp.plan import check_runnable
 from cloudcmp.provider.registry import Means, make, names
@@ -40,8 +40,8 @@ HURRY_S = 1.2
 
 _WORK = "work_folder"
 _BUDGET = "budget"
-LIMITS = Limits(at_once=100)
-"""A hard cap on machines, whatever a study says: a slip of the pen must not launch thousands."""
+MACHINES = 100
+"""The most machines at once unless the study says more: a slip of the pen must not launch thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,8 @@ def _drive(
     providers = _providers(store, binary, work, moment)
     ledger = Ledger(store, _study_id(store), moment, owner=_owner())
     bench = Bench(store, METRICS, PROBES, moment, progress, from_base64)
-    guard = Guard(_budget(store), terms_of(providers), store.lease_rows, moment, LIMITS)
+    guard = Guard(_budget(store), terms_of(providers), store.lease_rows, moment, _limits(plan))
+    guard.traffic_bytes = sum(sent_bytes(attempt.facts) for attempt in store.attempts())
     office = open_office(ledger, providers.values())
     crew = Crew(plan, store, providers, office, bench, guard, Halt(), wait=wait)
     done = store.done()
@@ -262,6 +263,10 @@ def _make_folder(folder: Path) -> None:
     except OSError as error:
         fault = Fault(str(folder), (error.strerror or "can not be made").lower(), "name another folder with --dir")
         raise StorageFault(fault) from error
+
+
+def _limits(plan: Plan) -> Limits:
+    return Limits(at_once=plan.caps.machines or MACHINES, traffic_bytes=plan.caps.bytes)
 
 
 def _budget(store: StudyStore) -> Money | None:

@@ -1,6 +1,7 @@
 """What a launch asks of the budget, and what is done as the money goes."""
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -49,6 +50,12 @@ def paid_for(provider: Provider, candidate: Candidate, todo: Sequence[PlannedTri
         prices.append(price)
     dearest = max(prices, key=lambda price: price.amount_per_hour)
     return replace(candidate, offering=replace(sold, price=dearest))
+
+
+def sent_bytes(facts: str) -> int:
+    """The payload that a trial put on the network, as its agent noted; 0 for one that notes none."""
+    sent = json.loads(facts or "{}").get("notes", {}).get("payload_bytes", 0)
+    return int(sent) if isinstance(sent, int | float) and sent > 0 else 0
 
 
 async def watch_money(

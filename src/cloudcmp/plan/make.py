@@ -8,6 +8,7 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.plan import Candidate, Plan, Quote
 from cloudcmp.model.study import Decide, Study
 from cloudcmp.plan import quote as quoting
+from cloudcmp.plan import traffic
 from cloudcmp.plan.candidates import LOCAL, OfferingsOf, resolve, without_facts
 from cloudcmp.plan.offered import left_to_this_machine, tasks_by_candidate
 from cloudcmp.plan.schedule import rounds_of
@@ -48,6 +49,8 @@ def make(
     cells = tuple(dict.fromkeys(cell for task in tasks for cell in task.cells))
     candidates = completed(candidates, cells, study.seed)
     visits = Visits(candidates, tuple(map(host_of, candidates)), tasks_by_candidate(candidates, tasks, offerings_of))
+    notes += traffic.notes(candidates, visits.tasks, study.caps)
+    notes += traffic.peers(candidates, visits.tasks)
     rounds = rounds_of(study, visits.round_s(), start_at)
     trials_in_all = visits.trials * len(rounds)
     if trials_in_all > MAX_TRIALS:
@@ -70,6 +73,7 @@ def make(
         start_at=start_at,
         quote=_quote(study, visits, rounds[-1].start_s + visits.round_s(), len(rounds), decide, worst, notes),
         budget=study.budget,
+        caps=study.caps,
         deadline_s=study.deadline_s,
         stop=study.stop,
         short=short,

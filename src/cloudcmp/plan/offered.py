@@ -8,9 +8,11 @@ from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.plan.candidates import LOCAL, OfferingsOf
 from cloudcmp.plan.printed import printed_offerings
+from cloudcmp.plan.traffic import between_machines
 from cloudcmp.plan.visit import Task
 
 _NEXT = "next"
+_ALONE = frozenset({LOCAL, "ssh"})  # one machine each: there is no second one of the same kind
 # Machines that are there before a study and stay after it neither come nor go nor grow, and are not for us to end.
 _LACKS = {LOCAL: {"scaling", "scale_in", "resize", "recovery"}, "ssh": {"scaling", "scale_in", "resize", "recovery"}}
 
@@ -53,6 +55,8 @@ def left_to_this_machine(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], tuple
 def _offered(candidate: Candidate, task: Task, offerings_of: OfferingsOf) -> Task | None:
     """The task as this candidate has it, None where it can not have it."""
     if task.probe in _lacks(candidate):
+        return None
+    if between_machines(task) and candidate.runner in _ALONE:
         return None
     params = dict(task.params)
     if not task.by_controller or task.probe == "recovery":
@@ -105,6 +109,8 @@ def _rank(one: Offering) -> tuple[float, float, float, str]:
 def _why(candidates: Sequence[Candidate], task: Task) -> str:
     """What to write so that a candidate has the task."""
     able = [one for one in candidates if task.probe not in _lacks(one)]
+    if between_machines(task):
+        return "take a provider that launches machines, or write path: loopback"
     if not able:
         return "leave it out, or take a provider that launches machines"
     if task.probe == "resize":

@@ -9,6 +9,7 @@ from cloudcmp.catalog import METRICS
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, hourly_cost
 from cloudcmp.model.study import Decide
+from cloudcmp.plan.traffic import machines
 from cloudcmp.plan.trials import Visits
 from cloudcmp.plan.visit import Task
 from cloudcmp.units import Money
@@ -31,7 +32,8 @@ def by_the_hour(provider: str) -> Billing:  # noqa: ARG001
 
 def expected_cost(visits: Visits, rounds: int) -> Money | None:
     """Money for all launches if all goes as expected; None where a price is unknown or currencies differ."""
-    return _cost(visits.candidates, {c.index: visits.launch_s(c) * rounds for c in visits.candidates}, ROUND_HALF_EVEN)
+    seconds = {c.index: visits.launch_s(c) * rounds for c in visits.candidates}
+    return _cost([_with_peers(visits, c) for c in visits.candidates], seconds, ROUND_HALF_EVEN)
 
 
 def worst_cost(visits: Visits, rounds: int, billing_of: BillingOf = by_the_hour) -> Money | None:
@@ -42,7 +44,13 @@ def worst_cost(visits: Visits, rounds: int, billing_of: BillingOf = by_the_hour)
     the time, and begins a period of billing anew each time.
     """
     worst = {c.index: _paid_s(visits.of(c), billing_of(c.offering.provider)) * rounds for c in visits.candidates}
-    return _cost([_at_most(c, visits.of(c)) for c in visits.candidates], worst, ROUND_UP)
+    return _cost([_at_most(_with_peers(visits, c), visits.of(c)) for c in visits.candidates], worst, ROUND_UP)
+
+
+def _with_peers(visits: Visits, candidate: Candidate) -> Candidate:
+    """The candidate with as many machines as its launches take: measuring a network takes a second one."""
+    needed = machines(candidate, (dict(task.params) for task in visits.of(candidate)))
+    return replace(candidate, count=needed)
 
 
 def _at_most(candidate: Candidate, tasks: Sequence[Task]) -> Candidate:

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from cloudcmp.catalog import PROBES
 from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.plan import Plan
+from cloudcmp.plan.traffic import over_duty
 
 
 def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[str] = ()) -> None:
@@ -13,7 +14,7 @@ def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[st
     Raises UserMistake with one line for each provider without a driver and each probe that the agent does not have yet,
     where anything but `simulated` would have to run it, and for a worst case that is unknown or above the budget.
     """
-    faults = [*_drivers(plan, providers), *_probes(plan), *_money(plan, billed)]
+    faults = [*_drivers(plan, providers), *_probes(plan), *_money(plan, billed), *_traffic(plan)]
     if faults:
         raise UserMistake(*faults)
 
@@ -30,6 +31,12 @@ def _probes(plan: Plan) -> list[Fault]:
     names = dict.fromkeys(trial.probe for trial in plan.trials)
     what = "the agent does not have this probe yet"
     return [Fault(f"probe {name}", what, "use --on simulated") for name in names if not PROBES[name].built]
+
+
+def _traffic(plan: Plan) -> list[Fault]:
+    """Bulk transfers between machines that take more of a launch than is fair to the neighbours."""
+    next_ = "write caps: {duty: 100 %} where that is allowed, or add other probes"
+    return [Fault("caps", line, next_) for line in over_duty(plan)]
 
 
 def _money(plan: Plan, billed: Collection[str]) -> list[Fault]:

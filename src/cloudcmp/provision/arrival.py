@@ -16,7 +16,8 @@ from cloudcmp.provision.disks import mounted_volume
 _SSH_GREETING = b"SSH-"
 _DOORS = {"windows": (3389, 5985)}  # remote desktop, remote management: where a Windows machine is seen to be up
 _TRY_S = 1.0
-_LOGIN_S = 60.0
+_TRY_MOST_S = 10.0  # a slow machine greets late: each try waits a little longer than the one before
+_AGAIN_S = 10.0  # a login begun just before a machine goes down hangs, and is part of what is timed
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,8 @@ Deploy = Callable[[Shell, str, str, float], Awaitable[Ready]]
 class Ways:
     """How machines are reached: the key that we log in with, and what dials and deploys.
 
-    `poll_s` is how often a step is looked for, which bounds how finely it is timed; `give_up_s` ends the walk.
+    `poll_s` is how often a step is looked for, which bounds how finely it is timed; `give_up_s` ends the walk,
+    `login_s` one try to log in.
     """
 
     time: Time
@@ -44,6 +46,7 @@ class Ways:
     client: KeyPair
     poll_s: float = 0.25
     give_up_s: float = 900.0
+    login_s: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,7 @@ async def come_back(
     if machine.shell is not None:
         await machine.shell.close()
     watch = Stopwatch(ways.time)
-    patient = replace(ways, give_up_s=within_s)
+    patient = replace(ways, give_up_s=within_s, login_s=_AGAIN_S)
     try:
         sight = await _running(patient, provider, handle, watch)
         await _reachable(patient, provider, handle, sight, (sight.port,), watch)
@@ -173,16 +176,18 @@ async def _reachable(
     """Returns once something answers; a forwarded port that takes connections for a guest that sleeps does not."""
     if sight.alias:
         return
-    while not any([await _answers(sight.address or "", door) for door in doors]):
+    patience_s = _TRY_S
+    while not any([await _answers(sight.address or "", door, patience_s) for door in doors]):
+        patience_s = min(_TRY_MOST_S, 1.3 * patience_s)
         now = await provider.look(handle)
         if now.state in {"stopped", "gone"}:
             raise _never(handle, f"it is {now.state} before it could be reached", now.why)
         await _wait(ways, handle, watch, "it runs and can not be reached", now.why)
 
 
-async def _answers(address: str, port: int) -> bool:
+async def _answers(address: str, port: int, patience_s: float) -> bool:
     try:
-        async with asyncio.timeout(_TRY_S):
+        async with asyncio.timeout(patience_s):
             reader, writer = await asyncio.open_connection(address, port)
             try:
                 return port in _DOORS["windows"] or await reader.readexactly(len(_SSH_GREETING)) == _SSH_GREETING
@@ -212,7 +217,7 @@ async def _dialled(ways: Ways, endpoint: Endpoint, watch: Stopwatch) -> Shell:
     """A connection; tried until the walk's end, because a server is up before its users are."""
     while True:
         try:
-            return await ways.dial(endpoint, min(_LOGIN_S, max(_TRY_S, ways.give_up_s - watch.elapsed_s())))
+            return await ways.dial(endpoint, min(ways.login_s, max(_TRY_S, ways.give_up_s - watch.elapsed_s())))
         except WrongHost:
             raise
         except ProviderFault:

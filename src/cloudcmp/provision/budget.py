@@ -222,6 +222,11 @@ class Guard:
             what = f"the cap is {cap} bytes, {self.traffic_bytes} are counted, this would add {more_bytes}"
             raise BudgetSpent.at(where, what, "raise the cap, or measure less")
 
+    def traffic_left(self) -> int | None:
+        """The bytes that are left of the cap, None without one."""
+        cap = self._limits.traffic_bytes
+        return None if cap is None else max(0, cap - self.traffic_bytes)
+
     def _charges(self, rows: Iterable[LeaseRow]) -> tuple[Charge, ...]:
         """The rows' machines, and what is allowed and not yet in them."""
         rows = tuple(rows)

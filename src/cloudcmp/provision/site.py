@@ -37,8 +37,9 @@ async def set_up(
     launch: Launch,
     ttl_s: float,
     watches: list[Stopwatch],
+    count: int = 1,
 ) -> tuple[Machine, ...]:
-    """The launch's machines, all of them ready; what an earlier attempt may have left is ended first.
+    """The launch's `count` machines, all of them ready; what an earlier attempt may have left is ended first.
 
     `watches` is given one of each machine that is asked for, which tells how far it came whatever happens. Raises what
     `acquire` and `arrive` raise; what was leased by then stays in the ledger and is to be torn down.
@@ -59,9 +60,9 @@ async def set_up(
         lease = await acquire(office.ledger, provider, candidate, launch, ttl_s, part=part, watch=watch)
         return await arrive(office.ways, provider, lease, candidate, launch, watch, ttl_s, access)
 
-    if candidate.count == 1:
+    if count == 1:
         return (await one(1),)
-    return tuple(await _all_of([one(number + 1) for number in range(candidate.count)]))
+    return tuple(await _all_of([one(number + 1) for number in range(count)]))
 
 
 async def tear_down(office: Office, provider: Provider, launch: Launch) -> tuple[Release, ...]:

@@ -83,6 +83,7 @@ def _study(tree: Tree, head: Head, default_name: str, scope: Scope) -> Study:
         for_s=head.for_,
         stop=head.stop,
         budget=head.budget,
+        caps=head.caps,
         deadline_s=head.deadline,
         seed=head.seed,
     )

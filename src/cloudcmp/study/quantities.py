@@ -3,12 +3,14 @@
 import ipaddress
 import math
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from zoneinfo import ZoneInfo, available_timezones
 
 from cloudcmp.catalog import nearest
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.offering import Price, Volume
+from cloudcmp.model.study import Caps
 from cloudcmp.study.faults import shown
 from cloudcmp.units import Money, parse_bytes, parse_money, parse_price_per_hour, parse_rate, parse_ratio, parse_seconds
 
@@ -100,6 +102,43 @@ def networks(value: object) -> str:
             raise ValueError(f"{net} lets in too many; write the address from which you log in, e.g. 203.0.113.7/32")
         found.append(str(net))
     return ",".join(found)
+
+
+_CAPS = ("burst", "bytes", "duty", "machines", "packets", "rate")
+_CAPS_NEXT = "write e.g. caps: {burst: 30 min, bytes: 10 TB}"
+
+
+def caps(value: object) -> Caps:
+    """What a study may put on the network, as far as it differs from the defaults."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{shown(value)} holds no caps; {_CAPS_NEXT}")
+    for key in value:
+        if key not in _CAPS:
+            near = nearest(str(key), _CAPS)
+            raise ValueError(f"unknown key {shown(key)}; " + (f"nearest: {near}" if near else _CAPS_NEXT))
+    return Caps(
+        burst_s=duration(value["burst"]) if "burst" in value else None,
+        bytes_per_s=_above_zero("rate", parse_rate, value["rate"], "1.25 GB/s") if "rate" in value else None,
+        packets_per_s=float(_count("packets", value["packets"])) if "packets" in value else None,
+        duty=share(value["duty"]) if "duty" in value else None,
+        bytes=int(_above_zero("bytes", parse_bytes, value["bytes"], "10 TB")) if "bytes" in value else None,
+        machines=_count("machines", value["machines"]) if "machines" in value else None,
+    )
+
+
+def _above_zero(key: str, parse: Callable[[str], float], value: object, example: str) -> float:
+    if not isinstance(value, str):
+        raise ValueError(f"{key}: {shown(value)} needs a unit; write e.g. {key}: {example}")
+    found = parse(value)
+    if found <= 0:
+        raise ValueError(f"{key}: {shown(value)} is not more than zero; write e.g. {key}: {example}")
+    return found
+
+
+def _count(key: str, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 2**53:
+        raise ValueError(f"{key}: {shown(value)} is not a whole number above 0; write e.g. {key}: 1000")
+    return value
 
 
 def share(value: object) -> float:

@@ -6,6 +6,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from cloudcmp.catalog import nearest
 from cloudcmp.model.offering import Price, Volume
+from cloudcmp.model.study import Caps
 from cloudcmp.study import quantities
 from cloudcmp.study.faults import Faults, Path, shown
 from cloudcmp.study.tree import Tree
@@ -100,6 +101,7 @@ class Head(_Shape):
     for_: Duration | None = Field(None, alias="for")
     stop: Literal["fixed"] = "fixed"
     budget: Annotated[Money, BeforeValidator(quantities.money)] | None = None
+    caps: Annotated[Caps, BeforeValidator(quantities.caps)] = Caps()
     deadline: Duration | None = None
     seed: Annotated[int, BeforeValidator(_seed)] = 1
 
@@ -204,6 +206,7 @@ _NEXT = {
     "volume": "write volume: gp3, or volume: {type: gp3, size: 100 GiB, iops: 3000, price: 0.01 USD/h}",
     "allow": "write allow: 203.0.113.7/32, the address from which you log in",
     "accept_untracked": "write accept_untracked: true, or leave it out",
+    "caps": "write caps: {burst: 30 min, rate: 1.25 GB/s, packets: 1000000, bytes: 10 TB, duty: 50 %, machines: 10}",
     "os": "write os: linux or os: windows",
     "market": "write market: spot or market: on-demand",
     "tenancy": "write tenancy: dedicated or tenancy: shared",

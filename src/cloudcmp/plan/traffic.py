@@ -1,0 +1,89 @@
+"""What goes between machines: who can have it, how much of a launch it takes, and what the defaults allow."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.study import Caps
+from cloudcmp.plan.visit import Task
+from cloudcmp.units import format_quantity, format_seconds
+
+DUTY = 0.05
+"""The share of a launch's time in which bulk may flow between machines, unless the study says otherwise."""
+LOOPBACK = "loopback"
+_BULK = frozenset({"tcp", "udp"})
+OWN_GUESTS = frozenset({"qemu"})
+"""Providers whose machines and networks are this host's own: nobody else is disturbed."""
+
+
+def between_machines(task: Task) -> bool:
+    """Whether a task goes from one machine to another."""
+    return dict(task.params).get("path", LOOPBACK) != LOOPBACK
+
+
+def machines(candidate: Candidate, work: Iterable[Mapping[str, str]]) -> int:
+    """How many machines a launch of a candidate takes for work with these parameters: what goes between machines takes
+    a second one of the same type, also where the candidate is a single one. Simulated ones need none.
+    """
+    paired = not candidate.simulated and any(params.get("path", LOOPBACK) != LOOPBACK for params in work)
+    return max(candidate.count, 2) if paired else candidate.count
+
+
+def duty(work: Iterable[tuple[str, Mapping[str, str], float]]) -> float:
+    """The share of the time in which bulk flows between machines, of (probe, parameters, seconds)."""
+    seconds = [
+        (probe in _BULK and params.get("path", LOOPBACK) != LOOPBACK, spent_s) for probe, params, spent_s in work
+    ]
+    whole_s = sum(spent_s for _, spent_s in seconds)
+    return sum(spent_s for bulk, spent_s in seconds if bulk) / whole_s if whole_s > 0 else 0.0
+
+
+def notes(candidates: Sequence[Candidate], tasks: Sequence[Sequence[Task]], caps: Caps) -> list[str]:
+    """What the plan tells of traffic: the caps that a study raises, and where it takes more than its share."""
+    found = [f"caps of this study: {_told(caps)}"] if caps != Caps() else []
+    for one, some in zip(candidates, tasks, strict=True):
+        share = duty((task.probe, dict(task.params), task.expected_s * task.runs) for task in some)
+        found += _over(one, share, caps)
+    return found
+
+
+def peers(candidates: Sequence[Candidate], tasks: Sequence[Sequence[Task]]) -> list[str]:
+    """A line for each candidate whose launches take more machines than it is."""
+    found = []
+    for one, some in zip(candidates, tasks, strict=True):
+        needed = machines(one, (dict(task.params) for task in some))
+        if needed > one.count:
+            found.append(
+                f"{one.id}: each launch takes {needed} machines, for what goes between them; the cost counts both"
+            )
+    return found
+
+
+def over_duty(plan: Plan) -> list[str]:
+    """A line for each candidate whose bulk transfers take more of a launch than the study may."""
+    found = []
+    for one in plan.candidates:
+        launches = {launch.index for launch in plan.launches if launch.candidate == one.index}
+        trials = [trial for trial in plan.trials if trial.launch in launches]
+        share = duty((trial.probe, dict(trial.params), trial.expected_s) for trial in trials)
+        found += _over(one, share, plan.caps)
+    return found
+
+
+def _over(one: Candidate, share: float, caps: Caps) -> list[str]:
+    allowed = DUTY if caps.duty is None else caps.duty
+    if one.simulated or one.runner in OWN_GUESTS or share <= allowed:
+        return []
+    told, most = format_quantity(share, "ratio"), format_quantity(allowed, "ratio")
+    return [f"{one.id}: bulk flows between machines for {told} of a launch, more than {most}"]
+
+
+def _told(caps: Caps) -> str:
+    parts = (
+        ("burst", caps.burst_s and format_seconds(caps.burst_s)),
+        ("rate", caps.bytes_per_s and format_quantity(caps.bytes_per_s, "B/s")),
+        ("packets", caps.packets_per_s and f"{caps.packets_per_s:g}/s"),
+        ("duty", caps.duty and format_quantity(caps.duty, "ratio")),
+        ("bytes", caps.bytes and format_quantity(caps.bytes, "B")),
+        ("machines", caps.machines and str(caps.machines)),
+    )
+    return ", ".join(f"{name} {text}" for name, text in parts if text)

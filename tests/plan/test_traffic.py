@@ -1,0 +1,44 @@
+"""What goes between machines needs two of them, and takes no more of a launch than is fair."""
+
+from dataclasses import replace
+
+import pytest
+from tests.plan.clouds import planned
+
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.study import Caps
+from cloudcmp.plan import check_runnable
+from cloudcmp.plan.traffic import duty
+
+PAIR = "[{provider: aws, region: eu, offering: small, count: 2}]"
+ONE = "[{provider: aws, region: eu, offering: small}]"
+BULK = "[{probe: tcp, params: {path: zone}}, {probe: int}]"
+
+
+def test_what_goes_between_machines_takes_a_second_one_and_its_money() -> None:
+    alone, paired = planned(ONE, probes="[{probe: tcp}]"), planned(ONE, probes="[{probe: tcp, params: {path: zone}}]")
+    assert alone.quote.worst_cost is not None
+    assert paired.quote.worst_cost is not None
+    assert paired.quote.worst_cost.amount == 2 * alone.quote.worst_cost.amount
+    assert any("each launch takes 2 machines" in note for note in paired.quote.notes)
+    assert not any("machines" in note for note in alone.quote.notes)
+    assert paired.candidates[0].count == 1
+
+
+def test_bulk_above_its_share_is_told_and_not_run_unless_the_study_says_so() -> None:
+    plan = planned(PAIR, probes=BULK)
+    assert any("bulk flows between machines" in note for note in plan.quote.notes)
+    with pytest.raises(UserMistake, match="duty: 100 %"):
+        check_runnable(plan, ["aws"])
+    allowed = planned(PAIR, probes=BULK, rest="caps: {duty: 100 %, burst: 30 min, packets: 1000000}\n")
+    assert allowed.caps == Caps(burst_s=1800.0, packets_per_s=1e6, duty=1.0)
+    assert any("caps of this study: burst 30 min" in note for note in allowed.quote.notes)
+    check_runnable(allowed, ["aws"])
+
+
+def test_loopback_and_own_guests_disturb_nobody() -> None:
+    assert duty([("tcp", {"path": "loopback"}, 10.0), ("int", {}, 10.0)]) == 0.0
+    assert duty([("tcp", {"path": "zone"}, 10.0), ("int", {}, 30.0)]) == 0.25
+    assert duty([]) == 0.0
+    plan = planned("[{provider: azure, region: eu, offering: small, count: 2}]", probes=BULK)
+    check_runnable(replace(plan, candidates=(replace(plan.candidates[0], runner="qemu"),)), ["qemu"])
