@@ -103,6 +103,7 @@ class Cloud:
         self._intended = intended
         self.truth = Truth()
         self.billing = how.billing
+        self.settle_s = 300.0
         self.parts: tuple[str, ...] = (FIREWALL, INSTANCE) if how.firewall else (INSTANCE,)
         self.kill = 0.0
         self.dead = False

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cloudcmp.cli.options import All, Figures, Folder, Json, Metric, Out, Reprice
+from cloudcmp.cli.options import All, Figures, Folder, IncludeIds, Json, Metric, Out, Reprice
 from cloudcmp.cli.output import console, emit, say
 
 
@@ -31,17 +31,22 @@ def compare(
 
 
 def report(
-    folder: Folder, out: Out = None, figures: Figures = None, reprice: Reprice = False, json: Json = False
+    folder: Folder,
+    out: Out = None,
+    figures: Figures = None,
+    reprice: Reprice = False,
+    include_ids: IncludeIds = False,
+    json: Json = False,
 ) -> None:
     """Write a study's report as one HTML file.
 
-    It runs no script and loads nothing.
+    It runs no script and loads nothing. Public addresses, account and instance ids have pseudonyms of the study's own.
 
     Example: cloudcmp report cloudcmp-studies/demo-20260105T000000Z --figures figures
     """
     from cloudcmp.pipeline import viewing
 
-    view = viewing.view(folder, reprice=reprice)
+    view = viewing.view(folder, reprice=reprice, include_ids=include_ids)
     path = viewing.write_report(view, out or folder / "report.html")
     written = viewing.write_figures(view, figures) if figures is not None else ()
     if json:

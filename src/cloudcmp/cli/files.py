@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cloudcmp.cli.options import Folder, Json, Out
+from cloudcmp.cli.options import Folder, IncludeIds, Json, Out
 from cloudcmp.cli.output import emit, say
 
 
@@ -15,20 +15,21 @@ def export(
     format_: Annotated[
         str | None, typer.Option("--format", metavar="csv|parquet", help="Kind of table; else the file's ending tells.")
     ] = None,
+    include_ids: IncludeIds = False,
     json: Json = False,
 ) -> None:
     """Write a study's values as one tidy table.
 
-    Without --out as CSV to standard output.
+    Without --out as CSV to standard output. Public addresses, account and instance ids have pseudonyms.
 
     Example: cloudcmp export cloudcmp-studies/demo-20260105T000000Z --out demo.parquet
     """
     from cloudcmp.pipeline import exchange
 
     if json and out is None:
-        emit("export", exchange.rows(folder))
+        emit("export", exchange.rows(folder, include_ids=include_ids))
         return
-    written = exchange.export(folder, out, format_)
+    written = exchange.export(folder, out, format_, include_ids=include_ids)
     if json:
         emit("export", {"path": out, "rows": written})
     elif out is not None:

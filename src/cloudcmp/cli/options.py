@@ -26,4 +26,7 @@ Figures = Annotated[
     ),
 ]
 Reprice = Annotated[bool, typer.Option("--reprice", help="Use today's prices in place of the study's own.")]
+IncludeIds = Annotated[
+    bool, typer.Option("--include-ids", help="Public addresses, account and instance ids as they are, not pseudonyms.")
+]
 All = Annotated[bool, typer.Option("--all", help="Show also the cells that get no verdict.")]

@@ -65,13 +65,15 @@ class Provider(Protocol):
 
     Lifecycle calls raise the kinds of ProviderFault, told apart, with the provider's own code in the line.
     `parts` are the kinds of resources that a launch leases, in the order in which they are made; `barriers` are told
-    in the order of `safety.BARRIERS`.
+    in the order of `safety.BARRIERS`. `settle_s` is how long the absence of something new is not believed to be its
+    end; 0 where `gone` answers on more than absence.
     """
 
     name: str
     simulated: bool
     billed: bool
     billing: Billing
+    settle_s: float
     parts: tuple[str, ...]
     barriers: tuple[Barrier, ...]
 

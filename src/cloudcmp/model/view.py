@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Analysis, Scaling
+from cloudcmp.model.safety import Spend
 from cloudcmp.model.trial import Attempt
 from cloudcmp.model.values import Series
 
@@ -25,6 +26,7 @@ class View:
     """What the report is made of.
 
     `hosts` holds for each candidate the facts that its agents told, as sorted text pairs;
+    `spend` is None where nothing was billed.
     `provenance` holds versions, seed, dates and digests as text pairs; `interruptions` one line each.
     """
 
@@ -39,4 +41,5 @@ class View:
     interruptions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     scaling: tuple[Scaling, ...] = ()
+    spend: Spend | None = None
     labels: dict[str, str] = field(default_factory=dict)

@@ -14,7 +14,8 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.metric import Reduce
 from cloudcmp.model.plan import Plan
 from cloudcmp.pipeline.running import STUDIES
-from cloudcmp.pipeline.viewing import metrics_of
+from cloudcmp.pipeline.viewing import metrics_of, pseudonyms
+from cloudcmp.report.redaction import Pseudonyms
 from cloudcmp.store import StudyStore, tidy
 from cloudcmp.store.tidy import TidyRow
 from cloudcmp.store.tidy_export import export_rows
@@ -22,9 +23,20 @@ from cloudcmp.store.tidy_import import import_table as import_folder
 from cloudcmp.store.tidy_rows import read_tidy
 
 
-def _rows(folder: Path) -> tuple[TidyRow, ...]:
+def _rows(folder: Path, *, include_ids: bool) -> tuple[TidyRow, ...]:
     with StudyStore.open(folder, write=False) as store:
-        return export_rows(store, METRICS, _percentiles(store))
+        found = export_rows(store, METRICS, _percentiles(store))
+        if include_ids:
+            return found
+        by = pseudonyms(store)
+        return tuple(_hidden(row, by) for row in found)
+
+
+def _hidden(row: TidyRow, by: Pseudonyms) -> TidyRow:
+    """A row without ids; a name that holds one has its pseudonym, so that rows of one thing stay together."""
+    told = {name: by.text(said) if isinstance(said, str) and not said.isdigit() else said
+            for name, said in row.attributes.items()}  # fmt: skip
+    return replace(row, offering=by.text(row.offering), instance=by.text(row.instance), attributes=told)
 
 
 def _percentiles(store: StudyStore) -> Mapping[tuple[int, str], float]:
@@ -46,17 +58,17 @@ def _launch_index(plan: Plan) -> dict[tuple[int, str | None, int | None], int]:
     return {(launch.candidate, launch.session, launch.round): launch.index for launch in plan.launches}
 
 
-def rows(folder: Path) -> list[dict[str, Any]]:
-    """A study's values as records with the tidy table's columns."""
-    found = _rows(folder)
+def rows(folder: Path, *, include_ids: bool = False) -> list[dict[str, Any]]:
+    """A study's values as records with the tidy table's columns; ids are pseudonyms, unless `include_ids`."""
+    found = _rows(folder, include_ids=include_ids)
     names = tidy.attribute_names(found)
     return [dict(zip((*tidy.COLUMNS, *names), row.cells(names), strict=True)) for row in found]
 
 
-def export(folder: Path, out: Path | None, format_: str | None) -> int:
+def export(folder: Path, out: Path | None, format_: str | None, *, include_ids: bool = False) -> int:
     """Write a study's values as a tidy table, CSV or Parquet, without `out` as CSV to standard output; the row count.
 
-    Without `format_` the ending of `out` tells it.
+    Without `format_` the ending of `out` tells it. Ids are pseudonyms, unless `include_ids`.
 
     Raises UserMistake for another format, or Parquet without a file to write.
     """
@@ -68,7 +80,7 @@ def export(folder: Path, out: Path | None, format_: str | None) -> int:
         raise UserMistake.at("--format", "parquet is not for a terminal", "name a file with --out")
     if out is not None and out.is_dir():
         raise UserMistake.at(str(out), "is a folder", "name a file")
-    found = _rows(folder)
+    found = _rows(folder, include_ids=include_ids)
     if out is None:
         import sys
 

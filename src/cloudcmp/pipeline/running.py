@@ -24,7 +24,7 @@ from cloudcmp.pipeline.checking import check_plan, refuse
 from cloudcmp.pipeline.launching import Crew, Halt
 from cloudcmp.pipeline.office import open_office
 from cloudcmp.pipeline.rounds import run_rounds
-from cloudcmp.pipeline.spending import sent_bytes, watch_money
+from cloudcmp.pipeline.spending import BUDGET, budget_of, sent_bytes, watch_money
 from cloudcmp.pipeline.stopping import Stopping
 from cloudcmp.plan import check_runnable
 from cloudcmp.provider.registry import Means, make, names
@@ -32,14 +32,13 @@ from cloudcmp.provider.time import Time, VirtualTime, WallTime
 from cloudcmp.provision import Guard, Ledger, Limits, Release, ask_all, release_all, terms_of
 from cloudcmp.stats.histogram import encode, from_base64
 from cloudcmp.store import StudyStore
-from cloudcmp.units import Money, parse_money
+from cloudcmp.units import Money
 
 STUDIES = Path("cloudcmp-studies")
 HURRY_S = 1.2
 """How long leaving at once waits for requests to destroy to be sent."""
 
 _WORK = "work_folder"
-_BUDGET = "budget"
 MACHINES = 100
 """The most machines at once unless the study says more: a slip of the pen must not launch thousands."""
 
@@ -158,7 +157,7 @@ def _drive(
     providers = _providers(store, binary, work, moment)
     ledger = Ledger(store, _study_id(store), moment, owner=_owner())
     bench = Bench(store, METRICS, PROBES, moment, progress, from_base64)
-    guard = Guard(_budget(store), terms_of(providers), store.lease_rows, moment, _limits(plan))
+    guard = Guard(budget_of(store), terms_of(providers), store.lease_rows, moment, _limits(plan))
     guard.traffic_bytes = sum(sent_bytes(attempt.facts) for attempt in store.attempts())
     office = open_office(ledger, providers.values())
     crew = Crew(plan, store, providers, office, bench, guard, Halt(), wait=wait)
@@ -269,18 +268,12 @@ def _limits(plan: Plan) -> Limits:
     return Limits(at_once=plan.caps.machines or MACHINES, traffic_bytes=plan.caps.bytes)
 
 
-def _budget(store: StudyStore) -> Money | None:
-    """What may be spent: as the plan says, or as it was raised when the study went on."""
-    raised = store.meta(_BUDGET)
-    return parse_money(raised) if raised else store.plan.budget
-
-
 def _raise_budget(store: StudyStore, budget: Money) -> None:
     own = store.plan.budget
     if own is None or own.currency != budget.currency:
         told = f"the study's is in {own.currency}" if own else "the study has none, for nothing of it is billed"
         raise UserMistake.at("--budget", told, "leave it out" if own is None else f"write e.g. 10 {own.currency}")
-    store.set_meta(_BUDGET, f"{budget.amount} {budget.currency}")
+    store.set_meta(BUDGET, f"{budget.amount} {budget.currency}")
 
 
 def _owner() -> str:

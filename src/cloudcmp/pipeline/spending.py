@@ -2,19 +2,30 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from cloudcmp.errors import Refused
-from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, PlannedTrial, unit_cost
+from cloudcmp.model.lease import LeaseRow
+from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, Plan, PlannedTrial, unit_cost
 from cloudcmp.model.protocol import Progress, Provider
 from cloudcmp.model.safety import Spend
-from cloudcmp.provision import Ask, Guard
-from cloudcmp.units import format_money
+from cloudcmp.provider.registry import make, names
+from cloudcmp.provision import Ask, Guard, charges, committed, spent, terms_of
+from cloudcmp.store import StudyStore
+from cloudcmp.units import Money, format_money, parse_money
 
 _SHORTEST_MARGIN_S = 600.0
 """The least that a machine gets beyond its trials' deadlines: to boot, to be made ready and to be ended."""
 _LOOK_S = 2.0
+BUDGET = "budget"
+"""The note in a study that holds a budget raised after it was planned."""
+
+
+def budget_of(store: StudyStore) -> Money | None:
+    """What may be spent: as the plan says, or as it was raised when the study went on."""
+    raised = store.meta(BUDGET)
+    return parse_money(raised) if raised else store.plan.budget
 
 
 def asked(provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial], slots: tuple[str, ...]) -> Ask:
@@ -81,6 +92,18 @@ async def watch_money(
             elif level == "teardown":
                 teardown(f"{line}: everything is ended")
         await asyncio.sleep(look_s)
+
+
+def spend_of(plan: Plan, rows: Iterable[LeaseRow], budget: Money | None, now: float) -> Spend | None:
+    """What a study has spent by its own ledger, None where nothing of it is billed; `now` in Unix seconds."""
+    runners = dict.fromkeys(one.runner for one in plan.candidates)
+    terms = terms_of({name: make(name) for name in runners if name in names()})
+    if not terms or budget is None:
+        return None
+    found = charges(rows, now)
+    accrued, worst = spent(found, terms, budget.currency), committed(found, terms, budget.currency)
+    note = "" if accrued is not None else f"a machine has no known price in {budget.currency}"
+    return Spend(accrued, worst, budget, note=note)
 
 
 def spent_line(spend: Spend) -> str:

@@ -1,5 +1,6 @@
 """From a study's folder to what a reader is shown."""
 
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +18,8 @@ from cloudcmp.model.result import Analysis, Estimate
 from cloudcmp.model.trial import Attempt
 from cloudcmp.model.view import View
 from cloudcmp.pipeline.pricing import reprice as repriced
+from cloudcmp.pipeline.spending import budget_of, spend_of
+from cloudcmp.report.redaction import Pseudonyms, hidden, known_ids
 from cloudcmp.report.words import CellNames
 from cloudcmp.store import NO_ROUNDS, REPLICATION_UNKNOWN, StudyStore
 
@@ -26,14 +29,23 @@ def metrics_of(store: StudyStore) -> Mapping[str, Metric]:
     return METRICS | store.imported_metrics() if store.plan.imported else METRICS
 
 
-def view(folder: Path, *, reprice: bool = False) -> View:
+def pseudonyms(store: StudyStore) -> Pseudonyms:
+    """The names that stand for a study's public addresses, accounts and machines wherever it is shown."""
+    leased = {one.cloud_id: one.kind for one in store.leases() if one.cloud_id and one.provider != "simulated"}
+    return Pseudonyms(store.pseudonym_key(), known_ids(store.plan, leased))
+
+
+def view(folder: Path, *, reprice: bool = False, include_ids: bool = False) -> View:
     """Everything that a report shows of a study; `reprice` sets today's prices in place of the study's own.
+
+    Public addresses, account ids and instance ids are pseudonyms, unless `include_ids`.
 
     Raises UserMistake where the folder holds no study, CorruptStore where a file does not hold what was acknowledged.
     """
     with StudyStore.open(folder, write=False) as store:
         plan = _noted(store, repriced(store.plan) if reprice else store.plan)
-        return _view(store, plan, metrics_of(store))
+        found = _view(store, plan, metrics_of(store))
+        return found if include_ids else hidden(found, pseudonyms(store))
 
 
 def _noted(store: StudyStore, plan: Plan) -> Plan:
@@ -69,6 +81,7 @@ def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric]) -> View:
         cdfs=analysis.cdfs(plan, histograms),
         scaling=analysis.scaling(plan, estimates, counted),
         hosts=tuple((at, _flat(plan, counted, at)) for at in sorted(facts)),
+        spend=spend_of(plan, store.lease_rows(), budget_of(store), time.time()),
         provenance=_provenance(store, plan),
         interruptions=(*_interruptions(plan, attempts), *_second_machines(store, plan)),
         warnings=(*_unfinished(plan, counted), *plan.quote.notes, *analysis.quality(plan, counted)),
@@ -183,6 +196,7 @@ def as_data(shown: View) -> dict[str, Any]:
         "comparisons": shown.analysis.comparisons,
         "winners": shown.analysis.winners,
         "scaling": shown.scaling,
+        "spend": shown.spend,
         "answer": shown.analysis.answer,
         "interruptions": shown.interruptions,
     }

@@ -62,6 +62,7 @@ class SshProvider:
     simulated = False
     billed = False
     billing = Billing()
+    settle_s = 0.0
     parts: tuple[str, ...] = (INSTANCE,)
     barriers: tuple[Barrier, ...] = BARRIERS
 

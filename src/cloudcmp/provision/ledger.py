@@ -51,7 +51,7 @@ class Patience:
 def patience_with(provider: Provider) -> Patience:
     """Clouds answer late and list later; this machine's own folders do neither."""
     if provider.billed or provider.simulated:
-        return Patience()
+        return Patience(settle_s=provider.settle_s)
     return Patience(grace_s=0.0, poll_s=0.1, give_up_s=30.0, sightings=1, settle_s=0.0)
 
 

@@ -1,6 +1,7 @@
 """What is written before the first trial: the plan, the prices at that time, and small texts about the study."""
 
 import hashlib
+import secrets
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -118,6 +119,17 @@ def get_meta(database: Database, key: str) -> str | None:
 def insert_origin(connection: sqlite3.Connection, origin: Origin) -> None:
     """Write where the study comes from."""
     put_meta(connection, OWN + "origin", to_json(origin))
+
+
+def insert_pseudonym_key(connection: sqlite3.Connection) -> None:
+    """Write the study's own random key for the names that stand for ids wherever the study is shown."""
+    put_meta(connection, OWN + "pseudonyms", secrets.token_bytes(32).hex())
+
+
+def pseudonym_key(database: Database) -> bytes:
+    """That key; one for this time only where the study was made without."""
+    kept = get_meta(database, OWN + "pseudonyms")
+    return bytes.fromhex(kept) if kept else secrets.token_bytes(32)
 
 
 def load_origin(database: Database) -> Origin:

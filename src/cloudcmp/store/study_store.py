@@ -281,6 +281,10 @@ class StudyStore:
         """Provider, region, offering and price of each candidate whose price was known when the study was planned."""
         return planned.prices(self._database)
 
+    def pseudonym_key(self) -> bytes:
+        """The study's own random key for the names that stand for addresses and ids where it is shown."""
+        return planned.pseudonym_key(self._database)
+
     def meta(self, key: str) -> str | None:
         """The small text that was set under a key, None where there is none."""
         return planned.get_meta(self._database, key)

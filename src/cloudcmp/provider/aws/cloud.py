@@ -57,6 +57,7 @@ class Ec2Provider:
 
     simulated = False
     billed = True
+    settle_s = 0.0  # absence is waited for in Existence
     parts: tuple[str, ...] = (FIREWALL, INSTANCE)
 
     def __init__(

@@ -57,6 +57,7 @@ class LocalProvider:
     simulated = False
     billed = False
     billing = Billing()
+    settle_s = 0.0
     parts: tuple[str, ...] = (INSTANCE,)
     barriers: tuple[Barrier, ...] = BARRIERS
 

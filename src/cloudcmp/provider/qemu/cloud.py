@@ -47,6 +47,7 @@ class QemuProvider:
     simulated = False
     billed = False
     billing = Billing()
+    settle_s = 0.0
     parts: tuple[str, ...] = (INSTANCE,)
     barriers: tuple[Barrier, ...] = BARRIERS
 

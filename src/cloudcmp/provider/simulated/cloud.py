@@ -87,6 +87,7 @@ class SimulatedProvider:
     simulated = True
     billed = False
     billing = Billing()
+    settle_s = 300.0
     parts: tuple[str, ...] = (INSTANCE,)
     barriers: tuple[Barrier, ...] = BARRIERS
 

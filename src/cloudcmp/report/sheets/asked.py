@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime
 
 from cloudcmp.model.offering import Match, Price
 from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.safety import Spend
 from cloudcmp.model.study import Session
 from cloudcmp.report.book import Book
 from cloudcmp.report.numbers import UNKNOWN
@@ -103,11 +104,23 @@ def facts(book: Book) -> tuple[tuple[str, str], ...]:
         ("order of aggregation", ", ".join(plan.aggregation)),
         ("sessions", "; ".join(_session(one) for one in plan.sessions)),
         ("budget", format_money(plan.budget) if plan.budget else ""),
+        ("spent", spent_line(book.view.spend)),
         ("worst case", format_money(plan.quote.worst_cost) if plan.quote.worst_cost else ""),
         ("planned time", format_seconds(plan.quote.expected_s) if plan.quote.expected_s else ""),
         ("seed", str(plan.seed)),
     ]
     return tuple((name, clean(text, 600)) for name, text in pairs if text)
+
+
+def spent_line(spend: Spend | None) -> str:
+    """What was spent by our own count, which is not the provider's bill; nothing where nothing is billed."""
+    if spend is None:
+        return ""
+    if spend.accrued is None:
+        return f"unknown: {spend.note}"
+    open_still = spend.committed is not None and spend.committed != spend.accrued
+    more = f"; up to {format_money(spend.committed)} with what still runs" if open_still and spend.committed else ""
+    return f"{format_money(spend.accrued)} by our own count{more}; the provider's bill is what counts"
 
 
 def _decider(book: Book, text: str) -> str:

@@ -1,0 +1,156 @@
+"""Public addresses, account ids and instance ids replaced by pseudonyms, in all that leaves a study's folder.
+
+The store keeps the truth. A pseudonym is a keyed hash under a random key of the study's own: the same thing has the
+same name wherever the study is shown, another in every other study, and nobody without the key can tell which it is.
+"""
+
+import hashlib
+import hmac
+import ipaddress
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.result import Analysis
+from cloudcmp.model.view import View
+
+_LETTERS = 8
+_SHORTEST_KNOWN = 6
+# What EC2 calls its things: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/resource-ids.html
+_KINDS = {
+    "i": "instance", "vol": "volume", "sg": "firewall", "sgr": "rule", "eni": "interface", "sir": "spot-request",
+    "r": "reservation", "subnet": "subnet", "vpc": "network", "pg": "placement", "snap": "snapshot", "h": "host",
+    "eipalloc": "address", "eipassoc": "address", "rtb": "route-table", "igw": "gateway", "fleet": "fleet",
+}  # fmt: skip
+_IPV4 = r"\d{1,3}(?:\.\d{1,3}){3}"
+_PATTERNS: tuple[tuple[str, str], ...] = (
+    ("arn", r"(?<![\w:])(?P<arn>arn:[\w-]+:[\w-]*:[\w-]*:)(?P<owner>\d{12})(?=:)"),
+    ("dns", r"(?<![\w.-])ec2-(?P<dashed>\d{1,3}(?:-\d{1,3}){3})(?![\w-])"),
+    ("thing", rf"(?<![\w-])(?P<of>{'|'.join(_KINDS)})-(?:[0-9a-f]{{17}}|[0-9a-f]{{8}})(?![\w-])"),
+    ("key", r"(?<!\w)(?:AKIA|ASIA)[A-Z0-9]{12,28}(?!\w)"),
+    ("ipv4", rf"(?<![\w.-]){_IPV4}(?!\w|\.\d|-\d)"),
+    ("ipv6", r"(?<![\w:.])[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]{1,40}(?:" + _IPV4 + r")?(?<![^:]:)(?!\w|:\w|\.\d)"),
+    # A number of twelve digits is an account, unless it says that it counts something.
+    ("account", r"(?<![\w.=/-])\d{12}(?![\w-]|\.\d|[ ]?(?:B|[kKMGT]i?B|bytes|s|ns|op)\b)"),
+)
+
+
+class Pseudonyms:
+    """Replaces what would name a person's account or machines. `known` are further ids with their kinds, as written."""
+
+    def __init__(self, key: bytes, known: Mapping[str, str] | None = None) -> None:
+        self._key = key
+        self._known = {id: kind for id, kind in (known or {}).items() if len(id) >= _SHORTEST_KNOWN}
+        listed = "|".join(re.escape(one) for one in sorted(self._known, key=lambda one: (-len(one), one)))
+        parts = [f"(?P<{name}_>{pattern})" for name, pattern in _PATTERNS]
+        self._pattern = re.compile("|".join([rf"(?<!\w)(?P<known_>{listed})(?!\w)", *parts] if listed else parts))
+
+    def name(self, kind: str, id: str) -> str:
+        """The pseudonym of one thing, such as `instance-1c9e04b7`."""
+        digest = hmac.new(self._key, f"{kind}\n{id}".encode(), hashlib.sha256).hexdigest()
+        return f"{kind}-{digest[:_LETTERS]}"
+
+    def text(self, text: str) -> str:
+        """A text with a pseudonym in the place of each id and each public address; private addresses stay."""
+        return self._pattern.sub(self._replaced, text) if len(text) >= _SHORTEST_KNOWN or ":" in text else text
+
+    def _replaced(self, found: re.Match[str]) -> str:
+        whole = found[0]
+        match found.lastgroup:
+            case "known_":
+                return self.name(self._known[whole], whole)
+            case "arn_":
+                return f"{found['arn']}{self.name('account', found['owner'])}"
+            case "dns_":
+                return self._address(found["dashed"].replace("-", "."), whole)
+            case "thing_":
+                return self.name(_KINDS[found["of"]], whole)
+            case "ipv4_" | "ipv6_":
+                return self._address(whole, whole)
+            case kind:
+                return self.name((kind or "id").removesuffix("_"), whole)
+
+    def _address(self, text: str, whole: str) -> str:
+        """A public address under its pseudonym; `whole` as it is for any other."""
+        try:
+            address = ipaddress.ip_address(text)
+        except ValueError:
+            return whole
+        return self.name("address", str(address)) if address.is_global else whole
+
+
+def known_ids(plan: Plan, leased: Mapping[str, str]) -> dict[str, str]:
+    """The ids that a study knows by itself: those that it `leased` (id to kind), and pinned accounts."""
+    accounts = {text: "account" for one in plan.candidates for key, text in one.options if key == "account"}
+    return {**leased, **accounts}
+
+
+def hidden(view: View, by: Pseudonyms) -> View:
+    """A view without ids: numbers, cells and names of metrics stay, every text is looked through."""
+    text = by.text
+    return replace(
+        view,
+        plan=_plan(view.plan, text),
+        analysis=_analysis(view.analysis, text),
+        attempts=tuple(replace(one, why=text(one.why), facts=_facts(one.facts, text)) for one in view.attempts),
+        hosts=tuple((at, tuple((key, _fact(said, text)) for key, said in pairs)) for at, pairs in view.hosts),
+        provenance=tuple((text(key), text(said)) for key, said in view.provenance),
+        interruptions=tuple(map(text, view.interruptions)),
+        warnings=tuple(map(text, view.warnings)),
+        labels={key: text(said) for key, said in view.labels.items()},
+    )
+
+
+def _plan(plan: Plan, text: Callable[[str], str]) -> Plan:
+    quote = replace(plan.quote, notes=tuple(map(text, plan.quote.notes)))
+    candidates = tuple(_candidate(one, text) for one in plan.candidates)
+    return replace(plan, name=text(plan.name), question=text(plan.question), candidates=candidates, quote=quote)
+
+
+def _candidate(one: Candidate, text: Callable[[str], str]) -> Candidate:
+    sold = one.offering
+    attributes = tuple((key, _fact(said, text)) for key, said in sold.attributes)
+    return replace(
+        one,
+        id=text(one.id),
+        offering=replace(sold, name=text(sold.name), attributes=attributes),
+        differs=tuple(map(text, one.differs)),
+        options=tuple((key, text(said)) for key, said in one.options),
+    )
+
+
+def _analysis(found: Analysis, text: Callable[[str], str]) -> Analysis:
+    return Analysis(
+        tuple(
+            replace(one, reason=text(one.reason), warnings=tuple(map(text, one.warnings))) for one in found.estimates
+        ),
+        tuple(replace(one, reason=text(one.reason), marks=tuple(map(text, one.marks))) for one in found.comparisons),
+        tuple(replace(one, reason=text(one.reason)) for one in found.winners),
+        tuple(map(text, found.warnings)),
+        tuple(map(text, found.answer)),
+    )
+
+
+def _fact(said: str, text: Callable[[str], str]) -> str:
+    """A fact of a machine; one that is a number, such as its memory in bytes, is no account."""
+    return said if said.isdigit() else text(said)
+
+
+def _facts(facts: str, text: Callable[[str], str]) -> str:
+    """The JSON of what an agent told, with its texts looked through; what is no JSON is a text itself."""
+    try:
+        told = json.loads(facts)
+    except ValueError:
+        return text(facts)
+    return json.dumps(_leaves(told, text), sort_keys=True, separators=(",", ":"))
+
+
+def _leaves(value: Any, text: Callable[[str], str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _leaves(item, text) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_leaves(item, text) for item in value]
+    return _fact(value, text) if isinstance(value, str) else value
