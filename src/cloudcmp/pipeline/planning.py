@@ -20,7 +20,7 @@ VIRTUAL_START = 1767571200.0
 
 
 def plan_file(path: Path | None, *, on: str | None, short: bool, seed: int | None) -> tuple[Plan, str]:
-    """The plan of a study file and the file's text; without a file, of this machine.
+    """The plan of a study file and the file's text without comments; without a file, of this machine.
 
     Raises UserMistake with every fault of the file, or when `on` names no provider that can stand in.
     """
@@ -32,7 +32,7 @@ def plan_file(path: Path | None, *, on: str | None, short: bool, seed: int | Non
     # Nothing is billed where another provider stands in for every candidate.
     billed = _billed() if on is None else frozenset()
     read = studies.read(path, providers=known_providers(), billed=billed)
-    return _planned(read, on, short, seed), path.read_text(encoding="utf-8")
+    return _planned(read, on, short, seed), studies.without_comments(path.read_text(encoding="utf-8"))
 
 
 def plan_demo(*, seed: int | None) -> tuple[Plan, str]:
