@@ -4,7 +4,6 @@ Nothing of this was run on a real cloud account.
 """
 
 import asyncio
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,11 +11,18 @@ import pytest
 from tests.emulated.ec2 import EUCALYPTUS, Faults, ec2
 from tests.emulated.ec2_boot import ssh_boot, why_not
 from tests.emulated.ec2_requests import ALLOW, candidate, provider
+from tests.emulated.guests import missing
+from tests.emulated.ssh_server import machine_in_thread
 
+from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.ssh import dial
 from cloudcmp.model.lease import Lease, LeaseRow
-from cloudcmp.model.plan import Launch
+from cloudcmp.model.offering import Offering
+from cloudcmp.model.plan import Candidate, Launch
+from cloudcmp.model.protocol import Provider
 from cloudcmp.pipeline.office import open_office
 from cloudcmp.pipeline.proving import prepare, prove
+from cloudcmp.provider.ssh import SshProvider
 from cloudcmp.provider.time import WallTime
 from cloudcmp.provision import Ledger, Patience
 from cloudcmp.provision.contract import TESTED, Held, differences, hold
@@ -38,8 +44,13 @@ class Journal:
 
 def held(name: str) -> Held:
     """What comes of the contract on an emulated cloud that the environment points to."""
-    driver, wanted = provider(name), candidate()
+    wanted = candidate()
     wanted = replace(wanted, runner=name, offering=replace(wanted.offering, provider=name))
+    return held_by(provider(name), wanted)
+
+
+def held_by(driver: Provider, wanted: Candidate) -> Held:
+    """What comes of the contract on one provider."""
     ledger = Ledger(Journal(), "study-a", WallTime())
     launches = [Launch(index, 0, index, None, 0.0, index) for index in range(LAUNCHES)]
     office = open_office(ledger, [driver])
@@ -62,9 +73,28 @@ def test_the_contract_holds_against_the_emulator_as_it_is_said(
         assert list(cloud.alive()) == []
 
 
+def test_the_contract_holds_on_machines_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = new_key()
+    (tmp_path / "home").mkdir()
+    (tmp_path / "key").write_text(client.private)
+    (tmp_path / "key").chmod(0o600)
+    with machine_in_thread(tmp_path / "home", host_key=new_key(), client_public=client.public) as machine:
+        (tmp_path / "known").write_text(f"[{machine.address}]:{machine.port} {machine.host_key.public}\n")
+        (tmp_path / "config").write_text(
+            f"Host box\n  HostName {machine.address}\n  Port {machine.port}\n  User {machine.user}\n"
+            f"  IdentityFile {tmp_path}/key\n  UserKnownHostsFile {tmp_path}/known\n"
+        )
+        monkeypatch.setenv("CLOUDCMP_SSH_CONFIG", str(tmp_path / "config"))
+        wanted = Candidate(0, "ssh/ssh/box", Offering("ssh", "ssh", "box"), "ssh")
+        found = held_by(SshProvider((wanted,), dial), wanted)
+        assert differences("ssh", found.rulings) == ()
+        assert found.left == ()
+        assert list((tmp_path / "home" / ".cloudcmp").iterdir()) == []
+
+
 def test_the_contract_holds_on_a_real_guest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if shutil.which("qemu-system-x86_64") is None:
-        pytest.skip("qemu-system-x86_64 is not installed: no guest can be booted")
+    if lacking := missing():
+        pytest.skip(lacking)
     monkeypatch.chdir(tmp_path)
     tryout = prepare("qemu", budget=None, region=None, offering=None, price=None)
     proved = prove(tryout)

@@ -99,7 +99,7 @@ class SshProvider:
 
     async def create(self, request: CreateRequest) -> str:
         """A folder named by the token, with the tags in it; the same token gives the same folder again."""
-        alias, folder = request.offering, self._path(request.token)
+        alias, folder = self._own(request.offering), self._path(request.token)
         tags = dict(request.tags)
         card = json.dumps({"name": request.name, "token": request.token, "tags": tags}, sort_keys=True)
         said = await self._sh(alias, _MAKE, folder, input=card.encode() + b"\n")
@@ -138,7 +138,7 @@ class SshProvider:
         """The folder's absence, as the machine tells it."""
         alias, token = self._parts(handle)
         said = await self._sh(alias, 'test -e "$1" && echo there || echo absent', self._path(token))
-        return f"{alias}: folder {token} is not there" if said.out.strip() == b"absent" else None
+        return f"folder {handle.cloud_id} is not there" if said.out.strip() == b"absent" else None
 
     async def look(self, handle: Handle) -> Sight:
         """The machine runs, as far as anybody knows; its name is looked up where it is dialled."""
@@ -175,9 +175,13 @@ class SshProvider:
 
     def _parts(self, handle: Handle) -> tuple[str, str]:
         alias, _, token = handle.cloud_id.rpartition("/")
+        return self._own(alias), token
+
+    def _own(self, alias: str) -> str:
+        """The name of a machine of the study's; no other one is ever contacted."""
         if alias not in self._aliases:
-            raise Refused.at(handle.cloud_id, "this machine is not one of the study's", "name it in the study")
-        return alias, token
+            raise Refused.at(alias, "this machine is not one of the study's", "name it in the study")
+        return alias
 
     def _path(self, token: str) -> str:
         if not _TOKEN.fullmatch(token):

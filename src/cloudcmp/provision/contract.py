@@ -95,6 +95,9 @@ TESTED: Mapping[str, Tested] = {
     "local": Tested("the machine that the tests run on", _NO_SSH),
     "qemu": Tested("guests of the machine that the tests run on"),
     "simulated": Tested("its own planted clouds", _NO_SSH),
+    "ssh": Tested(
+        "an SSH server of the tests' own", untold={"wrong host": "the user's own SSH configuration knows its key"}
+    ),
 }
 """What the tests hold each provider's clauses against: all that is not named holds there.
 
