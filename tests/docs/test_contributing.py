@@ -7,7 +7,8 @@ import pytest
 from tests.docs.pages import DOCS, ROOT, anchors
 
 from cloudcmp.catalog import METRICS, PROBES
-from cloudcmp.provider.registry import names
+from cloudcmp.provider.registry import make, names
+from cloudcmp.provision.contract import TESTED
 
 BUILT = sorted(probe.name for probe in PROBES.values() if probe.built and not probe.by_controller)
 AGENT = ROOT / "agent"
@@ -40,11 +41,15 @@ def test_a_metric_has_a_probe_that_gives_it_a_table_line_and_a_section(name: str
 
 
 @pytest.mark.parametrize("name", names())
-def test_a_provider_has_a_folder_a_table_line_a_section_and_a_test(name: str) -> None:
-    assert (ROOT / "src" / "cloudcmp" / "provider" / name / "__init__.py").is_file(), "one folder"
+def test_a_provider_has_a_driver_a_table_line_a_section_and_a_test(name: str) -> None:
+    # `ec2` is the driver of `aws` at another endpoint; every other name is a file or a folder of its own.
+    driver = type(make(name)).__module__.split(".")[2]
+    assert driver == {"ec2": "aws"}.get(name, name), "one file or folder, named as the provider"
+    place = ROOT / "src" / "cloudcmp" / "provider" / driver
+    assert place.with_suffix(".py").is_file() or (place / "__init__.py").is_file(), "one file or folder"
     assert name in anchors(DOCS / "reference" / "providers.md"), "one section in docs/reference/providers.md"
-    tests = ROOT / "tests" / "provider"
-    assert list(tests.glob(f"test_{name}*.py")) or list((tests / name).glob("test_*.py")), "one test"
+    assert list((ROOT / "tests" / "provider").glob(f"test_{driver}*.py")), "one test"
+    assert TESTED[name].against, "what the contract was held against: a line in provision/contract.py"
 
 
 def _python() -> set[str]:

@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from tests.docs.pages import DOCS
 
 from cloudcmp.cli.main import main
+from cloudcmp.model.safety import Spend
 
 PAGE = DOCS / "reference" / "json.md"
 NAMED = frozenset(re.findall(r"`([a-z_0-9]+)`", PAGE.read_text(encoding="utf-8")))
@@ -80,6 +82,11 @@ def test_every_key_of_a_study_is_named(typist: Typist) -> None:
     assert _unnamed(compared) == set()
     for words in (("report", "two"), ("cleanup", "two")):
         assert _unnamed(typist.types(*words)) == set()
+
+
+def test_every_key_of_money_is_named() -> None:
+    # What costs nothing has no such part, so that no command that can be typed here shows it.
+    assert {field.name for field in fields(Spend)} <= NAMED
 
 
 def test_every_key_of_exchanged_tables_is_named(typist: Typist) -> None:

@@ -9,16 +9,19 @@ from cloudcmp.provider import Means, VirtualTime, WallTime, make, names
 
 
 def test_each_name_makes_a_provider_of_that_name():
-    assert names() == ("local", "simulated")
+    assert names() == ("aws", "ec2", "local", "qemu", "simulated", "ssh")
     for name in names():
-        provider = make(name)
-        assert provider.name == name
-        assert provider.offerings()
+        assert make(name).name == name
+
+
+@pytest.mark.parametrize("name", ["local", "qemu", "simulated"])
+def test_what_needs_no_account_has_offerings(name):
+    assert make(name).offerings()
 
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("simulate", "did you mean simulated?"), ("locla", "did you mean local?"), ("xyz", "known are local")],
+    [("simulate", "did you mean simulated?"), ("locla", "did you mean local?"), ("xyz", "known are aws, ec2, local,")],
 )
 def test_an_unknown_provider_names_the_nearest(name, hint):
     with pytest.raises(UserMistake, match=f"unknown provider '{name}'; {hint[:-1]}"):
@@ -27,7 +30,7 @@ def test_an_unknown_provider_names_the_nearest(name, hint):
 
 def test_simulated_state_and_local_launches_stay_in_the_given_folder(tmp_path, plans):
     means = Means(work=tmp_path, candidates=(plans.candidate(),))
-    for name in names():
+    for name in ("local", "simulated"):
         asyncio.run(make(name, means).create(plans.request()))
         assert asyncio.run(make(name, means).find("study-a"))
     assert {path.name for path in tmp_path.iterdir()} == {"launches", "simulated-clouds.ndjson"}
