@@ -47,7 +47,8 @@ from cloudcmp.provision import (
 from cloudcmp.store import StudyStore
 
 _AGAIN_S = 20.0
-_WIDE = 1e9  # no cap: nobody else shares the network of guests of our own
+_WIDE = 1e9  # no cap on rates: nobody else shares the network of guests of our own
+_LONG_S = 604800.0  # nor on bursts: a week is the most that an agent takes
 _DIE_S = 1.0  # it never says that it is gone; waiting longer would be part of what is timed
 
 
@@ -229,7 +230,7 @@ def _caps(stay: _Stay) -> dict[str, float]:
     if caps.bytes is not None:
         guard.traffic_bytes = sum(sent_bytes(attempt.facts) for attempt in stay.crew.store.attempts())
     found = {
-        "burst_s": caps.burst_s or (_WIDE if own else None),
+        "burst_s": caps.burst_s or (_LONG_S if own else None),
         "bytes_per_s": caps.bytes_per_s or (_WIDE if own else None),
         "packets_per_s": caps.packets_per_s or (_WIDE if own else None),
         "bytes": guard.traffic_left() if caps.bytes is not None else (2**60 if own else None),
