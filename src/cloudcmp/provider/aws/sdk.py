@@ -17,6 +17,7 @@ Answer = dict[str, Any]
 _T = TypeVar("_T")
 _CONNECT_S = 10.0
 _MOST_PAGES = 2000
+_NOISY = ("boto3", "botocore", "s3transfer", "urllib3")
 
 
 @dataclass(slots=True)
@@ -169,14 +170,22 @@ def new_session(name: str) -> Any:
         import boto3
     except ImportError as error:
         raise UserMistake.at(name, "boto3 is not installed", "pip install 'cloudcmp[aws]'") from error
-    for noisy in ("boto3", "botocore", "urllib3"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)
+    _hush()
     import botocore.session
 
     # The descriptions of the services are large: they are read once, however often credentials are renewed.
     session = botocore.session.Session()
     session.register_component("data_loader", _descriptions())
     return boto3.session.Session(botocore_session=session)
+
+
+def _hush() -> None:
+    """Keep the SDK from logging requests, whatever levels were set before: those that are given none follow these."""
+    for name in _NOISY:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    for name, logger in list(logging.root.manager.loggerDict.items()):
+        if isinstance(logger, logging.Logger) and name.partition(".")[0] in _NOISY and logger.level < logging.WARNING:
+            logger.setLevel(logging.NOTSET if "." in name else logging.WARNING)
 
 
 @cache

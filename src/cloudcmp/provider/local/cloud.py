@@ -98,7 +98,8 @@ class LocalProvider:
         folder = self._folder(request.token)
         card = {"name": request.name, "token": request.token, "tags": dict(request.tags), "offering": request.offering}
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
             draft = folder / f"{_CARD}.new"
             draft.write_text(json.dumps(card, sort_keys=True), encoding="utf-8")
             draft.replace(folder / _CARD)
