@@ -42,7 +42,7 @@ _DAYS = {"weekdays": (0, 1, 2, 3, 4), "weekend": (5, 6)}
 
 @cache
 def study_of(name: str) -> Study:
-    return read(FOLDER / f"{name}.yaml", providers=printed_providers() | {"simulated", "qemu"})
+    return read(FOLDER / f"{name}.yaml", providers=printed_providers() | {"aws", "qemu", "simulated", "ssh"})
 
 
 def value_at(study: Study, path: str) -> object:
@@ -121,7 +121,7 @@ def test_every_printed_price_is_in_the_study(name: str) -> None:
         assert (known[0].price and known[0].price.amount_per_hour) == (spec.price and spec.price.amount_per_hour)
 
 
-@pytest.mark.parametrize("name", [*SEEDS, "demo", "scaling", "scaling-batch", "scaling-qemu"])
+@pytest.mark.parametrize("name", [*SEEDS, "aws-ssh-qemu", "demo", "scaling", "scaling-batch", "scaling-qemu"])
 def test_every_study_says_first_what_it_asks_and_why(name: str) -> None:
     lines = (FOLDER / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
     head = lines[: next(number for number, line in enumerate(lines) if not line.startswith("#"))]

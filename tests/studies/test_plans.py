@@ -12,6 +12,7 @@ from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.study import demo_text, read
 
 FOLDER = Path(__file__).parents[2] / "studies"
+WITH_DRIVERS = {"aws", "local", "qemu", "simulated", "ssh"}
 STUDIES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 SEEDS = ("cloudcmp-2010", "deval-2017", "rodamilans-2014", "delgado-2010", "shah")
 SIMULATED = tuple(Offering("simulated", cloud, "medium", 2.0, 8.0) for cloud in ("nimbus", "stratus", "cumulus"))
@@ -26,7 +27,7 @@ def host_of(candidate: Candidate) -> str:
 
 
 def planned(name: str, on: str | None = None, *, short: bool = False) -> Plan:
-    study = read(FOLDER / f"{name}.yaml", providers=plan.printed_providers() | {"simulated", "local", "qemu"})
+    study = read(FOLDER / f"{name}.yaml", providers=plan.printed_providers() | WITH_DRIVERS, billed={"aws"})
     return plan.make(study, offerings_of=offerings_of, host_of=host_of, on=on, short=short, start_at=1767571200.0)
 
 
@@ -77,12 +78,35 @@ TRIALS = {"cloudcmp-2010": 23_100, "deval-2017": 1_008, "rodamilans-2014": 3_080
     "scaling": 340,
     "scaling-batch": 160,
     "scaling-qemu": 80,
+    "aws-ssh-qemu": 84,
 }
 
 
 @pytest.mark.parametrize(("name", "trials"), TRIALS.items())
 def test_how_much_it_takes(name: str, trials: int) -> None:
     assert planned(name).quote.trials == trials
+
+
+def test_one_study_asks_three_kinds_of_providers_within_its_budget() -> None:
+    made = planned("aws-ssh-qemu")
+    assert [candidate.runner for candidate in made.candidates] == ["aws", "ssh", "qemu"]
+    plan.check_runnable(made, WITH_DRIVERS, billed={"aws"})
+    assert made.budget is not None
+    assert made.quote.worst_cost is not None
+    assert made.quote.worst_cost.amount < made.budget.amount
+    waited = {
+        made.candidates[made.launches[trial.launch].candidate].runner
+        for trial in made.trials
+        if trial.probe == "scaling"
+    }
+    assert waited == {"aws", "qemu"}
+
+
+def test_a_study_that_costs_money_can_not_be_read_without_a_budget(tmp_path: Path) -> None:
+    text = (FOLDER / "aws-ssh-qemu.yaml").read_text(encoding="utf-8").replace("budget: 2 USD\n", "")
+    (tmp_path / "no-budget.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(UserMistake, match="budget"):
+        read(tmp_path / "no-budget.yaml", providers=WITH_DRIVERS, billed={"aws"})
 
 
 def test_the_demonstration_is_small() -> None:
