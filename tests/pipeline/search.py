@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import hashlib
 import html
 import io
 import json
@@ -44,7 +45,8 @@ class Searcher:
 
     def __init__(self, secrets: Mapping[str, Iterable[bytes]]) -> None:
         self._needles = {form: name for name, pieces in secrets.items() for piece in pieces for form in forms(piece)}
-        assert all(any(one == name for one in self._needles.values()) for name in secrets)
+        assert set(self._needles.values()) == set(secrets)
+        self._known: dict[bytes, set[str]] = {}
 
     def hits(self, data: bytes, deep: int = _DEEP) -> set[str]:
         """The names of the secrets that the data hold, compressed or encoded ones too."""
@@ -57,6 +59,12 @@ class Searcher:
     def in_file(self, path: Path) -> set[str]:
         """The same of a file, whose rows are read as well where it is a table."""
         data = path.read_bytes()
+        digest = hashlib.sha256(data).digest()
+        if digest not in self._known:
+            self._known[digest] = self._of_file(path, data)
+        return self._known[digest]
+
+    def _of_file(self, path: Path, data: bytes) -> set[str]:
         found = self.hits(data)
         if data.startswith(b"SQLite format 3\0"):
             found |= self.hits(_rows_of(path))

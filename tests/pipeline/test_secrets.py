@@ -5,7 +5,10 @@ The cloud is an emulation (see tests/emulated/ec2.py) and so are the SSH servers
 
 import base64
 import json
+import resource
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -63,6 +66,7 @@ class Evidence:
     cloud: Recorded
     seen: dict[str, Seen] = field(default_factory=dict)
     vault: Path = Path()
+    look: Searcher | None = None
 
     def command(self, name: str, *arguments: str | Path, without: tuple[str, ...] = (), **more: str) -> Seen:
         """One command of that day."""
@@ -138,9 +142,9 @@ def _day(found: Evidence) -> None:
         pool.submit(found.command, "compare", "compare", out, "--json", "--all")
 
 
-def searcher(found: Evidence, *but: str) -> Searcher:
-    secrets = found.nest.secrets | noted(found.vault)
-    return Searcher({name: pieces for name, pieces in secrets.items() if name not in but})
+def searcher(found: Evidence) -> Searcher:
+    found.look = found.look or Searcher(found.nest.secrets | noted(found.vault))
+    return found.look
 
 
 def test_the_day_went_as_it_was_meant_to(evidence: Evidence) -> None:
@@ -268,6 +272,21 @@ def test_p38_what_is_private_is_nobody_elses_to_read(evidence: Evidence) -> None
                 assert mode == 0o700, path
             elif path.name.startswith("study.db") or path.suffix == ".parquet":
                 assert mode == 0o600, path
+
+
+def test_p38_a_crash_leaves_no_core(tmp_path: Path) -> None:
+    code = (
+        "import os, resource, sys\n"
+        "from cloudcmp.cli import main\n"
+        "main.build = lambda: lambda **_: print(resource.getrlimit(resource.RLIMIT_CORE)[0])\n"
+        "sys.argv = ['cloudcmp', 'x']\nmain.main()\n"
+    )
+    limits = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (limits, limits)),
+    )  # fmt: skip
+    assert done.stdout == "0\n"
 
 
 WRAPPED = {

@@ -3,7 +3,9 @@
 Verbs parse, call and render. What they need is imported when they run, so that `--help` answers at once.
 """
 
+import resource
 import sys
+from contextlib import suppress
 
 import typer
 
@@ -58,8 +60,15 @@ def build() -> typer.Typer:
     return app
 
 
+def _leave_no_core() -> None:
+    """A file of this process's memory would hold keys and credentials: none is written where it dies."""
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
 def main() -> None:
     """Entry point of the `cloudcmp` command."""
+    _leave_no_core()
     app = build()
     arguments = sys.argv[1:] or ["--help"]
     sys.exit(guarded(lambda: app(args=arguments, standalone_mode=False), arguments))
