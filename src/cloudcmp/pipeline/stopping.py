@@ -65,12 +65,16 @@ class Stopping:
             await asyncio.wait({task})
 
     async def unless_hurried(self, work: Coroutine[Any, Any, None]) -> bool:
-        """Do the work to its end; False as soon as the second signal comes, with the work undone where it was."""
+        """Do the work to its end; False as soon as the second signal comes, with the work cut short where it was.
+
+        What is cut short is not waited for: it only must not take what we then do to its machines for their own doing.
+        """
         task = asyncio.create_task(work)
         hurried = asyncio.create_task(self.hurried.wait())
         await asyncio.wait({task, hurried}, return_when=asyncio.FIRST_COMPLETED)
         hurried.cancel()
         if not task.done():
+            task.cancel()
             return False
         await task
         return True
