@@ -68,7 +68,8 @@ def test_pages_name_no_place_of_one_machine_and_no_host(page: Path) -> None:
     paths = re.findall(r"(?<![\w.:/<>)*~-])/[a-z]+/[\w.-]*", text)
     assert [path for path in paths if not path.startswith(SHOWN_FOLDERS)] == []
     hosts = re.findall(r"https?://([^/\s)>`]+)", text)
-    assert set(hosts) <= HOSTS
+    # What ends in example.org is nobody's (RFC 2606).
+    assert {host for host in hosts if not host.partition(":")[0].endswith(".example.org")} <= HOSTS
     assert not re.search(r"\b(?:TODO|FIXME|XXX|TBD)\b", text)
 
 
