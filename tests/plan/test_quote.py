@@ -179,3 +179,13 @@ def test_a_signed_metric_that_decides_without_a_margin_is_noted() -> None:
     assert "udp_loss_ratio has no margin: nothing can be practically the same in it" in noted
     given = planned(TWO, "[{probe: udp}]", "decide: [{cell: udp_loss_ratio, margin: 1 %}]").quote.notes
     assert not any("margin" in note for note in given)
+
+
+def test_what_nobody_bills_leaves_the_cost_of_the_rest_known() -> None:
+    mixed = "[{provider: aws, offering: small}, {provider: azure, region: eu, offering: own}]"
+    paid = planned("[{provider: aws, offering: small}]").quote.worst_cost
+    assert planned(mixed).quote.worst_cost is None
+    free = planned(mixed, free=lambda one: one.runner == "azure").quote
+    assert free.worst_cost == paid
+    assert "the cost leaves out azure/eu/own: without a price, and billed by nobody" in free.notes
+    assert planned("[{provider: azure, region: eu, offering: own}]", free=lambda _: True).quote.worst_cost is None

@@ -66,6 +66,7 @@ def _planned(read: Study, on: str | None, short: bool, seed: int | None) -> Plan
         offerings_of=offerings_of if on is None else _without_asking,
         host_of=host_of,
         billing_of=billing_of,
+        free=_free,
         on=on,
         short=short,
         start_at=VIRTUAL_START if simulated else time.time(),
@@ -88,6 +89,11 @@ def offerings_of(provider: str, region: str | None) -> tuple[Offering, ...]:
 def _without_asking(provider: str, region: str | None) -> tuple[Offering, ...]:
     """The same where another provider stands in: an account is not needed to try a study out."""
     return () if provider in names() and make(provider).billed else offerings_of(provider, region)
+
+
+def _free(candidate: Candidate) -> bool:
+    """Whether nobody bills what runs a candidate: one whose provider can not be asked is taken to be billed."""
+    return candidate.runner in names() and not make(candidate.runner).billed
 
 
 def billing_of(provider: str) -> Billing:

@@ -27,6 +27,7 @@ def make(
     offerings_of: OfferingsOf,
     host_of: Callable[[Candidate], str],
     billing_of: quoting.BillingOf = quoting.by_the_hour,
+    free: quoting.Free = quoting.nobody_is_free,
     on: str | None = None,
     short: bool = False,
     start_at: float,
@@ -34,10 +35,10 @@ def make(
     """The plan of a study.
 
     `offerings_of(provider, region)` is what a provider sells, () for one that can not be asked; `host_of` names the
-    machine that a candidate shares with others; `billing_of` says how a provider bills. `on` is the provider that
-    stands in for all (`simulated`, `local`). `short` takes one run at the smallest sizes in at most two rounds that
-    follow each other. `start_at` is the Unix time at which the plan begins. Raises UserMistake for what can not be had
-    or does not fit, one line each.
+    machine that a candidate shares with others; `billing_of` says how a provider bills, `free` whether who runs a
+    candidate bills nothing. `on` is the provider that stands in for all (`simulated`, `local`). `short` takes one run
+    at the smallest sizes in at most two rounds that follow each other. `start_at` is the Unix time at which the plan
+    begins. Raises UserMistake for what can not be had or does not fit, one line each.
     """
     notes: list[str] = []
     if short:
@@ -55,7 +56,7 @@ def make(
     trials_in_all = visits.trials * len(rounds)
     if trials_in_all > MAX_TRIALS:
         raise UserMistake.at("study", f"{trials_in_all} trials are more than {MAX_TRIALS}", "split the study")
-    worst = quoting.worst_cost(visits, len(rounds), billing_of)
+    worst = quoting.worst_cost(visits, len(rounds), billing_of, free)
     planned = launches_of(visits, rounds, study.seed)
     decide = _still_deciding(study.decide, cells, notes)
     return Plan(
@@ -71,7 +72,7 @@ def make(
         runs=study.runs,
         seed=study.seed,
         start_at=start_at,
-        quote=_quote(study, visits, rounds[-1].start_s + visits.round_s(), len(rounds), decide, worst, notes),
+        quote=_quote(study, visits, rounds[-1].start_s + visits.round_s(), len(rounds), decide, worst, notes, free),
         budget=study.budget,
         caps=study.caps,
         deadline_s=study.deadline_s,
@@ -141,18 +142,19 @@ def _quote(
     decide: Sequence[Decide],
     worst: Money | None,
     notes: list[str],
+    free: quoting.Free,
 ) -> Quote:
     if study.deadline_s is not None and end_s > study.deadline_s:
         what = f"the plan takes {format_seconds(end_s)}, longer than {format_seconds(study.deadline_s)}"
         raise UserMistake.at("deadline", what, "write a later deadline, fewer launches or fewer probes")
-    notes.extend(quoting.money_notes(visits.candidates, worst, study.budget))
+    notes.extend(quoting.money_notes(visits.candidates, worst, study.budget, free))
     if rounds < quoting.LAUNCHES_MIN and len(visits.candidates) > 1:
         notes.append(f"fewer than {quoting.LAUNCHES_MIN} rounds: no verdict will be given")
     deciding = quoting.deciding_cells(decide, visits.all_tasks)
     return Quote(
         trials=visits.trials * rounds,
         expected_s=end_s,
-        expected_cost=quoting.expected_cost(visits, rounds),
+        expected_cost=quoting.expected_cost(visits, rounds, free),
         worst_cost=worst,
         detectable=quoting.detectable(deciding, len(visits.candidates), rounds),
         assumed_cov=quoting.ASSUMED_COV,

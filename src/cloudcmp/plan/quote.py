@@ -26,17 +26,28 @@ BillingOf = Callable[[str], Billing]
 """How a provider bills; the coarsest way, every hour begun, for one of which it is not known."""
 
 
+Free = Callable[[Candidate], bool]
+"""Whether whoever runs a candidate bills nothing."""
+
+
 def by_the_hour(provider: str) -> Billing:  # noqa: ARG001
     return Billing()
 
 
-def expected_cost(visits: Visits, rounds: int) -> Money | None:
+def nobody_is_free(candidate: Candidate) -> bool:  # noqa: ARG001
+    """Every candidate without a price leaves the cost unknown."""
+    return False
+
+
+def expected_cost(visits: Visits, rounds: int, free: Free = nobody_is_free) -> Money | None:
     """Money for all launches if all goes as expected; None where a price is unknown or currencies differ."""
     seconds = {c.index: visits.launch_s(c) * rounds for c in visits.candidates}
-    return _cost([_with_peers(visits, c) for c in visits.candidates], seconds, ROUND_HALF_EVEN)
+    return _cost([_with_peers(visits, c) for c in _counted(visits.candidates, free)], seconds, ROUND_HALF_EVEN)
 
 
-def worst_cost(visits: Visits, rounds: int, billing_of: BillingOf = by_the_hour) -> Money | None:
+def worst_cost(
+    visits: Visits, rounds: int, billing_of: BillingOf = by_the_hour, free: Free = nobody_is_free
+) -> Money | None:
     """Money for all launches if each lives its whole lease, paid in the minimum and steps of its offering's provider.
 
     A lease is what a run asks for: all deadlines of a launch's trials and `LEASE_MARGIN_S`. Without what a resumed
@@ -44,7 +55,14 @@ def worst_cost(visits: Visits, rounds: int, billing_of: BillingOf = by_the_hour)
     the time, and begins a period of billing anew each time.
     """
     worst = {c.index: _paid_s(visits.of(c), billing_of(c.offering.provider)) * rounds for c in visits.candidates}
-    return _cost([_at_most(_with_peers(visits, c), visits.of(c)) for c in visits.candidates], worst, ROUND_UP)
+    counted = _counted(visits.candidates, free)
+    return _cost([_at_most(_with_peers(visits, c), visits.of(c)) for c in counted], worst, ROUND_UP)
+
+
+def _counted(candidates: Sequence[Candidate], free: Free) -> list[Candidate]:
+    """The candidates whose money is counted: all, but those without a price that nobody bills, beside others."""
+    some = [one for one in candidates if one.offering.price is not None or not free(one)]
+    return some or list(candidates)
 
 
 def _with_peers(visits: Visits, candidate: Candidate) -> Candidate:
@@ -80,11 +98,17 @@ def _cost(candidates: Sequence[Candidate], seconds: dict[int, float], rounding: 
     return Money(total.quantize(_STEP, rounding), currencies.pop()) if len(currencies) == 1 else None
 
 
-def money_notes(candidates: Sequence[Candidate], worst: Money | None, budget: Money | None) -> list[str]:
+def money_notes(
+    candidates: Sequence[Candidate], worst: Money | None, budget: Money | None, free: Free = nobody_is_free
+) -> list[str]:
     """Why there is no cost, or what it means for the budget; one line each."""
     volumes = [str(c.volume) for c in candidates if c.volume and c.offering.price and c.volume.price is None]
     beside = [f"no cost counts the price of a volume: {_listed(list(dict.fromkeys(volumes)))}"] if volumes else []
-    return [*_why_no_quote(candidates, worst, budget), *beside]
+    counted = _counted(candidates, free)
+    left = [one.id for one in candidates if one not in counted]
+    if left:
+        beside.append(f"the cost leaves out {_listed(left)}: without a price, and billed by nobody")
+    return [*_why_no_quote(counted, worst, budget), *beside]
 
 
 def _why_no_quote(candidates: Sequence[Candidate], worst: Money | None, budget: Money | None) -> list[str]:
