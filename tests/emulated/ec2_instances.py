@@ -237,7 +237,7 @@ class Instances:
         if life.spot:
             xml.put(item, "spotInstanceRequestId", life.spot)
         if state in {"running", "pending"}:
-            xml.put(item, "privateIpAddress", life.address)
+            xml.put(item, "privateIpAddress", getattr(life.machine, "inside", life.address))
             if state == "running":
                 xml.put(item, "ipAddress", life.address)
 

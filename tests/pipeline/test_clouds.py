@@ -1,0 +1,81 @@
+"""Studies on several clouds: an emulated EC2 with SSH servers as machines, a machine of one's own, and real guests."""
+
+from pathlib import Path
+
+import pytest
+
+from cloudcmp.errors import CloudcmpError
+from cloudcmp.provider.qemu.image import cache_folder, small_image
+from cloudcmp.provider.qemu.program import find_program
+from tests.emulated.ec2_query import tags_of
+from tests.emulated.guests import missing
+from tests.pipeline.clouds import bodies, clouds, unable
+
+pytestmark = pytest.mark.skipif(bool(unable()), reason=unable() or "studies can run")
+
+RENTED = """\
+  - provider: aws
+    region: us-east-1
+    offering: t3.micro
+    count: 2
+    placement: cluster
+    volume: {type: gp3, size: 1 GiB, price: 0.0001 USD/h}
+    price: 0.0104 USD/h
+"""
+OWNED = "  - {provider: ssh, offering: box}\n"
+GUESTS = "  - {provider: qemu, region: local, offering: 1cpu-128mb, count: 2}\n"
+STUDY = """\
+schema: 1
+question: Where does it run best, rented, owned or in a guest?
+candidates:
+%sprobes:
+  - {probe: int, params: {threads: one, duration_s: 0.2}}
+  - {probe: rtt, params: {path: zone, duration_s: 0.2}}
+  - {probe: tcp, params: {path: zone, duration_s: 0.2}}
+  - {probe: scaling, params: {count: 2}}
+launches: 1
+runs: 1
+budget: 1 USD
+"""
+
+
+def no_guests() -> str:
+    """Why no guest can be booted here, empty where it can; the first time fetches and builds what they need."""
+    if missing():
+        return str(missing())
+    try:
+        small_image(cache_folder())
+        find_program(cache_folder())
+    except CloudcmpError as error:
+        return str(error)
+    return ""
+
+
+def wrong(folder: Path, candidates: str) -> list[str]:
+    """All that is wrong with one study from launch to report."""
+    with clouds(folder) as sky:
+        (folder / "study.yaml").write_text(STUDY % candidates)
+        ran = sky.cloudcmp("run", "study.yaml", "--out", "out", "--json")
+        assert ran.code == 0, ran.out + ran.err
+        data = ran.json["data"]
+        found = [f"left: {one}" for one in [*data["left"], *sky.left()]] + sky.harm() + bodies(sky.cloud)
+        found += [f"without intent: {one}" for one in sky.unwritten]
+        figures = [one for one in data["estimates"] if one["n_started"]]
+        found += [f"{one['cell']}: {one['reason']}" for one in figures if one["n_ok"] != one["n_started"]]
+        measured = {(one["candidate"], one["cell"].split()[0]) for one in figures}
+        pairs = range(0, len(data["candidates"]), 2)  # rented machines and guests, of which there are two
+        wanted = {(n, cell) for n in pairs for cell in ("rtt_s", "tcp_bytes_per_s", "scaling_latency_s")}
+        wanted |= {(n, "int_op_per_s") for n in range(len(data["candidates"]))}
+        found += [f"not measured: {one}" for one in sorted(wanted - measured)]
+        made = [tags_of(call.params) for call in sky.cloud.calls("RunInstances") if "DryRun" not in call.params]
+        found += [] if len(made) == 2 else [f"{len(made)} machines were asked for, not two"]
+        report = (folder / data["report"]).read_text()
+        found += [f"{word} is not in the report" for word in ("t3.micro", "box") if word not in report]
+        return found
+
+
+def test_p01_p05_one_study_runs_on_rented_and_owned_machines_and_on_guests(tmp_path: Path) -> None:
+    why = no_guests()
+    assert wrong(tmp_path / "sky", RENTED + OWNED + ("" if why else GUESTS)) == []
+    if why:
+        pytest.skip(f"it ran without guests, for none can be booted here: {why}")
