@@ -137,7 +137,7 @@ class Ec2Provider:
             what = (
                 "this cloud keeps neither tags nor client tokens: a machine whose answer is lost is never found again"
             )
-            raise Refused.at(f"{self.name}/{request.region}", what, "accept_untracked: yes takes the risk")
+            raise Refused.at(f"{self.name}/{request.region}", what, "accept_untracked: true takes the risk")
         return group
 
     async def _run(self, request: CreateRequest, params: dict[str, Any]) -> dict[str, Any]:
