@@ -70,7 +70,9 @@ def test_a_time_to_live_out_of_range_is_refused(ttl_s):
         cloud_config(HOST, CLIENT.public, ttl_s)
 
 
-@pytest.mark.parametrize("client", ["", "ssh-rsa AAAA", CLIENT.public + "\nssh-ed25519 AAAA"])
+@pytest.mark.parametrize(
+    "client", ["", "ssh-rsa AAAA", CLIENT.public + "\nssh-ed25519 AAAA"], ids=["nothing", "rsa", "two"]
+)
 def test_a_client_key_that_is_not_one_line_is_refused(client):
     with pytest.raises(ValueError, match="one line"):
         cloud_config(HOST, client, 60)
