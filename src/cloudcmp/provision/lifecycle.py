@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, Throttled
+from cloudcmp.errors import CloudcmpError, LostAnswer, NoCapacity, ProviderFault, Refused, Throttled, UserMistake
 from cloudcmp.model.lease import INSTANCE, Found, Handle, Lease, LeaseEvent, LeaseState
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider
@@ -18,6 +18,7 @@ from cloudcmp.store.crash import crash_point
 
 _STUDY_TAG = "cloudcmp:study"
 _AGAIN_S = 1.0  # until something that seems gone is looked at once more
+_NEVER = (UserMistake, ImportError)  # a provider that is not set up here: asking it again does not help
 
 CLOUD_CRASH_POINTS = (
     "cloud.before_create",
@@ -110,8 +111,8 @@ async def release(ledger: Ledger, provider: Provider, lease: Lease, patience: Pa
         return await _end(ledger, provider, lease, handle, patience)
     try:
         found = await _look_for(ledger, provider, lease, patience)
-    except ProviderFault as fault:
-        return Release(lease, None, str(fault))
+    except Exception as fault:
+        return Release(lease, None, _told(fault))
     if not found:
         evidence = _absence(patience)
         return Release(lease, evidence, unwritten=_try_write(ledger, lease, LeaseEvent.GONE, detail=evidence))
@@ -155,8 +156,8 @@ async def _end_strays(
     """End what a provider lists as ours, but what is `left` already; the last listing tells where it can not be had."""
     try:
         listed = await provider.find(ledger.study)
-    except ProviderFault as fault:
-        told = Release(_stray(name, None), None, f"could not be listed: {fault}")
+    except Exception as fault:
+        told = Release(_stray(name, None), None, f"could not be listed: {_told(fault)}")
         return [] if only_machines else [told]
     releases: list[Release] = []
     for machines in (True,) if only_machines else (True, False):
@@ -247,7 +248,7 @@ async def _end(
     unwritten = _try_write(ledger, lease, LeaseEvent.DELETE_ASKED, cloud_id=cloud_id) if write else ""
     began, why = ledger.time.monotonic(), "it is still there"
     watch = _Watch(ledger.time.now() if lease.created_at is None else lease.created_at, patience)
-    with suppress(ProviderFault, OSError):  # seen before it goes, it need not grow old before its absence is believed
+    with suppress(Exception):  # seen before it goes, it need not grow old before its absence is believed
         if await provider.gone(handle) is None:
             watch.told(None, ledger.time.now(), ledger.time.monotonic())
     while True:
@@ -259,8 +260,10 @@ async def _end(
             crash_point("cloud.after_destroy")
             now = ledger.time.now()  # of the question: this machine may sleep before the answer is read
             watch.told(await provider.gone(handle), now, ledger.time.monotonic())
-        except (ProviderFault, OSError) as fault:
-            why = str(fault)
+        except _NEVER as fault:
+            return Release(lease, None, _told(fault), unwritten)
+        except Exception as fault:
+            why = _told(fault)
         crash_point("cloud.after_gone")
         if watch.evidence is not None:
             if write:
@@ -305,6 +308,11 @@ def _try_write(
     except Exception as error:
         return str(error)
     return ""
+
+
+def _told(fault: Exception) -> str:
+    """What a provider raised, in words: whatever it is, what others still have to end must not wait for it."""
+    return str(fault) if isinstance(fault, CloudcmpError) else f"{type(fault).__name__}: {fault}"
 
 
 def _nothing() -> None:

@@ -1,0 +1,49 @@
+"""Providers that fail in ways that nobody foresaw: what they do to one machine is not done to the others."""
+
+import asyncio
+
+import pytest
+
+from cloudcmp.errors import UserMistake
+from cloudcmp.provision import acquire, release, release_all
+
+HOUR = 3600.0
+UNFORESEEN = [UserMistake.at("ec2", "no endpoint is named"), KeyError("InstanceId"), ImportError("boto3")]
+
+
+def take(world, launch):
+    return asyncio.run(acquire(world.ledger, world.cloud, world.candidate, launch, HOUR))
+
+
+def fail_with(fault):
+    def fail():
+        raise fault
+
+    return fail
+
+
+@pytest.mark.parametrize("fault", UNFORESEEN, ids=lambda fault: type(fault).__name__)
+@pytest.mark.parametrize("call", ["gone", "destroy", "find"])
+def test_p1_a_provider_that_can_not_be_asked_does_not_keep_others_from_ending_theirs(world, fault, call):
+    broken, well = world(), world()
+    broken.cloud.name = "broken"
+    lease = take(broken, broken.launch(0))
+    well.ledger = broken.ledger
+    other = take(well, well.launch(1))
+    assert (broken.cloud.holds, well.cloud.holds) == ([lease.cloud_id], [other.cloud_id])
+    broken.cloud.before[call] = fail_with(fault)
+    done = asyncio.run(release_all(broken.ledger, {"broken": broken.cloud, "simulated": well.cloud}))
+    assert well.cloud.holds == []
+    left = [one for one in done if one.evidence is None]
+    assert [one.lease.provider for one in left] == ["broken"]
+    assert str(fault) in left[0].why or type(fault).__name__ in left[0].why
+
+
+@pytest.mark.parametrize("fault", UNFORESEEN, ids=lambda fault: type(fault).__name__)
+def test_ending_a_lease_tells_whatever_its_provider_raises(world, fault):
+    one = world()
+    lease = take(one, one.launch())
+    one.cloud.before["gone"] = fail_with(fault)
+    done = asyncio.run(release(one.ledger, one.cloud, lease))
+    assert done.evidence is None
+    assert done.why
