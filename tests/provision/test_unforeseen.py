@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from cloudcmp.errors import UserMistake
-from cloudcmp.provision import acquire, release, release_all
+from cloudcmp.provision import Part, acquire, release, release_all
 
 HOUR = 3600.0
 UNFORESEEN = [UserMistake.at("ec2", "no endpoint is named"), KeyError("InstanceId"), ImportError("boto3")]
@@ -47,3 +47,36 @@ def test_ending_a_lease_tells_whatever_its_provider_raises(world, fault):
     done = asyncio.run(release(one.ledger, one.cloud, lease))
     assert done.evidence is None
     assert done.why
+
+
+def test_what_was_stopped_before_it_was_asked_for_was_never_there(world):
+    one = world()
+    one.cloud.billed = True  # so that changes take turns
+
+    async def stopped():
+        first = acquire(one.ledger, one.cloud, one.candidate, one.launch(0), HOUR)
+        second = acquire(one.ledger, one.cloud, one.candidate, one.launch(0), HOUR, part=Part(number=2))
+        one.cloud.time.sleep = waiting  # nobody's turn comes any more
+        tasks = [asyncio.create_task(first), asyncio.create_task(second)]
+        await asyncio.sleep(0.05)
+        tasks[1].cancel()
+        await asyncio.wait(tasks)
+
+    async def waiting(seconds):
+        await asyncio.Event().wait()
+
+    asyncio.run(stopped())
+    assert one.journal.events == ["INTENT", "CREATED", "INTENT", "REFUSED"]
+    assert len(one.cloud.holds) == len(one.ledger.open_leases()) == 1
+
+
+def test_what_was_stopped_once_it_was_asked_for_may_be_there(world):
+    one = world()
+
+    def stop():
+        raise asyncio.CancelledError
+
+    one.cloud.before["create"] = stop
+    with pytest.raises(asyncio.CancelledError):
+        take(one, one.launch())
+    assert one.journal.events == ["INTENT", "INDETERMINATE"]

@@ -45,6 +45,19 @@ class Release:
     took_s: float | None = None
 
 
+@dataclass(slots=True)
+class _Asking:
+    """Called just before a request is sent: starts its stopwatch, and remembers that it was sent at all."""
+
+    watch: Stopwatch | None
+    sent: bool = False
+
+    def __call__(self) -> None:
+        self.sent = True
+        if self.watch is not None:
+            self.watch.start()
+
+
 async def acquire(
     ledger: Ledger,
     provider: Provider,
@@ -68,8 +81,9 @@ async def acquire(
     request = ledger.request_for(candidate, launch, ttl_s, part)
     lease = ledger.intend(request, provider, candidate)
     crash_point("cloud.before_create")
+    asking = _Asking(watch)
     try:
-        cloud_id = await ledger.pace.create(provider, request, watch.start if watch else _nothing)
+        cloud_id = await ledger.pace.create(provider, request, asking)
     except LostAnswer as fault:
         _try_write(ledger, lease, LeaseEvent.INDETERMINATE, detail=str(fault))
         return await _find_again(ledger, provider, lease, patience)
@@ -77,8 +91,10 @@ async def acquire(
         _try_write(ledger, lease, LeaseEvent.REFUSED, detail=str(fault))
         raise
     except BaseException as error:
-        # Whether the request arrived is not known: the intent stays open, and whoever ends the study looks for it.
-        _try_write(ledger, lease, LeaseEvent.INDETERMINATE, detail=f"{type(error).__name__} during the request")
+        # Whether a request that was sent arrived is not known: the intent stays open, and whoever ends the study looks.
+        event = LeaseEvent.INDETERMINATE if asking.sent else LeaseEvent.REFUSED
+        when = "during the request" if asking.sent else "before the request was sent"
+        _try_write(ledger, lease, event, detail=f"{type(error).__name__} {when}")
         raise
     if watch is not None:
         watch.seen("answered")
@@ -313,10 +329,6 @@ def _try_write(
 def _told(fault: Exception) -> str:
     """What a provider raised, in words: whatever it is, what others still have to end must not wait for it."""
     return str(fault) if isinstance(fault, CloudcmpError) else f"{type(fault).__name__}: {fault}"
-
-
-def _nothing() -> None:
-    """Nobody times it."""
 
 
 def _absence(patience: Patience) -> str:
