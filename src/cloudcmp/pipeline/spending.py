@@ -76,11 +76,20 @@ async def watch_money(
     teardown: Callable[[str], None],
     look_s: float = _LOOK_S,
 ) -> None:
-    """Look at the money until cancelled: tell it, launch nothing new from 95 % on, and end all at 100 %."""
+    """Look at the money until cancelled: tell it, launch nothing new from 95 % on, and end all at 100 %.
+
+    What can not be counted any more may be above the budget: then all is ended too.
+    """
     level = "ok"
     while True:
-        spend = guard.spend()
+        try:
+            spend = guard.spend()
+        except Exception as fault:
+            teardown(f"what was spent can not be counted ({fault}): everything is ended")
+            return
         if spend.accrued is None:
+            if spend.level == "teardown":
+                teardown(f"{spend.note}: everything is ended")
             return
         line = spent_line(spend)
         progress.money(line)
