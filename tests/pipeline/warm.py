@@ -1,0 +1,197 @@
+"""The command in processes forked from one that has imported everything: an import takes longer than a study's crash.
+
+`with Warm() as warm: job = warm.start(["run", ...], environ, folder)` runs `cloudcmp run ...` in a process and session
+of its own. `waits` shortens, in that process only, how long it waits for clouds: what is proven then is what is done
+and in which order, not how long is waited for it (tests/provider/test_aws_study.py waits in full).
+
+`python -m tests.pipeline.warm` is the process that forks; it has one thread, as forking asks for.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+IMPORTS = (
+    "cloudcmp.cli.main cloudcmp.pipeline.planning cloudcmp.pipeline.running cloudcmp.pipeline.exchange "
+    "cloudcmp.pipeline.viewing cloudcmp.study.build cloudcmp.provider.simulated cloudcmp.provider.aws "
+    "cloudcmp.provider.ssh cloudcmp.provider.qemu cloudcmp.agent.deploy cloudcmp.agent.cloud_config "
+    "cloudcmp.agent.keys asyncssh boto3 botocore.session duckdb pyarrow.parquet rich.console rich.progress"
+)
+ROOT = Path(__file__).parents[2]
+SHORT = {"grace_s": 1.0, "settle_s": 1.0, "poll_s": 0.1, "interval_s": 0.05, "drain_s": 50.0, "give_up_s": 120.0}
+"""Ten times the emulated clouds' lag, where the product waits ten times a real one's. Seconds."""
+
+
+@dataclass
+class Job:
+    """One command; `out` is the file of all that it prints."""
+
+    warm: "Warm"
+    pid: int
+    out: Path
+
+    def code(self) -> int | None:
+        """How it ended: the exit code, minus the signal's number, None while it runs."""
+        code = self.warm.ask({"look": self.pid})["code"]
+        return None if code is None else int(code)
+
+    def wait(self, within_s: float = 300.0) -> int:
+        """The same, once it has ended; raises TimeoutError, and kills it, where it does not in time."""
+        end = time.monotonic() + within_s
+        while (code := self.code()) is None:
+            if time.monotonic() > end:
+                self.kill()
+                raise TimeoutError(f"not ended after {within_s:g} s: {self.said()}")
+            time.sleep(0.005)
+        return code
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """A signal to all of its group; to one that has ended it does nothing."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+
+    def said(self) -> str:
+        """What it has printed so far."""
+        return self.out.read_text(errors="replace")
+
+
+class Warm:
+    """A process that has imported everything, and forks."""
+
+    def __enter__(self) -> "Warm":
+        self._count = 0
+        self._jobs: list[Job] = []
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.pipeline.warm"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, bufsize=1,
+        )  # fmt: skip
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for job in self._jobs:
+            if job.code() is None:
+                job.kill()
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.close()
+        self._process.wait(30)
+        self._process.stdout.close()
+
+    def ask(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        """One question and its answer."""
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(json.dumps(said) + "\n")
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return answer
+
+    def start(
+        self, words: Sequence[str | Path], environ: Mapping[str, str], cwd: Path,
+        waits: Mapping[str, float] | None = None, terminal: str | None = None,
+    ) -> Job:  # fmt: skip
+        """Begin a command; `terminal` names one that becomes its own, else it prints to `Job.out`."""
+        self._count += 1
+        out = cwd / f"said-{os.getpid()}-{self._count}"
+        said = {"words": [str(one) for one in words], "environ": dict(environ), "cwd": str(cwd), "out": str(out)}
+        found = self.ask({**said, "waits": dict(waits or {}), "terminal": terminal})
+        job = Job(self, int(found["pid"]), out)
+        self._jobs.append(job)
+        return job
+
+
+def _serve() -> None:
+    for name in IMPORTS.split():
+        __import__(name)
+    from cloudcmp.provider.aws.sdk import new_session
+
+    new_session("aws").client("ec2", region_name="us-east-1", aws_access_key_id="-", aws_secret_access_key="-")
+    ended: dict[int, int] = {}
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if "look" in asked:
+            pid = asked["look"]
+            if pid not in ended:
+                done, status = os.waitpid(pid, os.WNOHANG)
+                if done:
+                    ended[pid] = os.waitstatus_to_exitcode(status)
+            answer = {"code": ended.get(pid)}
+        else:
+            answer = {"pid": _fork(asked)}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+
+def _fork(asked: dict[str, Any]) -> int:
+    ready, begun = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(begun)
+        os.read(ready, 1)  # whoever kills its group at once must find one
+        os.close(ready)
+        return pid
+    code = 70
+    try:
+        os.setsid()
+        os.close(begun)
+        os.close(ready)
+        code = _run(asked)
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+
+
+def _run(asked: dict[str, Any]) -> int:
+    """The command, as its own process would run it."""
+    os.environ.clear()
+    os.environ.update(asked["environ"])
+    os.chdir(asked["cwd"])
+    nowhere = os.open(asked["terminal"] or os.devnull, os.O_RDWR)
+    out = nowhere if asked["terminal"] else os.open(asked["out"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    for number, to in ((0, nowhere), (1, out), (2, out)):
+        os.dup2(to, number)
+    if asked["waits"]:
+        shorten(**asked["waits"])
+    from cloudcmp.cli import main
+
+    sys.argv = ["cloudcmp", *asked["words"]]
+    try:
+        main.main()
+    except SystemExit as done:
+        return int(done.code or 0)
+    return 0
+
+
+def shorten(
+    *, grace_s: float, settle_s: float, poll_s: float, interval_s: float, drain_s: float, give_up_s: float
+) -> None:
+    """Have this process wait for clouds only so long; nothing else of it is changed."""
+    from cloudcmp.pipeline import office, stopping
+    from cloudcmp.provider.aws import Ec2Provider
+    from cloudcmp.provision import lifecycle, pacing
+    from cloudcmp.provision.ledger import Patience, patience_with
+
+    def patience(provider: Any) -> Patience:
+        if not provider.billed:
+            return patience_with(provider)
+        return Patience(grace_s, poll_s, give_up_s, settle_s=provider.settle_s)
+
+    lifecycle.patience_with = patience
+    lifecycle._AGAIN_S = poll_s
+    office._POLL_BILLED_S = poll_s
+    Ec2Provider.__init__.__kwdefaults__ |= {"settle_s": settle_s, "pause_s": poll_s}
+    pacing.Pace.__init__.__defaults__ = (pacing.Tempo(interval_s=interval_s),)
+    stopping.Stopping.__init__.__defaults__ = (drain_s,)
+
+
+if __name__ == "__main__":
+    _serve()
