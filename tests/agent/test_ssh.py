@@ -232,7 +232,7 @@ def test_a_copy_that_has_no_room_says_what_the_machine_says(tmp_path):
     source.write_bytes(b"x")
 
     async def work(shell, machine):
-        with pytest.raises(ProviderFault, match=r"copying to /not/there/agent: .*(annot create|No such|can't create)"):
+        with pytest.raises(ProviderFault, match=r"copying agent: .*(annot create|No such|can't create)"):
             await shell.put(source, "/not/there/agent")
 
     on_machine(tmp_path, work)

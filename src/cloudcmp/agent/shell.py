@@ -85,7 +85,7 @@ class SshShell:
 
         Raises ProviderFault where the machine's copy is not the file; it is removed then, and never had the name.
         """
-        data = _read(file)
+        data, name = _read(file), to.rpartition("/")[2]
         draft = f"{to}.{secrets.token_hex(8)}"
         loop = asyncio.get_running_loop()
         end_s = loop.time() + deadline_s
@@ -98,12 +98,12 @@ class SshShell:
             return said.out
 
         try:
-            await step(f"copying to {to}", _sh('umask 077; exec cat >"$1"', draft), _pieces(data))
-            digest = (await step(f"reading {to} again", ["sha256sum", "--", draft])).split(b" ")[0].lstrip(b"\\")
+            await step(f"copying {name}", _sh('umask 077; exec cat >"$1"', draft), _pieces(data))
+            digest = (await step(f"reading {name} again", ["sha256sum", "--", draft])).split(b" ")[0].lstrip(b"\\")
             if digest != hashlib.sha256(data).hexdigest().encode():
                 what = f"the copy of {file.name} is not the file: its SHA-256 differs"
                 raise ProviderFault.at(self._line.name, what, "nothing of it was run; try another machine")
-            await step(f"naming {to}", _sh('chmod 0755 "$1" && mv -f -- "$1" "$2"', draft, to))
+            await step(f"naming {name}", _sh('chmod 0755 "$1" && mv -f -- "$1" "$2"', draft, to))
         except ProviderFault:
             with suppress(ProviderFault):
                 await self.run(["rm", "-f", "--", draft], deadline_s=_LAST_S)
