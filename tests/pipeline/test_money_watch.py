@@ -4,7 +4,6 @@ import asyncio
 from decimal import Decimal
 
 import pytest
-from tests.measure.conftest import Told
 
 from cloudcmp.errors import StorageFault
 from cloudcmp.model.lease import INSTANCE, LeaseEvent, LeaseRow
@@ -13,6 +12,7 @@ from cloudcmp.pipeline.spending import watch_money
 from cloudcmp.provider.time import WallTime
 from cloudcmp.provision import Guard
 from cloudcmp.units import Money
+from tests.measure.conftest import Told
 
 BUDGET = Money(Decimal(5), "USD")
 
