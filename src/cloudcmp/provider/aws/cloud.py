@@ -15,6 +15,7 @@ from cloudcmp.provider.aws import listing
 from cloudcmp.provider.aws.address import controller
 from cloudcmp.provider.aws.checking import Preflight
 from cloudcmp.provider.aws.existence import Existence
+from cloudcmp.provider.aws.faults import id_in
 from cloudcmp.provider.aws.firewalls import Firewalls, Traits, probe, tag_after, unknown
 from cloudcmp.provider.aws.launch import run_params, tags_of
 from cloudcmp.provider.aws.sdk import Sdk
@@ -117,7 +118,7 @@ class Ec2Provider:
         image = await self._shelf.image_for(request.region, request.offering, dict(request.options))
         params = run_params(request, image, compatible=self._compatible)
         answer = await self._run(request, params)
-        id = str(answer["Instances"][0]["InstanceId"])
+        id = id_in(answer, "Instances", 0, "InstanceId", where=request.name)
         if "TagSpecifications" in self._traits.lacks:
             await self._tag_or_end(request, id)
         return id
@@ -164,7 +165,10 @@ class Ec2Provider:
         except ProviderFault as fault:
             if self._traits.token:
                 return
-            await self.destroy(Handle(INSTANCE, request.region, id))
+            try:
+                await self.destroy(Handle(INSTANCE, request.region, id))
+            except ProviderFault:
+                return  # whoever holds its id ends it with the launch: without the id nobody could
             raise ProviderFault.at(request.name, f"it could not be tagged: {fault}", "it was ended again") from fault
 
     async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:

@@ -3,6 +3,7 @@
 Codes: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,3 +149,14 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpE
     if changes:
         return LostAnswer.at(where, f"the answer was lost ({kind})", _LOOKED_FOR)
     return Unlisted.at(where, f"the answer was lost or cut short ({kind})", "ask again")
+
+
+def id_in(answer: Mapping[str, Any], *path: str | int, where: str) -> str:
+    """The id that an answer names; LostAnswer where it names none, for then nothing is known of what was made."""
+    found: Any = answer
+    try:
+        for step in path:
+            found = found[step]
+    except (KeyError, IndexError, TypeError):
+        raise LostAnswer.at(where, "the answer does not say what was made", _LOOKED_FOR) from None
+    return str(found)

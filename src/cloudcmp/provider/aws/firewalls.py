@@ -10,7 +10,7 @@ from typing import Any
 
 from cloudcmp.errors import LostAnswer, ProviderFault, Refused, Unlisted
 from cloudcmp.model.lease import CreateRequest
-from cloudcmp.provider.aws.faults import NO_ACTION
+from cloudcmp.provider.aws.faults import NO_ACTION, id_in
 from cloudcmp.provider.aws.launch import STRATEGIES, placement_of, tags_of
 from cloudcmp.provider.aws.sdk import Sdk
 
@@ -47,12 +47,23 @@ class Firewalls:
         doors = _rules(request)
         group = await self._group(request)
         try:
+            if "TagSpecifications" in self.traits.lacks:
+                await tag_after(self.sdk, request.region, group, tags_of(request))
             await self._open(request.region, group, doors)
             await self._place(request, group)
-        except BaseException:
-            await self.destroy(request.region, group)
+        except BaseException as error:
+            await self.undo(request, group, error)
             raise
         return group
+
+    async def undo(self, request: CreateRequest, group: str, error: BaseException) -> None:
+        """Delete a group that is of no use; one that stays is no refusal, or nobody would look for it again."""
+        try:
+            await self.destroy(request.region, group)
+        except ProviderFault as stays:
+            if isinstance(error, Exception):
+                what = f"{error}; and its group {group} is still there: {stays.faults[0].what}"
+                raise ProviderFault.at(request.name, what, "cloudcmp cleanup") from error
 
     async def _group(self, request: CreateRequest) -> str:
         """The empty group, found again where the answer was lost or an earlier try made it."""
@@ -62,6 +73,7 @@ class Firewalls:
             params["TagSpecifications"] = [{"ResourceType": "security-group", "Tags": tags}]
         try:
             made = await self.sdk.change(request.region, "create_security_group", **params)
+            return id_in(made, "GroupId", where=request.name)
         except LostAnswer as fault:
             return await self._again(request, fault)
         except Refused as fault:
@@ -69,10 +81,6 @@ class Firewalls:
                 raise
             self.traits.lacks.add("TagSpecifications")
             return await self._group(request)
-        group = str(made["GroupId"])
-        if "TagSpecifications" in self.traits.lacks:
-            await tag_after(self.sdk, request.region, group, tags)
-        return group
 
     async def _again(self, request: CreateRequest, fault: LostAnswer) -> str:
         """The group whose answer was lost; a base fault where it is not found, for it has no rules yet."""
