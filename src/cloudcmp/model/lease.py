@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 
-from cloudcmp.model.offering import Volume
+from cloudcmp.model.offering import Price, Volume
 from cloudcmp.model.remote import Access
 
 INSTANCE = "instance"
@@ -98,7 +98,8 @@ class CreateRequest:
 
     `options` are the candidate's own and what the resource stands on, as sorted text pairs: `image`, `market` (spot),
     `tenancy`, `placement`; `firewall` (the cloud id of the launch's own), `allow` (addresses in CIDR form that a
-    firewall lets in, with commas between). `access` is for machines that are reached by SSH.
+    firewall lets in, with commas between). `access` is for machines that are reached by SSH. `price` is what the
+    machine is counted at, without its volume: where its price moves, it may cost no more.
     """
 
     slot: str
@@ -117,6 +118,7 @@ class CreateRequest:
     options: tuple[tuple[str, str], ...] = ()
     volume: Volume | None = None
     access: Access | None = field(default=None, repr=False)
+    price: Price | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,7 @@ class Ledger:
             options=tuple(sorted({**dict(candidate.options), **dict(part.options)}.items())),
             volume=candidate.volume if part.kind == INSTANCE else None,
             access=part.access,
+            price=candidate.offering.price if part.kind == INSTANCE else None,
         )
 
     def intend(self, request: CreateRequest, provider: Provider, candidate: Candidate) -> Lease:

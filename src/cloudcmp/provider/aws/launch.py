@@ -53,8 +53,22 @@ def run_params(request: CreateRequest, image: Image, *, compatible: bool) -> dic
         params["Placement"] = placement
     if spot:
         once = {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
-        params["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": once}
+        params["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": once | _at_most(request)}
     return params
+
+
+def _at_most(request: CreateRequest) -> dict[str, str]:
+    """The price that the budget counts, as the most that is paid: a spot price moves, and none is no limit.
+
+    Raises Refused for one in another currency than a maximum is told in.
+    """
+    price = request.price
+    if price is None:
+        return {}
+    if price.currency != "USD":
+        what = f"its price is in {price.currency}, and the most for a spot machine is told in USD"
+        raise Refused.at(request.name, what, "give its price in USD, or take market: on-demand")
+    return {"MaxPrice": f"{price.amount_per_hour:f}"}
 
 
 def _network(firewall: str | None, *, compatible: bool) -> dict[str, Any]:
