@@ -172,9 +172,19 @@ def test_p36_a_machine_that_goes_during_a_trial_was_preempted(how: str, tmp_path
     assert "the machine was taken away" in told.attempts[0].why
     assert told.made() == 1
     assert told.code == 0
+    id = told.attempts[0].why.split()[5]
+    assert id.startswith("i-")
+    assert id not in told.page
+    assert f"the machine was taken away: {_pseudonym(tmp_path, id)}" in told.page
+    assert id in viewing.view(tmp_path / "out", include_ids=True).attempts[0].why
     view = viewing.view(tmp_path / "out")
     assert all(one.values == () for one in view.analysis.estimates)
     assert all(one.n_started == 2 for one in view.analysis.estimates)
+
+
+def _pseudonym(work: Path, id: str) -> str:
+    with StudyStore.open(work / "out", write=False) as store:
+        return viewing.pseudonyms(store).text(id)
 
 
 def test_p24_a_machine_that_never_boots_is_given_up_and_ended(tmp_path: Path) -> None:

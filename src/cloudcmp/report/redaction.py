@@ -100,6 +100,7 @@ def hidden(view: View, by: Pseudonyms) -> View:
         provenance=tuple((text(key), text(said)) for key, said in view.provenance),
         interruptions=tuple(map(text, view.interruptions)),
         warnings=tuple(map(text, view.warnings)),
+        spend=None if view.spend is None else replace(view.spend, note=text(view.spend.note)),
         labels={key: text(said) for key, said in view.labels.items()},
     )
 
