@@ -170,3 +170,15 @@ def test_what_is_planted_otherwise_stays() -> None:
     (candidate,) = planned(f"[{{provider: simulated, offering: small, {text}}}]", "[{probe: scaling}]").candidates
     assert candidate.truth is not None
     assert (candidate.truth.boot_s, planted(candidate)["scaling_latency_s"]) == (75.0, 40.0)
+
+
+def test_what_a_provider_has_not_is_refused_and_not_ignored() -> None:
+    local = "[{provider: local, offering: 1cpu, market: spot, os: linux, volume: ssd}]"
+    with pytest.raises(UserMistake) as caught:
+        check_runnable(planned(local), ["local"])
+    lines = [fault.line() for fault in caught.value.faults]
+    assert lines == [
+        "local/local/1cpu+ssd spot: local has no market; leave it out",
+        "local/local/1cpu+ssd spot: local has no volume; leave it out",
+    ]
+    check_runnable(planned(local, on="simulated"), ["simulated"])

@@ -82,7 +82,7 @@ def offerings_of(provider: str, region: str | None) -> tuple[Offering, ...]:
         return ()
     try:
         return make(provider).offerings(region)
-    except ProviderFault:
+    except (ProviderFault, UserMistake):  # no answer, no credentials, no endpoint, no extra
         return ()
 
 

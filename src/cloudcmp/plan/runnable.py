@@ -7,6 +7,8 @@ from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.plan import Plan
 from cloudcmp.plan.traffic import over_duty
 
+_DEFAULTS = frozenset({("market", "on-demand"), ("os", "linux"), ("tenancy", "shared")})
+
 
 def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[str] = ()) -> None:
     """Refuse a plan that can not be run; `providers` have a driver, `billed` are those whose use costs money.
@@ -14,7 +16,7 @@ def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[st
     Raises UserMistake with one line for each provider without a driver and each probe that the agent does not have yet,
     where anything but `simulated` would have to run it, and for a worst case that is unknown or above the budget.
     """
-    faults = [*_drivers(plan, providers), *_probes(plan), *_money(plan, billed), *_traffic(plan)]
+    faults = [*_drivers(plan, providers), *_probes(plan), *_money(plan, billed), *_traffic(plan), *_options(plan)]
     if faults:
         raise UserMistake(*faults)
 
@@ -31,6 +33,24 @@ def _probes(plan: Plan) -> list[Fault]:
     names = dict.fromkeys(trial.probe for trial in plan.trials)
     what = "the agent does not have this probe yet"
     return [Fault(f"probe {name}", what, "use --on simulated") for name in names if not PROBES[name].built]
+
+
+_HAS = {"local": frozenset[str](), "ssh": frozenset[str](), "qemu": frozenset({"image", "volume"})}
+"""What a candidate may ask for beside its type, of providers that have not everything."""
+
+
+def _options(plan: Plan) -> list[Fault]:
+    """What is asked for and can not be had: ignored in silence, it would be another candidate than the one named."""
+    faults = []
+    for one in plan.candidates:
+        has = _HAS.get(one.runner)
+        if has is None or one.runner != one.offering.provider:
+            continue
+        asked = [name for name, value in one.options if (name, value) not in _DEFAULTS]
+        asked += ["volume"] if one.volume else []
+        lacks = [name for name in asked if name not in has]
+        faults += [Fault(one.id, f"{one.runner} has no {name}", "leave it out") for name in lacks]
+    return faults
 
 
 def _traffic(plan: Plan) -> list[Fault]:

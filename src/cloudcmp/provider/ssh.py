@@ -107,10 +107,11 @@ class SshProvider:
             raise Refused.at(alias, f"no folder can be made there: {_words(said)}", "see the disk and permissions")
         return f"{alias}/{request.token}"
 
-    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
-        """The folders on the plan's machines whose tags name the study, or whose name is the token."""
-        if region not in {None, REGION}:
-            return ()
+    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:  # noqa: ARG002
+        """The folders on the plan's machines whose tags name the study, or whose name is the token.
+
+        Machines of one's own are in no region, whatever a study calls it.
+        """
         found = [item for alias in self._aliases for item in await self._listed(alias)]
         return tuple(
             item for item in found if ("cloudcmp:study", study) in item.tags or (token and item.token == token)

@@ -20,6 +20,7 @@ _HOURS = re.compile(r"(\d\d?):(\d\d)\s*-\s*(\d\d?):(\d\d)")
 _PREFIXED = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([kMGTP]?)(\S*)")
 _PREFIX = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _DAY_S = 86400
+_BURST_MOST_S = 7 * _DAY_S  # an agent takes no more
 _MOST_MONEY = 10**14
 
 
@@ -116,8 +117,11 @@ def caps(value: object) -> Caps:
         if key not in _CAPS:
             near = nearest(str(key), _CAPS)
             raise ValueError(f"unknown key {shown(key)}; " + (f"nearest: {near}" if near else _CAPS_NEXT))
+    burst_s = duration(value["burst"]) if "burst" in value else None
+    if burst_s is not None and burst_s > _BURST_MOST_S:
+        raise ValueError(f"burst: {shown(value['burst'])} is more than a week; write e.g. burst: 30 min")
     return Caps(
-        burst_s=duration(value["burst"]) if "burst" in value else None,
+        burst_s=burst_s,
         bytes_per_s=_above_zero("rate", parse_rate, value["rate"], "1.25 GB/s") if "rate" in value else None,
         packets_per_s=float(_count("packets", value["packets"])) if "packets" in value else None,
         duty=share(value["duty"]) if "duty" in value else None,
