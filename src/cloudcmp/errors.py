@@ -15,6 +15,7 @@ CloudcmpError                 carries one or more faults: where, what, what next
         │   ├── QuotaReached  the account's own limit
         │   └── NoCredentials there are none
         │       └── BadCredentials  wrong or expired ones
+        ├── Unreached         there is no way to it from here: nothing was sent
         ├── Throttled         too many requests: asking later helps
         ├── LostAnswer        the request may or may not have been carried out
         ├── Unlisted          a list came incomplete or not at all: nothing may be concluded from it
@@ -109,6 +110,10 @@ class BadCredentials(NoCredentials):
     """There are credentials, and the provider does not take them, or not any more."""
 
 
+class Unreached(ProviderFault):
+    """There is no way from here to the provider: nothing was sent, and nothing is known of what is there."""
+
+
 class Throttled(ProviderFault):
     """The provider wants fewer requests; the same one may be sent again later."""
 
@@ -131,3 +136,7 @@ class WrongHost(ProviderFault):
 
 class BudgetSpent(OutsideFault):
     """Nothing more may be created within the budget."""
+
+
+OUR_OWN = (NoCredentials, Unreached)
+"""Faults that lie with whoever asks: they say nothing of what was asked for, and no candidate is to blame."""

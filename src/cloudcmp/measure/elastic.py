@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from cloudcmp.agent import clean
-from cloudcmp.errors import ProviderFault
+from cloudcmp.errors import OUR_OWN, ProviderFault
 from cloudcmp.measure.bench import Bench, Visit
 from cloudcmp.measure.launch import TAKEN_WHY, begin, finish, record_all
 from cloudcmp.measure.trial import Gone
@@ -125,9 +125,10 @@ async def run_last(bench: Bench, candidate: Candidate, todo: Sequence[PlannedTri
         if result.outcome is Outcome.PREEMPTED:
             record_all(bench, candidate, rest, Outcome.PREEMPTED, TAKEN_WHY)
             return Visit(Outcome.PREEMPTED, True, result.why)
-        if result.outcome in {Outcome.FAILED, Outcome.TIMEOUT} and rest:
+        if result.outcome in {Outcome.FAILED, Outcome.TIMEOUT, Outcome.ABORTED} and rest:
             why = f"after {trial.probe}: {result.why}"
-            return record_all(bench, candidate, rest, Outcome.FAILED, why)
+            after = Outcome.ABORTED if result.outcome is Outcome.ABORTED else Outcome.FAILED
+            return record_all(bench, candidate, rest, after, why)
         hands = replace(hands, boot_id=boot_id)
     return Visit(Outcome.OK, True)
 
@@ -143,7 +144,8 @@ async def _disturbed(bench: Bench, candidate: Candidate, trial: PlannedTrial, ha
     except TimeoutError:
         result = await _lost(hands, Outcome.TIMEOUT, f"not usable again within {trial.deadline_s:g} s")
     except ProviderFault as fault:
-        result = await _lost(hands, Outcome.FAILED, str(fault))
+        outcome = Outcome.ABORTED if isinstance(fault, OUR_OWN) else Outcome.FAILED
+        result = await _lost(hands, outcome, str(fault))
     else:
         result = _back(trial, hands, hands.now() - began, boot_id)
     ended_at = bench.clock.at(trial.start_s + trial.expected_s)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from cloudcmp.agent.host import host_command
 from cloudcmp.catalog import PROBES
-from cloudcmp.errors import BudgetSpent, ProviderFault, Refused
+from cloudcmp.errors import OUR_OWN, BudgetSpent, ProviderFault, Refused
 from cloudcmp.measure import (
     ASLEEP_WHY,
     TAKEN_WHY,
@@ -140,6 +140,11 @@ async def _come_and_work(stay: _Stay) -> Visit:
         stay.machines = await set_up(
             office, stay.provider, stay.candidate, stay.launch, stay.ttl_s, stay.watches, stay.count
         )
+    except OUR_OWN as fault:
+        # Every launch would fail so, whatever the candidate: they are left for when this is mended.
+        crew.halt.why = str(fault)
+        crew.bench.stop.set()
+        return Visit(Outcome.ABORTED, False, str(fault))
     except ProviderFault as fault:
         why = str(fault)
     lines = [machine.timeline for machine in stay.machines] or [watch.timeline() for watch in stay.watches]

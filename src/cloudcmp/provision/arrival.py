@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from cloudcmp.errors import ProviderFault, WrongHost
+from cloudcmp.errors import ProviderFault, Throttled, Unlisted, Unreached, WrongHost
 from cloudcmp.model.lease import Handle, Lease
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Direct, Instance, Provider, Remote
@@ -162,7 +162,7 @@ async def _deployed(ways: Ways, shell: Shell, sight: Sight, candidate: Candidate
 async def _running(ways: Ways, provider: Remote, handle: Handle, watch: Stopwatch) -> Sight:
     """The machine as it is once it runs and has an address."""
     while True:
-        sight = await provider.look(handle)
+        sight = await _look(ways, provider, handle, watch)
         if sight.state in {"stopped", "gone"}:
             raise _never(handle, f"it is {sight.state} before it was up", sight.why)
         if sight.state == "running" and (sight.address or sight.alias):
@@ -179,10 +179,20 @@ async def _reachable(
     patience_s = _TRY_S
     while not any([await _answers(sight.address or "", door, patience_s) for door in doors]):
         patience_s = min(_TRY_MOST_S, 1.3 * patience_s)
-        now = await provider.look(handle)
+        now = await _look(ways, provider, handle, watch)
         if now.state in {"stopped", "gone"}:
             raise _never(handle, f"it is {now.state} before it could be reached", now.why)
         await _wait(ways, handle, watch, "it runs and can not be reached", now.why)
+
+
+async def _look(ways: Ways, provider: Remote, handle: Handle, watch: Stopwatch) -> Sight:
+    """How a machine is; `unknown` while its provider does not say, which is no word on the machine."""
+    try:
+        return await provider.look(handle)
+    except (Unlisted, Throttled, Unreached) as fault:
+        if watch.elapsed_s() > ways.give_up_s:
+            raise
+        return Sight("unknown", why=str(fault))
 
 
 async def _answers(address: str, port: int, patience_s: float) -> bool:

@@ -8,7 +8,16 @@ from collections.abc import Coroutine, Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from cloudcmp.errors import CloudcmpError, LostAnswer, NoCapacity, ProviderFault, Refused, Throttled, UserMistake
+from cloudcmp.errors import (
+    CloudcmpError,
+    LostAnswer,
+    NoCapacity,
+    ProviderFault,
+    Refused,
+    Throttled,
+    Unreached,
+    UserMistake,
+)
 from cloudcmp.model.lease import INSTANCE, Found, Handle, Lease, LeaseEvent, LeaseState
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider
@@ -87,7 +96,7 @@ async def acquire(
     except LostAnswer as fault:
         _try_write(ledger, lease, LeaseEvent.INDETERMINATE, detail=str(fault))
         return await _find_again(ledger, provider, lease, patience)
-    except (NoCapacity, Refused, Throttled) as fault:
+    except (NoCapacity, Refused, Throttled, Unreached) as fault:
         _try_write(ledger, lease, LeaseEvent.REFUSED, detail=str(fault))
         raise
     except BaseException as error:

@@ -5,7 +5,7 @@ import socket
 import urllib.request
 from urllib.parse import urlsplit
 
-from cloudcmp.errors import Refused
+from cloudcmp.errors import Refused, Unreached
 
 _ASKED = "https://checkip.amazonaws.com"
 """Amazon's own answer to the question from where it is asked."""
@@ -16,8 +16,8 @@ _NEXT = "say it in the study, e.g. allow: 203.0.113.7/32"
 def controller(endpoint: str | None) -> str:
     """Our own address in CIDR form: as Amazon sees it, or as another cloud's endpoint is reached from here.
 
-    Raises Refused where it can not be told. Behind several addresses that take turns it may be the wrong one: then the
-    study must name them all.
+    Raises Refused where it can not be told, Unreached where nobody answers the question. Behind several addresses that
+    take turns it may be the wrong one: then the study must name them all.
     """
     return _near(endpoint) if endpoint else _far()
 
@@ -26,7 +26,9 @@ def _far() -> str:
     try:
         with urllib.request.urlopen(_ASKED, timeout=_WAIT_S) as answer:
             return _cidr(answer.read(64).decode("ascii", errors="replace").strip())
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise Unreached.at("firewall", f"our own address could not be asked for: {error}", _NEXT) from error
+    except ValueError as error:
         raise Refused.at("firewall", f"our own address could not be asked for: {error}", _NEXT) from error
 
 

@@ -1,0 +1,79 @@
+"""A machine on its way, while its provider does not answer each time that it is looked at."""
+
+import asyncio
+from dataclasses import dataclass, field, replace
+
+import pytest
+from tests.provision.conftest import START, candidate_with
+
+from cloudcmp.errors import BadCredentials, ProviderFault, Throttled, Unlisted
+from cloudcmp.model.lease import INSTANCE, Handle, Lease, LeaseState
+from cloudcmp.model.offering import Faults
+from cloudcmp.model.plan import Launch
+from cloudcmp.model.remote import KeyPair
+from cloudcmp.model.safety import Sight
+from cloudcmp.provider.time import VirtualTime
+from cloudcmp.provision import Stopwatch, Ways
+from cloudcmp.provision.arrival import arrive
+
+LEASE = Lease("launch-0", 1, LeaseState.LIVE, "far", "eu", INSTANCE, "n", "t", "i-1", START)
+
+
+@dataclass
+class Far:
+    """A provider whose looks come one after the other: sights, or faults."""
+
+    looks: list
+    time: VirtualTime
+    asked: list = field(default_factory=list)
+
+    name = "far"
+    simulated, billed, settle_s, parts, barriers = False, True, 0.0, (INSTANCE,), ()
+
+    def never(self, *_args, **_more):
+        raise AssertionError("it is only looked at")
+
+    offerings = host = check = create = find = leftovers = destroy = gone = resize = never
+    billing = None
+
+    async def look(self, handle: Handle) -> Sight:
+        self.asked.append(handle)
+        found = self.looks.pop(0) if len(self.looks) > 1 else self.looks[0]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+async def dialled(endpoint, within_s):
+    raise AssertionError("nobody is dialled: the name says where it is")
+
+
+def arrived(looks, **ways):
+    time = VirtualTime(START)
+    far = Far(looks, time)
+    watch = Stopwatch(time)
+    how = replace(Ways(time, dialled, None, KeyPair("", "")), **ways)
+    windows = replace(candidate_with(Faults()), runner="far", options=(("os", "windows"),))
+    line = asyncio.run(arrive(how, far, LEASE, windows, Launch(0, 0, 0, None, 0.0, 1), watch, 600.0)).timeline
+    return far, line
+
+
+UP = Sight("running", alias="box")
+
+
+@pytest.mark.parametrize("fault", [Unlisted.at("far", "no answer"), Throttled.at("far", "RequestLimitExceeded")])
+def test_p31_a_look_that_is_not_answered_is_no_failure_of_the_machine(fault):
+    far, line = arrived([fault, Sight("pending"), fault, fault, UP], poll_s=1.0)
+    assert len(far.asked) == 5
+    assert line.running_s == pytest.approx(4.0)
+
+
+def test_p24_looks_that_are_never_answered_end_in_time():
+    fault = Unlisted.at("far", "no answer")
+    with pytest.raises(ProviderFault, match="no answer"):
+        arrived([fault], poll_s=1.0, give_up_s=30.0)
+
+
+def test_credentials_that_are_not_taken_any_more_end_it_at_once():
+    with pytest.raises(BadCredentials):
+        arrived([BadCredentials.at("far", "ExpiredToken"), UP], poll_s=1.0)
