@@ -83,7 +83,7 @@ def test_a_stale_list_does_not_show_what_is_new(plans):
 
 def test_a_token_whose_machine_has_ended_is_refused(plans):
     provider = cloud(plans)
-    asyncio.run(provider.destroy(asyncio.run(provider.create(plans.request()))))
+    asyncio.run(provider.destroy(plans.handle(asyncio.run(provider.create(plans.request())))))
     with pytest.raises(Refused, match="ask with a new token"):
         asyncio.run(provider.create(plans.request()))
 
