@@ -1,0 +1,82 @@
+"""What lies with whoever asks (credentials that expire, a network that is down) is blamed on no candidate.
+
+The cloud is an emulation, see tests/emulated/ec2.py.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cloudcmp.store import StudyStore
+from tests.emulated import ec2_xml as xml
+from tests.emulated.ec2 import Ec2, ec2
+from tests.emulated.ec2_boot import ssh_boot, why_not
+
+ROOT = Path(__file__).parent.parent.parent
+_STUDY = """\
+schema: 1
+question: Who is to blame?
+candidates:
+  - {provider: aws, region: us-east-1, offering: t3.micro, price: 0.01 USD/h}
+  - {provider: aws, region: eu-central-1, offering: t3.micro, price: 0.01 USD/h}
+probes:
+  - {probe: fma}
+launches: 2
+runs: 1
+budget: 5 USD
+"""
+
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "machines can listen")
+
+
+def command(work: Path, cloud: Ec2, *words: str | Path) -> tuple[int, str]:
+    """The command with hardly any patience: its exit code and what it said."""
+    environ = {**os.environ, **cloud.environ, "HOME": str(work), "PATIENCE_S": "4", "PYTHONPATH": str(ROOT)}
+    asked = [sys.executable, "-m", "tests.pipeline.hurried", *map(str, words)]
+    done = subprocess.run(asked, env=environ, cwd=work, capture_output=True, text=True, timeout=200, check=False)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stdout + done.stderr
+
+
+def outcomes(work: Path) -> list[str]:
+    with StudyStore.open(work / "out", write=False) as store:
+        return [one.outcome.value for one in store.attempts()]
+
+
+def expire_after(cloud: Ec2, machines: int):
+    """From the call for the next machine on, every call is told that its token has expired, until it is renewed."""
+    honest, count, over = cloud._honest, [0], []
+
+    def answer(request, service, region, action, params):
+        real = action == "RunInstances" and params.get("DryRun") != "true"
+        count[0] += real
+        if over or (real and count[0] > machines):
+            over.append(action)
+            # The machines that there are can be ended: sessions of others, or a role that only that is left of.
+            if action not in {"TerminateInstances", "DescribeInstances", "DeleteSecurityGroup", "DeletePlacementGroup"}:
+                if not action.startswith("Describe"):
+                    return xml.error("ExpiredToken", "the token has expired", service)
+        return honest(request, service, region, action, params)
+
+    cloud._honest = answer
+    return lambda: setattr(cloud, "_honest", honest)
+
+
+def test_p31_credentials_that_expire_half_way_stop_a_study_that_goes_on_once_they_are_renewed(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(_STUDY)
+    with ec2(boot=ssh_boot(tmp_path / "m")) as cloud:
+        renew = expire_after(cloud, 2)
+        code, err = command(tmp_path, cloud, "run", tmp_path / "s.yaml", "--out", tmp_path / "out")
+        assert code in {0, 3}, err
+        assert "ExpiredToken" in err
+        assert set(outcomes(tmp_path)) <= {"ok"}
+        assert cloud.alive() == []
+        renew()
+        code, err = command(tmp_path, cloud, "run", "--resume", tmp_path / "out")
+        assert code == 0, err
+        assert outcomes(tmp_path).count("ok") == 4
+        assert set(outcomes(tmp_path)) <= {"ok", "aborted"}
+        assert cloud.alive() == []
