@@ -148,6 +148,8 @@ class Rig:
             (("cloudcmp:study", "a"),), 0, 0, 123456, START,
         )  # fmt: skip
         bench = Bench(self.memory, METRICS, PROBES, clock, self.told, histogram.from_base64, self.stop)
+        left = {key: value for key, value in bench_with.items() if key == "left_s"}
+        bench_with = {key: value for key, value in bench_with.items() if key not in left}
 
         async def whole() -> Visit:
             cloud_id = await provider.create(request)
@@ -156,7 +158,7 @@ class Rig:
             try:
                 return await run_launch(
                     replace(bench, **bench_with), candidate, self.launch, trials, instance,
-                    lambda: provider.gone(Handle("instance", "r", cloud_id)), before,
+                    lambda: provider.gone(Handle("instance", "r", cloud_id)), before, **left,
                 )  # fmt: skip
             finally:
                 await provider.destroy(Handle("instance", "r", cloud_id))

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from cloudcmp.measure import ASLEEP_WHY, TAKEN_WHY, record_all, was_taken
+from cloudcmp.measure import ASLEEP_WHY, OVER_WHY, TAKEN_WHY, record_all, was_taken
 from cloudcmp.model.offering import Faults
 from cloudcmp.model.trial import Outcome
 
@@ -162,3 +162,22 @@ def test_p21_a_trial_that_ended_well_counts_though_its_controller_slept(rig):
     nights = iter((0.0, 7200.0))
     assert rig.on_simulated(trials_of(rig, 1), slept_s=lambda: next(nights)).finished
     assert rig.outcomes == ["ok"]
+
+
+def test_p31_no_trial_is_begun_that_its_machine_may_not_live_to_the_end_of(rig):
+    trials = trials_of(rig, 4)
+    left = iter((1000.0, 500.0, 10.0, 10.0))  # before the first trial, then after each
+    visit = rig.on_simulated(trials, left_s=lambda: next(left))
+    assert (visit.outcome, visit.finished, visit.why) == (Outcome.ABORTED, False, OVER_WHY)
+    assert [(one.trial, one.outcome) for one in rig.memory.attempts] == [(0, Outcome.OK), (1, Outcome.OK)]
+    assert not rig.memory.open
+
+
+def test_p21_a_machine_that_ended_at_its_time_to_live_while_its_controller_slept_was_not_taken_away(rig):
+    trials = trials_of(rig, 3)
+    nights, left = iter((0.0, 0.0, 0.0, 90000.0)), iter((9e4, 9e4, 9e4 - 1, 0.0))
+    visit = rig.on_simulated(trials, Faults(garbage=1.0), slept_s=lambda: next(nights), left_s=lambda: next(left))
+    assert visit.why == ASLEEP_WHY
+    again = rig.on_simulated(trials, Faults(preemption=1.0), before={0: Outcome.INVALID}, left_s=lambda: 0.0)
+    assert (again.finished, again.why) == (False, OVER_WHY)
+    assert Outcome.PREEMPTED not in {one.outcome for one in rig.memory.attempts}

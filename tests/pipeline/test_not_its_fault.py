@@ -55,10 +55,9 @@ def expire_after(cloud: Ec2, machines: int):
         count[0] += real
         if over or (real and count[0] > machines):
             over.append(action)
-            # The machines that there are can be ended: sessions of others, or a role that only that is left of.
-            if action not in {"TerminateInstances", "DescribeInstances", "DeleteSecurityGroup", "DeletePlacementGroup"}:
-                if not action.startswith("Describe"):
-                    return xml.error("ExpiredToken", "the token has expired", service)
+            # The machines that there are can be ended: the user of another role does it, or they end themselves.
+            if not action.startswith(("Terminate", "Delete", "Describe")):
+                return xml.error("ExpiredToken", "the token has expired", service)
         return honest(request, service, region, action, params)
 
     cloud._honest = answer

@@ -1,10 +1,11 @@
 """The trials of one launch, in order, each recorded before the next one starts."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from cloudcmp.agent import clean
 from cloudcmp.measure.bench import Bench, Visit
-from cloudcmp.measure.trial import Again, Gone, Turn, run_trial
+from cloudcmp.measure.trial import Again, Gone, Turn, lease_s, run_trial
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.protocol import Instance
 from cloudcmp.model.trial import Attempt, Outcome, TrialResult
@@ -13,6 +14,8 @@ TAKEN_WHY = "the machine was taken away during an earlier trial of the launch"
 """Why the rest of a launch is preempted: the same words whether or not a controller died in between."""
 
 ASLEEP_WHY = "this machine slept during a trial"
+OVER_WHY = "its machine's time to live is over, or too short for the next trial"
+
 SLEPT_S = 5.0
 """How far the wall may run ahead of the monotonic clock during a trial before we say that we slept."""
 
@@ -31,13 +34,15 @@ async def run_launch(
     other: Instance | None = None,
     again: Again | None = None,
     caps: Callable[[], Mapping[str, float] | None] = lambda: None,
+    left_s: Callable[[], float] = lambda: math.inf,
 ) -> Visit:
     """Run the trials of a launch that have not ended yet, on its machine; `other` is its second one, if any, and `caps`
     tells what the next trial between the two may put on the network.
 
     `trials` are all of the launch's, in order; `before` gives the outcome of those that ended by themselves in an
     earlier run. Once the machine is taken away, the rest is recorded as preempted. When told to stop, the current trial
-    is the last. `again` sees to a connection that may have broken.
+    is the last. `again` sees to a connection that may have broken. `left_s` tells how long the machine lives at least:
+    no trial is begun that it may not live to see the end of, for that end is ours and not its provider's.
     Raises what `run_trial` and the store raise; an attempt that was begun then stays open.
     """
     bench.progress.launch(candidate.id, launch.round)
@@ -48,6 +53,8 @@ async def run_launch(
     for place, trial in enumerate(todo):
         if bench.stop.is_set():
             return Visit(Outcome.ABORTED, False, "stopped on request")
+        if begun is None and left_s() < lease_s(bench, trial):
+            return Visit(Outcome.ABORTED, False, OVER_WHY)
         number, started_at = begin(bench, trial) if begun is None else begun
         turn = Turn(trial, bench.records.earlier(trial.index), instance, gone, other, again, caps())
         result = await _awake(bench, candidate, turn, number, started_at)
@@ -55,6 +62,8 @@ async def run_launch(
             return Visit(Outcome.ABORTED, False, ASLEEP_WHY)
         taken = result.outcome is Outcome.PREEMPTED
         following = None if taken or bench.stop.is_set() else next(iter(todo[place + 1 :]), None)
+        if following is not None and left_s() < lease_s(bench, following):
+            following = None
         ended_at = bench.clock.at(trial.start_s + _lasted_s(trial, result.outcome))
         begun = None if following is None else _next(bench, following)
         finish(bench, candidate, trial, number, started_at, ended_at, result, following, begun)

@@ -125,7 +125,7 @@ async def _alone(
         peer=peer,
         secret=secret,
         caps=turn.caps if peer else None,
-        lease_s=_lease_s(bench, trial),
+        lease_s=lease_s(bench, trial),
     )
     decoder = Decoder(expected_series(trial.cells, bench.metrics), trial.deadline_s, bench.read_histogram)
     async with instance.start(job, trial, turn.earlier) as channel:
@@ -162,7 +162,7 @@ async def _between_peers(bench: Bench, turn: Turn) -> TrialResult:
     return _of_both(result, serving)
 
 
-def _lease_s(bench: Bench, trial: PlannedTrial) -> float:
+def lease_s(bench: Bench, trial: PlannedTrial) -> float:
     """How long an agent's process may live, whatever becomes of us: its deadline, and time to be read to the end."""
     return trial.deadline_s + 3 * bench.grace_s + _LEASE_MARGIN_S
 
