@@ -1,6 +1,7 @@
 """A trial's value, with numpy as the second witness, whatever the order of samples, files and threads."""
 
 import random
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -122,3 +123,17 @@ def test_many_samples_are_taken_in_steps(full: StudyStore, monkeypatch: pytest.M
     assert in_steps.ok.tolist() == at_once.ok.tolist()
     assert list(values._steps([(7, 0, 3), (2, 0, 3), (3, 1, 2), (9, 0, 99)])) == [(2, 3), (7, 7), (9, 9)]
     assert list(values._steps([])) == []
+
+
+def test_a_signal_while_samples_are_read_is_an_interruption(tmp_path: Path) -> None:
+    store = store_of(tmp_path, [(1.0, 1.0)], [(1.0, 1.0)])
+    files = sorted(tmp_path.rglob("*.parquet"))
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt), values.engine(files) as connection:
+            connection.execute("SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b").fetchall()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+        store.close()

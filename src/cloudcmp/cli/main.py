@@ -4,6 +4,7 @@ Verbs parse, call and render. What they need is imported when they run, so that 
 """
 
 import resource
+import signal
 import sys
 from contextlib import suppress
 
@@ -66,9 +67,17 @@ def _leave_no_core() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
+def _as_from_the_keyboard() -> None:
+    """Take SIGTERM and a closed terminal as Ctrl-C, but where they are ignored, as under `nohup`."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+
+
 def main() -> None:
     """Entry point of the `cloudcmp` command."""
     _leave_no_core()
+    _as_from_the_keyboard()
     app = build()
     arguments = sys.argv[1:] or ["--help"]
     sys.exit(guarded(lambda: app(args=arguments, standalone_mode=False), arguments))

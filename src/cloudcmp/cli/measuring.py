@@ -1,6 +1,5 @@
 """Verbs that plan and measure: run, demo, plan."""
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from cloudcmp.cli.options import All, Figures, Json, On, Out, Short
-from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_INTERRUPTED, console, emit, say, warn
+from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_INTERRUPTED, console, emit, leave_now, say, warn
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
@@ -105,11 +104,9 @@ def _money(option: str, text: str | None) -> "Money | None":
 
 def _progress(json: bool) -> "Progress":
     """Who is told how it goes: standard error, so that standard output holds only the answer."""
-    from rich.console import Console
+    from cloudcmp.report.progress import Silence, progress_on
 
-    from cloudcmp.report.progress import LiveProgress, Silence
-
-    return Silence() if json else LiveProgress(Console(stderr=True))
+    return Silence() if json else progress_on(sys.stderr)
 
 
 def _leaving(verb: str, json: bool) -> "Leave":
@@ -117,9 +114,7 @@ def _leaving(verb: str, json: bool) -> "Leave":
 
     def leave(ending: "Ending") -> NoReturn:
         _unfinished(verb, ending, json)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(EXIT_INTERRUPTED)
+        leave_now()
 
     return leave
 

@@ -6,11 +6,12 @@ import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from typer._click.exceptions import UsageError  # typer carries its own click
@@ -72,6 +73,14 @@ def emit(verb: str, data: Any, warnings: Sequence[str] = ()) -> None:
     say(document(verb, data, warnings))
 
 
+def leave_now() -> NoReturn:
+    """End this process as one that was interrupted, whatever its threads still wait for."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
+    os._exit(EXIT_INTERRUPTED)
+
+
 def guarded(action: Callable[[], Any], arguments: Sequence[str]) -> int:
     """Run the command line; every failure becomes one line for each fault and its exit code, never a traceback."""
     try:
@@ -115,5 +124,6 @@ def _failed(faults: Sequence[Fault], code: int, arguments: Sequence[str]) -> int
         verb = next((word for word in arguments if not word.startswith("-")), "cloudcmp")
         say(document(verb, None, (), faults))
     for fault in faults:
-        warn(fault.line())
+        with suppress(OSError):  # nobody may be there to read it: the terminal was closed
+            warn(fault.line())
     return code

@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from cloudcmp.cli.options import Folder, Json
-from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_NO, console, emit, say, warn
+from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_NO, console, emit, leave_now, say, warn
 from cloudcmp.errors import UserMistake
+
+if TYPE_CHECKING:
+    from cloudcmp.pipeline.running import Ending, Leave
 
 
 def check(
@@ -116,7 +119,7 @@ def cleanup(folder: Folder, json: Json = False) -> int:
     """
     from cloudcmp.pipeline import running
 
-    destroyed, left = running.cleanup(folder)
+    destroyed, left = running.cleanup(folder, _leaving(json))
     if json:
         emit("cleanup", {"destroyed": destroyed, "left": left})
     else:
@@ -124,6 +127,21 @@ def cleanup(folder: Folder, json: Json = False) -> int:
         for line in left:
             warn(f"left: {line}")
     return EXIT_FAULT if left else EXIT_DONE
+
+
+def _leaving(json: bool) -> "Leave":
+    """Tells what is left, and ends the process: its threads may wait for clouds that do not answer."""
+
+    def leave(ending: "Ending") -> NoReturn:
+        for line in ending.left:
+            warn(f"left: {line}")
+        if json:
+            emit("cleanup", {"destroyed": (), "left": ending.left})
+        else:
+            say(f"{ending.reason}; once more: cloudcmp cleanup {ending.folder}")
+        leave_now()
+
+    return leave
 
 
 def sweep(

@@ -5,7 +5,7 @@ import hashlib
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from cloudcmp.catalog import METRICS, PROBES
 from cloudcmp.errors import Fault, StorageFault, UserMistake
 from cloudcmp.measure import Bench
 from cloudcmp.model.codec import to_json
-from cloudcmp.model.lease import Lease
+from cloudcmp.model.lease import Lease, LeaseState
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Progress, Provider
 from cloudcmp.pipeline.checking import check_plan, refuse
@@ -118,7 +118,12 @@ def resume(
         work = _same_work(store, work)
         if budget is not None:
             _raise_budget(store, budget)
-        _look_first(plan, progress)
+        try:
+            _look_first(plan, progress)
+        except KeyboardInterrupt:
+            left = [one for one in store.leases() if one.state is not LeaseState.GONE]
+            lines = tuple(_line(Release(one, None, "not asked to go")) for one in left)
+            leave(Ending(folder, False, "interrupted before it went on", True, lines))
         moment = _time(plan)
         store.interrupt_open(lambda trial: moment.at(plan.trials[trial].start_s))
         return _drive(store, _agent(plan), work, wait, progress, leave)
@@ -135,12 +140,45 @@ def _same_work(store: StudyStore, work: Path | None) -> Path | None:
     return before
 
 
-def cleanup(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Destroy all that a study still owns; returns a line for each thing destroyed and for each thing left."""
+def cleanup(folder: Path, leave: Leave | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Destroy all that a study still owns; returns a line for each thing destroyed and for each thing left.
+
+    With `leave` the first signal ends it: all is asked to go, and `leave` ends the process.
+    """
     with StudyStore.open(folder, write=True) as store:
         providers, ledger = tools(store, None, None)
-        releases = asyncio.run(release_all(ledger, providers))
+        releases = asyncio.run(_end_all(ledger, providers, folder, leave))
     return tuple(_line(one) for one in releases if one.evidence), _left(releases)
+
+
+async def _end_all(
+    ledger: Ledger, providers: Mapping[str, Provider], folder: Path, leave: Leave | None
+) -> tuple[Release, ...]:
+    if leave is None:
+        return await release_all(ledger, providers)
+    stop, releases = asyncio.Event(), list[Release]()
+    stop.set()  # it is the end already: there is nothing to wait for
+    stopping = Stopping(stop, lambda _: None)
+
+    async def work() -> None:
+        releases.extend(await release_all(ledger, providers))
+
+    with stopping.heeding():
+        if not await stopping.unless_hurried(work()):
+            await _leave_at_once(ledger, providers, folder, leave)
+    return tuple(releases)
+
+
+async def _leave_at_once(ledger: Ledger, providers: Mapping[str, Provider], folder: Path, leave: Leave) -> NoReturn:
+    """Ask all that is open to go, tell it, and end the process."""
+    lines = tuple(_line(Release(one, None, _unseen(one))) for one in await ask_all(ledger, providers, HURRY_S))
+    leave(Ending(folder, False, "left at once", True, lines))
+
+
+def _unseen(lease: Lease) -> str:
+    if lease.handle() is None:
+        return "it may have been made: there was no answer yet"
+    return "asked to go, not seen gone"
 
 
 def tools(store: StudyStore, binary: Path | None, work: Path | None) -> tuple[dict[str, Provider], Ledger]:
@@ -181,7 +219,6 @@ async def _measure(crew: Crew, leave: Leave) -> tuple[str, tuple[str, ...]]:
     At the second signal everything is asked to go, and `leave` ends the process.
     """
     stopping = Stopping(crew.bench.stop, crew.bench.progress.note)
-    stopping.heed()
     came: list[tuple[str, tuple[str, ...]]] = []
     ledger = crew.office.ledger
 
@@ -203,10 +240,9 @@ async def _measure(crew: Crew, leave: Leave) -> tuple[str, tuple[str, ...]]:
             releases = await release_all(ledger, crew.providers)
         came.append((reason, _left(releases)))
 
-    if not await stopping.unless_hurried(work()):
-        open_still = await ask_all(ledger, crew.providers, HURRY_S)
-        lines = tuple(f"{_named(lease)}: asked to go, not seen gone" for lease in open_still)
-        leave(Ending(crew.store.folder, False, "left at once", True, lines))
+    with stopping.heeding():
+        if not await stopping.unless_hurried(work()):
+            await _leave_at_once(ledger, crew.providers, crew.store.folder, leave)
     return came[0]
 
 

@@ -1,9 +1,11 @@
 """How a run is stopped: in order at the first signal, at once at the second."""
 
 import asyncio
+import errno
+import os
 import signal
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -24,14 +26,29 @@ class Stopping:
         self._over = asyncio.Event()
         self._why = ""
 
-    def heed(self) -> None:
-        """From now on signals are ours; in another thread than the main one whoever embeds us minds them."""
+    @contextmanager
+    def heeding(self) -> Iterator[None]:
+        """Inside, signals are ours; in another thread than the main one whoever embeds us minds them.
+
+        One that is ignored (`nohup`, a job of a script in the background) stays so.
+        """
+        loop, before = asyncio.get_running_loop(), {}
         for number in SIGNALS:
-            with suppress(ValueError, RuntimeError):
-                asyncio.get_running_loop().add_signal_handler(number, self.signalled)
+            former = signal.getsignal(number)
+            if former is not signal.SIG_IGN:
+                with suppress(ValueError, RuntimeError):
+                    loop.add_signal_handler(number, self.signalled)
+                    before[number] = former
+        try:
+            yield
+        finally:
+            for number, former in before.items():
+                loop.remove_signal_handler(number)
+                signal.signal(number, former)
 
     def signalled(self) -> None:
         """One signal came."""
+        let_go_of_closed_terminals()
         if self._stop.is_set():
             self.hurried.set()
             return
@@ -78,3 +95,15 @@ class Stopping:
             return False
         await task
         return True
+
+
+def let_go_of_closed_terminals() -> None:
+    """What was said to a terminal that is closed now goes nowhere: a write to it would be a fault."""
+    for stream in (1, 2):
+        try:
+            os.tcgetpgrp(stream)
+        except OSError as error:
+            if error.errno == errno.EIO:
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, stream)
+                os.close(nowhere)

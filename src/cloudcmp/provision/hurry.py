@@ -9,18 +9,25 @@ from cloudcmp.model.lease import Lease, LeaseEvent
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provision.ledger import Ledger
 
+_LOOK_S = 0.05
+
 
 async def ask_all(ledger: Ledger, providers: Mapping[str, Provider], within_s: float) -> tuple[Lease, ...]:
-    """Ask for the end of every open lease, all at once, for at most so many seconds; returns the leases, all of which
-    are still open as far as is known.
+    """Ask for the end of every open lease, all at once, for at most so many seconds; returns those that are open then,
+    as far as is known: what was being made meanwhile, too.
     """
-    left = ledger.open_leases()
-    asks = [
-        asyncio.create_task(_ask(ledger, providers[one.provider], one)) for one in left if one.provider in providers
-    ]
-    if asks:
-        await asyncio.wait(asks, timeout=within_s)
-    return left
+    loop = asyncio.get_running_loop()
+    end_s = loop.time() + within_s
+    asks: dict[tuple[str, int], asyncio.Task[None]] = {}
+    while True:
+        await asyncio.sleep(0)  # a create that was cut short, or was just answered, says so in the ledger first
+        for one in ledger.open_leases():
+            if one.handle() and one.provider in providers and (one.slot, one.attempt) not in asks:
+                asks[one.slot, one.attempt] = asyncio.create_task(_ask(ledger, providers[one.provider], one))
+        waiting = [ask for ask in asks.values() if not ask.done()]
+        if not waiting or loop.time() >= end_s:
+            return ledger.open_leases()
+        await asyncio.wait(waiting, timeout=min(_LOOK_S, end_s - loop.time()))
 
 
 async def _ask(ledger: Ledger, provider: Provider, lease: Lease) -> None:

@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable
-from typing import TextIO
+from contextlib import suppress
+from typing import Any, TextIO, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn
@@ -129,6 +130,29 @@ class Silence:
         """Nothing is said."""
 
 
+class _Lasting:
+    """A stream whose reader may go away: then nothing is said any more, and the study goes on."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """All of it, as far as anybody is told."""
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """What was written, to whoever reads."""
+        with suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 def progress_on(stream: TextIO | None) -> LiveProgress | Silence:
-    """Progress on a stream, none where there is no stream."""
-    return Silence() if stream is None else LiveProgress(Console(file=stream, highlight=False))
+    """Progress on a stream, none where there is no stream; one that breaks is no fault."""
+    if stream is None:
+        return Silence()
+    return LiveProgress(Console(file=cast(TextIO, _Lasting(stream)), highlight=False))

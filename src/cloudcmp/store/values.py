@@ -74,6 +74,10 @@ def engine(files: Sequence[Path]) -> Iterator["duckdb.DuckDBPyConnection"]:
             raise StorageFault(
                 Fault(str(scratch), "no room to sort the samples", "set TMPDIR to a larger disk")
             ) from error
+        except RuntimeError as error:
+            if str(error) != "Query interrupted":
+                raise
+            raise KeyboardInterrupt from None  # which is what it was, before DuckDB caught it
         except duckdb.Error as error:
             raise corrupt(files[0].parent, f"the samples can not be read ({str(error).splitlines()[0]})") from error
         finally:
