@@ -305,3 +305,12 @@ def test_stopped_on_request_begins_nothing_more(desk: Desk) -> None:
     assert not Guest(desk).runs(*LAST).finished
     assert desk.memory.attempts == []
     assert not desk.memory.open
+
+
+def test_p35_what_was_slept_through_is_not_timed(desk: Desk) -> None:
+    guest, nights = Guest(desk), iter((0.0, 600.0))
+    desk.bench = replace(desk.bench, slept_s=lambda: next(nights))
+    guest.runs(LAST[0])
+    (attempt,) = desk.memory.attempts
+    assert (attempt.outcome, attempt.n_samples) == (Outcome.ABORTED, 0)
+    assert "slept for 600 s" in attempt.why

@@ -10,12 +10,13 @@ from cloudcmp.measure.elastic import (
     run_last,
     staged,
 )
-from cloudcmp.measure.launch import ASLEEP_WHY, OVER_WHY, TAKEN_WHY, record_all, run_launch, was_taken
+from cloudcmp.measure.launch import ASLEEP_WHY, OVER_WHY, SLEPT_S, TAKEN_WHY, record_all, run_launch, was_taken
 from cloudcmp.measure.trial import Again, Gone, Link, Turn, run_trial
 
 __all__ = [
     "ASLEEP_WHY",
     "OVER_WHY",
+    "SLEPT_S",
     "TAKEN_WHY",
     "Again",
     "Bench",

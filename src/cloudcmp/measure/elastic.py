@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from cloudcmp.agent import clean
 from cloudcmp.errors import OUR_OWN, ProviderFault
 from cloudcmp.measure.bench import Bench, Visit
-from cloudcmp.measure.launch import TAKEN_WHY, begin, finish, record_all
+from cloudcmp.measure.launch import SLEPT_S, TAKEN_WHY, begin, finish, record_all
 from cloudcmp.measure.trial import Gone
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Probe, When
@@ -136,7 +136,7 @@ async def run_last(bench: Bench, candidate: Candidate, todo: Sequence[PlannedTri
 async def _disturbed(bench: Bench, candidate: Candidate, trial: PlannedTrial, hands: Hands) -> tuple[TrialResult, str]:
     """Resize a machine or have it kill itself, time it until it is usable again, and record it; its boot id then."""
     number, started_at = begin(bench, trial)
-    began, boot_id = hands.now(), hands.boot_id
+    began, boot_id, slept_s = hands.now(), hands.boot_id, bench.slept_s()
     try:
         async with asyncio.timeout(trial.deadline_s + _GRACE_S):
             await (hands.resize(dict(trial.params)["to"]) if trial.probe == "resize" else hands.die())
@@ -148,6 +148,9 @@ async def _disturbed(bench: Bench, candidate: Candidate, trial: PlannedTrial, ha
         result = await _lost(hands, outcome, str(fault))
     else:
         result = _back(trial, hands, hands.now() - began, boot_id)
+    slept_s = bench.slept_s() - slept_s
+    if slept_s >= SLEPT_S and result.outcome is not Outcome.PREEMPTED:
+        result = TrialResult(Outcome.ABORTED, (), f"this machine slept for {slept_s:.0f} s during it", result.facts)
     ended_at = bench.clock.at(trial.start_s + trial.expected_s)
     finish(bench, candidate, trial, number, started_at, ended_at, result, None, None)
     return result, boot_id

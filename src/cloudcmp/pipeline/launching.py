@@ -1,5 +1,6 @@
 """One launch from lease to evidence that it is gone, with an outcome for each of its trials."""
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -9,6 +10,8 @@ from cloudcmp.catalog import PROBES
 from cloudcmp.errors import OUR_OWN, BudgetSpent, ProviderFault, Refused
 from cloudcmp.measure import (
     ASLEEP_WHY,
+    OVER_WHY,
+    SLEPT_S,
     TAKEN_WHY,
     Again,
     Bench,
@@ -75,7 +78,11 @@ class Crew:
 
 @dataclass(slots=True)
 class _Stay:
-    """A launch while it is carried out: its machines, as they are now, and how far those came that did not."""
+    """A launch while it is carried out: its machines, as they are now, and how far those came that did not.
+
+    `began_s` and `slept_s` are what the clock and the count of sleep said when its time to live was allowed; sleep is
+    counted anew while it is torn down.
+    """
 
     crew: Crew
     provider: Provider
@@ -86,7 +93,19 @@ class _Stay:
     ttl_s: float
     count: int
     watches: list[Stopwatch]
+    began_s: float
+    slept_s: float
     machines: tuple[Machine, ...] = ()
+
+    def asleep_s(self) -> float:
+        """How long this machine has slept since the launch, or its end, began."""
+        return self.crew.bench.slept_s() - self.slept_s
+
+    def left_s(self) -> float:
+        """How long the machines live at least; without end where nobody sees to it that they die."""
+        if self.candidate.simulated:
+            return math.inf
+        return self.ttl_s - (self.crew.office.ways.time.monotonic() - self.began_s) - self.asleep_s()
 
     def left(self, trials: Sequence[PlannedTrial]) -> list[PlannedTrial]:
         """The trials that have not ended by themselves in an earlier run."""
@@ -115,7 +134,9 @@ async def carry_out(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], 
         crew.bench.stop.set()
         return
     crew.store.begin_launch(launch.index, crew.bench.clock.at(launch.start_s), slots[0])
-    stay = _Stay(crew, provider, paying, launch, staged(PROBES, candidate, trials), before, ttl_s, count, [])
+    now_s, slept_s = crew.office.ways.time.monotonic(), crew.bench.slept_s()
+    turns = staged(PROBES, candidate, trials)
+    stay = _Stay(crew, provider, paying, launch, turns, before, ttl_s, count, [], now_s, slept_s)
     releases: tuple[Release, ...] = ()
     try:
         visit = await _come_and_work(stay)
@@ -123,6 +144,7 @@ async def carry_out(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], 
         for machine in stay.machines:
             if machine.shell is not None:
                 await machine.shell.close()
+        stay.slept_s = crew.bench.slept_s()
         releases = await tear_down(crew.office, provider, launch)
         crew.guard.let_go(slots)
     if visit.finished:
@@ -141,18 +163,44 @@ async def _come_and_work(stay: _Stay) -> Visit:
             office, stay.provider, stay.candidate, stay.launch, stay.ttl_s, stay.watches, stay.count
         )
     except OUR_OWN as fault:
-        # Every launch would fail so, whatever the candidate: they are left for when this is mended.
-        crew.halt.why = str(fault)
-        crew.bench.stop.set()
-        return Visit(Outcome.ABORTED, False, str(fault))
+        return _halted(crew, str(fault))
     except ProviderFault as fault:
         why = str(fault)
+    asleep = _slept(stay)
+    if asleep and why:
+        return _halted(crew, f"{asleep} ({why})")
+    if asleep:
+        # No clock that times it went on, and some that are in it did.
+        record_all(crew.bench, stay.candidate, coming, Outcome.ABORTED, asleep)
+        return await _work(stay)
     lines = [machine.timeline for machine in stay.machines] or [watch.timeline() for watch in stay.watches]
     record_arrival(crew.bench, stay.candidate, coming, lines[: stay.candidate.count], ways.poll_s, why)
     if why:
         todo = stay.left([*turns.visit, *turns.last])
         return record_all(crew.bench, stay.candidate, todo, Outcome.FAILED, why)
+    return await _work(stay)
+
+
+def _halted(crew: Crew, why: str) -> Visit:
+    """Whatever the candidate, launches would fail so: all that are left wait until this is mended."""
+    crew.halt.why = why
+    crew.bench.stop.set()
+    return Visit(Outcome.ABORTED, False, why)
+
+
+def _slept(stay: _Stay) -> str:
+    """That this machine slept since the launch, or its end, began; nothing where it did not."""
+    asleep_s = stay.asleep_s()
+    return (
+        "" if asleep_s < SLEPT_S or stay.candidate.simulated else f"this machine slept for {asleep_s:.0f} s during it"
+    )
+
+
+async def _work(stay: _Stay) -> Visit:
+    """The trials on machines that came; those that their time to live is too short for wait for another launch."""
     visit = await _visit(stay)
+    if visit.why == OVER_WHY:
+        return _halted(stay.crew, f"{stay.candidate.id}: {visit.why}")
     return await _disturb(stay) if visit.finished and visit.outcome is Outcome.OK else visit
 
 
@@ -166,7 +214,17 @@ async def _visit(stay: _Stay) -> Visit:
     gone, again = _gone(stay, stopped_too=True), await _again(stay)
     while True:
         done = await run_launch(
-            bench, stay.candidate, stay.launch, visit, first, gone, stay.before, other, again, lambda: _caps(stay)
+            bench,
+            stay.candidate,
+            stay.launch,
+            visit,
+            first,
+            gone,
+            stay.before,
+            other,
+            again,
+            lambda: _caps(stay),
+            stay.left_s,
         )
         if done.why != ASLEEP_WHY:
             return done
@@ -181,6 +239,8 @@ async def _disturb(stay: _Stay) -> Visit:
     provider = stay.provider
     if not todo or shell is None or handle is None or not isinstance(provider, Remote):
         return Visit(Outcome.OK, True)
+    if stay.left_s() < sum(trial.deadline_s for trial in todo):
+        return _halted(stay.crew, f"{stay.candidate.id}: {OVER_WHY}")
     ways = stay.crew.office.ways
 
     async def resize(offering: str) -> None:
@@ -293,4 +353,7 @@ def _record_going(stay: _Stay, releases: Sequence[Release], visit: Visit) -> Non
     unseen = next((one.why for one in releases if one.evidence is None), "")
     gone_s = None if unseen or not took else max(took)
     todo = stay.left(stay.turns.release)
+    if _slept(stay):
+        record_all(stay.crew.bench, stay.candidate, todo, Outcome.ABORTED, _slept(stay))
+        return
     record_release(stay.crew.bench, stay.candidate, todo, gone_s, stay.crew.office.ways.poll_s, unseen or why)

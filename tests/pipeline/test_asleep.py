@@ -1,0 +1,120 @@
+"""A controller that sleeps while its machines go on: what it can not have timed is not told, and nobody is blamed.
+
+The cloud is an emulation, see tests/emulated/ec2.py.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cloudcmp.model.trial import Attempt
+from cloudcmp.store import StudyStore
+from tests.emulated.ec2 import Ec2, Faults, ec2
+from tests.emulated.ec2_boot import SshServer, ssh_boot, why_not
+from tests.measure.liars import lie
+
+ROOT = Path(__file__).parent.parent.parent
+_STUDY = """\
+schema: 1
+question: What happens while nobody looks?
+candidates:
+  - {provider: aws, region: us-east-1, offering: t3.micro, price: 0.01 USD/h}
+probes:
+%s
+launches: 1
+runs: 1
+budget: 5 USD
+"""
+_SLOW = "hello(); open(%r, 'w'); time.sleep(60)"
+
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "machines can listen")
+
+
+def ran(work: Path, cloud: Ec2, *words: str | Path, meanwhile: Callable[[], None] | None = None) -> tuple[int, str]:
+    """The command beside what happens meanwhile: its exit code and what it said."""
+    environ = {**os.environ, **cloud.environ, "HOME": str(work), "PATIENCE_S": "30", "PYTHONPATH": str(ROOT)}
+    environ["NIGHT"] = str(work / "night")
+    asked = [sys.executable, "-m", "tests.pipeline.sleepy", *map(str, words)]
+    beside = threading.Thread(target=meanwhile or (lambda: None))
+    beside.start()
+    try:
+        done = subprocess.run(asked, env=environ, cwd=work, capture_output=True, text=True, timeout=100, check=False)
+    finally:
+        beside.join()
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stdout + done.stderr
+
+
+def attempts(work: Path) -> tuple[Attempt, ...]:
+    with StudyStore.open(work / "out", write=False) as store:
+        return store.attempts()
+
+
+def once(seen: Callable[[], bool], do: Callable[[], object]) -> Callable[[], None]:
+    """Do it as soon as something is seen."""
+
+    def wait() -> None:
+        end = time.monotonic() + 60
+        while time.monotonic() < end and not seen():
+            time.sleep(0.02)
+        do()
+
+    return wait
+
+
+def slow_machines(work: Path, flag: Path) -> Callable[[str, str], SshServer]:
+    """Machines whose agents begin and do not end, until `flag` is there."""
+    made = ssh_boot(work / "m")
+
+    def boot(user_data: str, id: str) -> SshServer:
+        server = made(user_data, id)
+        if not flag.exists():
+            lie(work / "m" / id, _SLOW % str(flag))
+        return server
+
+    return boot
+
+
+def test_p21_p31_a_machine_whose_time_ran_out_while_its_controller_slept_was_not_taken_away(tmp_path: Path) -> None:
+    flag, night, study = tmp_path / "begun", tmp_path / "night", tmp_path / "s.yaml"
+    study.write_text(_STUDY % "  - {probe: fma}\n  - {probe: int}")
+    with ec2(boot=slow_machines(tmp_path, flag)) as cloud:
+
+        def sleep() -> None:
+            (thing,) = [one for one in cloud.alive() if one.kind == "instance"]
+            machine = cloud.state.lives.all[thing.id].machine
+            assert machine is not None
+            night.write_text("90000")
+            machine.kill()  # as its own timer does
+
+        code, said = ran(tmp_path, cloud, "run", study, "--out", tmp_path / "out", meanwhile=once(flag.exists, sleep))
+        assert "time to live is over" in said, said
+        assert [(one.outcome.value, one.interrupted) for one in attempts(tmp_path)] == [("aborted", True)]
+        assert cloud.alive() == []
+        code, said = ran(tmp_path, cloud, "run", "--resume", tmp_path / "out")
+        assert code == 0, said
+        assert [one.outcome.value for one in attempts(tmp_path) if not one.interrupted] == ["ok", "ok"]
+        assert cloud.alive() == []
+
+
+def test_p35_a_machine_that_came_while_its_controller_slept_has_no_scaling_latency(tmp_path: Path) -> None:
+    study = tmp_path / "s.yaml"
+    study.write_text(_STUDY % "  - {probe: scaling}\n  - {probe: fma}")
+    with ec2(Faults(pending_s=2.0), boot=ssh_boot(tmp_path / "m")) as cloud:
+
+        def made() -> bool:
+            return any(one.kind == "instance" for one in cloud.alive())
+
+        night = once(made, lambda: (tmp_path / "night").write_text("60"))
+        code, said = ran(tmp_path, cloud, "run", study, "--out", tmp_path / "out", meanwhile=night)
+        assert code == 0, said
+        scaling, fma = attempts(tmp_path)
+        assert (scaling.outcome.value, scaling.n_samples) == ("aborted", 0)
+        assert "slept for 60 s" in scaling.why
+        assert fma.outcome.value == "ok"
