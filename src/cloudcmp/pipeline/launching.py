@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from cloudcmp.agent.host import host_command
 from cloudcmp.catalog import PROBES
-from cloudcmp.errors import OUR_OWN, BudgetSpent, ProviderFault, Refused
+from cloudcmp.errors import OUR_OWN, AgentMissing, BudgetSpent, ProviderFault
 from cloudcmp.measure import (
     ASLEEP_WHY,
     OVER_WHY,
@@ -115,7 +115,7 @@ class _Stay:
 async def carry_out(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], before: Mapping[int, Outcome]) -> None:
     """Set a launch up, run its trials, and tear it down whatever happens.
 
-    Raises what the store raises, AgentMissing, and our own cancellation.
+    Raises what the store raises, and our own cancellation.
     """
     candidate = crew.plan.candidates[launch.candidate]
     todo = [trial for trial in trials if trial.index not in before]
@@ -128,7 +128,7 @@ async def carry_out(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], 
     try:
         paying = paid_for(provider, candidate, todo)
         ttl_s = crew.guard.allow(asked(provider, paying, todo, slots))
-    except (BudgetSpent, Refused) as fault:
+    except (BudgetSpent, ProviderFault) as fault:
         # What was not launched is not a failure of the candidate: it can be run when there is money for it.
         crew.halt.why = str(fault)
         crew.bench.stop.set()
@@ -162,7 +162,7 @@ async def _come_and_work(stay: _Stay) -> Visit:
         stay.machines = await set_up(
             office, stay.provider, stay.candidate, stay.launch, stay.ttl_s, stay.watches, stay.count
         )
-    except OUR_OWN as fault:
+    except (*OUR_OWN, AgentMissing) as fault:
         return _halted(crew, str(fault))
     except ProviderFault as fault:
         why = str(fault)

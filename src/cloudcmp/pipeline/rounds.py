@@ -13,7 +13,7 @@ from cloudcmp.pipeline.windows import until_open
 async def run_rounds(crew: Crew) -> str:
     """Run every launch that has trials left, round by round; why it ended early, empty when it did not.
 
-    Raises what the store raises, and AgentMissing.
+    Raises what the store raises.
     """
     trials = {index: tuple(some) for index, some in _by_launch(crew.plan)}
     before = {attempt.trial: attempt.outcome for attempt in crew.store.attempts() if not attempt.interrupted}
@@ -56,6 +56,9 @@ async def _side_by_side(
             if not crew.bench.stop.is_set():
                 await carry_out(crew, launch, trials[launch.index], before)
 
-    async with asyncio.TaskGroup() as group:
-        for some in hosts.values():
-            group.create_task(on_one_host(some))
+    try:
+        async with asyncio.TaskGroup() as group:
+            for some in hosts.values():
+                group.create_task(on_one_host(some))
+    except BaseExceptionGroup as several:
+        raise several.exceptions[0] from several  # the first that failed; the others were ended for it
