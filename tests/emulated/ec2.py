@@ -123,6 +123,15 @@ class Ec2:
         self.state.lives.close()
         self._server.__exit__()
 
+    def leave(self) -> None:
+        """Nothing listens any more: connections are refused, until it comes back. Its machines live on."""
+        self._server.__exit__()
+
+    def come_back(self) -> None:
+        """Listen again, at the same place."""
+        self._server = Server(self._handle, self._server.port)
+        self._server.__enter__()
+
     # -- what goes on
 
     def _handle(self, request: Request) -> Answer:

@@ -19,7 +19,7 @@ from cloudcmp.provision import CLOUD_CRASH_POINTS
 from cloudcmp.store.crash import CRASH_POINTS
 from tests.pipeline.clouds import Sky, clouds
 from tests.pipeline.kills import acknowledged
-from tests.pipeline.warm import SHORT, Job, Warm
+from tests.pipeline.warm import SHORT, Job, warmth
 
 POINTS = (*CRASH_POINTS, *CLOUD_CRASH_POINTS)
 RENTED = """\
@@ -62,17 +62,16 @@ class Stand:
         self._folder = folder
         self._candidates = "\n".join(candidates)
         self._studies = self._skies = 0
-        self._stack, self._warmth = ExitStack(), ExitStack()
+        self._stack = ExitStack()
         self.sky: Sky
 
     def __enter__(self) -> "Stand":
-        self.warm = self._warmth.enter_context(Warm())
+        self.warm = warmth()
         self._renew()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
-        self._warmth.close()
 
     def _renew(self) -> None:
         self._stack.close()
@@ -90,15 +89,15 @@ class Stand:
         self._studies += 1
         return self.sky.folder / f"out-{self._studies}"
 
-    def begin(self, verb: str, out: Path, crash: str | None = None, terminal: str | None = None) -> Job:
-        """`run`, `resume` or `cleanup` of a study, which dies at a crash point (`name:n`)."""
+    def begin(self, verb: str, out: Path, crash: str | None = None, terminal: str | None = None, **waits: float) -> Job:
+        """`run`, `resume` or `cleanup` of a study, which dies at a crash point (`name:n`); `waits` as in warm.py."""
         words = {
             "run": ["run", self.sky.folder / "study.yaml", "--out", out],
             "resume": ["run", "--resume", out],
             "cleanup": ["cleanup", out],
         }[verb]
         more = {"CLOUDCMP_CRASH_AT": crash} if crash else {}
-        return self.warm.start(words, {**self.sky.environ, **more}, self.sky.folder, SHORT, terminal)
+        return self.warm.start(words, {**self.sky.environ, **more}, self.sky.folder, SHORT | waits, terminal)
 
     def mend(self, how: str, out: Path) -> list[str]:
         """End what a death left, by `cleanup` or by going on to the end; what is wrong then."""

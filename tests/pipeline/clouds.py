@@ -75,6 +75,15 @@ class Sky:
         )  # fmt: skip
         return Said(done.returncode, done.stdout, done.stderr)
 
+    @contextmanager
+    def offline(self) -> Iterator[None]:
+        """Inside, nothing listens where the emulated cloud is: connections are refused."""
+        self.cloud.leave()
+        try:
+            yield
+        finally:
+            self.cloud.come_back()
+
     def there(self) -> set[str]:
         """All that exists: at the emulated cloud, on the user's machine, and the guests of this sky's state folder."""
         state = (self.folder / "state" / "cloudcmp" / "qemu").resolve()

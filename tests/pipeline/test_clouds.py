@@ -9,6 +9,7 @@ from cloudcmp.provider.qemu.image import cache_folder, small_image
 from cloudcmp.provider.qemu.program import find_program
 from tests.emulated.ec2_query import tags_of
 from tests.emulated.guests import missing
+from tests.pipeline.cloud_walk import kills, walk
 from tests.pipeline.clouds import bodies, clouds, unable
 
 pytestmark = pytest.mark.skipif(bool(unable()), reason=unable() or "studies can run")
@@ -79,3 +80,27 @@ def test_p01_p05_one_study_runs_on_rented_and_owned_machines_and_on_guests(tmp_p
     assert wrong(tmp_path / "sky", RENTED + OWNED + ("" if why else GUESTS)) == []
     if why:
         pytest.skip(f"it ran without guests, for none can be booted here: {why}")
+
+
+def test_p01_a_study_on_two_clouds_that_died_leaves_nothing_after_cleanup(tmp_path: Path) -> None:
+    toll = walk(tmp_path, ("lease.after_commit", "cloud.after_create"), most=2)
+    assert toll.wrong == []
+    assert toll.deaths == 4
+
+
+def test_p01_one_that_died_goes_on_and_leaves_nothing(tmp_path: Path) -> None:
+    toll = walk(tmp_path, ("cloud.after_destroy", "finish.after_commit"), mend="resume", most=1)
+    assert toll.wrong == []
+    assert toll.deaths == 2
+
+
+def test_p01_a_cleanup_that_dies_is_done_again(tmp_path: Path) -> None:
+    toll = walk(tmp_path, ("cloud.before_destroy", "cloud.after_gone"), verb="cleanup", most=1)
+    assert toll.wrong == []
+    assert toll.deaths == 2
+
+
+def test_p01_p16_controllers_killed_at_any_moment_leave_nothing_and_lose_nothing(tmp_path: Path) -> None:
+    toll = kills(tmp_path, 10, 20260105)
+    assert toll.wrong == []
+    assert toll.deaths == 10

@@ -7,6 +7,7 @@ and in which order, not how long is waited for it (tests/provider/test_aws_study
 `python -m tests.pipeline.warm` is the process that forks; it has one thread, as forking asks for.
 """
 
+import atexit
 import contextlib
 import json
 import os
@@ -16,6 +17,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,8 @@ IMPORTS = (
 )
 ROOT = Path(__file__).parents[2]
 SHORT = {"grace_s": 1.0, "settle_s": 1.0, "poll_s": 0.1, "interval_s": 0.05, "drain_s": 50.0, "give_up_s": 120.0}
-"""Ten times the emulated clouds' lag, where the product waits ten times a real one's. Seconds."""
+"""Seconds: ten times the emulated clouds' lag, where the product waits ten times a real one's. With `nohup` (not 0) a
+closed terminal is ignored."""
 
 
 @dataclass
@@ -107,6 +110,14 @@ class Warm:
         return job
 
 
+@cache
+def warmth() -> Warm:
+    """This process's own, which ends with it."""
+    one = Warm().__enter__()
+    atexit.register(one.__exit__)
+    return one
+
+
 def _serve() -> None:
     for name in IMPORTS.split():
         __import__(name)
@@ -134,15 +145,14 @@ def _fork(asked: dict[str, Any]) -> int:
     pid = os.fork()
     if pid:
         os.close(begun)
-        os.read(ready, 1)  # whoever kills its group at once must find one
+        os.read(ready, 1)  # whoever signals its group at once must find one
         os.close(ready)
         return pid
     code = 70
     try:
         os.setsid()
-        os.close(begun)
         os.close(ready)
-        code = _run(asked)
+        code = _run(asked, begun)
     finally:
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()
@@ -150,8 +160,8 @@ def _fork(asked: dict[str, Any]) -> int:
         os._exit(code)
 
 
-def _run(asked: dict[str, Any]) -> int:
-    """The command, as its own process would run it."""
+def _run(asked: dict[str, Any], begun: int) -> int:
+    """The command, as its own process would run it; `begun` is closed once it has its session and its terminal."""
     os.environ.clear()
     os.environ.update(asked["environ"])
     os.chdir(asked["cwd"])
@@ -159,8 +169,11 @@ def _run(asked: dict[str, Any]) -> int:
     out = nowhere if asked["terminal"] else os.open(asked["out"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     for number, to in ((0, nowhere), (1, out), (2, out)):
         os.dup2(to, number)
-    if asked["waits"]:
-        shorten(**asked["waits"])
+    os.close(begun)
+    waits = asked["waits"]
+    signal.signal(signal.SIGHUP, signal.SIG_IGN if waits.pop("nohup", 0.0) else signal.SIG_DFL)
+    if waits:
+        shorten(**waits)
     from cloudcmp.cli import main
 
     sys.argv = ["cloudcmp", *asked["words"]]

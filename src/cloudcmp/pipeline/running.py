@@ -35,7 +35,7 @@ from cloudcmp.store import StudyStore
 from cloudcmp.units import Money
 
 STUDIES = Path("cloudcmp-studies")
-HURRY_S = 1.2
+HURRY_S = 1.0
 """How long leaving at once waits for requests to destroy to be sent."""
 
 _WORK = "work_folder"
