@@ -14,7 +14,7 @@ from typing import NoReturn
 from cloudcmp import __version__, agent
 from cloudcmp.agent.ssh import dial
 from cloudcmp.catalog import METRICS, PROBES
-from cloudcmp.errors import Fault, StorageFault, UserMistake
+from cloudcmp.errors import CloudcmpError, Fault, StorageFault, UserMistake
 from cloudcmp.measure import Bench
 from cloudcmp.model.codec import to_json
 from cloudcmp.model.lease import Lease, LeaseState
@@ -236,14 +236,25 @@ async def _measure(crew: Crew, leave: Leave) -> tuple[str, tuple[str, ...]]:
                 reason = await stopping.draining(run_rounds(crew))
             finally:
                 watching.cancel()
-        finally:
-            releases = await release_all(ledger, crew.providers)
-        came.append((reason, _left(releases)))
+        except BaseException as error:
+            _tell_left(crew, error, _left(await release_all(ledger, crew.providers)))
+            raise
+        came.append((reason, _left(await release_all(ledger, crew.providers))))
 
     with stopping.heeding():
         if not await stopping.unless_hurried(work()):
             await _leave_at_once(ledger, crew.providers, crew.store.folder, leave)
     return came[0]
+
+
+def _tell_left(crew: Crew, error: BaseException, left: Iterable[str]) -> None:
+    """What is left of a study that ends by a fault is told with the fault: no ending will tell it."""
+    next_ = f"end it with: cloudcmp cleanup {crew.store.folder}"
+    if isinstance(error, CloudcmpError):
+        error.faults = (*error.faults, *(Fault("left", line, next_) for line in left))
+        return
+    for line in left:
+        crew.bench.progress.note(f"left: {line}; {next_}")
 
 
 def _left(releases: Iterable[Release]) -> tuple[str, ...]:
