@@ -12,6 +12,7 @@ from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.pipeline import launching, rounds
 from cloudcmp.pipeline.launching import Halt, carry_out
+from tests.cli.command import cloudcmp
 from tests.emulated.ssh_server import SshMachine
 from tests.measure.liars import lie
 from tests.pipeline.test_remote_outcomes import HONEST, boxes, study
@@ -76,3 +77,14 @@ def test_a_price_list_that_does_not_come_stops_a_study_in_order(monkeypatch: pyt
     asyncio.run(carry_out(crew, Launch(0, 0, 0, None, 0.0, 1), [trial], {}))  # type: ignore[arg-type,list-item]
     assert "RequestLimitExceeded" in crew.halt.why
     assert crew.bench.stop.is_set()
+
+
+def test_a_mixture_of_simulated_and_real_machines_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(
+        "schema: 1\nquestion: Both?\ncandidates:\n  - {provider: simulated, region: nimbus, offering: small}\n"
+        "  - {provider: ssh, region: ssh, offering: box}\nprobes:\n  - {probe: fma}\nlaunches: 1\n"
+    )
+    said = cloudcmp("run", tmp_path / "s.yaml", "--out", tmp_path / "out")
+    assert said.code == 2
+    assert "share no clock" in said.err
+    assert not (tmp_path / "out").exists()

@@ -76,6 +76,7 @@ def start(
     Raises UserMistake where the folder is not empty or the plan can only be quoted, AgentMissing, StorageFault.
     """
     check_runnable(plan, names(), [name for name in names() if make(name).billed])
+    _time(plan)  # refuses a mixture
     binary = _agent(plan)
     _look_first(plan, progress)
     if work is not None:
