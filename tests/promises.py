@@ -128,6 +128,54 @@ def answers_lost() -> Row:
     return Row("P2", "a lost answer doubles nothing and leaves nothing (emulated EC2)", n, len(_seeded(_lost, n, 8)))
 
 
+def crash_walk() -> Row:
+    """Every passing of every named crash point of a study on two clouds, mended by cleanup and by going on."""
+    from tests.pipeline.cloud_walk import walk
+
+    with _folder() as cleaned, _folder() as resumed:
+        tolls = [walk(cleaned, mend="cleanup"), walk(resumed, mend="resume")]
+    for line in (line for toll in tolls for line in toll.wrong):
+        sys.stdout.write(f"  {line}\n")
+    return Row("P1 P16", "dead at every crash point of two clouds: 0 left, 0 foreign touched",
+               sum(toll.kills for toll in tolls), sum(len(toll.wrong) for toll in tolls))  # fmt: skip
+
+
+def cloud_kills() -> Row:
+    """Controllers of a study on two clouds, killed at random moments."""
+    from tests.pipeline.cloud_walk import kills
+
+    n = 3000 if LONG else 500
+    with _folder() as folder:
+        toll = kills(folder, n, SEED)
+    for line in toll.wrong:
+        sys.stdout.write(f"  {line}\n")
+    return Row("P1 P16", "killed at random on two clouds: 0 left, 0 foreign touched", toll.kills, len(toll.wrong))
+
+
+def guest_kills() -> Row:
+    """The same with guests of this host."""
+    from tests.emulated.guests import missing
+    from tests.pipeline.cloud_walk import GUEST, OWNED, kills
+
+    if lacking := missing():
+        return Row("P1", f"left out: {lacking}", 0, 0)
+    with _folder() as folder:
+        toll = kills(folder, 10, SEED, (GUEST, OWNED))
+    return Row("P1", "killed at random on guests: 0 left", toll.kills, len(toll.wrong))
+
+
+def stopped() -> Row:
+    """One, two and three signals at every phase of a study on two clouds."""
+    from tests.pipeline.test_stopping import signals
+
+    n = 400 if LONG else 120
+    with _folder() as folder:
+        toll = signals(folder, n, SEED)
+    for line in toll.wrong:
+        sys.stdout.write(f"  {line}\n")
+    return Row("P8", "signals leave nothing that is not said", n, len(toll.wrong))
+
+
 def makers_killed() -> Row:
     """Whoever starts guests is killed while it does."""
     from tests.emulated.guests import killed_makers, missing
@@ -217,7 +265,8 @@ def hostile_bytes() -> Row:
 
 
 ROWS = (
-    slices, kills, winners, ties, simulated_histories, answers_lost, makers_killed, guests_die, swept, swept_on_ec2,
+    slices, kills, winners, ties, simulated_histories, answers_lost, crash_walk, cloud_kills, guest_kills, stopped,
+    makers_killed, guests_die, swept, swept_on_ec2,
     unreadable, wrong_hosts, silent_lines, silent_clouds, hostile_bytes,
 )  # fmt: skip
 
