@@ -137,7 +137,7 @@ def crash_walk() -> Row:
     for line in (line for toll in tolls for line in toll.wrong):
         sys.stdout.write(f"  {line}\n")
     return Row("P1 P16", "dead at every crash point of two clouds: 0 left, 0 foreign touched",
-               sum(toll.kills for toll in tolls), sum(len(toll.wrong) for toll in tolls))  # fmt: skip
+               sum(toll.deaths for toll in tolls), sum(len(toll.wrong) for toll in tolls))  # fmt: skip
 
 
 def cloud_kills() -> Row:
@@ -149,7 +149,7 @@ def cloud_kills() -> Row:
         toll = kills(folder, n, SEED)
     for line in toll.wrong:
         sys.stdout.write(f"  {line}\n")
-    return Row("P1 P16", "killed at random on two clouds: 0 left, 0 foreign touched", toll.kills, len(toll.wrong))
+    return Row("P1 P16", "killed at random on two clouds: 0 left, 0 foreign touched", toll.deaths, len(toll.wrong))
 
 
 def guest_kills() -> Row:
@@ -161,7 +161,7 @@ def guest_kills() -> Row:
         return Row("P1", f"left out: {lacking}", 0, 0)
     with _folder() as folder:
         toll = kills(folder, 10, SEED, (GUEST, OWNED))
-    return Row("P1", "killed at random on guests: 0 left", toll.kills, len(toll.wrong))
+    return Row("P1", "killed at random on guests: 0 left", toll.deaths, len(toll.wrong))
 
 
 def stopped() -> Row:
