@@ -79,3 +79,20 @@ def test_p31_credentials_that_expire_half_way_stop_a_study_that_goes_on_once_the
         assert outcomes(tmp_path).count("ok") == 4
         assert set(outcomes(tmp_path)) <= {"ok", "aborted"}
         assert cloud.alive() == []
+
+
+def test_p1_a_study_that_can_not_go_on_says_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "s.yaml").write_text(_STUDY)
+    with ec2(boot=ssh_boot(tmp_path / "m")) as cloud:
+        monkeypatch.setenv("CLOUDCMP_CRASH_AT", "cloud.after_create:3")
+        code, _ = command(tmp_path, cloud, "run", tmp_path / "s.yaml", "--out", tmp_path / "out")
+        assert code == -9
+        monkeypatch.delenv("CLOUDCMP_CRASH_AT")
+        assert [one for one in cloud.alive() if one.kind == "instance"]
+        cloud._honest = lambda request, service, *_: xml.error("ExpiredToken", "the token has expired", service)
+        code, err = command(tmp_path, cloud, "run", "--resume", tmp_path / "out")
+        assert code == 3
+        assert "ExpiredToken" in err
+        assert "left: aws/" in err
+        assert " instance " in err
+        assert f"cloudcmp cleanup {tmp_path / 'out'}" in err

@@ -121,13 +121,21 @@ def resume(
             _raise_budget(store, budget)
         try:
             _look_first(plan, progress)
+        except CloudcmpError as error:
+            error.faults = (*error.faults, *_faults_of(folder, _untouched(store)))
+            raise
         except KeyboardInterrupt:
-            left = [one for one in store.leases() if one.state is not LeaseState.GONE]
-            lines = tuple(_line(Release(one, None, "not asked to go")) for one in left)
+            lines = _untouched(store)
             leave(Ending(folder, False, "interrupted before it went on", True, lines))
         moment = _time(plan)
         store.interrupt_open(lambda trial: moment.at(plan.trials[trial].start_s))
         return _drive(store, _agent(plan), work, wait, progress, leave)
+
+
+def _untouched(store: StudyStore) -> tuple[str, ...]:
+    """A line for each thing that may be there and was not asked to go."""
+    left = [one for one in store.leases() if one.state is not LeaseState.GONE]
+    return tuple(_line(Release(one, None, "not asked to go")) for one in left)
 
 
 def _same_work(store: StudyStore, work: Path | None) -> Path | None:
@@ -250,12 +258,16 @@ async def _measure(crew: Crew, leave: Leave) -> tuple[str, tuple[str, ...]]:
 
 def _tell_left(crew: Crew, error: BaseException, left: Iterable[str]) -> None:
     """What is left of a study that ends by a fault is told with the fault: no ending will tell it."""
-    next_ = f"end it with: cloudcmp cleanup {crew.store.folder}"
+    faults = _faults_of(crew.store.folder, left)
     if isinstance(error, CloudcmpError):
-        error.faults = (*error.faults, *(Fault("left", line, next_) for line in left))
+        error.faults = (*error.faults, *faults)
         return
-    for line in left:
-        crew.bench.progress.note(f"left: {line}; {next_}")
+    for fault in faults:
+        crew.bench.progress.note(fault.line())
+
+
+def _faults_of(folder: Path, left: Iterable[str]) -> tuple[Fault, ...]:
+    return tuple(Fault("left", line, f"end it with: cloudcmp cleanup {folder}") for line in left)
 
 
 def _left(releases: Iterable[Release]) -> tuple[str, ...]:
