@@ -153,6 +153,9 @@ class Ec2:
 
     def _honest(self, request: Request, service: str, region: str, action: str, params: dict[str, str]) -> Answer:
         """The answer without any fault: signature, right, then the call itself."""
+        if self.account.has_expired(request):
+            code = "RequestExpired" if service == "ec2" else "ExpiredToken"
+            return xml.error(code, "Request has expired.", service)
         if not self.account.signed_right(request):
             return self.account.forward(request)
         denied = action in self.faults.denied or not permitted(

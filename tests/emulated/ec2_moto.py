@@ -101,13 +101,26 @@ class Account:
         from moto.iam.models import iam_backends
 
         self.id = f"{os.getpid() % 10**6:06d}{next(_NUMBERS):06d}"
-        iam = iam_backends[self.id]["aws"]
+        self._iam = iam = iam_backends[self.id]["aws"]
         iam.create_user("us-east-1", "tester")
-        key = iam.create_access_key("tester")
-        self.key_id, self.secret = str(key.access_key_id), str(key.secret_access_key)
+        self.expired: set[str] = set()
+        self.renew()
         self.policy = policy
         iam.put_user_policy("tester", "tests", json.dumps(_plain(policy)))
         self._seeded: set[str] = set()
+
+    def renew(self) -> None:
+        """Give the user another key."""
+        key = self._iam.create_access_key("tester")
+        self.key_id, self.secret = str(key.access_key_id), str(key.secret_access_key)
+
+    def expire(self) -> None:
+        """From now on the user's key is answered by an error."""
+        self.expired.add(self.key_id)
+
+    def has_expired(self, request: Request) -> bool:
+        """Whether a request bears a key that was good once."""
+        return any(f"Credential={key}/" in request.header("Authorization") for key in self.expired)
 
     def ec2(self, region: str) -> Any:
         """moto's own state of a region, for the truth; with this cloud's images."""

@@ -89,7 +89,10 @@ class Stand:
         self._studies += 1
         return self.sky.folder / f"out-{self._studies}"
 
-    def begin(self, verb: str, out: Path, crash: str | None = None, terminal: str | None = None, **waits: float) -> Job:
+    def begin(
+        self, verb: str, out: Path, crash: str | None = None, terminal: str | None = None, cwd: Path | None = None,
+        **waits: float,
+    ) -> Job:  # fmt: skip
         """`run`, `resume` or `cleanup` of a study, which dies at a crash point (`name:n`); `waits` as in warm.py."""
         words = {
             "run": ["run", self.sky.folder / "study.yaml", "--out", out],
@@ -97,7 +100,7 @@ class Stand:
             "cleanup": ["cleanup", out],
         }[verb]
         more = {"CLOUDCMP_CRASH_AT": crash} if crash else {}
-        return self.warm.start(words, {**self.sky.environ, **more}, self.sky.folder, SHORT | waits, terminal)
+        return self.warm.start(words, {**self.sky.environ, **more}, cwd or self.sky.folder, SHORT | waits, terminal)
 
     def mend(self, how: str, out: Path) -> list[str]:
         """End what a death left, by `cleanup` or by going on to the end; what is wrong then."""

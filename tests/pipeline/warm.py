@@ -92,8 +92,11 @@ class Warm:
         """One question and its answer."""
         assert self._process.stdin
         assert self._process.stdout
-        self._process.stdin.write(json.dumps(said) + "\n")
-        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        try:
+            self._process.stdin.write(json.dumps(said) + "\n")
+            answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        except (BrokenPipeError, ValueError) as error:
+            raise RuntimeError(f"the process that forks has ended with {self._process.wait(5)}") from error
         return answer
 
     def start(

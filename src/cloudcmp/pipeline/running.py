@@ -154,7 +154,7 @@ def cleanup(folder: Path, leave: Leave | None = None) -> tuple[tuple[str, ...], 
 
     With `leave` the first signal ends it: all is asked to go, and `leave` ends the process.
     """
-    with StudyStore.open(folder, write=True) as store:
+    with StudyStore.open(folder, write=True, reserve=True) as store:
         providers, ledger = tools(store, None, None)
         releases = asyncio.run(_end_all(ledger, providers, folder, leave))
     return tuple(_line(one) for one in releases if one.evidence), _left(releases)

@@ -1,6 +1,7 @@
 """What the operating system and SQLite report, as one line for a person."""
 
 import errno
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +9,9 @@ from pathlib import Path
 
 from cloudcmp.errors import CloudcmpError, CorruptStore, Fault, StorageFault, StudyBusy
 
+_FULL_TOLD = "the disk is full"
 _FULL = {errno.ENOSPC, errno.EDQUOT}
+_INDEX_BYTES = 65536
 _DENIED = {errno.EACCES, errno.EPERM}
 
 
@@ -29,7 +32,7 @@ def from_os(error: OSError, where: Path) -> StorageFault:
 def from_sqlite(error: sqlite3.Error, where: Path) -> CloudcmpError:
     """The fault that an error of SQLite on a database stands for."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    if code == sqlite3.SQLITE_FULL:
+    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _no_room(where)):
         return disk_full(where)
     if code == sqlite3.SQLITE_READONLY:
         return from_os(OSError(errno.EACCES, ""), where)
@@ -40,17 +43,23 @@ def from_sqlite(error: sqlite3.Error, where: Path) -> CloudcmpError:
     return corrupt(where, f"is damaged ({error})")
 
 
+def _no_room(where: Path) -> bool:
+    """Whether the disk has no room for the index that SQLite keeps beside its log; it calls that an I/O error."""
+    try:
+        disk = os.statvfs(where.parent)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _INDEX_BYTES
+
+
 def disk_full(where: Path) -> StorageFault:
     """The fault of a disk without space."""
-    return _storage(where, "the disk is full", "free some space, then go on with --resume")
+    return _storage(where, _FULL_TOLD, "free some space, then go on with --resume")
 
 
 def disk_is_full(error: CloudcmpError) -> bool:
     """Whether an error came from a lack of space."""
-    cause = error.__cause__
-    if isinstance(cause, sqlite3.Error):
-        return getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
-    return isinstance(cause, OSError) and cause.errno in _FULL
+    return isinstance(error, StorageFault) and error.faults[0].what == _FULL_TOLD
 
 
 def corrupt(where: Path, what: str) -> CorruptStore:

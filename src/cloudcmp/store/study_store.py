@@ -65,10 +65,11 @@ class StudyStore:
         return cls.open(folder, write=True)
 
     @classmethod
-    def open(cls, folder: Path, *, write: bool) -> "StudyStore":
+    def open(cls, folder: Path, *, write: bool, reserve: bool = False) -> "StudyStore":
         """Open a study that is there; with `write` for this process alone, and leftovers of a crash are removed.
 
-        Raises UserMistake where the folder holds no study, StudyBusy, NewerSchema and CorruptStore.
+        With `reserve` what was set aside for a full disk may be used to open it already. Raises UserMistake where the
+        folder holds no study, StudyBusy, NewerSchema and CorruptStore.
         """
         with storage(folder):
             if not (folder / DATABASE_FILE).is_file():
@@ -76,7 +77,7 @@ class StudyStore:
         lock = StudyLock(folder) if write else None
         try:
             crash_point("open.locked")
-            database = Database(folder, write=write)
+            database = _opened(folder, write=write, reserve=reserve)
             try:
                 store = cls(folder, database, lock)
                 if write:
@@ -297,3 +298,13 @@ class StudyStore:
             planned.put_meta(connection, key, value)
             crash_point("meta.before_commit")
         crash_point("meta.after_commit")
+
+
+def _opened(folder: Path, *, write: bool, reserve: bool) -> Database:
+    """The database; on a full disk SQLite has no room for the index of its log, and may be given the `reserve`."""
+    try:
+        return Database(folder, write=write)
+    except CloudcmpError as error:
+        if not (reserve and disk_is_full(error) and Reserve(folder).free()):
+            raise
+        return Database(folder, write=write)

@@ -1,0 +1,125 @@
+"""Ending what a dead controller left, where little works: no room on the disk, no valid credentials, no network (P11).
+
+The cloud is an emulated EC2; see clouds.py.
+"""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cloudcmp.provision import Patience
+from tests.cli.command import COMMAND
+from tests.pipeline.cloud_walk import Stand
+from tests.pipeline.clouds import unable
+from tests.pipeline.test_stopping import leases
+
+pytestmark = pytest.mark.skipif(bool(unable()), reason=unable() or "studies can run")
+
+# A disk of its own, which is full when the command begins.
+_ON_A_FULL_DISK = """
+disk=$1 study=$2 command=$3
+mount -t tmpfs -o size=12m none "$disk" || exit 77
+cp -a "$study" "$disk/out" || exit 78
+rm -f "$disk"/out/study.db-shm  # an index that a controller leaves only where it was killed
+cat /dev/zero >"$disk/junk" 2>/dev/null
+dd if=/dev/zero bs=1 count=4096 >>"$disk/junk" 2>/dev/null
+echo "free:" $(df --output=avail "$disk" | tail -1)
+"$command" cleanup "$disk/out"; echo "cleanup: $?"
+cat /dev/zero >>"$disk/junk" 2>/dev/null
+"$command" run --resume "$disk/out"; echo "resume: $?"
+"""
+
+
+@pytest.fixture
+def stand(tmp_path: Path) -> Iterator[Stand]:
+    """Two clouds, and on them all that a study has, whose controller is dead."""
+    with Stand(tmp_path) as one:
+        yield one
+
+
+def died(stand: Stand) -> Path:
+    """The folder of a study whose controller died when all was there; the answer for the last machine was lost."""
+    out = stand.folder()
+    assert stand.begin("run", out, "cloud.after_create:3").wait() == -9
+    assert len(stand.sky.left()) > 3
+    return out
+
+
+def open_leases(out: Path) -> list[str]:
+    return [name for name, (_, event) in leases(out).items() if event not in {"GONE", "REFUSED"}]
+
+
+def test_p11_a_full_disk_does_not_keep_machines_alive_and_nothing_new_is_made(stand: Stand, tmp_path: Path) -> None:
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        pytest.skip("no unshare command to give the test a tiny disk of its own")
+    out, disk = died(stand), tmp_path / "disk"
+    disk.mkdir()
+    made = len(stand.sky.cloud.calls("RunInstances"))
+    words = ["sh", "-c", _ON_A_FULL_DISK, "sh", str(disk), str(out), str(COMMAND)]
+    done = subprocess.run(
+        [unshare, "-m" if os.geteuid() == 0 else "-rm", *words], cwd=tmp_path, env=stand.sky.environ,
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    if done.returncode == 77 or "unshare failed" in done.stderr:
+        pytest.skip(f"a tiny disk can not be mounted here: {done.stderr.strip()}")
+    said = done.stdout + done.stderr
+    assert "free: 0" in said, said
+    assert "cleanup: 0" in said, said
+    assert "resume: 3" in said, said
+    assert "disk is full" in said, said
+    asked = stand.sky.cloud.calls("RunInstances")[made:]
+    assert [call.outcome for call in asked if call.params.get("DryRun") != "true"] == []
+    assert stand.seen() == []
+
+
+def test_p11_credentials_that_expired_and_were_renewed_end_it_from_elsewhere(stand: Stand, tmp_path: Path) -> None:
+    out, account = died(stand), stand.sky.cloud.account
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    file = elsewhere / "credentials"
+
+    def write() -> None:
+        file.write_text(f"[default]\naws_access_key_id = {account.key_id}\naws_secret_access_key = {account.secret}\n")
+
+    write()
+    environ = {name: text for name, text in stand.sky.environ.items() if not name.startswith("AWS_ACC")}
+    del environ["AWS_SECRET_ACCESS_KEY"]
+    stand.sky.environ = {**environ, "AWS_SHARED_CREDENTIALS_FILE": str(file), "HOME": str(elsewhere)}
+    account.expire()
+    job = stand.begin("cleanup", Path(os.path.relpath(out, elsewhere)), cwd=elsewhere)
+    time.sleep(3.0)
+    assert job.code() is None, job.said()
+    assert len(stand.sky.left()) > 3
+    account.renew()
+    write()
+    assert job.wait() == 0, job.said()
+    assert open_leases(out) == []
+    assert stand.seen() == []
+
+
+def test_p11_it_waits_while_the_cloud_can_not_be_reached(stand: Stand) -> None:
+    out = died(stand)
+    with stand.sky.offline():
+        job = stand.begin("cleanup", out)
+        time.sleep(3.0)
+        assert job.code() is None, job.said()
+    assert job.wait() == 0, job.said()
+    assert open_leases(out) == []
+    assert stand.seen() == []
+    assert Patience().give_up_s > 600.0  # the user's own wait, where this one is shorter: ten minutes offline are borne
+
+
+def test_p11_where_it_can_not_be_reached_at_all_that_is_said(stand: Stand) -> None:
+    out = died(stand)
+    with stand.sky.offline():
+        job = stand.begin("cleanup", out, give_up_s=2.0, grace_s=0.5)
+        assert job.wait() == 3, job.said()
+    told = " ".join(job.said().split())
+    assert all((id or name) in told for name, (id, event) in leases(out).items() if event not in {"GONE", "REFUSED"})
+    assert stand.mend("cleanup", out) == []
