@@ -61,6 +61,7 @@ class Stand:
     def __init__(self, folder: Path, candidates: Iterable[str] = (RENTED, OWNED)) -> None:
         self._folder = folder
         self._candidates = "\n".join(candidates)
+        self._guests = "qemu" in self._candidates
         self._studies = self._skies = 0
         self._stack = ExitStack()
         self.sky: Sky
@@ -79,7 +80,7 @@ class Stand:
         self._skies += 1
         place = self._folder / f"sky-{self._skies}"
         self._stack.callback(shutil.rmtree, place, ignore_errors=True)
-        self.sky = self._stack.enter_context(clouds(place, cheap=self._skies > 1))
+        self.sky = self._stack.enter_context(clouds(place, cheap=self._skies > 1, guest=self._guests))
         (place / "study.yaml").write_text(STUDY % self._candidates)
 
     def folder(self) -> Path:
@@ -208,7 +209,7 @@ def _killed_on(stand: Stand, out: Path, n: int, length_s: float, chance: random.
 if __name__ == "__main__":
     place, how, *words = sys.argv[1:]
     done = (
-        kills(Path(place), int(words[0]), int(words[1]))
+        kills(Path(place), int(words[0]), int(words[1]), (RENTED, GUEST if words[2:] else OWNED))
         if how == "kills"
         else walk(Path(place), POINTS[int(words[0]) :: int(words[1])], verb=words[2], mend=words[3])
     )

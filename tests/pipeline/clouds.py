@@ -5,6 +5,7 @@
 stands for EC2 is an emulation, whose machines are SSH servers on loopback addresses; see tests/emulated.
 """
 
+import asyncio
 import contextlib
 import json
 import os
@@ -19,6 +20,7 @@ from pathlib import Path
 from cloudcmp import agent
 from cloudcmp.agent.keys import new_key
 from cloudcmp.errors import AgentMissing
+from cloudcmp.provider.qemu import QemuProvider
 from cloudcmp.provider.qemu.image import cache_folder
 from cloudcmp.provider.qemu.inventory import Inventory
 from cloudcmp.provider.qemu.running import running
@@ -26,6 +28,7 @@ from tests.cli.command import COMMAND, Said
 from tests.emulated.ec2 import Call, Ec2, Faults, ec2
 from tests.emulated.ec2_boot import SshServer, why_not
 from tests.emulated.ec2_query import tags_of
+from tests.emulated.guests import request
 from tests.emulated.ssh_server import SshMachine, machine_in_thread
 
 REGION = "us-east-1"
@@ -84,9 +87,14 @@ class Sky:
         finally:
             self.cloud.come_back()
 
+    @property
+    def state(self) -> Path:
+        """Where this sky's guests have their folders."""
+        return (self.folder / "state" / "cloudcmp" / "qemu").resolve()
+
     def there(self) -> set[str]:
         """All that exists: at the emulated cloud, on the user's machine, and the guests of this sky's state folder."""
-        state = (self.folder / "state" / "cloudcmp" / "qemu").resolve()
+        state = self.state
         found = {f"aws {one.kind} {one.id}" for one in self.cloud.alive()}
         found |= {f"aws placement group {name}" for _, name in list(self.cloud.state.placements)}
         found |= {f"ssh folder {one.name}" for one in (self.box.home / ".cloudcmp").iterdir()}
@@ -149,16 +157,19 @@ def bodies(cloud: Ec2) -> list[str]:
 
 
 @contextmanager
-def clouds(folder: Path, faults: Faults | None = None, *, cheap: bool = False) -> Iterator[Sky]:
-    """A sky for studies under a folder of its own. `cheap`: no foreign machines, for many skies."""
+def clouds(folder: Path, faults: Faults | None = None, *, cheap: bool = False, guest: bool = False) -> Iterator[Sky]:
+    """A sky for studies under a folder of its own. `cheap`: without foreign machines; `guest`: with one of qemu."""
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         cloud = stack.enter_context(ec2(faults or Faults(pending_s=0.1, read_lag_s=0.1), _boot(folder / "machines")))
         box = _box(folder, stack)
-        stack.callback(_end_guests, folder)
         sky = Sky(folder, cloud, box, _environ(folder, cloud))
+        stack.callback(_end_guests, sky)
         cloud.journal = _Witness(sky)
         _plant(sky, cheap)
+        if guest:
+            provider = QemuProvider(sky.state, cache_folder())
+            asyncio.run(provider.create(request("someone-elses-guest", ttl_s=3600.0, study="another")))
         sky.foreign = sky.there()
         yield sky
 
@@ -221,7 +232,7 @@ def _plant(sky: Sky, cheap: bool) -> None:
     (theirs / "card.json").write_text(json.dumps(_OTHERS_CARD))
 
 
-def _end_guests(folder: Path) -> None:
-    inventory = Inventory((folder / "state" / "cloudcmp" / "qemu").resolve())
+def _end_guests(sky: Sky) -> None:
+    inventory = Inventory(sky.state)
     for guest in inventory.all():
         inventory.remove(guest)
