@@ -16,7 +16,8 @@ from cloudcmp.provision.disks import mounted_volume
 _SSH_GREETING = b"SSH-"
 _DOORS = {"windows": (3389, 5985)}  # remote desktop, remote management: where a Windows machine is seen to be up
 _TRY_S = 1.0
-_TRY_MOST_S = 10.0  # a slow machine greets late: each try waits a little longer than the one before
+_TRY_MOST_S = 10.0  # a slow machine greets late
+_TRIES = 6  # at once, a poll's time apart: one that hangs in a machine that is not up yet must not make the step late
 _AGAIN_S = 10.0  # a login begun just before a machine goes down hangs, and is part of what is timed
 
 
@@ -176,13 +177,26 @@ async def _reachable(
     """Returns once something answers; a forwarded port that takes connections for a guest that sleeps does not."""
     if sight.alias:
         return
-    patience_s = _TRY_S
-    while not any([await _answers(sight.address or "", door, patience_s) for door in doors]):
-        patience_s = min(_TRY_MOST_S, 1.3 * patience_s)
-        now = await _look(ways, provider, handle, watch)
-        if now.state in {"stopped", "gone"}:
-            raise _never(handle, f"it is {now.state} before it could be reached", now.why)
-        await _wait(ways, handle, watch, "it runs and can not be reached", now.why)
+    tries: set[asyncio.Task[bool]] = set()
+    try:
+        while True:
+            if len(tries) < _TRIES:
+                tries |= {asyncio.create_task(_answers(sight.address or "", door)) for door in doors}
+            await asyncio.wait(tries, timeout=ways.poll_s, return_when=asyncio.FIRST_COMPLETED)
+            ended = {task for task in tries if task.done()}
+            if any(task.result() for task in ended):
+                return
+            tries -= ended
+            now = await _look(ways, provider, handle, watch)
+            if now.state in {"stopped", "gone"}:
+                raise _never(handle, f"it is {now.state} before it could be reached", now.why)
+            if ended:  # they failed at once: a closed door is not knocked at without a pause
+                await _wait(ways, handle, watch, "it runs and can not be reached", now.why)
+            elif watch.elapsed_s() > ways.give_up_s:
+                raise _never(handle, f"it runs and can not be reached after {ways.give_up_s:g} s", now.why)
+    finally:
+        for task in tries:
+            task.cancel()
 
 
 async def _look(ways: Ways, provider: Remote, handle: Handle, watch: Stopwatch) -> Sight:
@@ -195,9 +209,9 @@ async def _look(ways: Ways, provider: Remote, handle: Handle, watch: Stopwatch) 
         return Sight("unknown", why=str(fault))
 
 
-async def _answers(address: str, port: int, patience_s: float) -> bool:
+async def _answers(address: str, port: int) -> bool:
     try:
-        async with asyncio.timeout(patience_s):
+        async with asyncio.timeout(_TRY_MOST_S):
             reader, writer = await asyncio.open_connection(address, port)
             try:
                 return port in _DOORS["windows"] or await reader.readexactly(len(_SSH_GREETING)) == _SSH_GREETING
