@@ -182,9 +182,3 @@ def test_what_a_provider_has_not_is_refused_and_not_ignored() -> None:
         "local/local/1cpu+ssd spot: local has no volume; leave it out",
     ]
     check_runnable(planned(local, on="simulated"), ["simulated"])
-
-
-def test_a_type_without_a_price_can_not_be_grown_into_where_it_is_billed() -> None:
-    plan = planned(f"[{SMALL}]", "[{probe: resize, params: {to: huge}}]", "budget: 9 USD")
-    with pytest.raises(UserMistake, match="what resize makes of a machine: huge; leave resize out"):
-        check_runnable(plan, ["aws"], ["aws"])
