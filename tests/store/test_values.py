@@ -137,16 +137,3 @@ def test_a_signal_while_samples_are_read_is_an_interruption(tmp_path: Path) -> N
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
         store.close()
-
-
-def test_a_signal_while_duckdb_asks_python_is_an_interruption_and_no_damage(tmp_path: Path) -> None:
-    store = store_of(tmp_path, [(1.0, 1.0)], [(1.0, 1.0)])
-    files = sorted(tmp_path.rglob("*.parquet"))
-
-    def ask(number: int) -> int:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt), values.engine(files) as connection:
-        connection.create_function("ask", ask, ["BIGINT"], "BIGINT")
-        connection.execute("SELECT ask(1)").fetchall()
-    store.close()
