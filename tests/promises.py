@@ -15,10 +15,13 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.pipeline.planted import false_finds, missed
 from tests.pipeline.test_kills import killed
+
+if TYPE_CHECKING:
+    from tests.pipeline.cloud_walk import Toll
 
 SEED = 20260105
 LONG = bool(os.environ.get("LONG"))
@@ -128,28 +131,46 @@ def answers_lost() -> Row:
     return Row("P2", "a lost answer doubles nothing and leaves nothing (emulated EC2)", n, len(_seeded(_lost, n, 8)))
 
 
-def crash_walk() -> Row:
-    """Every passing of every named crash point of a study on two clouds, mended by cleanup and by going on."""
+WALKS = (("run", "cleanup"), ("run", "resume"), ("resume", "cleanup"), ("cleanup", "cleanup"))
+"""What dies, and what mends it."""
+
+
+def _walked(verb: str, mend: str) -> "Toll":
     from tests.pipeline.cloud_walk import walk
 
-    with _folder() as cleaned, _folder() as resumed:
-        tolls = [walk(cleaned, mend="cleanup"), walk(resumed, mend="resume")]
+    with _folder() as folder:
+        return walk(folder, verb=verb, mend=mend)
+
+
+def crash_walk() -> Row:
+    """Every passing of every named crash point of a study on two clouds, while it runs, goes on and cleans up."""
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        tolls = list(pool.map(_walked, *zip(*WALKS, strict=True)))
     for line in (line for toll in tolls for line in toll.wrong):
         sys.stdout.write(f"  {line}\n")
     return Row("P1 P16", "dead at every crash point of two clouds: 0 left, 0 foreign touched",
                sum(toll.deaths for toll in tolls), sum(len(toll.wrong) for toll in tolls))  # fmt: skip
 
 
-def cloud_kills() -> Row:
-    """Controllers of a study on two clouds, killed at random moments."""
+def _killed(n: int, seed: int) -> "Toll":
     from tests.pipeline.cloud_walk import kills
 
-    n = 3000 if LONG else 500
     with _folder() as folder:
-        toll = kills(folder, n, SEED)
-    for line in toll.wrong:
+        return kills(folder, n, seed)
+
+
+def cloud_kills() -> Row:
+    """Controllers of a study on two clouds, killed at random moments."""
+    n = 3000 if LONG else 500
+    workers = os.cpu_count() or 1
+    with ProcessPoolExecutor(workers) as pool:
+        shares = [n // workers + (k < n % workers) for k in range(workers)]
+        tolls = list(pool.map(_killed, shares, [SEED + k for k in range(workers)]))
+    wrong = [line for toll in tolls for line in toll.wrong]
+    for line in wrong:
         sys.stdout.write(f"  {line}\n")
-    return Row("P1 P16", "killed at random on two clouds: 0 left, 0 foreign touched", toll.deaths, len(toll.wrong))
+    return Row("P1 P16", "killed at random on two clouds: 0 left, 0 foreign touched",
+               sum(toll.deaths for toll in tolls), len(wrong))  # fmt: skip
 
 
 def guest_kills() -> Row:

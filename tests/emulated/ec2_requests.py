@@ -9,6 +9,7 @@ from cloudcmp.model.plan import Candidate
 from cloudcmp.model.remote import Access, KeyPair
 from cloudcmp.provider.aws import Ec2Provider
 from cloudcmp.provider.aws.sdk import Sdk
+from tests.emulated.ec2 import Ec2
 
 REGION = "us-east-1"
 STUDY = "study-a"
@@ -62,3 +63,25 @@ def instance(id: str, region: str = REGION) -> Handle:
 def firewall(id: str, region: str = REGION) -> Handle:
     """The handle of a firewall group."""
     return Handle(FIREWALL, region, id)
+
+
+async def launched(driver: Ec2Provider, token: str = "token-1", **more: Any) -> tuple[str, str]:
+    """The ids of a firewall and of a machine behind it."""
+    group = await driver.create(request(FIREWALL, f"{token}-f", **{k: v for k, v in more.items() if k == "options"}))
+    options = {**more.pop("options", {}), "firewall": group}
+    return group, await driver.create(request(token=token, options=options, **more))
+
+
+def groups_of(cloud: Ec2) -> dict[str, Any]:
+    """The security groups that there really are, by id."""
+    return {id: group for of_vpc in cloud.account.ec2(REGION).groups.values() for id, group in of_vpc.items()}
+
+
+class Clock:
+    """Seconds that pass when told to."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now

@@ -1,9 +1,10 @@
 """Plans in small, for providers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from tests.emulated.ec2 import Ec2, ec2
 
 from cloudcmp.catalog import METRICS, cells_of, expected_s, fill
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, Lease, LeaseState
@@ -70,3 +71,12 @@ class Plans:
 def plans() -> type[Plans]:
     """Pieces of plans and providers."""
     return Plans
+
+
+@pytest.fixture
+def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ec2]:
+    """An emulated EC2 in which nothing goes wrong yet, that this process's environment points to."""
+    with ec2() as one:
+        for name, value in one.environ.items():
+            monkeypatch.setenv(name, value)
+        yield one

@@ -12,15 +12,6 @@ from cloudcmp.errors import UserMistake
 _MAKES = ("RunInstances", "CreateSecurityGroup", "CreatePlacementGroup")
 
 
-@pytest.fixture
-def cloud(monkeypatch):
-    """A cloud in which nothing goes wrong yet, that this process's environment points to."""
-    with ec2() as one:
-        for name, value in one.environ.items():
-            monkeypatch.setenv(name, value)
-        yield one
-
-
 def checked(cloud, *candidates, name="aws"):
     """The findings by what they are about; nothing was made for them."""
     findings = asyncio.run(provider(name).check(candidates or (candidate(),)))

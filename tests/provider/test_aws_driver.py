@@ -6,7 +6,17 @@ import logging
 import pytest
 from tests.emulated.ec2 import EUCALYPTUS, Faults, ec2
 from tests.emulated.ec2_query import tags_of
-from tests.emulated.ec2_requests import ALLOW, REGION, firewall, instance, provider, request, tags
+from tests.emulated.ec2_requests import (
+    ALLOW,
+    REGION,
+    firewall,
+    groups_of,
+    instance,
+    launched,
+    provider,
+    request,
+    tags,
+)
 
 from cloudcmp.errors import BadCredentials, LostAnswer, NoCapacity, ProviderFault, QuotaReached, Refused, Throttled
 from cloudcmp.model.lease import FIREWALL, VOLUME
@@ -15,37 +25,6 @@ from cloudcmp.model.protocol import Remote
 from cloudcmp.model.remote import Access, KeyPair
 
 GIB = 2**30
-
-
-@pytest.fixture
-def cloud(monkeypatch):
-    """A cloud in which nothing goes wrong yet, that this process's environment points to."""
-    with ec2() as one:
-        for name, value in one.environ.items():
-            monkeypatch.setenv(name, value)
-        yield one
-
-
-class Clock:
-    """Seconds that pass when told to."""
-
-    def __init__(self):
-        self.now = 1000.0
-
-    def __call__(self):
-        return self.now
-
-
-def groups_of(cloud):
-    """The security groups that there really are, by id."""
-    return {id: group for of_vpc in cloud.account.ec2(REGION).groups.values() for id, group in of_vpc.items()}
-
-
-async def launched(driver, token="token-1", **more):
-    """A firewall and a machine behind it."""
-    group = await driver.create(request(FIREWALL, f"{token}-f", **{k: v for k, v in more.items() if k == "options"}))
-    options = {**more.pop("options", {}), "firewall": group}
-    return group, await driver.create(request(token=token, options=options, **more))
 
 
 def test_it_is_a_provider_whose_machines_are_reached_by_ssh():

@@ -13,15 +13,6 @@ from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME
 ELSEWHERE = REGIONS[1]
 
 
-@pytest.fixture
-def cloud(monkeypatch):
-    """A cloud in which nothing goes wrong yet, that this process's environment points to."""
-    with ec2() as one:
-        for name, value in one.environ.items():
-            monkeypatch.setenv(name, value)
-        yield one
-
-
 def found(driver, *args, **more):
     return {(item.kind, item.cloud_id) for item in asyncio.run(driver.find(*args, **more))}
 

@@ -3,44 +3,13 @@
 import asyncio
 
 import pytest
-from tests.emulated.ec2 import Faults, ec2
-from tests.emulated.ec2_requests import REGION, firewall, instance, provider, request, tags
+from tests.emulated.ec2 import Faults
+from tests.emulated.ec2_requests import REGION, Clock, firewall, instance, launched, provider, request, tags
 
 from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, VOLUME, Handle
 
 GIB = 2**30
-
-
-@pytest.fixture
-def cloud(monkeypatch):
-    """A cloud in which nothing goes wrong yet, that this process's environment points to."""
-    with ec2() as one:
-        for name, value in one.environ.items():
-            monkeypatch.setenv(name, value)
-        yield one
-
-
-class Clock:
-    """Seconds that pass when told to."""
-
-    def __init__(self):
-        self.now = 1000.0
-
-    def __call__(self):
-        return self.now
-
-
-def groups_of(cloud):
-    """The security groups that there really are, by id."""
-    return {id: group for of_vpc in cloud.account.ec2(REGION).groups.values() for id, group in of_vpc.items()}
-
-
-async def launched(driver, token="token-1", **more):
-    """A firewall and a machine behind it."""
-    group = await driver.create(request(FIREWALL, f"{token}-f", **{k: v for k, v in more.items() if k == "options"}))
-    options = {**more.pop("options", {}), "firewall": group}
-    return group, await driver.create(request(token=token, options=options, **more))
 
 
 def test_look_tells_the_states_apart(cloud):

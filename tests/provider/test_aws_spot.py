@@ -5,7 +5,6 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from tests.emulated.ec2 import ec2
 from tests.emulated.ec2_requests import STUDY, candidate, provider, request
 from tests.provision.conftest import MemoryJournal
 
@@ -17,14 +16,6 @@ from cloudcmp.provider.time import WallTime
 from cloudcmp.provision import Ledger, Part, acquire
 
 SPOT = "InstanceMarketOptions.SpotOptions.MaxPrice"
-
-
-@pytest.fixture
-def cloud(monkeypatch):
-    with ec2() as one:
-        for name, value in one.environ.items():
-            monkeypatch.setenv(name, value)
-        yield one
 
 
 def test_p12_a_spot_machine_never_costs_more_than_is_counted(cloud):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import duckdb
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -137,3 +138,13 @@ def test_a_signal_while_samples_are_read_is_an_interruption(tmp_path: Path) -> N
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
         store.close()
+
+
+def test_a_signal_that_duckdb_passes_on_as_an_error_of_its_own_is_an_interruption(tmp_path: Path) -> None:
+    store = store_of(tmp_path, [(1.0, 1.0)], [(1.0, 1.0)])
+    files = sorted(tmp_path.rglob("*.parquet"))
+    with pytest.raises(KeyboardInterrupt), values.engine(files):
+        raise duckdb.InvalidInputException("Invalid Input Error: Python exception occurred: KeyboardInterrupt: ")
+    with pytest.raises(StorageFault), values.engine(files):
+        raise duckdb.InvalidInputException("Invalid Input Error: No magic bytes found")
+    store.close()

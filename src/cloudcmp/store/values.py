@@ -74,14 +74,19 @@ def engine(files: Sequence[Path]) -> Iterator["duckdb.DuckDBPyConnection"]:
             raise StorageFault(
                 Fault(str(scratch), "no room to sort the samples", "set TMPDIR to a larger disk")
             ) from error
-        except RuntimeError as error:
-            if str(error) != "Query interrupted":
+        except (RuntimeError, duckdb.Error) as error:
+            if _interrupted(error):
+                raise KeyboardInterrupt from None
+            if isinstance(error, RuntimeError):
                 raise
-            raise KeyboardInterrupt from None  # which is what it was, before DuckDB caught it
-        except duckdb.Error as error:
             raise corrupt(files[0].parent, f"the samples can not be read ({str(error).splitlines()[0]})") from error
         finally:
             connection.close()
+
+
+def _interrupted(error: Exception) -> bool:
+    """Whether a signal came: DuckDB catches it, and names it in an error of its own."""
+    return str(error) == "Query interrupted" or "KeyboardInterrupt" in str(error)
 
 
 @contextmanager
