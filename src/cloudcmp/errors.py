@@ -140,3 +140,6 @@ class BudgetSpent(OutsideFault):
 
 OUR_OWN = (NoCredentials, Unreached)
 """Faults that lie with whoever asks: they say nothing of what was asked for, and no candidate is to blame."""
+
+NOT_ITS_OWN = (QuotaReached, Throttled, LostAnswer)
+"""Faults of an account or of a call: one launch can not be had now, which says nothing of its candidate."""

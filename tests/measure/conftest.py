@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cloudcmp.catalog import METRICS, PROBES, cells_of, expected_s, fill
-from cloudcmp.measure import Bench, Visit, run_launch
+from cloudcmp.measure import Bench, Place, Visit, run_launch
 from cloudcmp.model.lease import CreateRequest, Handle, Lease, LeaseState
 from cloudcmp.model.offering import CellTruth, Faults, Offering, Truth
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
@@ -157,8 +157,8 @@ class Rig:
             instance = await provider.connect(lease, candidate, self.launch)
             try:
                 return await run_launch(
-                    replace(bench, **bench_with), candidate, self.launch, trials, instance,
-                    lambda: provider.gone(Handle("instance", "r", cloud_id)), before, **left,
+                    replace(bench, **bench_with), candidate, self.launch, trials,
+                    Place(instance, lambda: provider.gone(Handle("instance", "r", cloud_id)), **left), before,
                 )  # fmt: skip
             finally:
                 await provider.destroy(Handle("instance", "r", cloud_id))

@@ -14,7 +14,7 @@ from cloudcmp.agent.keys import new_key
 from cloudcmp.agent.ssh import dial
 from cloudcmp.catalog import METRICS, PROBES
 from cloudcmp.errors import LineLost, ProviderFault
-from cloudcmp.measure import Bench, Link, record_arrival, run_launch
+from cloudcmp.measure import Bench, Link, Place, record_arrival, run_launch
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.remote import Endpoint
@@ -49,8 +49,8 @@ def visit(rig, machine):
                 )
                 links = again and (lambda: again(shell))
                 return await run_launch(
-                    made, CANDIDATE, rig.launch, trials, instance, gone or _there, {}, again=links
-                )  # fmt: skip
+                    made, CANDIDATE, rig.launch, trials, Place(instance, gone or _there, again=links), {}
+                )
             finally:
                 await shell.close()
 

@@ -4,11 +4,11 @@ import json
 import subprocess
 
 from cloudcmp import agent
-from cloudcmp.pipeline.launching import _LONG_S, _WIDE
+from cloudcmp.pipeline.visiting import LONG_S, WIDE
 
 
 def test_the_agent_takes_the_widest_caps() -> None:
-    caps = {"burst_s": _LONG_S, "bytes_per_s": _WIDE, "packets_per_s": _WIDE, "bytes": 2**60}
+    caps = {"burst_s": LONG_S, "bytes_per_s": WIDE, "packets_per_s": WIDE, "bytes": 2**60}
     job = {
         "v": 1, "seq": 0, "type": "job", "probe": "rtt", "params": {"path": "zone"}, "role": "server", "cpus": [0],
         "dir": None, "peer": "127.0.0.1:0", "secret": "ab" * 32, "deadline_s": 5.0, "seed": 1, "caps": caps,

@@ -16,7 +16,7 @@ from tests.emulated.ec2 import Ec2, ec2
 from tests.emulated.ec2_boot import ssh_boot, why_not
 
 ROOT = Path(__file__).parent.parent.parent
-_STUDY = """\
+STUDY = """\
 schema: 1
 question: Who is to blame?
 candidates:
@@ -65,7 +65,7 @@ def expire_after(cloud: Ec2, machines: int):
 
 
 def test_p31_credentials_that_expire_half_way_stop_a_study_that_goes_on_once_they_are_renewed(tmp_path: Path) -> None:
-    (tmp_path / "s.yaml").write_text(_STUDY)
+    (tmp_path / "s.yaml").write_text(STUDY)
     with ec2(boot=ssh_boot(tmp_path / "m")) as cloud:
         renew = expire_after(cloud, 2)
         code, err = command(tmp_path, cloud, "run", tmp_path / "s.yaml", "--out", tmp_path / "out")
@@ -82,7 +82,7 @@ def test_p31_credentials_that_expire_half_way_stop_a_study_that_goes_on_once_the
 
 
 def test_p1_a_study_that_can_not_go_on_says_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "s.yaml").write_text(_STUDY)
+    (tmp_path / "s.yaml").write_text(STUDY)
     with ec2(boot=ssh_boot(tmp_path / "m")) as cloud:
         monkeypatch.setenv("CLOUDCMP_CRASH_AT", "cloud.after_create:3")
         code, _ = command(tmp_path, cloud, "run", tmp_path / "s.yaml", "--out", tmp_path / "out")

@@ -10,7 +10,7 @@ from cloudcmp.measure.elastic import (
     run_last,
     staged,
 )
-from cloudcmp.measure.launch import ASLEEP_WHY, OVER_WHY, SLEPT_S, TAKEN_WHY, record_all, run_launch, was_taken
+from cloudcmp.measure.launch import ASLEEP_WHY, OVER_WHY, SLEPT_S, TAKEN_WHY, Place, record_all, run_launch, was_taken
 from cloudcmp.measure.trial import Again, Gone, Link, Turn, run_trial
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Gone",
     "Hands",
     "Link",
+    "Place",
     "Records",
     "Staged",
     "Turn",

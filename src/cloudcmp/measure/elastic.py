@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from cloudcmp.agent import clean
-from cloudcmp.errors import OUR_OWN, ProviderFault
+from cloudcmp.errors import NOT_ITS_OWN, OUR_OWN, ProviderFault
 from cloudcmp.measure.bench import Bench, Visit
 from cloudcmp.measure.launch import SLEPT_S, TAKEN_WHY, begin, finish, record_all
 from cloudcmp.measure.trial import Gone
@@ -144,7 +144,7 @@ async def _disturbed(bench: Bench, candidate: Candidate, trial: PlannedTrial, ha
     except TimeoutError:
         result = await _lost(hands, Outcome.TIMEOUT, f"not usable again within {trial.deadline_s:g} s")
     except ProviderFault as fault:
-        outcome = Outcome.ABORTED if isinstance(fault, OUR_OWN) else Outcome.FAILED
+        outcome = Outcome.ABORTED if isinstance(fault, (*OUR_OWN, *NOT_ITS_OWN)) else Outcome.FAILED
         result = await _lost(hands, outcome, str(fault))
     else:
         result = _back(trial, hands, hands.now() - began, boot_id)

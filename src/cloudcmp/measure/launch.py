@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from cloudcmp.agent import clean
 from cloudcmp.measure.bench import Bench, Visit
@@ -23,26 +24,36 @@ _Begin = tuple[int, float]
 """The number of an attempt and its start in Unix seconds."""
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the trials of a launch run: its machine, and its second one, if any.
+
+    `gone` asks for evidence that the first is gone, `again` sees to connections that may have broken, `caps` tells what
+    the next trial between the two may put on the network, `left_s` how long the machine lives at least.
+    """
+
+    instance: Instance
+    gone: Gone
+    other: Instance | None = None
+    again: Again | None = None
+    caps: Callable[[], Mapping[str, float] | None] = lambda: None
+    left_s: Callable[[], float] = lambda: math.inf
+
+
 async def run_launch(
     bench: Bench,
     candidate: Candidate,
     launch: Launch,
     trials: Sequence[PlannedTrial],
-    instance: Instance,
-    gone: Gone,
+    place: Place,
     before: Mapping[int, Outcome],
-    other: Instance | None = None,
-    again: Again | None = None,
-    caps: Callable[[], Mapping[str, float] | None] = lambda: None,
-    left_s: Callable[[], float] = lambda: math.inf,
 ) -> Visit:
-    """Run the trials of a launch that have not ended yet, on its machine; `other` is its second one, if any, and `caps`
-    tells what the next trial between the two may put on the network.
+    """Run the trials of a launch that have not ended yet, on its machines.
 
     `trials` are all of the launch's, in order; `before` gives the outcome of those that ended by themselves in an
     earlier run. Once the machine is taken away, the rest is recorded as preempted. When told to stop, the current trial
-    is the last. `again` sees to a connection that may have broken. `left_s` tells how long the machine lives at least:
-    no trial is begun that it may not live to see the end of, for that end is ours and not its provider's.
+    is the last. No trial is begun that the machine may not live to see the end of, for that end is ours and not its
+    provider's.
     Raises what `run_trial` and the store raise; an attempt that was begun then stays open.
     """
     bench.progress.launch(candidate.id, launch.round)
@@ -50,25 +61,26 @@ async def run_launch(
     if was_taken(trials, before):
         return record_all(bench, candidate, todo, Outcome.PREEMPTED, TAKEN_WHY)
     begun: _Begin | None = None
-    for place, trial in enumerate(todo):
+    for number_of, trial in enumerate(todo):
         if bench.stop.is_set():
             return Visit(Outcome.ABORTED, False, "stopped on request")
-        if begun is None and left_s() < lease_s(bench, trial):
+        if begun is None and place.left_s() < lease_s(bench, trial):
             return Visit(Outcome.ABORTED, False, OVER_WHY)
         number, started_at = begin(bench, trial) if begun is None else begun
-        turn = Turn(trial, bench.records.earlier(trial.index), instance, gone, other, again, caps())
+        earlier = bench.records.earlier(trial.index)
+        turn = Turn(trial, earlier, place.instance, place.gone, place.other, place.again, place.caps())
         result = await _awake(bench, candidate, turn, number, started_at)
         if result is None:
             return Visit(Outcome.ABORTED, False, ASLEEP_WHY)
         taken = result.outcome is Outcome.PREEMPTED
-        following = None if taken or bench.stop.is_set() else next(iter(todo[place + 1 :]), None)
-        if following is not None and left_s() < lease_s(bench, following):
+        following = None if taken or bench.stop.is_set() else next(iter(todo[number_of + 1 :]), None)
+        if following is not None and place.left_s() < lease_s(bench, following):
             following = None
         ended_at = bench.clock.at(trial.start_s + _lasted_s(trial, result.outcome))
         begun = None if following is None else _next(bench, following)
         finish(bench, candidate, trial, number, started_at, ended_at, result, following, begun)
         if taken:
-            record_all(bench, candidate, todo[place + 1 :], Outcome.PREEMPTED, TAKEN_WHY)
+            record_all(bench, candidate, todo[number_of + 1 :], Outcome.PREEMPTED, TAKEN_WHY)
             return Visit(Outcome.PREEMPTED, True, result.why)
     return Visit(Outcome.OK, True)
 

@@ -6,7 +6,8 @@ from itertools import groupby
 
 from cloudcmp.model.plan import Launch, Plan, PlannedTrial
 from cloudcmp.model.trial import Outcome
-from cloudcmp.pipeline.launching import Crew, carry_out
+from cloudcmp.pipeline.crew import Crew
+from cloudcmp.pipeline.launching import carry_out
 from cloudcmp.pipeline.windows import until_open
 
 
@@ -25,9 +26,9 @@ async def run_rounds(crew: Crew) -> str:
         if reason:
             return reason
         await _side_by_side(crew, todo, trials, before)
-        if crew.bench.stop.is_set():
-            return crew.halt.why or "stopped on request, after the trial that ran"
-    return ""
+        if crew.bench.stop.is_set() or crew.halt.why:
+            return crew.halt.told() or "stopped on request, after the trial that ran"
+    return crew.halt.told()
 
 
 def _by_launch(plan: Plan) -> Iterator[tuple[int, Iterator[PlannedTrial]]]:
@@ -53,7 +54,7 @@ async def _side_by_side(
 
     async def on_one_host(some: Sequence[Launch]) -> None:
         for launch in some:
-            if not crew.bench.stop.is_set():
+            if not crew.bench.stop.is_set() and not crew.halt.why:
                 await carry_out(crew, launch, trials[launch.index], before)
 
     try:

@@ -21,7 +21,7 @@ from cloudcmp.model.lease import Lease, LeaseState
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Progress, Provider
 from cloudcmp.pipeline.checking import check_plan, refuse
-from cloudcmp.pipeline.launching import Crew, Halt
+from cloudcmp.pipeline.crew import Crew, Halt
 from cloudcmp.pipeline.office import open_office
 from cloudcmp.pipeline.rounds import run_rounds
 from cloudcmp.pipeline.spending import BUDGET, budget_of, sent_bytes, watch_money
