@@ -10,7 +10,7 @@ from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Comparison, Verdict
 from cloudcmp.model.view import View
 from cloudcmp.pipeline import planning, running, viewing
-from cloudcmp.pipeline.running import Ending
+from cloudcmp.pipeline.cleaning import Ending
 from cloudcmp.report.progress import Silence
 
 WINNING_GAP = 1.05

@@ -30,9 +30,9 @@ from cloudcmp.pipeline.checking import (
     refuse,
     table,
 )
+from cloudcmp.pipeline.cleaning import cleanup
 from cloudcmp.pipeline.opening import Unopened
 from cloudcmp.pipeline.proving import prepare, prove, told_after, told_before
-from cloudcmp.pipeline.running import cleanup
 from cloudcmp.provider import registry
 from cloudcmp.provider.local import LocalProvider
 from cloudcmp.provision.contract import TESTED

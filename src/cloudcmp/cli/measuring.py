@@ -12,7 +12,7 @@ from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
     from cloudcmp.model.protocol import Progress
-    from cloudcmp.pipeline.running import Ending, Leave
+    from cloudcmp.pipeline.cleaning import Ending, Leave
     from cloudcmp.units import Money
 
 Seed = Annotated[

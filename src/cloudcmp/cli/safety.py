@@ -11,7 +11,7 @@ from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_NO, console, emit, l
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
-    from cloudcmp.pipeline.running import Ending, Leave
+    from cloudcmp.pipeline.cleaning import Ending, Leave
 
 
 def check(
@@ -117,9 +117,9 @@ def cleanup(folder: Folder, json: Json = False) -> int:
 
     Example: cloudcmp cleanup cloudcmp-studies/demo-20260105T000000Z
     """
-    from cloudcmp.pipeline import running
+    from cloudcmp.pipeline import cleaning
 
-    destroyed, left = running.cleanup(folder, _leaving(json))
+    destroyed, left = cleaning.cleanup(folder, _leaving(json))
     if json:
         emit("cleanup", {"destroyed": destroyed, "left": left})
     else:

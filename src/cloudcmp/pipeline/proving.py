@@ -24,6 +24,7 @@ from cloudcmp.pipeline import planning, running
 from cloudcmp.pipeline.checking import preflight, refuse
 from cloudcmp.pipeline.office import open_office
 from cloudcmp.pipeline.opening import opened, wanted
+from cloudcmp.pipeline.tools import tools
 from cloudcmp.provision import Release
 from cloudcmp.provision.contract import TESTED, Held, Ruling, differences, hold
 from cloudcmp.provision.prices import price_to_create
@@ -165,7 +166,7 @@ def as_data(proved: Proved) -> dict[str, object]:
 
 
 async def _held(tryout: Tryout, store: StudyStore) -> Held:
-    providers, ledger = running.tools(store, _agent(tryout), None)
+    providers, ledger = tools(store, _agent(tryout), None)
     refuse(await preflight(providers, tryout.plan))
     office = open_office(ledger, providers.values())
     _cancel_on_signals()

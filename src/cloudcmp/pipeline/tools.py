@@ -1,0 +1,104 @@
+"""What a study works with: its time, its providers, its ledger, and the names that its things are given."""
+
+import hashlib
+import os
+import platform
+from pathlib import Path
+
+from cloudcmp import __version__, agent
+from cloudcmp.agent.ssh import dial
+from cloudcmp.catalog import METRICS
+from cloudcmp.errors import Fault, StorageFault, UserMistake
+from cloudcmp.model.codec import to_json
+from cloudcmp.model.plan import Plan
+from cloudcmp.model.protocol import Provider
+from cloudcmp.provider.registry import Means, make
+from cloudcmp.provider.time import Time, VirtualTime, WallTime
+from cloudcmp.provision import Ledger, Limits
+from cloudcmp.stats.histogram import encode
+from cloudcmp.store import StudyStore
+
+MACHINES = 100
+"""The most machines at once unless the study says more: a slip of the pen must not launch thousands."""
+WORK = "work_folder"
+"""Names the folder of test files among what a study remembers."""
+
+
+def tools(store: StudyStore, binary: Path | None, work: Path | None) -> tuple[dict[str, Provider], Ledger]:
+    """A study's providers and its ledger, which keep the same time."""
+    moment = time_of(store.plan)
+    return providers_of(store, binary, work, moment), Ledger(store, study_id(store), moment, owner=owner_of())
+
+
+def is_simulated(plan: Plan) -> bool:
+    """Whether every candidate is simulated, and time with them."""
+    return all(candidate.simulated for candidate in plan.candidates)
+
+
+def time_of(plan: Plan) -> Time:
+    """The wall's time, or virtual time when every candidate is simulated; raises UserMistake for a mixture."""
+    if is_simulated(plan):
+        return VirtualTime(plan.start_at)
+    if any(candidate.simulated for candidate in plan.candidates):
+        raise UserMistake.at(plan.name, "simulated and real candidates share no clock", "use --on simulated for all")
+    return WallTime()
+
+
+def agent_of(plan: Plan) -> Path | None:
+    """The agent for this machine, None where nothing is measured for real; raises AgentMissing."""
+    return None if is_simulated(plan) else agent.locate()
+
+
+def providers_of(store: StudyStore, binary: Path | None, work: Path | None, moment: Time) -> dict[str, Provider]:
+    """The plan's providers; simulated clouds must share the ledger's time, or waiting for them takes none of theirs."""
+    plan = store.plan
+    means = Means(
+        work=work or store.folder / "work",
+        agent=binary,
+        metrics=METRICS,
+        candidates=plan.candidates,
+        time=moment if isinstance(moment, VirtualTime) else None,
+        encode_histogram=encode,
+        dial=dial,
+    )
+    if means.work is not None:
+        make_folder(means.work)
+    return {name: make(name, means) for name in dict.fromkeys(one.runner for one in plan.candidates)}
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for test files; raises StorageFault."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        fault = Fault(str(folder), (error.strerror or "can not be made").lower(), "name another folder with --dir")
+        raise StorageFault(fault) from error
+
+
+def limits_of(plan: Plan) -> Limits:
+    """The caps of a study, and those of every study."""
+    return Limits(at_once=plan.caps.machines or MACHINES, traffic_bytes=plan.caps.bytes)
+
+
+def owner_of() -> str:
+    """A hash that tells users of one account apart, never a name."""
+    return hashlib.sha256(f"{os.getuid()}\n{platform.node()}\n{Path.home()}".encode()).hexdigest()[:12]
+
+
+def study_id(store: StudyStore) -> str:
+    """A name for tags: alike on every machine, unlike any other study's."""
+    digest = hashlib.sha256(f"{to_json(store.plan)}\n{store.created_at}".encode()).hexdigest()
+    return f"{store.plan.name}-{digest[:12]}"
+
+
+def provenance_of(plan: Plan, binary: Path | None) -> dict[str, str]:
+    """What a study was measured with: versions, digests, and where its prices are from."""
+    found = {"cloudcmp": __version__}
+    if binary is not None:
+        found["agent sha256"] = hashlib.sha256(binary.read_bytes()).hexdigest()
+    for candidate in plan.candidates:
+        price = candidate.offering.price
+        if price is not None:
+            dated = f", as of {price.as_of}" if price.as_of else ", no date"
+            found[f"price of {candidate.id}"] = f"{price.amount_per_hour} {price.currency}/h from {price.source}{dated}"
+    return found
