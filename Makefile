@@ -33,7 +33,7 @@ demo: build
 
 test: build
 	cd agent && cargo test --release --quiet --locked
-	$(BIN)/pytest -q -n 2
+	$(BIN)/pytest -q -n 2 --dist worksteal --durations 25
 
 check: build
 	$(BIN)/ruff format --check --quiet .
