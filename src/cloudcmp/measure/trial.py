@@ -117,16 +117,7 @@ async def _alone(
 ) -> TrialResult:
     """One agent from its job to its last byte."""
     trial, instance = turn.trial, turn.instance
-    job = encode_job(
-        trial,
-        cpus=instance.cpus,
-        folder=instance.folder,
-        role=role,
-        peer=peer,
-        secret=secret,
-        caps=turn.caps if peer else None,
-        lease_s=lease_s(bench, trial),
-    )
+    job = _job(bench, turn, instance, role, peer, secret)
     decoder = Decoder(expected_series(trial.cells, bench.metrics), trial.deadline_s, bench.read_histogram)
     async with instance.start(job, trial, turn.earlier) as channel:
         late = await _late(channel.stdout(), decoder, trial.deadline_s + bench.grace_s)
@@ -140,7 +131,7 @@ async def _between_peers(bench: Bench, turn: Turn) -> TrialResult:
     serving_on, address, admitted = _ends(turn)
     host = _host_in(address)
     peer = f"{host}:0{admitted}"
-    job = encode_job(trial, cpus=serving_on.cpus, folder=serving_on.folder, role="server", peer=peer, secret=secret)
+    job = _job(bench, turn, serving_on, "server", peer, secret)
     serving = Decoder({}, trial.deadline_s, bench.read_histogram, listens=True)
     async with serving_on.start(job, trial, turn.earlier) as server:
         stream = server.stdout()
@@ -160,6 +151,20 @@ async def _between_peers(bench: Bench, turn: Turn) -> TrialResult:
         finally:
             await _cancelled(draining)
     return _of_both(result, serving)
+
+
+def _job(bench: Bench, turn: Turn, instance: Instance, role: str, peer: str | None, secret: str | None) -> bytes:
+    """The job line for one end of a trial; both ends of one between peers are held to the same caps."""
+    return encode_job(
+        turn.trial,
+        cpus=instance.cpus,
+        folder=instance.folder,
+        role=role,
+        peer=peer,
+        secret=secret,
+        caps=turn.caps if peer else None,
+        lease_s=lease_s(bench, turn.trial),
+    )
 
 
 def lease_s(bench: Bench, trial: PlannedTrial) -> float:
