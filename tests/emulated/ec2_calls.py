@@ -149,9 +149,12 @@ class Calls:
     def _describe_placements(self, region: str, params: Params) -> Answer:
         filters = filters_of(params)
         ids = set(many(params, "GroupId")) | set(filters.pop("group-id", ()))
+        names = set(many(params, "GroupName")) | set(filters.pop("group-name", ()))
         items = []
         for (where, name), one in self._is.placements.items():
-            if where != region or (ids and one.id not in ids) or not matches(filters, one.tags):
+            if where != region or (ids and one.id not in ids) or (names and name not in names):
+                continue
+            if not matches(filters, one.tags):
                 continue
             item = ET.Element("item")
             for key, value in (("groupId", one.id), ("groupName", name), ("strategy", one.strategy)):

@@ -49,6 +49,20 @@ def test_the_policy_is_enough_and_nothing_in_it_is_idle(cloud):
     assert cloud.alive() == []
 
 
+def test_p01_a_firewall_beside_which_no_placement_group_was_made_is_ended_under_the_policy(cloud):
+    async def walk():
+        driver = provider()
+        group = await driver.create(request(FIREWALL, "f"))
+        machine = await driver.create(request(options={"firewall": group}))
+        for handle in (instance(machine), firewall(group)):
+            await driver.destroy(handle)
+            assert await driver.gone(handle)
+
+    asyncio.run(walk())
+    assert cloud.alive() == []
+    assert cloud.calls("DeletePlacementGroup") == []
+
+
 def test_the_policy_names_what_it_allows():
     allowed = set()
     for statement in policy()["Statement"]:
