@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from cloudcmp.model.lease import CreateRequest, Found, Handle, Lease, Listing
 from cloudcmp.model.offering import Billing, Offering
-from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
+from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
 from cloudcmp.model.safety import Barrier, Finding, Sight
 
 
@@ -119,6 +119,15 @@ class Direct(Provider, Protocol):
 
     async def connect(self, lease: Lease, candidate: Candidate, launch: Launch) -> Instance:
         """The launched machine, ready to run agents."""
+        ...
+
+
+@runtime_checkable
+class Particular(Provider, Protocol):
+    """A provider at which barriers rest on what a plan asks for."""
+
+    def barriers_of(self, plan: Plan) -> tuple[Barrier, ...]:
+        """The barriers as they are for a plan's own candidates and trials."""
         ...
 
 

@@ -11,6 +11,7 @@ from cloudcmp.catalog import hint
 from cloudcmp.errors import ProviderFault, UserMistake
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.protocol import Particular, Provider
 from cloudcmp.model.safety import Barrier
 from cloudcmp.model.study import Study
 from cloudcmp.provider.registry import make, names
@@ -109,7 +110,11 @@ def host_of(candidate: Candidate) -> str:
 def barriers(plan: Plan) -> dict[str, tuple[Barrier, ...]]:
     """What keeps each provider of a plan from keeping anything; nothing of those that have no driver."""
     runners = dict.fromkeys(one.runner for one in plan.candidates)
-    return {name: make(name).barriers for name in runners if name in names()}
+    return {name: _barriers(make(name), plan) for name in runners if name in names()}
+
+
+def _barriers(provider: Provider, plan: Plan) -> tuple[Barrier, ...]:
+    return provider.barriers_of(plan) if isinstance(provider, Particular) else provider.barriers
 
 
 def as_data(plan: Plan) -> dict[str, Any]:

@@ -9,11 +9,12 @@ from typing import Any
 from cloudcmp.errors import ProviderFault, Refused, UserMistake
 from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Found, Handle, Listing
 from cloudcmp.model.offering import Billing, Offering
-from cloudcmp.model.plan import Candidate
+from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.safety import Barrier, Finding, Sight
 from cloudcmp.provider.aws import listing
 from cloudcmp.provider.aws.address import controller
-from cloudcmp.provider.aws.checking import Preflight
+from cloudcmp.provider.aws.barriers import AWS, BARRIERS, COMPATIBLE, barriers_of
+from cloudcmp.provider.aws.checking import Preflight, account_of, date_of
 from cloudcmp.provider.aws.existence import Existence
 from cloudcmp.provider.aws.faults import id_in
 from cloudcmp.provider.aws.firewalls import Firewalls, Traits, probe, tag_after, unknown
@@ -23,29 +24,6 @@ from cloudcmp.provider.aws.shelf import Shelf
 
 AWS, COMPATIBLE = "aws", "ec2"
 _OPTIONAL = ("TagSpecifications", "MetadataOptions", "InstanceInitiatedShutdownBehavior")
-
-_COMMON = (
-    Barrier("teardown", True, "each machine is destroyed after its trials, and seen terminated"),
-    Barrier("cleanup", True, "by the study's ledger: id, client token, tags"),
-)
-_SWEEP = Barrier("sweep", True, "tags in the creating call; all enabled regions are listed")
-BARRIERS = {
-    AWS: (
-        *_COMMON,
-        Barrier("death", True, "the machine powers itself off at its time to live, which terminates it and its disks"),
-        _SWEEP,
-    ),
-    COMPATIBLE: (
-        *_COMMON,
-        Barrier(
-            "death",
-            False,
-            "the machine powers itself off at its time to live; whether this cloud then ends it or keeps it stopped, "
-            "disks billed, is not known",
-        ),
-        Barrier("sweep", True, "where this cloud keeps tags, which is seen with the first firewall group"),
-    ),
-}
 
 
 class Ec2Provider:
@@ -96,6 +74,10 @@ class Ec2Provider:
     def host(self, candidate: Candidate) -> str:
         """Every machine has its own."""
         return f"{self.name} {candidate.id}"
+    def barriers_of(self, plan: Plan) -> tuple[Barrier, ...]:
+        """The barriers as they are for a plan's own candidates and trials."""
+        return barriers_of(self.name, plan)
+
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Credentials, account, clock, names, rights, quota, and capabilities where it is not AWS; creates nothing."""

@@ -7,6 +7,7 @@ from typing import Any
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import FIREWALL, CreateRequest
 from cloudcmp.model.offering import Volume
+from cloudcmp.provider.aws.ending import windows_end
 from cloudcmp.provider.aws.images import Image
 
 STRATEGIES = ("cluster", "partition", "spread")
@@ -46,7 +47,9 @@ def run_params(request: CreateRequest, image: Image, *, compatible: bool) -> dic
         "BlockDeviceMappings": _disks(request.volume, image, request.name),
         **_network(options.get(FIREWALL), compatible=compatible),
     }
-    if request.access is not None and not image.windows:
+    if image.windows:
+        params["UserData"] = windows_end(request.at, request.ttl_s)
+    elif request.access is not None:
         params["UserData"] = _user_data(request)
     placement = _placement(options)
     if placement:

@@ -1,0 +1,65 @@
+"""What keeps machines of EC2 from being left behind, and on what that rests for a plan's own candidates."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.safety import Barrier
+from cloudcmp.provider.aws.images import LINES
+
+AWS, COMPATIBLE = "aws", "ec2"
+
+_COMMON = (
+    Barrier("teardown", True, "each machine is destroyed after its trials, and seen terminated"),
+    Barrier("cleanup", True, "by the study's ledger: id, client token, tags"),
+)
+_SWEEP = Barrier("sweep", True, "tags in the creating call; all enabled regions are listed")
+BARRIERS = {
+    AWS: (
+        *_COMMON,
+        Barrier("death", True, "the machine powers itself off at its time to live, which terminates it and its disks"),
+        _SWEEP,
+    ),
+    COMPATIBLE: (
+        *_COMMON,
+        Barrier(
+            "death",
+            False,
+            "the machine powers itself off at its time to live; whether this cloud then ends it or keeps it stopped, "
+            "disks billed, is not known",
+        ),
+        Barrier("sweep", True, "where this cloud keeps tags, which is seen with the first firewall group"),
+    ),
+}
+
+
+def barriers_of(name: str, plan: Plan) -> tuple[Barrier, ...]:
+    """The barriers with what a plan's candidates of this provider rest on, and what its trials take away."""
+    own = [one for one in plan.candidates if one.runner == name]
+    beside = [*_images(own), *_while_stopped(plan, own)]
+    return tuple(
+        replace(one, how="; ".join((one.how, *beside))) if one.name == "death" else one for one in BARRIERS[name]
+    )
+
+
+def _images(candidates: Iterable[Candidate]) -> Iterator[str]:
+    """What the timer is armed by: cloud-init of the images that we choose; of others we know nothing."""
+    for one in candidates:
+        options = dict(one.options)
+        agent = "EC2Launch" if options.get("os") == "windows" else "cloud-init"
+        image = options.get("image", "")
+        if image and image not in LINES:
+            yield f"{one.id}: only if its image {image} runs {agent}, which is not known"
+        elif agent == "EC2Launch" or image.startswith("windows-"):
+            yield f"{one.id}: if its image runs EC2Launch, as Amazon's own do"
+
+
+def _while_stopped(plan: Plan, candidates: Iterable[Candidate]) -> Iterator[str]:
+    """A machine that is being resized stands still for a moment, and its timer with it."""
+    mine = {one.index for one in candidates}
+    launches = {launch.index for launch in plan.launches if launch.candidate in mine}
+    if any(trial.probe == "resize" and trial.launch in launches for trial in plan.trials):
+        yield (
+            "resize stops a machine and starts it again: no timer runs in between, and if the controller dies there "
+            "the machine stays stopped, its disks billed, until cleanup or a sweep"
+        )
