@@ -90,6 +90,22 @@ class SweepsAll(Honest):
         return Listing(self._listed())
 
 
+class AsksForTheSchema(Honest):
+    """Makes nothing that does not bear our schema, as the policy says."""
+
+    async def create(self, request: CreateRequest) -> str:
+        if "cloudcmp:schema" not in dict(request.tags):
+            raise Refused.at("nimbus", "UnauthorizedOperation", "")
+        return await super().create(request)
+
+
+class TakesAnothers(AsksForTheSchema):
+    """Lists another study's for this one, once there is one."""
+
+    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+        return self._listed() if len(self.holds) > 1 else await super().find(study, token, region=region)
+
+
 class SweepsNothing(Honest):
     async def leftovers(self) -> Listing:
         return Listing(())
@@ -176,6 +192,15 @@ def test_a_broken_clause_is_noticed_and_told_apart(clause: str) -> None:
     assert any(line.startswith(f"{clause}: does not hold here") for line in differences("simulated", found.rulings))
     if clause not in {"destroy", "again"}:
         assert provider.holds == []
+
+
+@pytest.mark.parametrize(("kind", "holds"), [(AsksForTheSchema, True), (TakesAnothers, False)])
+def test_where_nothing_may_lack_our_schema_the_decoy_is_another_studys(kind: type[Honest], holds: bool) -> None:
+    provider = kind()
+    _, rulings = held(provider)
+    assert rulings["decoy"].holds is holds
+    assert rulings["only that"].holds is True
+    assert provider.holds == []
 
 
 def test_a_double_is_ended_as_well() -> None:

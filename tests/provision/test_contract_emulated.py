@@ -22,6 +22,7 @@ from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider
 from cloudcmp.pipeline.office import open_office
 from cloudcmp.pipeline.proving import prepare, prove
+from cloudcmp.provider.aws import policy
 from cloudcmp.provider.ssh import SshProvider
 from cloudcmp.provider.time import WallTime
 from cloudcmp.provision import Ledger, Patience
@@ -69,6 +70,20 @@ def test_the_contract_holds_against_the_emulator_as_it_is_said(
         found = held(name)
         assert differences(name, found.rulings) == ()
         assert {one.clause for one in found.rulings if one.holds is False} == set(TESTED[name].broken)
+        assert found.left == ()
+        assert list(cloud.alive()) == []
+
+
+def test_the_contract_is_told_alike_by_a_user_who_may_do_no_more_than_the_policy_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if why_not():
+        pytest.skip(why_not())
+    with ec2(boot=ssh_boot(tmp_path), policy=policy()) as cloud:
+        for key, value in cloud.environ.items():
+            monkeypatch.setenv(key, value)
+        found = held("aws")
+        assert differences("aws", found.rulings) == ()
         assert found.left == ()
         assert list(cloud.alive()) == []
 

@@ -3,15 +3,19 @@
 from dataclasses import replace
 
 from cloudcmp.errors import NoCapacity, ProviderFault, Refused, Throttled, WrongHost
-from cloudcmp.model.lease import FIREWALL, INSTANCE
+from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle, Lease
 from cloudcmp.model.protocol import Direct, Remote
 from cloudcmp.model.remote import Endpoint
 from cloudcmp.provision.arrival import Stopwatch, arrive
+from cloudcmp.provision.ledger import Part
 from cloudcmp.provision.lifecycle import release
 from cloudcmp.provision.stage import Broken, Clause, Stage, Untold, listed, make, part, until
 
 _NO_SUCH = "cloudcmp-no-such-offering"
 _DIAL_S = 30.0
+_SCHEMA, _STUDY = "cloudcmp:schema", "cloudcmp:study"
+_OTHER = "-other"
+_DECOY = "what does not bear our schema is not taken for ours; where none such may be made, another study's is not"
 
 
 async def _offerings(stage: Stage) -> None:
@@ -71,7 +75,7 @@ async def _tags(stage: Stage) -> None:
 
 async def _not_another(stage: Stage) -> None:
     _, handle = stage.made()
-    others = await stage.provider.find(f"{stage.study}-other", region=handle.region)
+    others = await stage.provider.find(f"{stage.study}{_OTHER}", region=handle.region)
     if any(one.cloud_id == handle.cloud_id for one in others):
         raise Broken("it is listed for another study too")
 
@@ -104,14 +108,34 @@ async def _decoy(stage: Stage) -> None:
     free = next((kind for kind in stage.provider.parts if kind == FIREWALL), INSTANCE)
     piece = part(stage, free)
     tags = stage.office.ledger.request_for(stage.candidate, stage.launches[1], stage.ttl_s, piece).tags
-    bare = tuple((key, value) for key, value in tags if key != "cloudcmp:schema")
-    _, stage.decoy = await make(stage, stage.launches[1], piece, tags=bare)
-    handle = stage.decoy.handle()
-    if handle is None:
-        raise Untold("the decoy has no id")
+    bare = tuple((key, value) for key, value in tags if key != _SCHEMA)
+    try:
+        _, stage.decoy = await make(stage, stage.launches[1], piece, tags=bare)
+    except Refused:  # the least-privilege policy lets nothing be made, or deleted, without our schema
+        await _of_another(stage, piece, tags)
+        return
+    handle = _id_of(stage.decoy)
     await listed(stage, handle, stage.study, stage.decoy.token)
     if any(one.handle() == handle for one in (await stage.provider.leftovers()).found):
         raise Broken("a resource without our schema is listed as ours")
+
+
+async def _of_another(stage: Stage, piece: Part, tags: tuple[tuple[str, str], ...]) -> None:
+    """A decoy that bears our schema and the name of another study, which is no study's of this run."""
+    other = f"{stage.study}{_OTHER}"
+    theirs = tuple((key, other if key == _STUDY else value) for key, value in tags)
+    _, stage.decoy = await make(stage, stage.launches[1], piece, tags=theirs)
+    handle = _id_of(stage.decoy)
+    await listed(stage, handle, other, None)
+    if any(one.handle() == handle for one in await stage.provider.find(stage.study, region=handle.region)):
+        raise Broken("a resource of another study is listed as this one's")
+
+
+def _id_of(lease: Lease) -> Handle:
+    handle = lease.handle()
+    if handle is None:
+        raise Untold("the decoy has no id")
+    return handle
 
 
 async def _reached(stage: Stage) -> None:
@@ -201,7 +225,7 @@ CLAUSES: tuple[Clause, ...] = (
     Clause("tags", "all its tags are kept as they were given", _tags),
     Clause("not another", "it is not listed for another study", _not_another),
     Clause("leftovers", "it is listed among all that bears our tags, without its study being named", _leftovers),
-    Clause("decoy", "what does not bear our schema is not among them", _decoy),
+    Clause("decoy", _DECOY, _decoy),
     Clause("unknown offering", "an offering that does not exist is refused", _unknown_offering),
     Clause("reached", "it comes up, shows the host key that it was given, and agents run on it", _reached),
     Clause("wrong host", "a machine with another host key is refused", _wrong_host),

@@ -17,6 +17,7 @@ from cloudcmp.provider.aws.sdk import Sdk
 _DOORS = {"linux": (22,), "windows": (3389, 5985)}
 _NOT_YET = "InvalidGroup.NotFound"
 _TRIES = 10
+_ENDING = ("deleting", "deleted")
 _PLACEMENT_ENDS = ("delete_placement_group", "InvalidPlacementGroup.Unknown")
 
 
@@ -123,12 +124,12 @@ class Firewalls:
     async def destroy(self, region: str, id: str) -> bool:
         """Ask for a group to be deleted, and for the placement group beside it; False where there was none."""
         if id.startswith("pg-"):
-            return await self._delete_placements(region, _by("group-id", id))
-        await self._delete_placements(region, _by("group-name", placement_of(id)))
+            return await self._delete_placements(region, "group-id", id)
+        await self._delete_placements(region, "group-name", placement_of(id))
         return await self._unless_gone(region, "delete_security_group", _NOT_YET, GroupId=id)
 
-    async def _delete_placements(self, region: str, named: dict[str, Any]) -> bool:
-        """Delete the placement groups that are listed; False where there was none.
+    async def _delete_placements(self, region: str, by: str, value: str) -> bool:
+        """Delete the placement group that is listed by a name or an id; False where there was none.
 
         One that was never made is not asked to be deleted: it bears no tag, so that a user whose rights rest on tags is
         refused, and the firewall group would stay.
@@ -136,13 +137,17 @@ class Firewalls:
         if "placement" in self.traits.lacks:
             return False
         try:
-            found = await self.sdk.pages(region, "describe_placement_groups", "PlacementGroups", Filters=[named])
+            found = await self.sdk.pages(
+                region, "describe_placement_groups", "PlacementGroups", Filters=[_by(by, value)]
+            )
         except Refused as fault:
             if not fault.faults[0].what.startswith(NO_ACTION):
                 raise
             self.traits.lacks.add("placement")
             return False
-        names = [str(one["GroupName"]) for one in found if one.get("State") not in ("deleting", "deleted")]
+        # Looked at again here: a cloud that ignores the filter lists those of others too.
+        key = "GroupName" if by == "group-name" else "GroupId"
+        names = [str(one["GroupName"]) for one in found if one.get(key) == value and one.get("State") not in _ENDING]
         return any([await self._unless_gone(region, *_PLACEMENT_ENDS, GroupName=name) for name in names])
 
     async def _unless_gone(self, region: str, action: str, code: str, **params: Any) -> bool:
