@@ -14,7 +14,7 @@ from cloudcmp.model.safety import Barrier, Finding, Sight
 from cloudcmp.provider.aws import listing
 from cloudcmp.provider.aws.address import controller
 from cloudcmp.provider.aws.barriers import AWS, BARRIERS, COMPATIBLE, barriers_of
-from cloudcmp.provider.aws.checking import Preflight, account_of, date_of
+from cloudcmp.provider.aws.checking import Preflight
 from cloudcmp.provider.aws.existence import Existence
 from cloudcmp.provider.aws.faults import id_in
 from cloudcmp.provider.aws.firewalls import Firewalls, Traits, probe, tag_after, unknown
@@ -22,7 +22,6 @@ from cloudcmp.provider.aws.launch import run_params, tags_of
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.aws.shelf import Shelf
 
-AWS, COMPATIBLE = "aws", "ec2"
 _OPTIONAL = ("TagSpecifications", "MetadataOptions", "InstanceInitiatedShutdownBehavior")
 
 
