@@ -79,13 +79,13 @@ Types = Callable[..., Said]
 def cloud(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cloud:
     made = Cloud()
     monkeypatch.setattr(registry, "_MAKERS", {"cloud": lambda _: made})
-    monkeypatch.setattr("cloudcmp.pipeline.sweeping.Patience", _quick)
+    monkeypatch.setattr("cloudcmp.pipeline.sweeping.patience_with", _quick)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     return made
 
 
-def _quick() -> Any:
+def _quick(_: Any) -> Any:
     from cloudcmp.provision import Patience
 
     return Patience(grace_s=0.0, poll_s=0.01, give_up_s=0.05, listings=1)

@@ -15,8 +15,9 @@ from cloudcmp.errors import BadCredentials, NoCredentials, ProviderFault, Thrott
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Handle, Listing
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.safety import Barrier
+from cloudcmp.pipeline.leftovers import Fate, Swept, faults, judge, lines, told
 from cloudcmp.pipeline.opening import Unopened
-from cloudcmp.pipeline.sweeping import Fate, Swept, judge, lines, sweep
+from cloudcmp.pipeline.sweeping import sweep
 from cloudcmp.provider.time import VirtualTime
 
 NOW = 1_763_683_200.0  # 2025-11-21T00:00:00Z
@@ -38,6 +39,8 @@ class Cloud:
     holds: dict[str, Found]
     name: str = "cloud"
     billed: bool = True
+    simulated: bool = False
+    settle_s: float = 300.0
     lists: Callable[[int, tuple[Found, ...]], Listing] = lambda _, found: Listing(found)
     refuses: set[str] = field(default_factory=set)
     stuck: set[str] = field(default_factory=set)
@@ -240,6 +243,93 @@ def test_p4_what_does_not_go_is_left_with_its_reason(trouble: str) -> None:
     assert ("in use" if trouble == "refuses" else "still there") in left.why
     assert [one.found.cloud_id for one in found.of(Fate.DELETED)] == ["i-00002"]
     assert not found.complete
+
+
+@pytest.mark.parametrize("lies", [1, 3])
+def test_p4_one_false_word_that_it_is_gone_is_not_believed(lies: int) -> None:
+    cloud = Cloud.of(resource(1), stuck={"i-00001"})
+    answers = iter(["i-00001 does not exist", None] * lies)
+
+    async def gone(handle: Handle) -> str | None:
+        told = next(answers, None)
+        if told is None and len(cloud.ordered) > lies:
+            return await Cloud.gone(cloud, handle)
+        return told
+
+    cloud.gone = gone  # type: ignore[method-assign]
+    found = swept(cloud, delete=True)
+    (left,) = found.of(Fate.LEFT)
+    assert "still there" in left.why
+    assert not found.complete
+    assert len(cloud.ordered) > lies  # after each false word it was asked to go again
+    cloud.stuck.clear()
+    assert swept(cloud, delete=True).complete
+    assert cloud.holds == {}
+
+
+def test_p4_a_last_look_that_fails_is_no_second_word() -> None:
+    cloud = Cloud.of(resource(1))
+
+    async def gone(handle: Handle) -> str | None:
+        if looks:
+            raise Throttled.at(handle.cloud_id, "RequestLimitExceeded", "")
+        looks.append(handle.cloud_id)
+        return f"{handle.cloud_id} does not exist"
+
+    looks: list[str] = []
+    cloud.gone = gone  # type: ignore[method-assign]
+    (left,) = swept(cloud, delete=True).of(Fate.LEFT)
+    assert "RequestLimitExceeded" in left.why
+
+
+@dataclass
+class Dated(Cloud):
+    """A cloud with a clock of its own, so many seconds behind this machine's; None where it can not be told."""
+
+    behind_s: float | None = 0.0
+
+    async def date(self) -> float | None:
+        return None if self.behind_s is None else NOW - self.behind_s
+
+
+@pytest.mark.parametrize("behind_s", [86_400.0, 61.0, -61.0, None])
+def test_p7_a_clock_that_is_not_the_clouds_ends_nothing_but_a_named_study(behind_s: float | None) -> None:
+    cloud = Dated.of(resource(1), resource(2, expires=FUTURE), behind_s=behind_s)
+    found = swept(cloud, delete=True)
+    assert cloud.ordered == []
+    assert not found.complete
+    assert [one.fate for one in found.leftovers] == [Fate.KEPT] * 2
+    (line,) = faults(found)
+    assert line.startswith("cloud: its clock" if behind_s is None else "cloud: this machine's clock is ")
+    assert {-61.0: "61 s behind", 61.0: "61 s ahead of", 86_400.0: "86400 s ahead of", None: ""}[behind_s] in line
+    dry = swept(cloud)
+    assert dry.complete
+    assert line in told(dry, delete=False)
+    named = swept(cloud, study="study-2", delete=True)
+    assert named.complete
+    assert set(cloud.holds) == {"i-00001"}
+
+
+def test_p7_the_earlier_of_two_clocks_decides() -> None:
+    cloud = Dated.of(resource(1), resource(2, expires="2025-11-20T23:59:29Z"), behind_s=30.0)
+    assert swept(cloud, delete=True).complete
+    assert set(cloud.holds) == {"i-00001"}
+    cloud.behind_s = -30.0
+    cloud.holds = {"i-00003": resource(3), "i-00004": resource(4, expires=FUTURE)}
+    assert swept(cloud, delete=True).complete
+    assert set(cloud.holds) == {"i-00004"}
+
+
+def test_p7_a_clock_that_can_not_be_asked_for_ends_nothing() -> None:
+    cloud = Dated.of(resource(1))
+
+    async def date() -> float | None:
+        raise Throttled.at("cloud", "RequestLimitExceeded", "")
+
+    cloud.date = date  # type: ignore[method-assign]
+    found = swept(cloud, delete=True)
+    assert cloud.ordered == []
+    assert "RequestLimitExceeded" in faults(found)[0]
 
 
 def test_a_destroy_that_fails_at_first_is_asked_for_again() -> None:

@@ -1,6 +1,7 @@
 """Lists of the emulated EC2: complete or an error, and nothing of anybody else's."""
 
 import asyncio
+import time
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,11 @@ from tests.emulated.ec2_requests import REGION, firewall, instance, provider, re
 
 from cloudcmp.errors import NoCredentials, Refused, Throttled, Unlisted
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME
+from cloudcmp.pipeline.leftovers import Fate
+from cloudcmp.pipeline.sweeping import sweep
+from cloudcmp.provider.time import WallTime
+from cloudcmp.provision import Patience
+from cloudcmp.provision.pacing import Pace, Tempo
 
 ELSEWHERE = REGIONS[1]
 
@@ -17,9 +23,10 @@ def found(driver, *args, **more):
     return {(item.kind, item.cloud_id) for item in asyncio.run(driver.find(*args, **more))}
 
 
-async def launched(driver, study="study-a", token="token-1", region=REGION):
-    group = await driver.create(request(FIREWALL, f"{token}-f", study, region=region))
-    return group, await driver.create(request(INSTANCE, token, study, region=region, options={"firewall": group}))
+async def launched(driver, study="study-a", token="token-1", region=REGION, **more):
+    group = await driver.create(request(FIREWALL, f"{token}-f", study, region=region, **more))
+    options = {"firewall": group}
+    return group, await driver.create(request(INSTANCE, token, study, region=region, options=options, **more))
 
 
 def test_a_study_finds_its_own_by_tag_in_one_region_or_all(cloud):
@@ -114,35 +121,42 @@ def test_p03_stale_lists_hide_only_for_a_while(cloud):
     assert found(driver, "study-a", "token-1", region=REGION) == {(INSTANCE, id)}
 
 
+EXPIRED = (("cloudcmp:expires", "2020-01-01T00:00:00Z"),)
 DECOYS = (
     {"cloudcmp:study": "study-a"},
-    {"Cloudcmp:schema": "1", "cloudcmp:study": "study-a"},
-    {"cloudcmp-schema": "1", "cloudcmp:study": "study-b"},
+    {"Cloudcmp:schema": "1", "cloudcmp:study": "study-a", **dict(EXPIRED)},
+    {"cloudcmp-schema": "1", "cloudcmp:study": "study-b", **dict(EXPIRED)},
     {"cloudcmp:schemas": "1"},
     {"schema": "1", "study": "study-a"},
+    {"cloudcmp:schema": "2", "cloudcmp:study": "study-a", **dict(EXPIRED)},
+    {"cloudcmp:schema": "1", "cloudcmp:study": "study-a", "cloudcmp:expires": "2999-01-01T00:00:00Z"},
+    {"cloudcmp:schema": "1", **dict(EXPIRED)},
     {},
 )
 
 
+def swept(driver):
+    """A sweep of one cloud that destroys, and waits hardly at all."""
+    wall = WallTime()
+    pace = Pace(wall, lambda: 0.0, Tempo(interval_s=0.001))
+    patience = Patience(poll_s=0.01, give_up_s=20.0)
+    return asyncio.run(sweep({driver.name: driver}, wall, delete=True, pace=pace, patience=patience))
+
+
 def leftovers_amid(cloud, decoys):
-    """Plants so many look-alikes, launches one machine, ends what leftovers name; returns what is wrong."""
+    """Plants so many look-alikes, launches one machine that has expired, sweeps; returns what is wrong."""
     planted = set()
     for number in range(decoys):
         kind = ("instance", "firewall", "volume")[number % 3]
         region = REGIONS[number % len(REGIONS)]
-        planted.add(cloud.plant(kind, region, f"cloudcmp-study-a-launch-{number}-1", DECOYS[number % len(DECOYS)]))
+        decoy = DECOYS[number // 3 % len(DECOYS)]
+        planted.add(cloud.plant(kind, region, f"cloudcmp-study-a-launch-{number}-1", decoy))
     driver = provider()
-    own = asyncio.run(launched(driver))
-
-    async def sweep():
-        listing = await driver.leftovers()
-        for item in sorted(listing.found, key=lambda one: one.kind != INSTANCE):
-            await driver.destroy(item.handle())
-        return listing
-
-    listing = asyncio.run(sweep())
-    wrong = [f"unlisted: {line}" for line in listing.unlisted]
-    wrong += [f"listed: {item.cloud_id}" for item in listing.found if item.cloud_id not in own]
+    own = asyncio.run(launched(driver, tags=tuple(sorted({**dict(tags()), **dict(EXPIRED)}.items()))))
+    found = swept(driver)
+    wrong = [f"unlisted: {line}" for line in (*found.unlisted, *found.faults)]
+    due = [one for one in found.leftovers if one.fate is not Fate.KEPT]
+    wrong += [f"due: {one.found.cloud_id}" for one in due if one.found.cloud_id not in own]
     left = {thing.id for thing in cloud.alive()}
     wrong += [f"lost: {id}" for id in planted - left] + [f"left: {id}" for id in set(own) & left]
     for call in cloud.journal:
@@ -153,6 +167,18 @@ def leftovers_amid(cloud, decoys):
 
 def test_p06_leftovers_are_ours_only_in_all_regions(cloud):
     assert leftovers_amid(cloud, 60) == []
+
+
+@pytest.mark.parametrize("skew_s", [86_400.0, -86_400.0])
+def test_p07_where_the_clouds_clock_is_another_nothing_is_destroyed(cloud, skew_s):
+    cloud.faults = Faults(skew_s=skew_s)
+    driver = provider()
+    assert abs(asyncio.run(driver.date()) - time.time() - skew_s) < 30.0
+    own = asyncio.run(launched(driver, tags=tuple(sorted({**dict(tags()), **dict(EXPIRED)}.items()))))
+    found = swept(driver)
+    assert not found.complete
+    assert [one.fate for one in found.leftovers] == [Fate.KEPT] * 2
+    assert set(own) <= {thing.id for thing in cloud.alive()}
 
 
 def test_leftovers_name_what_could_not_be_listed(cloud):

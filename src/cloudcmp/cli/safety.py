@@ -12,6 +12,7 @@ from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
     from cloudcmp.pipeline.cleaning import Ending, Leave
+    from cloudcmp.pipeline.leftovers import Swept
 
 
 def check(
@@ -166,15 +167,30 @@ def sweep(
     from cloudcmp.pipeline import opening, sweeping
     from cloudcmp.provider.time import WallTime
 
+    def leave(swept: "Swept") -> NoReturn:
+        _tell(swept, delete, json)
+        if not json:
+            say("interrupted: nothing was destroyed" if not delete else "interrupted; give the same command once more")
+        leave_now()
+
     made, unopened = opening.opened(opening.wanted(providers or []))
     swept = asyncio.run(
-        sweeping.sweep(made, WallTime(), study=study, delete=delete, unopened=unopened, named=bool(providers))
+        sweeping.sweep(
+            made, WallTime(), study=study, delete=delete, unopened=unopened, named=bool(providers), leave=leave
+        )
     )
-    if json:
-        emit("sweep", sweeping.as_data(swept, delete=delete))
-    else:
-        for one in (*sweeping.lines(swept), *sweeping.told(swept, delete=delete)):
-            say(one)
-        for one in sweeping.faults(swept):
-            warn(one)
+    _tell(swept, delete, json)
     return EXIT_DONE if swept.complete else EXIT_FAULT
+
+
+def _tell(swept: "Swept", delete: bool, json: bool) -> None:
+    """What a sweep came to, on standard output; what is wrong, on standard error."""
+    from cloudcmp.pipeline import leftovers
+
+    if json:
+        emit("sweep", leftovers.as_data(swept, delete=delete))
+        return
+    for one in (*leftovers.lines(swept), *leftovers.told(swept, delete=delete)):
+        say(one)
+    for one in leftovers.faults(swept):
+        warn(one)

@@ -144,6 +144,15 @@ class Remote(Provider, Protocol):
         ...
 
 
+@runtime_checkable
+class Dated(Protocol):
+    """A provider whose answers bear the time, by a clock that is not this machine's."""
+
+    async def date(self) -> float | None:
+        """The time there (Unix s), None where an answer bears none."""
+        ...
+
+
 class Progress(Protocol):
     """Who wants to know how a study goes."""
 

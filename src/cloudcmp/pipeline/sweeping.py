@@ -1,93 +1,38 @@
 """Leftovers found by their tags alone, from any machine, and destroyed only on a positive match.
 
-Nothing here reads a study's folder or anything else of this machine.
+Nothing here reads a study's folder or anything else of this machine, but for its clock.
 """
 
+import asyncio
 import random
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NoReturn
 
 from cloudcmp.errors import BadCredentials, CloudcmpError, NoCredentials, UserMistake
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Listing
 from cloudcmp.model.offering import Price
-from cloudcmp.model.protocol import Provider
+from cloudcmp.model.protocol import Dated, Provider
+from cloudcmp.pipeline.leftovers import Fate, Leftover, Swept, judge
 from cloudcmp.pipeline.opening import Unopened, brief
+from cloudcmp.pipeline.stopping import Stopping
 from cloudcmp.provider.time import Time
-from cloudcmp.provision import Patience
+from cloudcmp.provision import Patience, patience_with
 from cloudcmp.provision.pacing import Pace
-from cloudcmp.report.text import clean
-from cloudcmp.units import Money, format_money
 
-SCHEMA = "1"
 _ORDER = (INSTANCE, VOLUME, FIREWALL)
 """What stands on what: a machine holds its volumes and its firewall, so it goes first."""
 _ROUNDS = 10
-_LONGEST = 500
 _LONGEST_PAUSE_S = 60.0
+_AGAIN_S = 1.0  # until something that seems gone is looked at once more
+_SKEW_S = 60.0
 _ELSEWHERE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+:")
 """How a line begins that names a region: `eu-west-9: instances: ...`."""
-# The one form in which we write it. Whatever else stands there was not written by us.
-_EXPIRES = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 
-
-class Fate(StrEnum):
-    """What is done with a leftover: nothing, it would be destroyed, it was seen gone, or it is still there."""
-
-    KEPT = "kept"
-    DUE = "due"
-    DELETED = "deleted"
-    LEFT = "left"
-
-
-_WORDS = {Fate.KEPT: "kept", Fate.DUE: "would go", Fate.DELETED: "gone", Fate.LEFT: "still there"}
-
-
-@dataclass(frozen=True, slots=True)
-class Leftover:
-    """A resource that bears our tags: whose it is, since when it should be gone, and what is done with it and why."""
-
-    provider: str
-    found: Found
-    fate: Fate
-    why: str
-    price: Price | None = None
-
-    @property
-    def study(self) -> str:
-        """The study that its tag names, empty where it names none."""
-        return tag(self.found, "cloudcmp:study") or ""
-
-    @property
-    def expires(self) -> str:
-        """When its tag says that it should be gone, as it stands there."""
-        return tag(self.found, "cloudcmp:expires") or ""
-
-
-@dataclass(frozen=True, slots=True)
-class Swept:
-    """What a sweep came to; `elsewhere` counts what belongs to studies that were not asked for.
-
-    `unlisted` are places that could not be listed, `skipped` providers that were not asked; `faults` are those of them
-    that were named by the user, and so count.
-    """
-
-    leftovers: tuple[Leftover, ...] = ()
-    unlisted: tuple[str, ...] = ()
-    skipped: tuple[str, ...] = ()
-    faults: tuple[str, ...] = ()
-    elsewhere: int = 0
-
-    @property
-    def complete(self) -> bool:
-        """Whether everything that was asked for was listed, and nothing is left that should have gone."""
-        return not (self.unlisted or self.faults or any(one.fate is Fate.LEFT for one in self.leftovers))
-
-    def of(self, fate: Fate) -> tuple[Leftover, ...]:
-        """The leftovers of one fate."""
-        return tuple(one for one in self.leftovers if one.fate is fate)
+Key = tuple[str, str, str]
+Leave = Callable[[Swept], NoReturn]
+"""Tells what a sweep came to until now and ends the process, whatever its threads still wait for."""
 
 
 async def sweep(
@@ -100,192 +45,147 @@ async def sweep(
     pace: Pace | None = None,
     unopened: Sequence[Unopened] = (),
     named: bool = False,
+    leave: Leave | None = None,
 ) -> Swept:
     """Ask each provider for whatever bears our tags, and destroy what is due where `delete` is set.
 
     With `study` only that study's resources are looked at, and are due before they expire. `unopened` are providers
     that could not be made; `named` says that the user named them all. Deletes keep to `pace`, by default that of
-    studies. Never raises for a provider that fails.
+    studies. With `leave` the first signal ends it. Never raises for a provider that fails.
     """
-    total = Swept(skipped=tuple(one.line for one in unopened), faults=tuple(one.line for one in unopened if named))
     pace = pace or Pace(time, random.random)
-    for provider in providers.values():
-        found = await _Sweeper(provider, time, study, patience or Patience(), pace).run(delete=delete, named=named)
+    unmade = Swept(skipped=tuple(one.line for one in unopened), faults=tuple(one.line for one in unopened if named))
+    sweepers = [
+        _Sweeper(one, time, study, patience or patience_with(one), pace, delete=delete, named=named)
+        for one in providers.values()
+    ]
+
+    async def work() -> None:
+        for one in sweepers:
+            await one.run()
+
+    if leave is None:
+        await work()
+        return _together(unmade, (one.so_far() for one in sweepers))
+    stop = asyncio.Event()
+    stop.set()  # nothing is begun that a first signal could let come to its end
+    stopping = Stopping(stop, lambda _: None)
+    with stopping.heeding():
+        if not await stopping.unless_hurried(work()):
+            leave(_together(unmade, (one.so_far() for one in sweepers)))
+    return _together(unmade, (one.so_far() for one in sweepers))
+
+
+def _together(total: Swept, parts: Iterable[Swept]) -> Swept:
+    for one in parts:
         total = Swept(
-            (*total.leftovers, *found.leftovers),
-            (*total.unlisted, *found.unlisted),
-            (*total.skipped, *found.skipped),
-            (*total.faults, *found.faults),
-            total.elsewhere + found.elsewhere,
+            (*total.leftovers, *one.leftovers),
+            (*total.unlisted, *one.unlisted),
+            (*total.skipped, *one.skipped),
+            (*total.faults, *one.faults),
+            total.elsewhere + one.elsewhere,
         )
     return total
-
-
-def judge(found: Found, study: str | None, now: float) -> tuple[Fate, str]:
-    """Whether a resource is due, and why: only where its tags say so in the very words that we write.
-
-    `now` in Unix seconds. Missing, doubled, misspelt and unknown tags keep it, whatever else is said.
-    """
-    doubt = _unreadable(found)
-    if doubt:
-        return Fate.KEPT, doubt
-    if study is not None:
-        named = tag(found, "cloudcmp:study") == study
-        return (Fate.DUE, "its study was named") if named else (Fate.KEPT, "another study's")
-    expires = _instant(tag(found, "cloudcmp:expires"))
-    if expires is None:
-        return Fate.KEPT, "it does not say when it expires; name its study with --study"
-    return (
-        (Fate.DUE, "it has expired") if expires < now else (Fate.KEPT, "it has not expired; its study may be running")
-    )
-
-
-def _unreadable(found: Found) -> str:
-    """Why a resource's tags do not make it ours, empty where they do."""
-    schema = tag(found, "cloudcmp:schema")
-    if schema is None:
-        return "it has no readable tag cloudcmp:schema: it is not ours"
-    if schema != SCHEMA:
-        return f"its tags are of schema {schema!r}, which this version does not know"
-    if not tag(found, "cloudcmp:study"):
-        return "it has no readable tag cloudcmp:study"
-    said = any(key == "cloudcmp:expires" for key, _ in found.tags)
-    if said and _instant(tag(found, "cloudcmp:expires")) is None:
-        return "its tag cloudcmp:expires can not be read"
-    return ""
-
-
-def tag(found: Found, key: str) -> str | None:
-    """The value of a tag, None where it is missing or stands there twice."""
-    values = [value for name, value in found.tags if name == key]
-    return values[0] if len(values) == 1 else None
-
-
-def _instant(text: str | None) -> float | None:
-    """The Unix time of a tag in our own form (UTC, RFC 3339, whole seconds), None for anything else."""
-    if text is None or not _EXPIRES.fullmatch(text) or not text.isascii():
-        return None
-    try:
-        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        return None
-
-
-def lines(swept: Swept) -> tuple[str, ...]:
-    """A line for each that was found, machines first: what it is, and what is done with it."""
-    return tuple(f"{_WORDS[one.fate]}: {line(one)}" for one in swept.leftovers)
-
-
-def told(swept: Swept, *, delete: bool) -> tuple[str, ...]:
-    """What a sweep came to, in sentences: what was not asked first, what comes next last."""
-    due, gone = len(swept.of(Fate.DUE)), len(swept.of(Fate.DELETED))
-    lines = [one for one in swept.skipped if one not in swept.faults]
-    if swept.elsewhere:
-        lines.append(f"{swept.elsewhere} of other studies: see them without --study.")
-    if not swept.leftovers and swept.complete:
-        return (*lines, "Nothing bears our tags where we could look.")
-    if delete:
-        return (*lines, f"{gone} destroyed and seen gone, {len(swept.of(Fate.LEFT))} left, "
-                        f"{len(swept.of(Fate.KEPT))} kept.")  # fmt: skip
-    return (*lines, f"DRY RUN: {due} would be destroyed, {len(swept.of(Fate.KEPT))} kept; add --delete to do it.")
-
-
-def faults(swept: Swept) -> tuple[str, ...]:
-    """A line for each place that could not be listed and each thing that is left."""
-    return (
-        *(f"not listed: {one}" for one in swept.unlisted),
-        *swept.faults,
-        *(f"left: {line(one)}" for one in swept.of(Fate.LEFT)),
-    )
-
-
-def line(one: Leftover) -> str:
-    """A leftover as one line: where and what it is, whose, what it costs, and why it is still there."""
-    found = one.found
-    told = (f"study {one.study or 'unknown'}", f"expires {one.expires or 'unknown'}", found.state, _per_hour(one))
-    return clean(f"{one.provider}/{found.region} {found.kind} {found.cloud_id}: {', '.join(told)}: {one.why}", _LONGEST)
-
-
-def as_data(swept: Swept, *, delete: bool) -> dict[str, object]:
-    """What was found as a JSON document's data."""
-    found = [
-        {
-            "provider": one.provider,
-            "region": one.found.region,
-            "kind": one.found.kind,
-            "id": one.found.cloud_id,
-            "study": one.study or None,
-            "expires": one.expires or None,
-            "state": one.found.state,
-            "price": one.price,
-            "fate": one.fate,
-            "why": one.why,
-        }
-        for one in swept.leftovers
-    ]
-    return {"dry_run": not delete, "found": found, "elsewhere": swept.elsewhere,
-            "unlisted": swept.unlisted, "skipped": swept.skipped}  # fmt: skip
-
-
-def _per_hour(one: Leftover) -> str:
-    if one.price is None:
-        return "price unknown"
-    return f"{format_money(Money(one.price.amount_per_hour, one.price.currency))}/h"
 
 
 class _Sweeper:
     """The sweep of one provider; `_gone` are those that were seen gone, which a stale list may go on to name."""
 
-    def __init__(self, provider: Provider, time: Time, study: str | None, patience: Patience, pace: Pace) -> None:
+    def __init__(
+        self, provider: Provider, time: Time, study: str | None, patience: Patience, pace: Pace, *,
+        delete: bool, named: bool,
+    ) -> None:  # fmt: skip
         self._provider = provider
         self._time = time
         # One moment decides for all: what expires while others go was not due when the user asked.
-        self._began_at = time.now()
+        self._moment = time.now()
+        self._clock: str | None = None  # why the moment is not to be trusted; None: it was not asked yet
         self._study = study
         self._patience = patience
         self._pace = pace
-        self._gone: dict[tuple[str, str, str], Leftover] = {}
-        self._failed: dict[tuple[str, str, str], str] = {}
+        self._delete, self._named = delete, named
+        self._last = Swept(unlisted=(f"{provider.name}: it was not looked at",))
+        self._over = False
+        self._agree: dict[Key, int] = {}
+        self._gone: dict[Key, Leftover] = {}
+        self._failed: dict[Key, str] = {}
 
-    async def run(self, *, delete: bool, named: bool) -> Swept:
+    async def run(self) -> None:
         """List, and destroy round by round until nothing is due any more or nothing more goes."""
-        swept = await self._look(named=named)
-        if not delete or swept.skipped:
-            return swept
-        for _ in range(_ROUNDS):
-            due = swept.of(Fate.DUE)
-            before = len(self._gone)
-            await self._end(due)
-            if not due or len(self._gone) == before:
-                break
-            swept = await self._look(named=named)
-        return replace(swept, leftovers=(*self._gone.values(), *map(self._settled, swept.leftovers)))
+        self._last = await self._look()
+        if self._delete and not self._last.skipped:
+            for _ in range(_ROUNDS):
+                due = self._last.of(Fate.DUE)
+                before = len(self._gone)
+                await self._end(due)
+                if not due or len(self._gone) == before:
+                    break
+                self._last = await self._look()
+        self._over = True
 
-    async def _look(self, *, named: bool) -> Swept:
+    def so_far(self) -> Swept:
+        """What it came to, also in the midst of it."""
+        if not self._delete:
+            return self._last
+        rest = [self._settled(one) for one in self._last.leftovers if _key(one.found) not in self._gone]
+        return replace(self._last, leftovers=(*self._gone.values(), *rest))
+
+    async def _look(self) -> Swept:
         name = self._provider.name
         unseen = [one.how for one in self._provider.barriers if one.name == "sweep" and not one.holds]
         if unseen:
             line = f"{name}: not swept: {unseen[0]}"
-            return Swept(skipped=(line,), faults=(line,) if named else ())
+            return Swept(skipped=(line,), faults=(line,) if self._named else ())
         try:
             listing = await self._provider.leftovers()
         except BadCredentials as fault:
             return Swept(unlisted=(f"{name}: {brief(fault)}",))
         except (NoCredentials, UserMistake, ImportError) as fault:
             line = f"{name}: skipped: {brief(fault)}"
-            return Swept(skipped=(line,), faults=(line,) if named else ())
+            return Swept(skipped=(line,), faults=(line,) if self._named else ())
         except (CloudcmpError, OSError) as fault:
             return Swept(unlisted=(f"{name}: {brief(fault)}",))
-        prices = _prices(self._provider, {one.region for one in listing.found})
+        return await self._judged(listing)
+
+    async def _judged(self, listing: Listing) -> Swept:
+        if listing.found and self._study is None and self._clock is None:
+            self._clock = await self._tell_the_time()
+        # Aside: a provider that is slow to tell prices must not keep a signal from being heard.
+        prices = await asyncio.to_thread(_prices, self._provider, {one.region for one in listing.found})
         fates = [self._leftover(one, listing, prices) for one in listing.found if _key(one) not in self._gone]
         mine = [one for one in fates if self._study in {None, one.study}]
+        doubt = (f"{self._provider.name}: {self._clock}",) if self._clock else ()
         return Swept(
-            tuple(sorted(mine, key=_place)), tuple(f"{name}: {line}" for line in listing.unlisted),
-            elsewhere=len(fates) - len(mine),
+            tuple(sorted(mine, key=_place)), tuple(f"{self._provider.name}: {line}" for line in listing.unlisted),
+            doubt, doubt if self._delete else (), len(fates) - len(mine),
         )  # fmt: skip
 
+    async def _tell_the_time(self) -> str:
+        """Take the earlier of two clocks, ours and the provider's; why neither is to be trusted, empty where they are.
+
+        A clock that is ahead would take studies that run for expired ones.
+        """
+        if not isinstance(self._provider, Dated):
+            return ""
+        refused = "nothing is destroyed but by --study"
+        before = self._time.now()
+        try:
+            there = await self._provider.date()
+        except (CloudcmpError, OSError) as fault:
+            return f"its clock can not be told ({brief(fault)}): {refused}"
+        if there is None:
+            return f"its clock can not be told: {refused}"
+        self._moment = min(self._moment, there)
+        ahead_s, behind_s = before - there, there - self._time.now()
+        if max(ahead_s, behind_s) <= _SKEW_S:
+            return ""
+        how = f"{ahead_s:.0f} s ahead of" if ahead_s > 0 else f"{behind_s:.0f} s behind"
+        return f"this machine's clock is {how} the provider's: {refused}; set the clock"
+
     def _leftover(self, found: Found, listing: Listing, prices: Mapping[tuple[str, str], Price]) -> Leftover:
-        fate, why = judge(found, self._study, self._began_at)
+        fate, why = judge(found, self._study, self._moment)
+        if fate is Fate.DUE and self._clock:
+            fate, why = Fate.KEPT, "whether it has expired is not known: no clock can be trusted"
         if fate is Fate.DUE and _doubtful(found.region, listing):
             fate, why = Fate.KEPT, "its region could not be listed in full: nothing is destroyed there"
         return Leftover(self._provider.name, found, fate, why, prices.get((found.region, found.offering or "")))
@@ -298,37 +198,52 @@ class _Sweeper:
         for some in kinds.values():
             await self._end_kind({_key(one.found): one for one in some})
 
-    async def _end_kind(self, pending: dict[tuple[str, str, str], Leftover]) -> None:
+    async def _end_kind(self, pending: dict[Key, Leftover]) -> None:
         """Ask for each to be destroyed until it is seen gone or patience ends, ever more rarely."""
         began, pause_s = self._time.monotonic(), self._patience.poll_s
         while True:
+            nearly = False
             for key, one in tuple(pending.items()):
+                before = self._agree.get(key, 0)
                 evidence = await self._try(key, one)
+                nearly |= self._agree.get(key, 0) > before
                 if evidence is not None:
                     self._gone[key] = replace(one, fate=Fate.DELETED, why=evidence)
                     del pending[key]
-            if not pending or self._time.monotonic() - began >= self._patience.give_up_s:
+            patient = self._time.monotonic() - began < self._patience.give_up_s
+            if not pending or not (patient or nearly):
                 return
+            if nearly:
+                await self._time.sleep(min(_AGAIN_S, self._patience.poll_s))
+                continue
             await self._time.sleep(pause_s)
             pause_s = min(_LONGEST_PAUSE_S, 2 * pause_s)
 
-    async def _try(self, key: tuple[str, str, str], one: Leftover) -> str | None:
+    async def _try(self, key: Key, one: Leftover) -> str | None:
+        """Evidence that it is gone, once so many looks in a row agree: one answer may come from a server that lies."""
         handle = one.found.handle()
         try:
-            await self._pace.destroy(self._provider, handle)
+            if not self._agree.get(key):
+                self._failed[key] = "it was asked to go, and not looked at since"
+                await self._pace.destroy(self._provider, handle)
             evidence = await self._provider.gone(handle)
         except (CloudcmpError, OSError) as fault:
             self._failed[key] = brief(fault)
             return None
-        if evidence is None:
-            self._failed[key] = "it was asked to go and is still there"
-        return evidence
+        self._agree[key] = 0 if evidence is None else self._agree.get(key, 0) + 1
+        if self._agree[key] >= self._patience.sightings:
+            return evidence
+        self._failed[key] = (
+            "it was asked to go and is still there" if evidence is None else "it was seen gone only once"
+        )
+        return None
 
     def _settled(self, one: Leftover) -> Leftover:
         """What was due and did not go is left."""
         if one.fate is not Fate.DUE:
             return one
-        return replace(one, fate=Fate.LEFT, why=self._failed.get(_key(one.found), "it came up again and again"))
+        never = "it came up again and again" if self._over else "it was not asked to go"
+        return replace(one, fate=Fate.LEFT, why=self._failed.get(_key(one.found), never))
 
 
 def _key(found: Found) -> tuple[str, str, str]:

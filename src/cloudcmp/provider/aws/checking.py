@@ -22,6 +22,16 @@ _MINIMAL = {"Key": TAG, "Value": TAG_VALUE}
 ImageFor = Callable[[str, str, dict[str, str]], Awaitable[Image]]
 
 
+def date_of(answer: Answer) -> float | None:
+    """When an answer says that it was given, by the cloud's own clock (Unix s)."""
+    said = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date", "")
+    try:
+        at = parsedate_to_datetime(said)
+    except ValueError:
+        return None
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+
+
 class Preflight:
     """One look before a study; `compatible`: another cloud than AWS. `now` is this machine's Unix time (s)."""
 
@@ -87,12 +97,10 @@ class Preflight:
         return Finding("account", True, f"account {account}, as pinned")
 
     def _clock(self, answer: Answer) -> Finding:
-        said = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date", "")
-        try:
-            at = parsedate_to_datetime(said)
-        except ValueError:
+        at = date_of(answer)
+        if at is None:
             return Finding("clock", None, "the answer bears no date")
-        off = self._now() - (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+        off = self._now() - at
         what = f"this machine's clock is {abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} the provider's"
         if abs(off) > _SKEW_S:
             return Finding("clock", False, what, "set the clock: times to live rest on it")

@@ -86,6 +86,11 @@ class Ec2Provider:
         )
         return await preflight.run(candidates)
 
+    async def date(self) -> float | None:
+        """The time by this cloud's own clock (Unix s), from the head of an answer."""
+        self._pointed()
+        return date_of(await self._sdk.read("ec2", self._sdk.home(), "describe_regions"))
+
     # -- leases
 
     async def create(self, request: CreateRequest) -> str:
