@@ -1,6 +1,8 @@
 """A volume of its own, made ready for test files: found in the guest, formatted, mounted."""
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from cloudcmp.agent.host import on_host
 from cloudcmp.errors import ProviderFault
@@ -9,6 +11,28 @@ from cloudcmp.model.remote import Shell
 
 _WHOLE_DISK = re.compile(r"(?:[svx]+d[a-z]+|nvme\d+n\d+)")
 _FORMAT_S = 120.0
+_GIB = 2**30
+_KIB = 2**10
+# What a disk says of itself: NVMe and SCSI disks a model, those of our own guests the serial number that they got.
+_IDENTITIES = (
+    'for file in /sys/block/*/device/model /sys/block/*/serial; do line=; read -r line <"$file"; '
+    'echo "$file $line"; done 2>/dev/null'
+)
+_SAID = re.compile(r"/sys/block/([a-z0-9]+)/(?:device/model|serial) (.*\S)\s*")
+_VOLUMES = ("Amazon Elastic Block Store", "cloudcmp-volume")
+_OTHERS = ("Instance Storage", "cloudcmp-s")  # on the host of a machine; a guest's own state or seed
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """A whole disk of a guest that nobody uses: its device, its size, and what it says of itself."""
+
+    device: str
+    size_bytes: int
+    identity: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.device} of {self.size_bytes / _GIB:g} GiB"
 
 
 async def mounted_volume(shell: Shell, volume: Volume | None) -> str | None:
@@ -16,24 +40,59 @@ async def mounted_volume(shell: Shell, volume: Volume | None) -> str | None:
     if volume is None or volume.root:
         return None
     tables = await shell.run(["cat", "/proc/partitions", "/proc/mounts"])
-    disk = blank_disk(tables.out.decode("utf-8", errors="replace"))
-    if disk is None:
-        raise ProviderFault.at(str(volume), "the machine shows no disk of its own for it", "see its console")
+    said = await shell.run(["sh", "-c", _IDENTITIES])
+    disk = chosen(volume, blank_disks(_text(tables.out), identities(_text(said.out))))
     folder = await on_host(shell, "disk", disk, deadline_s=_FORMAT_S)
     if not re.fullmatch(r"/[A-Za-z0-9/_-]+", folder):
         raise ProviderFault.at(str(volume), f"{disk} could not be formatted and mounted", "see the machine's console")
     return folder
 
 
-def blank_disk(tables: str) -> str | None:
-    """The last whole disk that has no partitions and is not mounted, in /proc/partitions followed by /proc/mounts."""
-    names = [line.split()[3] for line in tables.splitlines() if re.fullmatch(r"\s*\d+\s+\d+\s+\d+\s+\S+", line)]
+def chosen(volume: Volume, blank: tuple[Disk, ...]) -> str:
+    """The device of the volume, among disks that may be of the machine's own; raises ProviderFault where none or more
+    than one may be it.
+    """
+    able = [disk for disk in blank if not any(word in disk.identity for word in _OTHERS)]
+    if len(able) > 1:
+        named = [disk for disk in able if any(word in disk.identity for word in _VOLUMES)]
+        able = [disk for disk in named or able if _fits(volume, disk)]
+    if len(able) == 1:
+        return able[0].device
+    if not blank:
+        raise ProviderFault.at(str(volume), "the machine shows no disk of its own for it", "see its console")
+    what = f"which disk it is can not be told: {', '.join(map(str, blank))}"
+    raise ProviderFault.at(str(volume), what, "ask for a size that no disk of the machine has")
+
+
+def _fits(volume: Volume, disk: Disk) -> bool:
+    """Whether a disk is as large as was asked for: clouds sell whole GiB, tables count whole KiB."""
+    asked = volume.size_bytes
+    return asked is None or any(abs(disk.size_bytes - size) < _KIB for size in (asked, -(-asked // _GIB) * _GIB))
+
+
+def blank_disks(tables: str, identity: Mapping[str, str]) -> tuple[Disk, ...]:
+    """The whole disks without partitions that are not mounted, in /proc/partitions followed by /proc/mounts."""
+    rows = [line.split() for line in tables.splitlines() if re.fullmatch(r"\s*\d+\s+\d+\s+\d+\s+\S+", line)]
+    names = [row[3] for row in rows]
     mounted = {line.split()[0] for line in tables.splitlines() if line.startswith("/dev/")}
-    blank = [
-        name
-        for name in names
+    return tuple(
+        Disk(f"/dev/{name}", int(blocks) * _KIB, identity.get(name, ""))
+        for _, _, blocks, name in rows
         if _WHOLE_DISK.fullmatch(name)
         and not any(other != name and other.startswith(name) for other in names)
         and f"/dev/{name}" not in mounted
-    ]
-    return f"/dev/{blank[-1]}" if blank else None
+    )
+
+
+def identities(said: str) -> dict[str, str]:
+    """What each disk says of itself, by its name."""
+    found: dict[str, str] = {}
+    for line in said.splitlines():
+        match = _SAID.fullmatch(line)
+        if match is not None:
+            found[match[1]] = f"{found.get(match[1], '')} {match[2]}".strip()
+    return found
+
+
+def _text(out: bytes) -> str:
+    return out.decode("utf-8", errors="replace")
