@@ -13,9 +13,9 @@ from types import TracebackType
 import asyncssh
 
 from cloudcmp.agent.connection import Line
+from cloudcmp.agent.errand import Errand, Pieces
 from cloudcmp.agent.host import on_host
 from cloudcmp.agent.keys import parse_public
-from cloudcmp.agent.session import Pieces, Session
 from cloudcmp.agent.text import clean
 from cloudcmp.errors import LineLost, OutsideFault, ProviderFault, Refused, WrongHost
 from cloudcmp.model.protocol import Channel
@@ -60,25 +60,25 @@ class SshShell:
         return await self._run(command, [input] if input else [], deadline_s, most_bytes)
 
     async def _run(self, command: Sequence[str], input: Iterable[bytes], deadline_s: float, most_bytes: int) -> Said:
-        session = Session(most_bytes, most_bytes)
+        errand = Errand(most_bytes, most_bytes)
         try:
             async with asyncio.timeout(deadline_s):
-                await session.open(self._connection, shlex.join(command))
-                await session.write(input)
-                session.write_eof()
-                await session.end()
+                await errand.open(self._connection, shlex.join(command))
+                await errand.write(input)
+                errand.write_eof()
+                await errand.end()
         except TimeoutError as error:
-            session.kill()
+            errand.kill()
             what = f"no end of {_shown(command)} within {deadline_s:g} s (SSH command)"
             raise ProviderFault.at(self._line.name, what, "see whether the machine is up, and its load") from error
         except Exception as error:  # a hostile machine's bytes may end anywhere in the library
             raise self._lost(command, error) from error
         finally:
-            session.abort()
-        if session.exit_code is None and session.signal is None:
-            raise self._lost(command, session.lost)
-        code = 128 + _SIGNALS.get(session.signal or "", 0) if session.exit_code is None else session.exit_code
-        return Said(code, bytes(session.out), bytes(session.err))
+            errand.abort()
+        if errand.exit_code is None and errand.signal is None:
+            raise self._lost(command, errand.lost)
+        code = 128 + _SIGNALS.get(errand.signal or "", 0) if errand.exit_code is None else errand.exit_code
+        return Said(code, bytes(errand.out), bytes(errand.err))
 
     async def put(self, file: Path, to: str, *, deadline_s: float = 120.0) -> None:
         """Copy a file under a temporary name, compare its SHA-256, make it executable and give it its name.
@@ -113,17 +113,17 @@ class SshShell:
         """Start a process, write the job to its held-open input; leaving the context ends it, within 5 s."""
         return _Process(self, command, job)
 
-    async def open(self, session: Session, command: Sequence[str]) -> None:
-        """Start a command whose session the caller keeps; raises ProviderFault."""
+    async def open(self, errand: Errand, command: Sequence[str]) -> None:
+        """Start a command, as an errand that the caller keeps; raises ProviderFault."""
         try:
             async with asyncio.timeout(self._patience.start_s):
                 # Without a login shell in between, the process that signals reach is the one that we meant.
-                await session.open(self._connection, f"exec {shlex.join(command)}")
+                await errand.open(self._connection, f"exec {shlex.join(command)}")
         except asyncio.CancelledError:
-            session.abort()
+            errand.abort()
             raise
         except TimeoutError as error:
-            session.abort()
+            errand.abort()
             what = f"{_shown(command)} did not start within {self._patience.start_s:g} s"
             raise ProviderFault.at(self._line.name, what, "see whether the machine is up, and its load") from error
         except Exception as error:
@@ -186,71 +186,71 @@ class _Process(AbstractAsyncContextManager["_Process"]):
         self._shell = shell
         self._command = _sh(_NUMBERED, *command)
         self._job = job
-        self._session = Session(None, _ERR_BYTES_MAX)
+        self._errand = Errand(None, _ERR_BYTES_MAX)
         self._writing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> "_Process":
-        await self._shell.open(self._session, self._command)
-        self._writing = asyncio.create_task(self._session.write([self._job]))
+        await self._shell.open(self._errand, self._command)
+        self._writing = asyncio.create_task(self._errand.write([self._job]))
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        session = self._session
+        errand = self._errand
         try:
             if self._writing is not None:
                 self._writing.cancel()
             with suppress(asyncssh.Error, OSError):
-                session.write_eof()
-                session.drop_output()
-                if session.exit_code is None and session.signal is None:
-                    session.kill()
-            if not await _exited(session, _KILLED_S):
+                errand.write_eof()
+                errand.drop_output()
+                if errand.exit_code is None and errand.signal is None:
+                    errand.kill()
+            if not await _exited(errand, _KILLED_S):
                 await self._end_by_number()
         finally:
-            session.abort()
+            errand.abort()
 
     async def _end_by_number(self) -> None:
         """Kill the process and its group by number, where the machine took no signal; its lease is what is left."""
-        number = bytes(self._session.err).partition(b"\n")[0]
-        if number.isdigit() and len(number) < 10 and int(number) > 1 and not self._session.closed:
+        number = bytes(self._errand.err).partition(b"\n")[0]
+        if number.isdigit() and len(number) < 10 and int(number) > 1 and not self._errand.closed:
             with suppress(ProviderFault):
                 await self._shell.run(_sh(_END, number.decode()), deadline_s=_LAST_S)
 
     def stdout(self) -> AsyncIterator[bytes]:
         """What the process prints, in pieces, until it ends or the connection is lost."""
-        return Pieces(self._session)
+        return Pieces(self._errand)
 
     async def hang_up(self) -> None:
         """Close the process's input, which tells an agent to stop."""
         if self._writing is not None:
             await asyncio.wait([self._writing], timeout=_EXITED_S)
         with suppress(asyncssh.Error, OSError):
-            self._session.write_eof()
+            self._errand.write_eof()
 
     async def last_words(self) -> str:
         """How the process ended and the beginning of what it wrote to its error output; not cleaned."""
-        session = self._session
-        await _exited(session, _EXITED_S)
-        if session.exit_code is not None:
-            how = f"exit {session.exit_code}"
-        elif session.signal is not None:
-            how = f"signal {session.signal}"
-        elif session.closed:
-            how = f"connection lost: {session.lost}" if session.lost else "it ended without an exit code"
+        errand = self._errand
+        await _exited(errand, _EXITED_S)
+        if errand.exit_code is not None:
+            how = f"exit {errand.exit_code}"
+        elif errand.signal is not None:
+            how = f"signal {errand.signal}"
+        elif errand.closed:
+            how = f"connection lost: {errand.lost}" if errand.lost else "it ended without an exit code"
         else:
             how = "still running"
-        said = bytes(session.err).partition(b"\n")[2].decode("utf-8", errors="replace").strip()
+        said = bytes(errand.err).partition(b"\n")[2].decode("utf-8", errors="replace").strip()
         return f"{how}: {said}" if said else how
 
 
-async def _exited(session: Session, within_s: float) -> bool:
+async def _exited(errand: Errand, within_s: float) -> bool:
     """Whether the process ends in time; its output need not be read to the end."""
     with suppress(TimeoutError):
         async with asyncio.timeout(within_s):
-            await session.exit()
-    return session.closed or session.exit_code is not None or session.signal is not None
+            await errand.exit()
+    return errand.closed or errand.exit_code is not None or errand.signal is not None
 
 
 async def _redial(line: Line, within_s: float) -> asyncssh.SSHClientConnection:

@@ -14,7 +14,7 @@ WINDOW_BYTES = 256 * 1024
 _PACKET_BYTES = 32 * 1024
 
 
-class Session(asyncssh.SSHClientSession[bytes]):
+class Errand(asyncssh.SSHClientSession[bytes]):
     """The near end of a remote process.
 
     With `most_out` the beginning of its output is kept and the rest dropped; without, pieces wait for their reader and
@@ -161,18 +161,18 @@ class Session(asyncssh.SSHClientSession[bytes]):
 
 
 class Pieces(AsyncIterator[bytes]):
-    """Asynchronous reading of a session's output; may be left and gone on with.
+    """Asynchronous reading of an errand's output; may be left and gone on with.
 
     Raises LineLost where it ends because the connection does, at its end.
     """
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, errand: Errand) -> None:
+        self._errand = errand
 
     async def __anext__(self) -> bytes:
-        piece = await self._session.piece()
-        if not piece and self._session.cut_off:
-            why = clean(str(self._session.lost or "")) or "it was closed"
+        piece = await self._errand.piece()
+        if not piece and self._errand.cut_off:
+            why = clean(str(self._errand.lost or "")) or "it was closed"
             raise LineLost.at("", f"the connection was lost: {why}", "see whether the machine is still there")
         if not piece:
             raise StopAsyncIteration
