@@ -125,20 +125,26 @@ class Account:
     def ec2(self, region: str) -> Any:
         """moto's own state of a region, for the truth; with this cloud's images."""
         from moto.ec2.models import ec2_backends
-        from moto.ec2.models.amis import Ami
 
-        backend = ec2_backends[self.id][region]
         if region not in self._seeded:
             self._seeded.add(region)
             for image in IMAGES:
-                backend.amis[image.id(region)] = Ami(
-                    backend, image.id(region), name=image.name, owner_id=image.owner, public=True,
-                    platform=image.platform,
-                    owner_alias="amazon" if image.owner in _AMAZONS else None,
-                    architecture=image.architecture, root_device_name=image.root, root_device_type="ebs",
-                    virtualization_type="hvm", creation_date=_moment(image.created), region_name=f"{region}a",
-                )  # fmt: skip
-        return backend
+                self.add(region, image)
+        return ec2_backends[self.id][region]
+
+    def add(self, region: str, image: Image, id: str = "") -> None:
+        """One more image in a region, that everybody may use."""
+        from moto.ec2.models import ec2_backends
+        from moto.ec2.models.amis import Ami
+
+        backend, id = ec2_backends[self.id][region], id or image.id(region)
+        backend.amis[id] = Ami(
+            backend, id, name=image.name, owner_id=image.owner, public=True,
+            platform=image.platform,
+            owner_alias="amazon" if image.owner in _AMAZONS else None,
+            architecture=image.architecture, root_device_name=image.root, root_device_type="ebs",
+            virtualization_type="hvm", creation_date=_moment(image.created), region_name=f"{region}a",
+        )  # fmt: skip
 
     def regions(self) -> tuple[str, ...]:
         """The regions in which anything was ever asked."""

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 
 import pytest
-from tests.emulated.ec2 import EUCALYPTUS, Faults, ec2
+from tests.emulated.ec2 import EUCALYPTUS, IMAGES, Faults, ec2
 from tests.emulated.ec2_query import tags_of
 from tests.emulated.ec2_requests import (
     ALLOW,
@@ -169,8 +170,17 @@ def test_images_by_line_by_id_by_name_and_unknown(cloud):
     assert asyncio.run(made("b", "t4g.micro")) == "debian-13-arm64-20261020-2643"
     assert "noble" in asyncio.run(made("c", image="ubuntu-24.04"))
     assert asyncio.run(made("d", image="al2023")).startswith("al2023")
-    old = "debian-13-amd64-20260811-2566"
-    assert asyncio.run(made("e", image=old)) == old
+    old = IMAGES[0]
+    assert asyncio.run(made("e", image=old.id(REGION))) == old.name
+    with pytest.raises(Refused, match="another publisher's by its id"):
+        asyncio.run(made("h", image=old.name))
+    mine = replace(IMAGES[0], name="of-my-own", owner=cloud.account.id, created="2026-01-01T00:00:00.000Z")
+    cloud.account.add(REGION, mine)
+    cloud.account.add(
+        REGION, replace(mine, owner="999999999999", created="2026-11-01T00:00:00.000Z"), "ami-" + "9" * 17
+    )
+    assert asyncio.run(made("i", image="of-my-own")) == "of-my-own"
+    assert cloud.calls("RunInstances")[-1].params["ImageId"] == mine.id(REGION)
     with pytest.raises(Refused, match=r"did you mean ubuntu-24\.04"):
         asyncio.run(made("f", image="ubuntu-24.4"))
     with pytest.raises(Refused, match="InvalidAMIID"):
@@ -262,15 +272,16 @@ def test_p02_an_answer_later_than_the_deadline_is_lost(cloud):
     assert [thing.kind for thing in cloud.alive()].count("instance") == 2
 
 
-def test_a_group_that_is_not_seen_at_once_is_waited_for(cloud):
+@pytest.mark.parametrize("code", ["InvalidGroup.NotFound", "InvalidPlacementGroup.Unknown"])
+def test_a_group_that_is_not_seen_at_once_is_waited_for(cloud, code):
     async def walk():
         driver = provider()
         cloud.inject("AuthorizeSecurityGroupIngress", "error:InvalidGroup.NotFound", times=2)
-        cloud.inject("RunInstances", "error:InvalidGroup.NotFound", times=2)
-        await launched(driver)
+        cloud.inject("RunInstances", f"error:{code}", times=2)
+        await launched(driver, options={"placement": "cluster"})
 
     asyncio.run(walk())
-    assert [call.outcome for call in cloud.calls("RunInstances")] == ["InvalidGroup.NotFound"] * 2 + ["200"]
+    assert [call.outcome for call in cloud.calls("RunInstances")] == [code] * 2 + ["200"]
     assert len({call.params["ClientToken"] for call in cloud.calls("RunInstances")}) == 1
 
 
@@ -315,8 +326,6 @@ def test_an_older_cloud_is_used_with_tags_after_the_call(compatible):
 
 
 def test_a_cloud_with_neither_tags_nor_tokens_is_refused_unless_the_user_takes_the_risk(compatible):
-    from dataclasses import replace
-
     compatible.faults = replace(EUCALYPTUS, tags="ignored")
     with pytest.raises(Refused, match="never found again"):
         asyncio.run(provider("ec2").create(request(FIREWALL)))

@@ -41,6 +41,8 @@ def client_error(code, text="said", status=400):
     [
         ("InsufficientInstanceCapacity", 500, NoCapacity, NoCapacity),
         ("InsufficientHostCapacity", 400, NoCapacity, NoCapacity),
+        ("InsufficientVolumeCapacity", 400, NoCapacity, NoCapacity),
+        ("InsufficientAddressCapacity", 400, NoCapacity, NoCapacity),
         ("UnfulfillableCapacity", 503, NoCapacity, NoCapacity),
         ("VcpuLimitExceeded", 400, QuotaReached, QuotaReached),
         ("InstanceLimitExceeded", 400, QuotaReached, QuotaReached),

@@ -22,6 +22,7 @@ from cloudcmp.provider.aws.launch import run_params, tags_of
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.aws.shelf import Shelf
 
+_NOT_YET = ("InvalidGroup.NotFound", "InvalidPlacementGroup.Unknown")  # what was just made is not seen everywhere yet
 _OPTIONAL = ("TagSpecifications", "MetadataOptions", "InstanceInitiatedShutdownBehavior")
 
 
@@ -139,7 +140,7 @@ class Ec2Provider:
                 lacking = next((key for key in _OPTIONAL if key in kept and unknown(fault, key.rstrip("s"))), None)
                 if self._compatible and lacking:
                     self._traits.lacks.add(lacking)
-                elif fault.faults[0].what.startswith("InvalidGroup.NotFound") and tries:
+                elif fault.faults[0].what.startswith(_NOT_YET) and tries:
                     await asyncio.sleep(self._pause_s)
                 else:
                     raise await self._shelf.named(fault, request.region, request.offering) from None

@@ -22,10 +22,12 @@ from cloudcmp.errors import (
 )
 
 _CAPACITY = {
+    "InsufficientAddressCapacity",
     "InsufficientCapacity",
     "InsufficientHostCapacity",
     "InsufficientInstanceCapacity",
     "InsufficientReservedInstanceCapacity",
+    "InsufficientVolumeCapacity",
     "SpotMaxPriceTooLow",
     "UnfulfillableCapacity",
 }

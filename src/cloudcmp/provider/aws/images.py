@@ -9,6 +9,7 @@ from cloudcmp.provider.aws.sdk import Sdk
 
 DEFAULT_LINUX = "debian-13"
 DEFAULT_WINDOWS = "windows-2022"
+_OTHERS = "a name is looked for among your own images: write another publisher's by its id"
 _ARCHITECTURES = {"x86_64": ("x86_64", "amd64"), "aarch64": ("arm64", "arm64")}
 
 
@@ -45,7 +46,9 @@ class Image:
 
 
 async def find_image(sdk: Sdk, region: str, asked: str, architecture: str) -> Image:
-    """The image of an id, of a line's name (its newest), or of a name of the account's own or public ones.
+    """The image of an id, of a line's name (its newest), or of a name among the account's own (the newest of several).
+
+    Anybody may publish an image of any name: those of other publishers are taken by their ids only.
 
     `architecture` is x86_64 or aarch64. Raises Refused where there is none, naming the nearest line.
     """
@@ -57,11 +60,11 @@ async def find_image(sdk: Sdk, region: str, asked: str, architecture: str) -> Im
         pattern = line.pattern.format(arch=theirs, other=other) if line else asked
         named = {"name": [pattern], "architecture": [theirs], "state": ["available"]}
         filters = [{"Name": key, "Values": values} for key, values in named.items()]
-        owners = {"Owners": [line.owner]} if line else {}
-        found = await sdk.pages(region, "describe_images", "Images", Filters=filters, **owners)
+        owners = [line.owner if line else "self"]
+        found = await sdk.pages(region, "describe_images", "Images", Filters=filters, Owners=owners)
     if not found:
         near = difflib.get_close_matches(asked, LINES, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"an id, or one of {', '.join(LINES)}"
+        hint = f"did you mean {near[0]}?" if near else f"{_OTHERS}, or one of {', '.join(LINES)}"
         raise Refused.at(f"{sdk.name}/{region}", f"there is no image {asked!r} for {theirs}", hint)
     return _image(max(found, key=lambda image: str(image.get("CreationDate", ""))))
 
