@@ -64,14 +64,8 @@ async def _end_all(
 
 async def leave_at_once(ledger: Ledger, providers: Mapping[str, Provider], folder: Path, leave: Leave) -> NoReturn:
     """Ask all that is open to go, tell it, and end the process."""
-    lines = tuple(_line(Release(one, None, _unseen(one))) for one in await ask_all(ledger, providers, HURRY_S))
+    lines = lines_left(await ask_all(ledger, providers, HURRY_S))
     leave(Ending(folder, False, "left at once", True, lines))
-
-
-def _unseen(lease: Lease) -> str:
-    if lease.handle() is None:
-        return "it may have been made: there was no answer yet"
-    return "asked to go, not seen gone"
 
 
 def untouched(store: StudyStore) -> tuple[str, ...]:
