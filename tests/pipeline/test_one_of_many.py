@@ -10,6 +10,7 @@ import pytest
 from cloudcmp.errors import StorageFault, Throttled
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate, Launch
+from cloudcmp.model.study import Caps
 from cloudcmp.pipeline import launching, rounds
 from cloudcmp.pipeline.crew import Halt
 from cloudcmp.pipeline.launching import carry_out
@@ -52,7 +53,7 @@ def test_p19_what_one_launch_can_not_write_is_told_as_the_fault_that_it_is(monke
             ended.append(launch.index)
 
     monkeypatch.setattr(rounds, "carry_out", carried)
-    plan = SimpleNamespace(candidates=[SimpleNamespace(runner="a"), SimpleNamespace(runner="b")])
+    plan = SimpleNamespace(candidates=[_candidate("a"), _candidate("b")], caps=Caps())
     cloud = SimpleNamespace(host=lambda candidate: candidate.runner)
     crew = SimpleNamespace(
         plan=plan, providers={"a": cloud, "b": cloud}, bench=SimpleNamespace(stop=asyncio.Event()), halt=Halt()
@@ -61,6 +62,10 @@ def test_p19_what_one_launch_can_not_write_is_told_as_the_fault_that_it_is(monke
     with pytest.raises(StorageFault, match="no space left"):
         asyncio.run(rounds._side_by_side(crew, launches, {0: (), 1: ()}, {}))  # type: ignore[arg-type]
     assert sorted(ended) == [0, 1]
+
+
+def _candidate(runner: str) -> SimpleNamespace:
+    return SimpleNamespace(runner=runner, count=1, simulated=False)
 
 
 def test_a_price_list_that_does_not_come_stops_a_study_in_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,9 +44,11 @@ class Crew:
     wait: bool = False
 
     def stopped(self, why: str) -> Visit:
-        """A launch that ends for a reason that all others share: no new one is begun, and those that run stop too."""
-        self.halt.why = why
-        self.bench.stop.set()
+        """A launch that ends for a reason that all others share: no new one is begun, those that run come to their end.
+
+        What was told first stays: what follows is most often of the same cause.
+        """
+        self.halt.why = self.halt.why or why
         return Visit(Outcome.ABORTED, False, why)
 
     def put_off(self, why: str) -> Visit:

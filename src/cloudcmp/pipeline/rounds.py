@@ -6,9 +6,11 @@ from itertools import groupby
 
 from cloudcmp.model.plan import Launch, Plan, PlannedTrial
 from cloudcmp.model.trial import Outcome
+from cloudcmp.pipeline.berths import Berths
 from cloudcmp.pipeline.crew import Crew
 from cloudcmp.pipeline.launching import carry_out
 from cloudcmp.pipeline.windows import until_open
+from cloudcmp.plan import at_once, machines
 
 
 async def run_rounds(crew: Crew) -> str:
@@ -22,13 +24,20 @@ async def run_rounds(crew: Crew) -> str:
         todo = [one for one in launches if any(trial.index not in before for trial in trials.get(one.index, ()))]
         if not todo:
             continue
+        if crew.halt.why:  # it was said while the round before came to its end
+            return crew.halt.told()
         reason = await until_open(crew.plan, todo[0], crew.office.ledger.time, crew.bench.stop, wait=crew.wait)
         if reason:
             return reason
         await _side_by_side(crew, todo, trials, before)
-        if crew.bench.stop.is_set() or crew.halt.why:
+        if crew.bench.stop.is_set():
             return crew.halt.told() or "stopped on request, after the trial that ran"
-    return crew.halt.told()
+    return crew.halt.told() if _undone(crew) else ""
+
+
+def _undone(crew: Crew) -> bool:
+    """Whether any trial is left: a study that was to launch nothing new may have had nothing new to launch."""
+    return bool({trial.index for trial in crew.plan.trials} - crew.store.done())
 
 
 def _by_launch(plan: Plan) -> Iterator[tuple[int, Iterator[PlannedTrial]]]:
@@ -46,7 +55,11 @@ async def _side_by_side(
     trials: Mapping[int, Sequence[PlannedTrial]],
     before: Mapping[int, Outcome],
 ) -> None:
-    """The launches of one round at once, but those that share a host one after another."""
+    """The launches of one round at once, but those that share a host one after another.
+
+    They wait for one another where they would be more machines than the study may have at once.
+    """
+    berths = Berths(at_once(crew.plan))
     hosts: dict[str, list[Launch]] = {}
     for launch in launches:
         candidate = crew.plan.candidates[launch.candidate]
@@ -54,8 +67,10 @@ async def _side_by_side(
 
     async def on_one_host(some: Sequence[Launch]) -> None:
         for launch in some:
-            if not crew.bench.stop.is_set() and not crew.halt.why:
-                await carry_out(crew, launch, trials[launch.index], before)
+            left = (dict(trial.params) for trial in trials[launch.index] if trial.index not in before)
+            async with berths.taken(machines(crew.plan.candidates[launch.candidate], left)):
+                if not crew.bench.stop.is_set() and not crew.halt.why:
+                    await carry_out(crew, launch, trials[launch.index], before)
 
     try:
         async with asyncio.TaskGroup() as group:

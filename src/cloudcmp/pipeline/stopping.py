@@ -13,10 +13,16 @@ DRAIN_S = 50.0
 """How long the trial that runs may go on after the first signal, before it is cut short and machines are ended."""
 
 _SAID = "stopping after the trial that runs, within 50 s; once more to leave at once"
+_ENDING = "everything is being ended; once more to leave at once"
 
 
 class Stopping:
-    """The signals of a run. `stop` ends it after the trial that runs; `hurried` is set by the second signal."""
+    """The signals of a run. `stop` ends it after the trial that runs; `hurried` is set by the second signal.
+
+    A closed terminal (SIGHUP) is never the second one: a shell passes on the one that the system sends as well, within
+    a millisecond, and there is nobody left to whom a list could be shown. Where `stop` is set from the beginning, it is
+    the end already, and the first signal counts as the second. `asked` is whether any came.
+    """
 
     def __init__(self, stop: asyncio.Event, say: Callable[[str], None], drain_s: float = DRAIN_S) -> None:
         self._stop = stop
@@ -25,6 +31,7 @@ class Stopping:
         self.hurried = asyncio.Event()
         self._over = asyncio.Event()
         self._why = ""
+        self.asked = stop.is_set()
 
     @contextmanager
     def heeding(self) -> Iterator[None]:
@@ -37,7 +44,7 @@ class Stopping:
             former = signal.getsignal(number)
             if former is not signal.SIG_IGN:
                 with suppress(ValueError, RuntimeError):
-                    loop.add_signal_handler(number, self.signalled)
+                    loop.add_signal_handler(number, self.signalled, number)
                     before[number] = former
         try:
             yield
@@ -46,14 +53,15 @@ class Stopping:
                 loop.remove_signal_handler(number)
                 signal.signal(number, former)
 
-    def signalled(self) -> None:
+    def signalled(self, number: int = signal.SIGINT) -> None:
         """One signal came."""
         let_go_of_closed_terminals()
-        if self._stop.is_set():
+        if not self.asked:
+            self.asked = True
+            self._stop.set()
+            self._say(_ENDING if self._over.is_set() else _SAID)
+        elif number != signal.SIGHUP:
             self.hurried.set()
-            return
-        self._stop.set()
-        self._say(_SAID)
 
     def end(self, why: str) -> None:
         """End everything now, without waiting for the trial that runs."""
@@ -62,7 +70,7 @@ class Stopping:
         self._over.set()
 
     async def draining(self, work: Coroutine[Any, Any, str]) -> str:
-        """What the work returns; cut short where it goes on too long after the first signal."""
+        """What the work returns; cut short where it goes on too long after the first signal, or at once by `end`."""
         task = asyncio.create_task(work)
         stopped, over = asyncio.create_task(self._stop.wait()), asyncio.create_task(self._over.wait())
         try:

@@ -4,6 +4,15 @@ from cloudcmp.plan.make import make
 from cloudcmp.plan.printed import printed_offerings, printed_providers
 from cloudcmp.plan.runnable import check_runnable
 from cloudcmp.plan.sessions import next_opening
-from cloudcmp.plan.traffic import OWN_GUESTS, machines
+from cloudcmp.plan.traffic import OWN_GUESTS, at_once, machines
 
-__all__ = ["OWN_GUESTS", "check_runnable", "machines", "make", "next_opening", "printed_offerings", "printed_providers"]
+__all__ = [
+    "OWN_GUESTS",
+    "at_once",
+    "check_runnable",
+    "machines",
+    "make",
+    "next_opening",
+    "printed_offerings",
+    "printed_providers",
+]

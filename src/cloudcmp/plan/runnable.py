@@ -5,7 +5,7 @@ from collections.abc import Collection
 from cloudcmp.catalog import PROBES
 from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.plan import Plan
-from cloudcmp.plan.traffic import over_duty
+from cloudcmp.plan.traffic import at_once, machines, over_duty
 
 _DEFAULTS = frozenset({("market", "on-demand"), ("os", "linux"), ("tenancy", "shared")})
 
@@ -16,7 +16,8 @@ def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[st
     Raises UserMistake with one line for each provider without a driver and each probe that the agent does not have yet,
     where anything but `simulated` would have to run it, and for a worst case that is unknown or above the budget.
     """
-    faults = [*_drivers(plan, providers), *_probes(plan), *_money(plan, billed), *_traffic(plan), *_options(plan)]
+    faults = [*_drivers(plan, providers), *_probes(plan), *_money(plan, billed), *_traffic(plan)]
+    faults += [*_machines(plan), *_options(plan)]
     if faults:
         raise UserMistake(*faults)
 
@@ -57,6 +58,21 @@ def _traffic(plan: Plan) -> list[Fault]:
     """Bulk transfers between machines that take more of a launch than is fair to the neighbours."""
     next_ = "write caps: {duty: 100 %} where that is allowed, or add other probes"
     return [Fault("caps", line, next_) for line in over_duty(plan)]
+
+
+def _machines(plan: Plan) -> list[Fault]:
+    """Launches that alone are more machines than the study may have at once: waiting for others would not help."""
+    most, work = at_once(plan), dict[int, list[dict[str, str]]]()
+    by_launch = {launch.index: launch.candidate for launch in plan.launches}
+    for trial in plan.trials:
+        work.setdefault(by_launch[trial.launch], []).append(dict(trial.params))
+    needs = ((plan.candidates[index], machines(plan.candidates[index], some)) for index, some in work.items())
+    next_ = "raise caps: {machines: ...}, or launch fewer"
+    return [
+        Fault("caps", f"{one.id}: each launch takes {needed} machines, and {most} are the most at once", next_)
+        for one, needed in needs
+        if needed > most
+    ]
 
 
 def _money(plan: Plan, billed: Collection[str]) -> list[Fault]:

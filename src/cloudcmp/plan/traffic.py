@@ -9,6 +9,8 @@ from cloudcmp.units import format_quantity, format_seconds
 
 DUTY = 0.05
 """The share of a launch's time in which bulk may flow between machines, unless the study says otherwise."""
+MACHINES = 100
+"""The most machines at once unless the study says more: a slip of the pen must not launch thousands."""
 LOOPBACK = "loopback"
 _BULK = frozenset({"tcp", "udp"})
 OWN_GUESTS = frozenset({"qemu"})
@@ -26,6 +28,11 @@ def machines(candidate: Candidate, work: Iterable[Mapping[str, str]]) -> int:
     """
     paired = not candidate.simulated and any(params.get("path", LOOPBACK) != LOOPBACK for params in work)
     return max(candidate.count, 2) if paired else candidate.count
+
+
+def at_once(plan: Plan) -> int:
+    """The most machines that a study may have at once."""
+    return plan.caps.machines or MACHINES
 
 
 def duty(work: Iterable[tuple[str, Mapping[str, str], float]]) -> float:
