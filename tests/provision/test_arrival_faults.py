@@ -4,16 +4,16 @@ import asyncio
 from dataclasses import dataclass, field, replace
 
 import pytest
-from tests.provision.conftest import START, candidate_with
+from tests.provision.conftest import START, MemoryJournal, candidate_with
 
 from cloudcmp.errors import BadCredentials, ProviderFault, Throttled, Unlisted
 from cloudcmp.model.lease import INSTANCE, Handle, Lease, LeaseState
-from cloudcmp.model.offering import Faults
+from cloudcmp.model.offering import Billing, Faults
 from cloudcmp.model.plan import Launch
 from cloudcmp.model.remote import KeyPair
 from cloudcmp.model.safety import Sight
 from cloudcmp.provider.time import VirtualTime
-from cloudcmp.provision import Stopwatch, Ways
+from cloudcmp.provision import Keys, Ledger, Office, Pace, Stopwatch, Ways, set_up
 from cloudcmp.provision.arrival import arrive
 
 LEASE = Lease("launch-0", 1, LeaseState.LIVE, "far", "eu", INSTANCE, "n", "t", "i-1", START)
@@ -26,6 +26,8 @@ class Far:
     looks: list
     time: VirtualTime
     asked: list = field(default_factory=list)
+    refuses: list = field(default_factory=list)
+    creates: list = field(default_factory=list)
 
     name = "far"
     simulated, billed, settle_s, parts, barriers = False, True, 0.0, (INSTANCE,), ()
@@ -33,8 +35,17 @@ class Far:
     def never(self, *_args, **_more):
         raise AssertionError("it is only looked at")
 
-    offerings = host = check = create = find = leftovers = destroy = gone = resize = never
-    billing = None
+    offerings = host = check = find = leftovers = destroy = gone = resize = never
+    billing = Billing()
+
+    async def create(self, request) -> str:
+        """Takes a second to answer; `refuses` says which calls it throttles, by their number."""
+        number = len(self.creates)
+        self.creates.append(self.time.monotonic())
+        await self.time.sleep(1.0)
+        if number in self.refuses:
+            raise Throttled.at("far", "RequestLimitExceeded")
+        return f"i-{number}"
 
     async def look(self, handle: Handle) -> Sight:
         self.asked.append(handle)
@@ -77,3 +88,29 @@ def test_p24_looks_that_are_never_answered_end_in_time():
 def test_credentials_that_are_not_taken_any_more_end_it_at_once():
     with pytest.raises(BadCredentials):
         arrived([BadCredentials.at("far", "ExpiredToken"), UP], poll_s=1.0)
+
+
+@pytest.mark.parametrize("refuses", [[], [0], [1], [0, 1, 2]])
+def test_p35_all_machines_of_a_batch_are_timed_from_the_first_request(refuses):
+    """One machine after the other has its turn, and a throttled request is repeated: both are part of the wait."""
+    time = VirtualTime(START)
+    far = Far([UP], time, refuses=refuses)
+    windows = replace(candidate_with(Faults()), runner="far", options=(("os", "windows"),))
+    ways = Ways(time, dialled, None, KeyPair("", ""), poll_s=1.0)
+    ledger = Ledger(MemoryJournal(), "study-a", time, pace=Pace(time, lambda: 1.0))
+    office = Office(ledger, ways, Keys(lambda: KeyPair("", ""), lambda *_: ""))
+    watches, seen = [], []
+
+    async def look(handle):
+        seen.append(time.monotonic())
+        return UP
+
+    far.look = look
+    machines = asyncio.run(set_up(office, far, windows, Launch(0, 0, 0, None, 0.0, 1), 600.0, watches, 3))
+    assert len(far.creates) == 3 + len(refuses)
+    lines = [machine.timeline for machine in machines]
+    assert max(line.running_s for line in lines) == max(line.reachable_s for line in lines)
+    assert sorted(line.running_s for line in lines) == [when - far.creates[0] for when in seen]
+    assert min(line.answered_s for line in lines) >= 1.0
+    if not refuses:
+        assert max(line.answered_s for line in lines) >= far.creates[-1] - far.creates[0] + 1.0

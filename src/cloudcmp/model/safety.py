@@ -50,7 +50,7 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Seconds from just before the request was sent until each step was seen, None where it was not.
+    """Seconds from just before the launch's first request was sent until each step was seen, None where it was not.
 
     `uptime_s` is the guest's own uptime when it was usable (CloudCmp, IMC 2010, section 5.1.2: booting is the uptime,
     provisioning the rest).

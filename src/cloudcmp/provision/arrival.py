@@ -64,25 +64,41 @@ class Machine:
     endpoint: Endpoint | None = None
 
 
-class Stopwatch:
-    """The steps of one machine, from one start stamp."""
+class Start:
+    """When the machines of a launch were asked for: just before the first request, which no other one resets."""
 
-    def __init__(self, time: Time) -> None:
+    def __init__(self) -> None:
+        self.at: float | None = None
+
+    def begin(self, moment: float) -> None:
+        """A request is about to be sent."""
+        self.at = moment if self.at is None else self.at
+
+
+class Stopwatch:
+    """The steps of one machine, from the start stamp that it shares with its launch; its own making until there is one.
+
+    A request that waits for its turn, or is repeated, is part of what is timed.
+    """
+
+    def __init__(self, time: Time, start: Start | None = None) -> None:
         self._time = time
-        self._began = time.monotonic()
+        self._made = time.monotonic()
+        self._start = start or Start()
         self._seen: dict[str, float] = {}
 
     def start(self) -> None:
-        """The request is about to be sent."""
-        self._began = self._time.monotonic()
+        """The request is about to be sent, for the first time or again."""
+        self._start.begin(self._time.monotonic())
 
     def seen(self, step: str) -> None:
         """A step was seen for the first time: `answered`, `running`, `reachable` or `usable`."""
-        self._seen.setdefault(f"{step}_s", self._time.monotonic() - self._began)
+        self._seen.setdefault(f"{step}_s", self.elapsed_s())
 
     def elapsed_s(self) -> float:
-        """Seconds since the request."""
-        return self._time.monotonic() - self._began
+        """Seconds since the launch's first request."""
+        began = self._made if self._start.at is None else self._start.at
+        return self._time.monotonic() - began
 
     def timeline(self, uptime_s: float | None = None) -> Timeline:
         """What was seen."""

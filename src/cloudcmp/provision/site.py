@@ -8,7 +8,7 @@ from cloudcmp.model.lease import INSTANCE, Lease
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider, Remote
 from cloudcmp.model.remote import Access, KeyPair
-from cloudcmp.provision.arrival import Machine, Stopwatch, Ways, arrive
+from cloudcmp.provision.arrival import Machine, Start, Stopwatch, Ways, arrive
 from cloudcmp.provision.ledger import Ledger, Part
 from cloudcmp.provision.lifecycle import Release, acquire, release, release_before
 
@@ -41,8 +41,9 @@ async def set_up(
 ) -> tuple[Machine, ...]:
     """The launch's `count` machines, all of them ready; what an earlier attempt may have left is ended first.
 
-    `watches` is given one of each machine that is asked for, which tells how far it came whatever happens. Raises what
-    `acquire` and `arrive` raise; what was leased by then stays in the ledger and is to be torn down.
+    `watches` is given one of each machine that is asked for, which tells how far it came whatever happens; all of them
+    count from the first request. Raises what `acquire` and `arrive` raise; what was leased by then stays in the ledger
+    and is to be torn down.
     """
     await release_before(office.ledger, provider, launch)
     beneath: dict[str, str] = {}
@@ -50,12 +51,12 @@ async def set_up(
         if kind != INSTANCE:
             lease = await acquire(office.ledger, provider, candidate, launch, ttl_s, part=Part(kind))
             beneath[kind] = lease.cloud_id or ""
-    options = tuple(sorted(beneath.items()))
+    options, start = tuple(sorted(beneath.items())), Start()
 
     async def one(number: int) -> Machine:
         access = _access(office, provider, ttl_s)
         part = Part(INSTANCE, number, options, access)
-        watch = Stopwatch(office.ledger.time)
+        watch = Stopwatch(office.ledger.time, start)
         watches.append(watch)
         lease = await acquire(office.ledger, provider, candidate, launch, ttl_s, part=part, watch=watch)
         return await arrive(office.ways, provider, lease, candidate, launch, watch, ttl_s, access)
