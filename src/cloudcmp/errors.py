@@ -15,6 +15,7 @@ CloudcmpError                 carries one or more faults: where, what, what next
         │   ├── QuotaReached  the account's own limit
         │   └── NoCredentials there are none
         │       └── BadCredentials  wrong or expired ones
+        │           └── OtherAccount  good ones, of another account than the study's
         ├── Unreached         there is no way to it from here: nothing was sent
         ├── Throttled         too many requests: asking later helps
         ├── LostAnswer        the request may or may not have been carried out
@@ -108,6 +109,10 @@ class NoCredentials(Refused):
 
 class BadCredentials(NoCredentials):
     """There are credentials, and the provider does not take them, or not any more."""
+
+
+class OtherAccount(BadCredentials):
+    """The credentials are of another account, or for another endpoint, than what was made."""
 
 
 class Unreached(ProviderFault):

@@ -3,8 +3,10 @@
 The cloud is an emulated EC2; see clouds.py.
 """
 
+import contextlib
 import os
 import shutil
+import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,8 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from cloudcmp.pipeline import viewing
 from cloudcmp.provision import Patience
+from cloudcmp.store import StudyStore
 from tests.cli.command import COMMAND
+from tests.emulated.ec2 import ec2
 from tests.pipeline.cloud_walk import Stand
 from tests.pipeline.clouds import unable
 from tests.pipeline.test_stopping import leases
@@ -52,6 +57,12 @@ def died(stand: Stand) -> Path:
 
 def open_leases(out: Path) -> list[str]:
     return [name for name, (_, event) in leases(out).items() if event not in {"GONE", "REFUSED"}]
+
+
+def rented_open(out: Path) -> list[str]:
+    with contextlib.closing(sqlite3.connect(out / "study.db")) as database:
+        names = {name for (name,) in database.execute("SELECT name FROM lease WHERE provider = 'aws'")}
+    return [name for name in open_leases(out) if name in names]
 
 
 def test_p11_a_full_disk_does_not_keep_machines_alive_and_nothing_new_is_made(stand: Stand, tmp_path: Path) -> None:
@@ -123,3 +134,31 @@ def test_p11_where_it_can_not_be_reached_at_all_that_is_said(stand: Stand) -> No
     told = " ".join(job.said().split())
     assert all((id or name) in told for name, (id, event) in leases(out).items() if event not in {"GONE", "REFUSED"})
     assert stand.mend("cleanup", out) == []
+
+
+def test_p4_under_another_account_nothing_is_believed_to_be_gone(stand: Stand) -> None:
+    """Neither the machines that have an id nor the one whose answer was lost, by cleanup or by going on."""
+    out, own = died(stand), stand.sky.environ
+    rented = rented_open(out)
+    assert len(rented) == 2
+    there = [one for one in stand.sky.left() if one.startswith("aws")]
+    with ec2() as other:
+        stand.sky.cloud.neighbours.append(other)
+        mine, theirs = stand.sky.cloud.account.id, other.account.id
+        keys = {"AWS_ACCESS_KEY_ID": other.account.key_id, "AWS_SECRET_ACCESS_KEY": other.account.secret}
+        stand.sky.environ = {**own, **keys}
+        for verb in ("cleanup", "resume"):
+            job = stand.begin(verb, out)
+            assert job.wait() == 3, job.said()
+            told = " ".join(job.said().split())
+            assert f"these credentials are of account {theirs}" in told
+            assert f"it was made in account {mine}" in told
+        asked = [call for call in other.journal if call.action in {"RunInstances", "CreateSecurityGroup"}]
+        assert [call.params.get("DryRun") for call in asked] == ["true"] * len(asked)
+    assert [one for one in stand.sky.left() if one.startswith("aws")] == there
+    assert rented_open(out) == rented
+    stand.sky.environ = own
+    assert stand.mend("cleanup", out) == []
+    with StudyStore.open(out, write=False) as store:
+        assert mine not in (shown := viewing.pseudonyms(store).text(f"account {mine} at {stand.sky.cloud.url}"))
+        assert stand.sky.cloud.url not in shown

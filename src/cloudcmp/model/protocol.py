@@ -153,6 +153,15 @@ class Dated(Protocol):
         ...
 
 
+@runtime_checkable
+class Accounted(Protocol):
+    """A provider whose things belong to an account: under the credentials of another one they look gone."""
+
+    async def account(self) -> str:
+        """The account that it acts in, and the endpoint where one is named; raises the kinds of ProviderFault."""
+        ...
+
+
 class Progress(Protocol):
     """Who wants to know how a study goes."""
 

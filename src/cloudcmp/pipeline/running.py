@@ -22,17 +22,16 @@ from cloudcmp.pipeline.tools import (
     WORK,
     agent_of,
     is_simulated,
+    ledger_of,
     limits_of,
     make_folder,
-    owner_of,
     provenance_of,
     providers_of,
-    study_id,
     time_of,
 )
 from cloudcmp.plan import check_runnable
 from cloudcmp.provider.registry import make, names
-from cloudcmp.provision import Guard, Ledger, release_all, terms_of
+from cloudcmp.provision import Guard, release_all, terms_of
 from cloudcmp.stats.histogram import from_base64
 from cloudcmp.store import StudyStore
 from cloudcmp.units import Money
@@ -131,7 +130,7 @@ def _drive(
     plan = store.plan
     moment = time_of(plan)
     providers = providers_of(store, binary, work, moment)
-    ledger = Ledger(store, study_id(store), moment, owner=owner_of())
+    ledger = ledger_of(store, moment)
     bench = Bench(store, METRICS, PROBES, moment, progress, from_base64)
     guard = Guard(budget_of(store), terms_of(providers), store.lease_rows, moment, limits_of(plan))
     guard.traffic_bytes = sum(sent_bytes(attempt.facts) for attempt in store.attempts())

@@ -12,14 +12,13 @@ from cloudcmp.errors import Fault, StorageFault, UserMistake
 from cloudcmp.model.codec import to_json
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Provider
+from cloudcmp.plan import at_once
 from cloudcmp.provider.registry import Means, make
 from cloudcmp.provider.time import Time, VirtualTime, WallTime
-from cloudcmp.provision import Ledger, Limits
+from cloudcmp.provision import Accounts, Ledger, Limits
 from cloudcmp.stats.histogram import encode
 from cloudcmp.store import StudyStore
 
-MACHINES = 100
-"""The most machines at once unless the study says more: a slip of the pen must not launch thousands."""
 WORK = "work_folder"
 """Names the folder of test files among what a study remembers."""
 
@@ -27,7 +26,13 @@ WORK = "work_folder"
 def tools(store: StudyStore, binary: Path | None, work: Path | None) -> tuple[dict[str, Provider], Ledger]:
     """A study's providers and its ledger, which keep the same time."""
     moment = time_of(store.plan)
-    return providers_of(store, binary, work, moment), Ledger(store, study_id(store), moment, owner=owner_of())
+    return providers_of(store, binary, work, moment), ledger_of(store, moment)
+
+
+def ledger_of(store: StudyStore, moment: Time) -> Ledger:
+    """A study's ledger, which keeps in the store what it has to remember."""
+    accounts = Accounts(store.meta, store.set_meta)
+    return Ledger(store, study_id(store), moment, owner=owner_of(), accounts=accounts)
 
 
 def is_simulated(plan: Plan) -> bool:
@@ -77,7 +82,7 @@ def make_folder(folder: Path) -> None:
 
 def limits_of(plan: Plan) -> Limits:
     """The caps of a study, and those of every study."""
-    return Limits(at_once=plan.caps.machines or MACHINES, traffic_bytes=plan.caps.bytes)
+    return Limits(at_once=at_once(plan), traffic_bytes=plan.caps.bytes)
 
 
 def owner_of() -> str:

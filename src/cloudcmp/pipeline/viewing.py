@@ -19,6 +19,7 @@ from cloudcmp.model.trial import Attempt
 from cloudcmp.model.view import View
 from cloudcmp.pipeline.pricing import reprice as repriced
 from cloudcmp.pipeline.spending import budget_of, spend_of
+from cloudcmp.provision import ACCOUNT
 from cloudcmp.report.redaction import Pseudonyms, hidden, known_ids
 from cloudcmp.report.words import CellNames
 from cloudcmp.store import NO_ROUNDS, REPLICATION_UNKNOWN, StudyStore
@@ -32,7 +33,15 @@ def metrics_of(store: StudyStore) -> Mapping[str, Metric]:
 def pseudonyms(store: StudyStore) -> Pseudonyms:
     """The names that stand for a study's public addresses, accounts and machines wherever it is shown."""
     leased = {one.cloud_id: one.kind for one in store.leases() if one.cloud_id and one.provider != "simulated"}
-    return Pseudonyms(store.pseudonym_key(), known_ids(store.plan, leased))
+    return Pseudonyms(store.pseudonym_key(), known_ids(store.plan, {**leased, **_accounts(store)}))
+
+
+def _accounts(store: StudyStore) -> dict[str, str]:
+    """The accounts that a study remembers, and the endpoints at which they are."""
+    kept = (store.meta(ACCOUNT + one) for one in {candidate.runner for candidate in store.plan.candidates})
+    parts = [said.partition(" at ") for said in kept if said]
+    named = {id: "account" for id, _, _ in parts if any(map(str.isdigit, id))}  # not every cloud tells it
+    return {**named, **{at: "endpoint" for _, _, at in parts if at}}
 
 
 def view(folder: Path, *, reprice: bool = False, include_ids: bool = False) -> View:

@@ -1,5 +1,6 @@
 """Machines on lease: never one that is not written down first, never one forgotten."""
 
+from cloudcmp.provision.accounts import ACCOUNT, Accounts
 from cloudcmp.provision.arrival import Machine, Ready, Stopwatch, Ways, come_back
 from cloudcmp.provision.budget import Ask, Guard, Limits, charges, committed, spent, terms_of
 from cloudcmp.provision.hurry import ask_all
@@ -10,7 +11,9 @@ from cloudcmp.provision.prices import price_to_create
 from cloudcmp.provision.site import Keys, Office, set_up, tear_down
 
 __all__ = [
+    "ACCOUNT",
     "CLOUD_CRASH_POINTS",
+    "Accounts",
     "Ask",
     "Guard",
     "Journal",

@@ -14,6 +14,7 @@ from cloudcmp.model.plan import Candidate, Launch, unit_cost
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.remote import Access
 from cloudcmp.provider.time import Time
+from cloudcmp.provision.accounts import Accounts
 from cloudcmp.provision.pacing import Pace
 
 TAG_SCHEMA = "1"
@@ -66,20 +67,28 @@ class Part:
 
 
 class Ledger:
-    """The open and past leases of a study, the time by which they are kept, and the pace at which they change.
+    """The open and past leases of a study, their time, the pace at which they change, and the accounts they are in.
 
     `study` names the study in tags, alike on every machine and unlike any other's; `owner` is a hash that tells users
     of one account apart, never a name.
     """
 
     def __init__(
-        self, journal: Journal, study: str, time: Time, *, owner: str = "unknown", pace: Pace | None = None
+        self,
+        journal: Journal,
+        study: str,
+        time: Time,
+        *,
+        owner: str = "unknown",
+        pace: Pace | None = None,
+        accounts: Accounts | None = None,
     ) -> None:
         self._journal = journal
         self.study = study
         self.time = time
         self._owner = owner
         self.pace = pace or Pace(time, random.random)
+        self.accounts = accounts or Accounts()
         self._leases = {(lease.slot, lease.attempt): lease for lease in journal.leases()}
 
     def open_leases(self) -> tuple[Lease, ...]:

@@ -9,9 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from cloudcmp.errors import (
+    NOT_ITS_OWN,
+    OUR_OWN,
     CloudcmpError,
     LostAnswer,
     NoCapacity,
+    OtherAccount,
     ProviderFault,
     Refused,
     Throttled,
@@ -23,11 +26,12 @@ from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provision.arrival import Stopwatch
 from cloudcmp.provision.ledger import TAG_SCHEMA, Ledger, Part, Patience, patience_with, slot_of
+from cloudcmp.provision.watching import Last, Watch
 from cloudcmp.store.crash import crash_point
 
 _STUDY_TAG = "cloudcmp:study"
 _AGAIN_S = 1.0  # until something that seems gone is looked at once more
-_NEVER = (UserMistake, ImportError)  # a provider that is not set up here: asking it again does not help
+_NEVER = (UserMistake, ImportError, OtherAccount)  # it is not set up for this here: asking again does not help
 
 CLOUD_CRASH_POINTS = (
     "cloud.before_create",
@@ -36,6 +40,9 @@ CLOUD_CRASH_POINTS = (
     "cloud.before_destroy",
     "cloud.after_destroy",
     "cloud.after_gone",
+    "cloud.before_resize",
+    "cloud.while_stopped",
+    "cloud.after_resize",
 )
 """Crash points around each call to a provider; those around each row of the journal are the store's own."""
 
@@ -44,7 +51,7 @@ CLOUD_CRASH_POINTS = (
 class Release:
     """What came of ending a lease: evidence that it is gone, or None and why not. `unwritten` is a journal's fault.
 
-    `took_s` is from the first request to destroy it until it was seen gone.
+    `took_s` is from the first request to destroy it until it was seen gone; `fault` is the last one that kept it here.
     """
 
     lease: Lease
@@ -52,6 +59,7 @@ class Release:
     why: str = ""
     unwritten: str = ""
     took_s: float | None = None
+    fault: Exception | None = None
 
 
 @dataclass(slots=True)
@@ -82,11 +90,12 @@ async def acquire(
 
     What an earlier attempt at the slot may have left is ended first.
 
-    Raises NoCapacity, Refused, LostAnswer (the answer was lost and the resource not found again), ProviderFault, and
-    the journal's own error (then nothing was created, or it was destroyed again).
+    Raises NoCapacity, Refused, LostAnswer (the answer was lost and the resource not found again), ProviderFault in the
+    kind of what went wrong, and the journal's own error (then nothing was created, or it was destroyed again).
     """
     patience = patience or patience_with(provider)
     await _release_before(ledger, provider, ledger.open_at(slot_of(launch, part)), patience)
+    await ledger.accounts.settle(provider)
     request = ledger.request_for(candidate, launch, ttl_s, part)
     lease = ledger.intend(request, provider, candidate)
     crash_point("cloud.before_create")
@@ -122,7 +131,7 @@ async def _release_before(
     for earlier in leases:
         done = await release(ledger, provider, earlier, patience)
         if done.evidence is None:
-            raise ProviderFault.at(earlier.name, f"it is not seen gone ({done.why})", "cloudcmp cleanup")
+            raise _kind(done.fault).at(earlier.name, f"it is not seen gone ({done.why})", "cloudcmp cleanup")
 
 
 async def release(ledger: Ledger, provider: Provider, lease: Lease, patience: Patience | None = None) -> Release:
@@ -137,7 +146,7 @@ async def release(ledger: Ledger, provider: Provider, lease: Lease, patience: Pa
     try:
         found = await _look_for(ledger, provider, lease, patience)
     except Exception as fault:
-        return Release(lease, None, _told(fault))
+        return Release(lease, None, _told(fault), fault=fault)
     if not found:
         evidence = _absence(patience)
         return Release(lease, evidence, unwritten=_try_write(ledger, lease, LeaseEvent.GONE, detail=evidence))
@@ -180,9 +189,10 @@ async def _end_strays(
 ) -> list[Release]:
     """End what a provider lists as ours, but what is `left` already; the last listing tells where it can not be had."""
     try:
+        await ledger.accounts.confirm(provider)
         listed = await provider.find(ledger.study)
     except Exception as fault:
-        told = Release(_stray(name, None), None, f"could not be listed: {_told(fault)}")
+        told = Release(_stray(name, None), None, f"could not be listed: {_told(fault)}", fault=fault)
         return [] if only_machines else [told]
     releases: list[Release] = []
     for machines in (True,) if only_machines else (True, False):
@@ -220,26 +230,31 @@ async def _created(ledger: Ledger, provider: Provider, lease: Lease, cloud_id: s
 async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: Patience) -> tuple[Found, ...]:
     """The machines of a lease, by token, tag and name; none only after the grace and enough complete listings.
 
-    Raises ProviderFault where the provider could not be listed often enough in twice the time.
+    Raises ProviderFault, in the kind of the last fault, where the provider could not be listed often enough in twice
+    the time, and OtherAccount at once.
     """
-    began, listings, fault = ledger.time.monotonic(), 0, "no listing came"
+    began, listings = ledger.time.monotonic(), 0
+    fault: ProviderFault | None = None
     while True:
         try:
             listed = await provider.find(ledger.study, lease.token, region=lease.region)
+            mine = tuple(item for item in listed if _is(item, lease, ledger.study))
+            if not mine:
+                await ledger.accounts.confirm(provider)
             listings += 1
+        except OtherAccount:
+            raise
         except ProviderFault as error:
-            listed, fault = (), str(error)
+            mine, fault = (), error
         crash_point("cloud.after_find")
-        mine = tuple(item for item in listed if _is(item, lease, ledger.study))
         if mine:
             return mine
         waited_s = ledger.time.monotonic() - began
         if listings >= patience.listings and waited_s >= patience.grace_s:
             return ()
         if waited_s > 2 * patience.grace_s + patience.give_up_s:
-            raise ProviderFault.at(
-                lease.name, f"it can not be looked for: {fault}", "cloudcmp cleanup, once it answers"
-            )
+            told = "no listing came" if fault is None else str(fault)
+            raise _kind(fault).at(lease.name, f"it can not be looked for: {told}", "cloudcmp cleanup, once it answers")
         await ledger.time.sleep(min(patience.poll_s, patience.grace_s) if listings else patience.poll_s)
 
 
@@ -269,59 +284,59 @@ async def _end(
     ledger: Ledger, provider: Provider, lease: Lease, handle: Handle, patience: Patience, *, write: bool = True
 ) -> Release:
     """Ask for destruction until the machine is seen gone or patience ends; a failing journal does not stop it."""
+    with suppress(Exception):  # where it can not be told it is asked again, before an absence is believed
+        try:
+            await ledger.accounts.confirm(provider)
+        except OtherAccount as fault:
+            return Release(lease, None, _told(fault), fault=fault)
     cloud_id = handle.cloud_id
     unwritten = _try_write(ledger, lease, LeaseEvent.DELETE_ASKED, cloud_id=cloud_id) if write else ""
-    began, why = ledger.time.monotonic(), "it is still there"
-    watch = _Watch(ledger.time.now() if lease.created_at is None else lease.created_at, patience)
+    watch = Watch(ledger.time.now() if lease.created_at is None else lease.created_at, patience)
     with suppress(Exception):  # seen before it goes, it need not grow old before its absence is believed
         if await provider.gone(handle) is None:
             watch.told(None, ledger.time.now(), ledger.time.monotonic())
+    began, last = ledger.time.monotonic(), Last()
     while True:
-        crash_point("cloud.before_destroy")
         before = watch.agree
         try:
-            if not watch.agree:
-                await ledger.pace.destroy(provider, handle)
-            crash_point("cloud.after_destroy")
-            now = ledger.time.now()  # of the question: this machine may sleep before the answer is read
-            watch.told(await provider.gone(handle), now, ledger.time.monotonic())
+            await _round(ledger, provider, handle, watch, last)
         except _NEVER as fault:
-            return Release(lease, None, _told(fault), unwritten)
-        except Exception as fault:
-            why = _told(fault)
-        crash_point("cloud.after_gone")
+            return Release(lease, None, _told(fault), unwritten, fault=fault)
         if watch.evidence is not None:
             if write:
                 said = watch.evidence
                 unwritten = _try_write(ledger, lease, LeaseEvent.GONE, cloud_id=cloud_id, detail=said) or unwritten
             return Release(lease, watch.evidence, unwritten=unwritten, took_s=max(0.0, watch.first - began))
         if watch.agree <= before and ledger.time.monotonic() - began >= patience.give_up_s:
-            return Release(lease, None, why, unwritten)
+            return Release(lease, None, last.why, unwritten, fault=last.fault)
         await ledger.time.sleep(min(patience.poll_s, _AGAIN_S) if watch.agree else patience.poll_s)
 
 
-class _Watch:
-    """What look-ups say of a machine that must go, until enough of them `agree`; `first` is when they began to."""
+async def _round(ledger: Ledger, provider: Provider, handle: Handle, watch: Watch, last: Last) -> None:
+    """Ask once for destruction, and then, whatever came of that, whether it is gone: what is gone may refuse to go.
 
-    def __init__(self, made_at: float, patience: Patience) -> None:
-        self._made_at = made_at
-        self._patience = patience
-        self._seen = False
-        self.agree = 0
-        self.first = 0.0
-        self.evidence: str | None = None
-
-    def told(self, evidence: str | None, asked_at: float, moment: float) -> None:
-        """One answer, to a question asked at a time (Unix s), and when it came (monotonic s)."""
-        if evidence is None:
-            self._seen, self.agree = True, 0
-            return
-        if not self._seen and asked_at - self._made_at < self._patience.settle_s:
-            return  # it may be too new to be seen
-        self.first = self.first if self.agree else moment
-        self.agree += 1
-        if self.agree >= self._patience.sightings:
-            self.evidence = evidence
+    Raises what asking again does not help with.
+    """
+    crash_point("cloud.before_destroy")
+    try:
+        if not watch.agree:
+            await ledger.pace.destroy(provider, handle)
+    except _NEVER:
+        raise
+    except Exception as fault:
+        last.why, last.fault = _told(fault), fault
+    crash_point("cloud.after_destroy")
+    try:
+        now = ledger.time.now()  # of the question: this machine may sleep before the answer is read
+        evidence = await provider.gone(handle)
+        if evidence is not None:
+            await ledger.accounts.confirm(provider)
+        watch.told(evidence, now, ledger.time.monotonic())
+    except _NEVER:
+        raise
+    except Exception as fault:
+        last.why, last.fault = _told(fault), fault
+    crash_point("cloud.after_gone")
 
 
 def _try_write(
@@ -338,6 +353,11 @@ def _try_write(
 def _told(fault: Exception) -> str:
     """What a provider raised, in words: whatever it is, what others still have to end must not wait for it."""
     return str(fault) if isinstance(fault, CloudcmpError) else f"{type(fault).__name__}: {fault}"
+
+
+def _kind(fault: Exception | None) -> type[ProviderFault]:
+    """The kind in which a fault is raised on: what no candidate is to blame for stays so."""
+    return type(fault) if isinstance(fault, (*OUR_OWN, *NOT_ITS_OWN)) else ProviderFault
 
 
 def _absence(patience: Patience) -> str:

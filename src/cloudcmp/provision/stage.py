@@ -81,6 +81,7 @@ async def make(stage: Stage, launch: Launch, part: Part, **changes: Any) -> tupl
     """One resource, its intent on the disk first; what is not refused for good may exist and stays in the ledger."""
     ledger = stage.office.ledger
     request = replace(ledger.request_for(stage.candidate, launch, stage.ttl_s, part), **changes)
+    await ledger.accounts.settle(stage.provider)
     lease = ledger.intend(request, stage.provider, stage.candidate)
     try:
         cloud_id = await stage.provider.create(request)

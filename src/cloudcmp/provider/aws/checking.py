@@ -18,6 +18,8 @@ from cloudcmp.provider.aws.sdk import Answer, Sdk
 from cloudcmp.provider.aws.shelf import nearest
 
 _SKEW_S = 60.0
+UNTOLD = "untold"
+"""Stands for an account that a cloud does not tell."""
 _MINIMAL = {"Key": TAG, "Value": TAG_VALUE}
 ImageFor = Callable[[str, str, dict[str, str]], Awaitable[Image]]
 
@@ -30,6 +32,31 @@ def date_of(answer: Answer) -> float | None:
     except ValueError:
         return None
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+
+
+async def account_of(sdk: Sdk, *, compatible: bool) -> str:
+    """The account, and the endpoint where one is named; asked once for as long as the same credentials are used."""
+    if sdk.account is None:
+        if compatible:
+            sdk.account = await _owner(sdk)
+        else:
+            answer = await sdk.read("sts", sdk.home(), "get_caller_identity")
+            sdk.account = str(answer.get("Account", UNTOLD))
+    endpoint = sdk.endpoint()
+    return f"{sdk.account} at {endpoint}" if endpoint else sdk.account
+
+
+async def _owner(sdk: Sdk) -> str:
+    """Whose the default group is: a cloud that is not Amazon's need not have its service that tells the account."""
+    asked = [{"Name": "group-name", "Values": ["default"]}]
+    try:
+        groups = await sdk.pages(sdk.home(), "describe_security_groups", "SecurityGroups", Filters=asked)
+    except NoCredentials:
+        raise
+    except Refused:
+        return UNTOLD
+    owners = {one.get("OwnerId") for one in groups if one.get("GroupName") == "default"}
+    return str(owners.pop() or UNTOLD) if len(owners) == 1 else UNTOLD
 
 
 class Preflight:

@@ -14,7 +14,7 @@ from cloudcmp.model.safety import Barrier, Finding, Sight
 from cloudcmp.provider.aws import listing
 from cloudcmp.provider.aws.address import controller
 from cloudcmp.provider.aws.barriers import AWS, BARRIERS, COMPATIBLE, barriers_of
-from cloudcmp.provider.aws.checking import Preflight
+from cloudcmp.provider.aws.checking import Preflight, account_of, date_of
 from cloudcmp.provider.aws.existence import Existence
 from cloudcmp.provider.aws.faults import id_in
 from cloudcmp.provider.aws.firewalls import Firewalls, Traits, probe, tag_after, unknown
@@ -86,6 +86,11 @@ class Ec2Provider:
             self._sdk, self._traits, self._shelf.regions, self._shelf.image_for, compatible=self._compatible
         )
         return await preflight.run(candidates)
+
+    async def account(self) -> str:
+        """The account of the credentials, and the endpoint where one is named."""
+        self._pointed()
+        return await account_of(self._sdk, compatible=self._compatible)
 
     async def date(self) -> float | None:
         """The time by this cloud's own clock (Unix s), from the head of an answer."""

@@ -32,6 +32,7 @@ class Sdk:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _session: Any = None
     _clients: dict[tuple[str, str, int], Any] = field(default_factory=dict)
+    account: str | None = None  # of the credentials that are in use now
 
     def endpoint(self) -> str | None:
         """The endpoint that the environment names instead of AWS's own."""
@@ -90,6 +91,7 @@ class Sdk:
         with self._lock:
             self._session = None
             self._clients.clear()
+            self.account = None
 
     def _where(self, region: str) -> str:
         return f"{self.name}/{region}"

@@ -1,0 +1,164 @@
+"""What keeps something from being seen gone, and what then is said of it: of the asker's own troubles nobody else's."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from cloudcmp.errors import BadCredentials, CloudcmpError, LostAnswer, OtherAccount, ProviderFault, Refused, Unreached
+from cloudcmp.model.lease import LeaseEvent, LeaseState
+from cloudcmp.provision import Accounts, Patience, acquire, release, release_all, release_before
+
+SHORT = Patience(grace_s=20.0, poll_s=5.0, give_up_s=30.0, settle_s=0.0)
+
+
+def raising(fault: Exception) -> Any:
+    def fail() -> None:
+        raise fault
+
+    return fail
+
+
+def made(world: Any) -> Any:
+    return asyncio.run(acquire(world.ledger, world.cloud, world.candidate, world.launch(), 3600.0))
+
+
+def test_what_is_gone_already_is_seen_gone_though_it_may_not_be_ended(world: Any) -> None:
+    """A machine that has ended may have lost the tags on which the right to end it rests."""
+    one = world()
+    lease = made(one)
+    asyncio.run(one.cloud.destroy(lease.handle()))
+    one.cloud.before["destroy"] = raising(Refused.at("it", "UnauthorizedOperation"))
+    began = one.cloud.time.monotonic()
+    done = asyncio.run(release(one.ledger, one.cloud, lease, SHORT))
+    assert done.evidence
+    assert one.cloud.time.monotonic() - began < SHORT.give_up_s
+    assert one.ledger.open_leases() == ()
+
+
+def test_one_that_is_there_and_may_not_be_ended_is_left_with_the_reason(world: Any) -> None:
+    one = world()
+    lease = made(one)
+    one.cloud.before["destroy"] = raising(Refused.at("it", "UnauthorizedOperation"))
+    done = asyncio.run(release(one.ledger, one.cloud, lease, SHORT))
+    assert done.evidence is None
+    assert "UnauthorizedOperation" in done.why
+    assert isinstance(done.fault, Refused)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"), [(Unreached, Unreached), (BadCredentials, BadCredentials), (Refused, ProviderFault)]
+)
+@pytest.mark.parametrize("known", [True, False], ids=["its id is known", "its answer was lost"])
+def test_a_fault_of_whoever_asks_stays_one(
+    world: Any, fault: type[ProviderFault], kind: type[ProviderFault], known: bool
+) -> None:
+    """What an earlier attempt left can not be ended: the candidate is to blame for none of the asker's troubles."""
+    one = world()
+    lease = made(one)
+    if not known:
+        one.journal.rows = [row for row in one.journal.rows if row.event is LeaseEvent.INTENT]
+        one.restart()
+        lease = one.ledger.open_leases()[0]
+        assert lease.state is LeaseState.INTENDED
+    for call in ("find", "destroy", "gone"):
+        one.cloud.before[call] = raising(fault.at("nimbus", "said"))
+    with pytest.raises(ProviderFault) as raised:
+        asyncio.run(release_before(one.ledger, one.cloud, one.launch(), SHORT))
+    assert type(raised.value) is kind
+    assert "said" in str(raised.value)
+
+
+def test_an_answer_that_was_lost_to_a_network_that_went_stays_the_networks(world: Any) -> None:
+    one = world()
+
+    def lose() -> None:
+        one.cloud.before["find"] = raising(Unreached.at("nimbus", "no way"))
+        raise LostAnswer.at("nimbus", "no answer")
+
+    one.cloud.before["create"] = lose
+    with pytest.raises(Unreached):
+        asyncio.run(acquire(one.ledger, one.cloud, one.candidate, one.launch(), 3600.0, patience=SHORT))
+
+
+class Noted:
+    """What a study remembers."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, str] = {}
+
+    def accounts(self) -> Accounts:
+        return Accounts(self.kept.get, self.kept.__setitem__)
+
+
+@pytest.fixture
+def owned(world: Any) -> Any:
+    """A world whose cloud tells the account, which its study remembers."""
+    one, noted = world(), Noted()
+
+    async def mine() -> str:
+        return "mine"
+
+    one.cloud.account = mine
+    one.ledger.accounts = noted.accounts()
+    one.noted = noted
+    return one
+
+
+def elsewhere(one: Any) -> None:
+    """A successor, with the credentials of another account, which sees nothing."""
+
+    async def other() -> str:
+        return "theirs"
+
+    async def none(*_: Any, **__: Any) -> tuple[()]:
+        return ()
+
+    async def unseen(_: Any) -> str:
+        return "it does not exist"
+
+    one.restart()
+    one.ledger.accounts = one.noted.accounts()
+    one.cloud.account, one.cloud.find, one.cloud.gone = other, none, unseen
+
+
+def test_the_account_is_kept_before_the_first_create(owned: Any) -> None:
+    owned.cloud.before["create"] = lambda: owned.log.append(str(owned.noted.kept))
+    made(owned)
+    assert owned.log[:3] == ["INTENT", "create", "{'account.simulated': 'mine'}"]
+
+
+@pytest.mark.parametrize("event", [LeaseEvent.CREATED, LeaseEvent.INDETERMINATE])
+def test_p4_what_another_account_does_not_show_is_not_gone(owned: Any, event: LeaseEvent) -> None:
+    made(owned)
+    if event is LeaseEvent.INDETERMINATE:
+        owned.journal.rows = [row for row in owned.journal.rows if row.event is LeaseEvent.INTENT]
+    elsewhere(owned)
+    began = owned.cloud.time.monotonic()
+    releases = asyncio.run(release_all(owned.ledger, {"simulated": owned.cloud}))
+    assert [one.evidence for one in releases] == [None] * len(releases)
+    assert all("these credentials are of account theirs, it was made in account mine" in one.why for one in releases)
+    assert owned.cloud.time.monotonic() - began < 10.0  # it does not get better by waiting
+    assert len(owned.ledger.open_leases()) == 1
+
+
+def test_nothing_is_made_in_another_account_than_before(owned: Any) -> None:
+    made(owned)
+    elsewhere(owned)
+    with pytest.raises(OtherAccount):
+        asyncio.run(acquire(owned.ledger, owned.cloud, owned.candidate, owned.launch(1), 3600.0))
+    assert len(owned.cloud.holds) == 1
+
+
+def test_an_absence_is_not_believed_while_the_account_can_not_be_told(owned: Any) -> None:
+    lease = made(owned)
+    elsewhere(owned)
+
+    async def silent() -> str:
+        raise Unreached.at("nimbus", "no way")
+
+    owned.cloud.account = silent
+    done = asyncio.run(release(owned.ledger, owned.cloud, lease, SHORT))
+    assert done.evidence is None
+    assert isinstance(done.fault, CloudcmpError)
+    assert owned.cloud.holds == []  # it was asked to go all the same
