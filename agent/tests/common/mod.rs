@@ -196,14 +196,21 @@ impl Space {
     /// Two namespaces with a link between them: 10.9.0.1 on `va` and 10.9.0.2 on `vb`.
     pub fn pair() -> Option<(Space, Space)> {
         let first = Space::new("true")?;
-        let second = Space::by(first.enter(), "true")?;
-        let link = format!("ip link add va type veth peer name vb netns {}", second.0.id());
-        let here = first.run(&format!("{link} && ip addr add 10.9.0.1/24 dev va && ip link set va up"));
-        if !here || !second.run("ip addr add 10.9.0.2/24 dev vb && ip link set vb up") {
+        let second = first.neighbour("va", "vb", "10.9.0")?;
+        Some((first, second))
+    }
+
+    /// Another namespace with a link to this one: this one is .1 of the network on its device, the other .2 on its own.
+    pub fn neighbour(&self, here: &str, there: &str, network: &str) -> Option<Space> {
+        let other = Space::by(self.enter(), "true")?;
+        let link = format!("ip link add {here} type veth peer name {there} netns {}", other.0.id());
+        let up =
+            |own: u8, device: &str| format!("ip addr add {network}.{own}/24 dev {device} && ip link set {device} up");
+        if !self.run(&format!("{link} && {}", up(1, here))) || !other.run(&up(2, there)) {
             eprintln!("skipped: no link between two namespaces here");
             return None;
         }
-        Some((first, second))
+        Some(other)
     }
 
     /// A command that starts inside.
