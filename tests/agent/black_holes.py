@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,18 +23,39 @@ from cloudcmp.model.remote import Endpoint, KeyPair
 
 DEADLINE_S = 0.5
 _DOWN_BYTES, _UP_BYTES = 9000, 60_000  # of the whole session below; beyond them nothing goes wrong
+_SOUND = "sound"  # straight to an honest machine
+_SOUND_EACH = 10  # every so many cases
+_ENOUGH = 10  # cases of a kind, of which one at least comes beyond its dial
+_NEVER_GOOD = {"flood", "endless"}
+PHASES = ("dial", "run", "put", "start", "end")
 _FLOOD = "head -c 1073741824 /dev/zero >&2"
 
 
 @dataclass
 class Toll:
-    """What came of n cases: by how much a call outlived its deadline at most (s), how many were good to the end."""
+    """What came of n cases: by how much a call outlived its deadline at most (s), how many were good to the end.
+
+    `reached` counts the cases of each kind by the call that they came to, `end` for those that were good.
+    """
 
     n: int = 0
     good: int = 0
     late_s: float = 0.0
     grown_bytes: int = 0
     odd: list[str] = field(default_factory=list)
+    reached: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def untried(self) -> list[str]:
+        """What these cases can not have shown, a line each: where nothing came so far, or nothing went wrong."""
+        wrong = [] if 0 < self.good < self.n else [f"{self.good} of {self.n} were good to the end"]
+        for kind in {kind for kind, _ in self.reached}:
+            n = sum(self.reached[kind, phase] for phase in PHASES)
+            beyond = n - self.reached[kind, "dial"]
+            if not beyond and (n >= _ENOUGH or kind not in KINDS):
+                wrong.append(f"none of {n} {kind} came beyond its dial")
+            if kind in _NEVER_GOOD and self.reached[kind, "end"]:
+                wrong.append(f"{kind} was good to the end")
+        return sorted(wrong)
 
 
 def black_holes(n: int, seed: int, at_once: int = 16) -> Toll:
@@ -48,7 +70,7 @@ def black_holes(n: int, seed: int, at_once: int = 16) -> Toll:
     ):
         rig = _Rig(Path(folder), client, host, honest, endless, toll)
         base = _peak_bytes(reset=True)
-        asyncio.run(_all(rig, [_pick(picks) for _ in range(n)], at_once))
+        asyncio.run(_all(rig, [_pick(picks, case) for case in range(n)], at_once))
         toll.grown_bytes = _peak_bytes() - base
     return toll
 
@@ -63,7 +85,9 @@ class _Rig:
     toll: Toll
 
 
-def _pick(picks: random.Random) -> tuple[str, int]:
+def _pick(picks: random.Random, case: int) -> tuple[str, int]:
+    if case % _SOUND_EACH == 0:
+        return _SOUND, 10**9
     kind = picks.choice([*KINDS, *KINDS, "flood", "endless"])
     return kind, picks.randrange(_UP_BYTES if kind == "stall_up" else _DOWN_BYTES)
 
@@ -87,22 +111,28 @@ async def _session(rig: _Rig, where: tuple[str, int], kind: str) -> bool:
     """Dial, run, copy, start, leave and hang up; whether all of it went well."""
     line = Line(Endpoint(*where, host_key=rig.host.public, client=rig.client))
     shell: SshShell | None = None
+    phase = "dial"
     try:
         async with _timed(rig.toll, DEADLINE_S, f"{kind}: dial"):
             shell = SshShell(line, await line.connect(DEADLINE_S), Patience(start_s=DEADLINE_S))
+        phase = "run"
         async with _timed(rig.toll, DEADLINE_S, f"{kind}: run"):
             await shell.run(
                 ["sh", "-c", _FLOOD if kind == "flood" else "head -c 2000 /dev/zero"], deadline_s=DEADLINE_S
             )
+        phase = "put"
         async with _timed(rig.toll, DEADLINE_S, f"{kind}: put"):
             await shell.put(rig.folder / "file", str(rig.folder / "copy"), deadline_s=DEADLINE_S)
+        phase = "start"
         async with _timed(rig.toll, 3 * DEADLINE_S, f"{kind}: start"):
             await _process(shell)
+        phase = "end"
     except (ProviderFault, TimeoutError) as fault:
         if "\n" in str(fault) or "\x1b" in str(fault):
             rig.toll.odd.append(f"{kind}: {fault!r}")
         return False
     finally:
+        rig.toll.reached[kind, phase] += 1
         if shell is not None:
             async with _timed(rig.toll, 1.0, f"{kind}: close"):
                 await shell.close()

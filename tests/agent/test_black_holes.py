@@ -3,9 +3,10 @@
 import asyncio
 import socket
 import time
+from collections import Counter
 
 import pytest
-from tests.agent.black_holes import black_holes
+from tests.agent.black_holes import Toll, black_holes
 from tests.emulated.ssh_server import Lies, ssh_machine
 from tests.emulated.tcp_proxy import bad_line
 
@@ -22,6 +23,18 @@ def test_p24_every_call_ends_whatever_the_line_does():
     assert toll.odd == []
     assert toll.late_s <= 5
     assert toll.grown_bytes <= 64 * 2**20
+    assert toll.untried() == []
+
+
+def test_cases_that_all_fail_at_once_show_nothing():
+    dead = Toll(12, reached=Counter({("stall", "dial"): 11, ("flood", "dial"): 1}))
+    assert dead.untried() == [
+        "0 of 12 were good to the end",
+        "none of 1 flood came beyond its dial",
+        "none of 11 stall came beyond its dial",
+    ]
+    idle = Toll(12, 12, reached=Counter({("stall", "end"): 11, ("endless", "end"): 1}))
+    assert idle.untried() == ["12 of 12 were good to the end", "endless was good to the end"]
 
 
 def dialled(tmp_path, lies, within_s=0.5):
