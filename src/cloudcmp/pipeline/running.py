@@ -129,6 +129,7 @@ def _drive(
 ) -> Ending:
     plan = store.plan
     moment = time_of(plan)
+    make_folder(work or store.folder / "work")
     providers = providers_of(store, binary, work, moment)
     ledger = ledger_of(store, moment)
     bench = Bench(store, METRICS, PROBES, moment, progress, from_base64)
@@ -141,17 +142,18 @@ def _drive(
     # Virtual time is none of the reader's: how long the rest takes is then told from the trials so far.
     progress.begin(len(todo), 0.0 if is_simulated(plan) else sum(trial.expected_s for trial in todo))
     try:
-        reason, left = asyncio.run(_measure(crew, leave))
+        reason, left, asked = asyncio.run(_measure(crew, leave))
     finally:
         progress.end()
     finished = not reason
     if finished:
         store.compact()
-    return Ending(store.folder, finished, reason, bench.stop.is_set() and not crew.halt.why, left)
+    return Ending(store.folder, finished, reason, asked, left)
 
 
-async def _measure(crew: Crew, leave: Leave) -> tuple[str, tuple[str, ...]]:
-    """Run what is left of the study, then make sure that nothing is; why it ended early, and what is left.
+async def _measure(crew: Crew, leave: Leave) -> tuple[str, tuple[str, ...], bool]:
+    """Run what is left of the study, then make sure that nothing is; why it ended early, what is left, and whether a
+    signal asked for the end.
 
     At the second signal everything is asked to go, and `leave` ends the process.
     """
@@ -160,15 +162,18 @@ async def _measure(crew: Crew, leave: Leave) -> tuple[str, tuple[str, ...]]:
     ledger = crew.office.ledger
 
     def drain(why: str) -> None:
+        crew.halt.why = crew.halt.why or why
+
+    def end(why: str) -> None:
         crew.halt.why = why
-        crew.bench.stop.set()
+        stopping.end(why)
 
     async def work() -> None:
         reason = ""
         try:
             # What a killed controller left behind is ended before anything new is asked for.
             await release_all(ledger, crew.providers)
-            watching = asyncio.create_task(watch_money(crew.guard, crew.bench.progress, drain, stopping.end))
+            watching = asyncio.create_task(watch_money(crew.guard, crew.bench.progress, drain, end))
             try:
                 reason = await stopping.draining(run_rounds(crew))
             finally:
@@ -176,12 +181,20 @@ async def _measure(crew: Crew, leave: Leave) -> tuple[str, tuple[str, ...]]:
         except BaseException as error:
             _tell_left(crew, error, lines_left(await release_all(ledger, crew.providers)))
             raise
-        came.append((reason, lines_left(await release_all(ledger, crew.providers))))
+        came.append((_told(crew.halt, reason), lines_left(await release_all(ledger, crew.providers))))
 
     with stopping.heeding():
         if not await stopping.unless_hurried(work()):
             await leave_at_once(ledger, crew.providers, crew.store.folder, leave)
-    return came[0]
+    return *came[0], stopping.asked
+
+
+def _told(halt: Halt, reason: str) -> str:
+    """Why a study ended early: first what halted it, then what cut short what still ran; nothing where all is done."""
+    told = halt.told()
+    if not reason or not told:
+        return reason
+    return told if reason in told else f"{told}; {reason}"
 
 
 def _tell_left(crew: Crew, error: BaseException, left: Iterable[str]) -> None:
