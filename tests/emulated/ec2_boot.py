@@ -39,6 +39,9 @@ class SshServer:
         from tests.emulated.ssh_server import machine_in_thread
 
         host, client = told(user_data)
+        kept = folder / ".machine" / "host_key"
+        if kept.exists():  # it boots again: its disk has the key that it made itself
+            host = type(host)(kept.read_text(), (folder / ".machine" / "host_key.pub").read_text().strip())
         self.host_public = host.public
         self._stack = contextlib.ExitStack()
         for left in reversed(range(20)):
@@ -67,7 +70,7 @@ def ssh_boot(folder: Path, **more: Any) -> Boot:
 
     def boot(user_data: str, id: str) -> SshServer:
         home = folder / id
-        home.mkdir(parents=True)
+        home.mkdir(parents=True, exist_ok=True)
         return SshServer(home, user_data, **more)
 
     return boot

@@ -166,7 +166,8 @@ class Instances:
         for id in many(params, "InstanceId"):
             life = self._is.lives.all.get(id)
             if answer.status == 200 and life is not None and life.machine is not None:
-                life.machine.kill()
+                machine, life.machine = life.machine, None  # it stopped, and did not end
+                machine.kill()
         return answer
 
     def start(self, region: str, params: Params) -> Answer:
@@ -226,7 +227,7 @@ class Instances:
         if life is None:
             xml.put(item, "privateIpAddress", "127.91.0.0")
             return
-        state = self._is.lives.state(life.id)
+        state = self._is.lives.shown(life.id)
         xml.put_state(item, "instanceState", state)
         xml.put(item, "clientToken", life.token)
         if life.reason[0]:

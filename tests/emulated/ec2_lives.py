@@ -36,6 +36,8 @@ class Life:
     token: str
     began: float
     address: str
+    user_data: str = ""
+    restarted: float | None = None
     spot: str = ""
     placement: str = ""
     ends_at: float | None = None
@@ -62,14 +64,17 @@ class Lives:
     def begin(self, id: str, region: str, token: str, user_data: str) -> Life:
         """An instance was made: its machine starts in the background."""
         place = next(self._places)
-        life = Life(id, region, token, self.clock(), f"127.91.{place // 250}.{place % 250 + 1}")
+        life = Life(id, region, token, self.clock(), f"127.91.{place // 250}.{place % 250 + 1}", user_data)
         self.all[id] = life
+        self._power_on(life)
+        return life
+
+    def _power_on(self, life: Life) -> None:
         if self._boot is not None:
             life.booting = True
-            thread = threading.Thread(target=self._start, args=(life, user_data), daemon=True)
+            thread = threading.Thread(target=self._start, args=(life, life.user_data), daemon=True)
             self._threads.append(thread)
             thread.start()
-        return life
 
     def adopt(self, id: str, region: str) -> None:
         """An instance that was made behind the calls' back is kept account of from now on."""
@@ -96,9 +101,15 @@ class Lives:
             return str(found.state)
         if life.ends_at is not None:
             return "shutting-down" if life.becomes == "terminated" else "stopping"
-        if self.clock() < life.began + self.faults.pending_s or life.booting:
+        if self.clock() < (life.restarted or life.began) + self.faults.pending_s or life.booting:
             return "pending"
         return "running"
+
+    def shown(self, id: str) -> str:
+        """The state that reads show: for a while after a start, they may still tell the one before it."""
+        life = self.all[id]
+        late = life.restarted is not None and self.clock() < life.restarted + self.faults.read_lag_s
+        return "stopped" if late else self.state(id)
 
     def visible(self, id: str) -> bool:
         """Whether reads see it already, and still."""
@@ -131,10 +142,11 @@ class Lives:
                 self._apply(life.id, life.becomes)
 
     def again(self, id: str) -> None:
-        """A stopped instance was started: it runs again, with no machine behind it."""
+        """A stopped instance was started: its machine boots again, with the disk that it had."""
         life = self.all.get(id)
         if life is not None:
-            life.ends_at, life.becomes, life.began, life.machine = None, "terminated", self.clock(), None
+            life.ends_at, life.becomes, life.restarted, life.machine = None, "terminated", self.clock(), None
+            self._power_on(life)
 
     def _apply(self, id: str, becomes: str) -> None:
         with self._lock:

@@ -41,6 +41,10 @@ if [ "$*" = /proc/uptime ]; then
   printf '%%d.%%03d 0.00\n' $((ms / 1000)) $((ms %% 1000))
   exit
 fi
+if [ "$*" = /proc/sys/kernel/random/boot_id ]; then
+  echo "boot-%d"
+  exit
+fi
 /bin/cat "$@" && case "$*" in */proc/partitions*) echo " 202 80 1048576 xvdf" ;; esac
 """
 _OTHERS_CARD = {
@@ -177,13 +181,13 @@ def clouds(folder: Path, faults: Faults | None = None, *, cheap: bool = False, g
 def _boot(folder: Path):  # type: ignore[no-untyped-def]
     def boot(user_data: str, id: str) -> SshServer:
         home = folder / id
-        home.mkdir(parents=True)
+        home.mkdir(parents=True, exist_ok=True)
         began = time.time_ns()
         machine = SshServer(home, user_data)
         # All machines are on this host, so that what goes between two of them leaves from here.
         machine.inside = "127.0.0.1"  # type: ignore[attr-defined]
         cat = home / ".machine" / "bin" / "cat"
-        cat.write_text(_CAT % began)
+        cat.write_text(_CAT % (began, began))
         cat.chmod(0o755)
         return machine
 

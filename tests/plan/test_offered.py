@@ -72,6 +72,13 @@ def test_next_is_the_cheapest_larger_one_and_none_is_not_offered() -> None:
     assert "resize_latency_s" not in metrics(plan, 1)
 
 
+def test_a_spot_machine_can_not_be_stopped_and_is_not_resized() -> None:
+    spot = f"{SMALL[:-1]}, market: spot}}"
+    plan = planned(f"[{SMALL}, {spot}]", "[{probe: fma}, {probe: resize}, {probe: recovery}]")
+    assert "resize_latency_s" in metrics(plan, 0)
+    assert metrics(plan, 1) == {"fma_flop_per_s", "recovery_latency_s"}
+
+
 def test_a_resized_machine_is_quoted_at_the_dearer_price() -> None:
     plain, resized = planned(f"[{SMALL}]", "[{probe: fma}]"), planned(f"[{SMALL}]", "[{probe: fma}, {probe: resize}]")
     assert plain.quote.worst_cost is not None
@@ -98,6 +105,7 @@ REFUSED = [
     (f"[{SMALL}]", "[{probe: scaling, params: {count: 2}}]", "the candidates have os: linux and count: 1"),
     (f"[{SMALL}]", "[{probe: scaling, params: {os: windows}}]", "the candidates have os: linux and count: 1"),
     (f"[{LOCAL}]", "[{probe: fma}, {probe: scaling}]", "take a provider that launches machines"),
+    (f"[{SMALL[:-1]}, market: spot}}]", "[{probe: fma}, {probe: resize}]", "add a candidate of market: on-demand"),
     (f"[{LARGE}]", "[{probe: fma}, {probe: resize}]", "name an offering of their region with to:"),
     (f"[{SMALL[:-1]}, os: windows}}]", "[{probe: fma}]", "no agent runs on Windows"),
     (f"[{SMALL}, {LOCAL}]", "[{probe: scaling}]", "it can have none of the probes"),

@@ -138,6 +138,43 @@ def test_resize_stops_changes_and_starts(cloud):
     asyncio.run(walk())
 
 
+def test_a_list_that_still_says_stopped_after_the_start_fails_no_resize(cloud):
+    async def walk():
+        driver = provider()
+        _, id = await launched(driver)
+        cloud.faults = Faults(read_lag_s=0.4)
+        await asyncio.sleep(0.4)
+        await driver.resize(instance(id), "t3.small")
+        return await driver.look(instance(id))
+
+    assert asyncio.run(walk()).state in {"pending", "running"}
+
+
+def test_a_machine_that_never_starts_again_is_told(cloud):
+    clock = Clock()
+
+    async def walk():
+        driver = provider(clock=clock)
+        _, id = await launched(driver)
+        cloud.state.lives.all[id].began -= 2e9  # made long ago: lists show it
+        cloud.faults = Faults(read_lag_s=1e9)
+        moments = []
+
+        def stopped():
+            moments.append(cloud.state.lives.state(id))
+
+        waiting = asyncio.create_task(driver.resize(instance(id), "t3.small", stopped))
+        while not cloud.calls("StartInstances"):
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
+        clock.now += 61
+        with pytest.raises(ProviderFault, match="not started after 60 s"):
+            await asyncio.wait_for(waiting, 10)
+        assert moments == ["stopped"]
+
+    asyncio.run(walk())
+
+
 def test_a_spot_machine_taken_back_is_gone_with_its_reason(cloud):
     async def walk():
         driver = provider()

@@ -1,6 +1,6 @@
 """The seams: what real, local and simulated execution have in common."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol, runtime_checkable
 
@@ -8,6 +8,10 @@ from cloudcmp.model.lease import CreateRequest, Found, Handle, Lease, Listing
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
 from cloudcmp.model.safety import Barrier, Finding, Sight
+
+
+def nothing() -> None:
+    """What is done at a moment of which nobody wants to know."""
 
 
 class Clock(Protocol):
@@ -139,8 +143,11 @@ class Remote(Provider, Protocol):
         """How a machine is now, and where it is reached once it runs."""
         ...
 
-    async def resize(self, handle: Handle, offering: str) -> None:
-        """Make a machine another type of the same region, stopping and starting it; raises Refused where none can."""
+    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
+        """Make a machine another type of the same region, stopping and starting it; raises Refused where none can.
+
+        `stopped` is called while it stands still.
+        """
         ...
 
 

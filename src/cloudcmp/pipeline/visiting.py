@@ -22,7 +22,7 @@ from cloudcmp.model.trial import Outcome
 from cloudcmp.pipeline.crew import Stay
 from cloudcmp.pipeline.spending import sent_bytes
 from cloudcmp.plan import OWN_GUESTS
-from cloudcmp.provision import Machine, come_back
+from cloudcmp.provision import Machine, change_type, come_back
 
 _AGAIN_S = 20.0
 WIDE = 1e9  # no cap on rates: nobody else shares the network of guests of our own
@@ -72,7 +72,7 @@ async def _disturb(stay: Stay) -> Visit:
     ways = stay.crew.office.ways
 
     async def resize(offering: str) -> None:
-        await provider.resize(handle, offering)
+        await change_type(provider, handle, offering)
 
     async def die() -> None:
         shell = stay.machines[0].shell

@@ -54,7 +54,7 @@ def left_to_this_machine(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], tuple
 
 def _offered(candidate: Candidate, task: Task, offerings_of: OfferingsOf) -> Task | None:
     """The task as this candidate has it, None where it can not have it."""
-    if task.probe in _lacks(candidate):
+    if task.probe in _lacks(candidate) or (task.probe == "resize" and _once(candidate)):
         return None
     if between_machines(task) and candidate.runner in _ALONE:
         return None
@@ -69,6 +69,11 @@ def _offered(candidate: Candidate, task: Task, offerings_of: OfferingsOf) -> Tas
 def system_of(candidate: Candidate) -> str:
     """The guest system of a candidate's machines."""
     return dict(candidate.options).get("os", "linux")
+
+
+def _once(candidate: Candidate) -> bool:
+    """Whether its machines can not be stopped and started again: those of the spot market are asked for once."""
+    return dict(candidate.options).get("market") == "spot"
 
 
 def _lacks(candidate: Candidate) -> Collection[str]:
@@ -113,6 +118,8 @@ def _why(candidates: Sequence[Candidate], task: Task) -> str:
         return "take a provider that launches machines, or write path: loopback"
     if not able:
         return "leave it out, or take a provider that launches machines"
+    if task.probe == "resize" and all(map(_once, able)):
+        return "add a candidate of market: on-demand: a spot machine can not be stopped"
     if task.probe == "resize":
         return "name an offering of their region with to:"
     systems, counts = sorted({system_of(one) for one in able}), sorted({one.count for one in able})

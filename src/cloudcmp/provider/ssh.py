@@ -8,7 +8,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from cloudcmp.errors import ProviderFault, Refused, Unlisted
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Listing
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate
+from cloudcmp.model.protocol import nothing
 from cloudcmp.model.remote import Dial, Endpoint, Said, Shell
 from cloudcmp.model.safety import Barrier, Finding, Sight
 
@@ -146,7 +147,12 @@ class SshProvider:
         alias, token = self._parts(handle)
         return Sight("running", alias=alias, folder=self._path(token))
 
-    async def resize(self, handle: Handle, offering: str) -> None:  # noqa: ARG002
+    async def resize(
+        self,
+        handle: Handle,
+        offering: str,  # noqa: ARG002
+        stopped: Callable[[], None] = nothing,  # noqa: ARG002
+    ) -> None:
         """Raises Refused: the machine is the user's own."""
         raise Refused.at(handle.cloud_id, "a machine of one's own has no other size", "leave resize out")
 

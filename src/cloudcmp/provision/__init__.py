@@ -8,6 +8,7 @@ from cloudcmp.provision.ledger import Journal, Ledger, Part, Patience, patience_
 from cloudcmp.provision.lifecycle import CLOUD_CRASH_POINTS, Release, acquire, release, release_all, release_before
 from cloudcmp.provision.pacing import Pace
 from cloudcmp.provision.prices import price_to_create
+from cloudcmp.provision.resizing import change_type
 from cloudcmp.provision.site import Keys, Office, set_up, tear_down
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Ways",
     "acquire",
     "ask_all",
+    "change_type",
     "charges",
     "come_back",
     "committed",

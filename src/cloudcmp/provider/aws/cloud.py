@@ -10,6 +10,7 @@ from cloudcmp.errors import ProviderFault, Refused, UserMistake
 from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Found, Handle, Listing
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.protocol import nothing
 from cloudcmp.model.safety import Barrier, Finding, Sight
 from cloudcmp.provider.aws import listing
 from cloudcmp.provider.aws.address import controller
@@ -192,10 +193,10 @@ class Ec2Provider:
         self._pointed()
         return await self._existence.look(handle)
 
-    async def resize(self, handle: Handle, offering: str) -> None:
+    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
         """Stop, change the type, start; raises Refused where the type or the market does not allow it."""
         self._pointed()
-        await self._existence.resize(handle, offering)
+        await self._existence.resize(handle, offering, stopped)
 
     # -- names
 

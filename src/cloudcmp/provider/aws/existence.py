@@ -16,6 +16,7 @@ _STATES = {"shutting-down": "gone", "terminated": "gone", "stopping": "stopped",
 _STATES |= {"pending": "pending", "running": "running"}
 _MISSING = ("InvalidInstanceID.NotFound", "InvalidVolume.NotFound")
 _STOP_S = 600.0
+_START_S = 60.0  # how long a list may still tell of a machine as it was before it was started
 _ENDINGS = {INSTANCE: ("terminate_instances", "InstanceIds"), VOLUME: ("delete_volume", "VolumeId")}
 _LISTS = {
     INSTANCE: ("describe_instances", "Reservations", "InstanceIds"),
@@ -109,18 +110,27 @@ class Existence:
             why=" ".join(str(reason).split())[:200],
         )
 
-    async def resize(self, handle: Handle, offering: str) -> None:
-        """Stop, change the type, start; raises Refused where the type or the market does not allow it."""
+    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None]) -> None:
+        """Stop, change the type, start, until no list says any more that it is stopped; `stopped` is called in between.
+
+        Raises Refused where the type or the market does not allow it.
+        """
         region, id = handle.region, handle.cloud_id
         await self.sdk.change(region, "stop_instances", again=True, InstanceIds=[id])
-        until = self.clock() + _STOP_S
-        while _state(await self._seen(handle)) != "stopped":
-            if self.clock() > until:
-                raise ProviderFault.at(id, f"it has not stopped after {_STOP_S:g} s", "see the provider's console")
-            await asyncio.sleep(self.pause_s)
+        await self._until(handle, stopped=True, within_s=_STOP_S)
+        stopped()
         kind = {"Value": offering}
         await self.sdk.change(region, "modify_instance_attribute", again=True, InstanceId=id, InstanceType=kind)
         await self.sdk.change(region, "start_instances", again=True, InstanceIds=[id])
+        await self._until(handle, stopped=False, within_s=_START_S)
+
+    async def _until(self, handle: Handle, *, stopped: bool, within_s: float) -> None:
+        until = self.clock() + within_s
+        while (_state(await self._seen(handle)) == "stopped") is not stopped:
+            if self.clock() > until:
+                what = f"it has not {'stopped' if stopped else 'started'} after {within_s:g} s"
+                raise ProviderFault.at(handle.cloud_id, what, "see the provider's console")
+            await asyncio.sleep(self.pause_s)
 
 
 def _state(said: dict[str, Any] | None) -> str:

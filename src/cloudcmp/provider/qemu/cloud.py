@@ -13,6 +13,7 @@ from cloudcmp.errors import CloudcmpError, NoCapacity, ProviderFault, Refused
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Listing
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate
+from cloudcmp.model.protocol import nothing
 from cloudcmp.model.safety import Barrier, Finding, Sight
 from cloudcmp.provider.local.machine import Machine, read_machine
 from cloudcmp.provider.qemu.boot import DiskImage, lay_out
@@ -116,12 +117,12 @@ class QemuProvider:
         """Running while its qemu lives; `why` is the last line on its console."""
         return await asyncio.to_thread(self._look, handle)
 
-    async def resize(self, handle: Handle, offering: str) -> None:
+    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
         """Stop a guest and start it again as another type, with its disks; its address' port is another one then.
 
         What the small image held in memory is lost, as at any stop; its separate volume stays.
         """
-        await asyncio.to_thread(self._resize, handle, offering)
+        await asyncio.to_thread(self._resize, handle, offering, stopped)
 
     def _create(self, request: CreateRequest) -> str:
         size = size_of(request.offering, self._machine())
@@ -209,7 +210,7 @@ class QemuProvider:
             # It ended a moment ago, or hangs: then the next look tells.
             return Sight("pending", why=f"{error}")
 
-    def _resize(self, handle: Handle, offering: str) -> None:
+    def _resize(self, handle: Handle, offering: str, stopped: Callable[[], None]) -> None:
         size = size_of(offering, self._machine())
         program, speed = self._means()
         with self._inventory.alone():
@@ -219,6 +220,7 @@ class QemuProvider:
                 raise Refused.at(handle.cloud_id, "there is no such guest", "see cloudcmp sweep")
             if guest.process is not None:
                 self._stop(guest.process, card)
+            stopped()
             self._room_for(size)
             card = replace(card, identity=replace(card.identity, offering=offering))
             card.write(guest.folder)
