@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from cloudcmp.cli.options import Folder, Json
-from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_NO, console, emit, leave_now, say, warn
+from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NO, console, emit, leave_now, say, warn
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
     from cloudcmp.pipeline.cleaning import Ending, Leave
     from cloudcmp.pipeline.leftovers import Swept
+    from cloudcmp.pipeline.proving import Tryout
 
 
 def check(
@@ -78,6 +79,8 @@ def _look(named: Sequence[str], json: bool) -> int:
         from cloudcmp.report import terminal
 
         terminal.table(console(), *checking.table(checked))
+        for line in checking.steps(checked):
+            terminal.say(console(), line)
     return EXIT_NO if any(one.finding.ok is False for one in checked) else EXIT_DONE
 
 
@@ -97,7 +100,7 @@ def _live(provider: str, budget: str | None, region: str | None, offering: str |
     if not json:
         for one in proving.told_before(trial):
             say(one)
-    proved = proving.prove(trial)
+    proved = proving.prove(trial, warn, _leaving_live(trial, json))
     if json:
         emit("check", {"findings": [], "live": proving.as_data(proved)})
     else:
@@ -106,11 +109,35 @@ def _live(provider: str, budget: str | None, region: str | None, offering: str |
         terminal.table(console(), *proving.table(proved))
         for one in proving.told_after(proved):
             terminal.say(console(), one)
-    for one in proved.left:
-        warn(f"left: {one}")
-    if proved.left or not proved.begun:
+    _warn_left(proved.left, trial.folder)
+    if proved.left:
         return EXIT_FAULT
-    return EXIT_NO if proved.broken else EXIT_DONE
+    if proved.interrupted:
+        return EXIT_INTERRUPTED
+    return EXIT_FAULT if not proved.begun else EXIT_NO if proved.broken else EXIT_DONE
+
+
+def _leaving_live(trial: "Tryout", json: bool) -> "Leave":
+    """Tells what is left of a try-out, and ends the process."""
+    from cloudcmp.pipeline import proving
+
+    def leave(ending: "Ending") -> NoReturn:
+        _warn_left(ending.left, ending.folder)
+        if json:
+            proved = proving.Proved(trial, (), (), ending.left, interrupted=True)
+            emit("check", {"findings": [], "live": proving.as_data(proved)})
+        else:
+            say(ending.reason)
+        leave_now()
+
+    return leave
+
+
+def _warn_left(left: Sequence[str], folder: Path) -> None:
+    for one in left:
+        warn(f"left: {one}")
+    if left:
+        warn(f"end it with: cloudcmp cleanup {folder}")
 
 
 def cleanup(folder: Folder, json: Json = False) -> int:
@@ -120,14 +147,16 @@ def cleanup(folder: Folder, json: Json = False) -> int:
     """
     from cloudcmp.pipeline import cleaning
 
-    destroyed, left = cleaning.cleanup(folder, _leaving(json))
+    cleaned = cleaning.cleanup(folder, _leaving(json))
     if json:
-        emit("cleanup", {"destroyed": destroyed, "left": left})
+        emit("cleanup", {"destroyed": cleaned.destroyed, "left": cleaned.left}, cleaned.unsure)
     else:
-        say(f"{len(destroyed)} destroyed, {len(left)} left")
-        for line in left:
+        say(f"{len(cleaned.destroyed)} destroyed, {len(cleaned.left)} left")
+        for line in cleaned.left:
             warn(f"left: {line}")
-    return EXIT_FAULT if left else EXIT_DONE
+        for line in cleaned.unsure:
+            warn(line)
+    return EXIT_FAULT if cleaned.left or cleaned.unsure else EXIT_DONE
 
 
 def _leaving(json: bool) -> "Leave":

@@ -111,10 +111,13 @@ async def check_plan(plan: Plan) -> tuple[Checked, ...]:
 
 def table(checked: Sequence[Checked]) -> tuple[tuple[str, ...], Sequence[tuple[str, ...]]]:
     """The columns and rows of what was found."""
-    rows = [
-        (one.provider, one.finding.what, MARKS[one.finding.ok], one.finding.text, one.finding.next) for one in checked
-    ]
-    return ("provider", "what", "holds", "found", "next"), rows
+    rows = [(one.provider, one.finding.what, MARKS[one.finding.ok], one.finding.text) for one in checked]
+    return ("provider", "what", "holds", "found"), rows
+
+
+def steps(checked: Sequence[Checked]) -> list[str]:
+    """What to do next, a line for each finding that asks for something."""
+    return [f"next, {one.provider} {one.finding.what}: {one.finding.next}" for one in checked if one.finding.next]
 
 
 def as_data(checked: Sequence[Checked]) -> list[dict[str, object]]:
