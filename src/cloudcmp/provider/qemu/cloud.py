@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from cloudcmp.errors import CloudcmpError, NoCapacity, ProviderFault, Refused
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Listing
@@ -36,6 +37,7 @@ SCHEMA_TAG = "cloudcmp:schema"
 _SMALL = "small"
 _DEBIAN = "debian"
 _POWER_OFF_S = 60.0
+Result = TypeVar("Result")
 
 
 class QemuProvider:
@@ -85,8 +87,11 @@ class QemuProvider:
         """Start a guest with its keys and its end in the same call; the same token gives the same guest again.
 
         Raises NoCapacity where memory is short, Refused for what can not be had, and for a token whose guest ended.
+        Who cancels it waits until it is known whether there is a guest: none is made after that.
         """
-        return await asyncio.to_thread(self._create, request)
+        # What takes minutes where it is not there yet makes no guest, and may be left.
+        with_what = await asyncio.to_thread(self._needs, request)
+        return await _to_its_end(lambda: self._create(request, *with_what))
 
     async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
         """Every guest whose tags name the study, or whose token it is."""
@@ -122,12 +127,15 @@ class QemuProvider:
 
         What the small image held in memory is lost, as at any stop; its separate volume stays.
         """
-        await asyncio.to_thread(self._resize, handle, offering, stopped)
+        await _to_its_end(lambda: self._resize(handle, offering, stopped))
 
-    def _create(self, request: CreateRequest) -> str:
+    def _needs(self, request: CreateRequest) -> tuple[Size, Image | DiskImage, Program, Accelerator]:
         size = size_of(request.offering, self._machine())
-        image = self._image(dict(request.options).get("image", _SMALL))
-        program, speed = self._means()
+        return size, self._image(dict(request.options).get("image", _SMALL)), *self._means()
+
+    def _create(
+        self, request: CreateRequest, size: Size, image: Image | DiskImage, program: Program, speed: Accelerator
+    ) -> str:
         cloud_id = self._inventory.id_of(request.token)
         folder = self._inventory.folder(cloud_id)
         with self._inventory.alone():
@@ -262,6 +270,21 @@ class QemuProvider:
         if not any(finding.what == "quota" for finding in findings):
             findings.append(Finding("quota", True, "memory and processors are enough"))
         return tuple(findings)
+
+
+async def _to_its_end(work: Callable[[], Result]) -> Result:
+    """Run what changes guests in a thread; a thread can not be stopped, so who is cancelled waits for its end first."""
+    thread = asyncio.ensure_future(asyncio.to_thread(work))
+    cancelled: asyncio.CancelledError | None = None
+    while not thread.done():
+        try:
+            await asyncio.wait({thread})
+        except asyncio.CancelledError as asked:
+            cancelled = asked
+    if cancelled is not None:
+        thread.exception()  # whatever it was, nobody waits for it any more
+        raise cancelled
+    return thread.result()
 
 
 def _not(error: CloudcmpError, what: str) -> Finding:
