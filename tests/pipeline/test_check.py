@@ -28,6 +28,7 @@ from cloudcmp.pipeline.checking import (
     check_providers,
     preflight,
     refuse,
+    steps,
     table,
 )
 from cloudcmp.pipeline.cleaning import cleanup
@@ -104,10 +105,13 @@ def test_all_that_is_needed_is_looked_at(paid: type[Paid]) -> None:
 
 def test_a_finding_is_told_in_a_word_and_a_sign(paid: type[Paid]) -> None:
     paid.found = (Finding("quota", False, "0 of 8 vCPUs", "ask for more"), Finding("rights", None, "not told"))
-    columns, rows = table(asyncio.run(check_providers(["paid"])))
-    assert columns == ("provider", "what", "holds", "found", "next")
-    assert ("paid", "quota", "! not ok", "0 of 8 vCPUs", "ask for more") in rows
-    assert ("paid", "rights", "? unknown", "not told", "") in rows
+    checked = asyncio.run(check_providers(["paid"]))
+    columns, rows = table(checked)
+    assert columns == ("provider", "what", "holds", "found")
+    assert ("paid", "quota", "! not ok", "0 of 8 vCPUs") in rows
+    assert ("paid", "rights", "? unknown", "not told") in rows
+    assert "next, paid quota: ask for more" in steps(checked)
+    assert not [one for one in steps(checked) if "rights" in one]
     assert all(mark.isascii() for mark in MARKS.values())
     assert {"provider": "paid", "what": "rights", "ok": None, "text": "not told", "next": ""} in as_data(
         asyncio.run(check_providers(["paid"]))
@@ -321,7 +325,8 @@ def test_what_is_left_is_told_and_cleanup_ends_it(paid: type[Paid], monkeypatch:
     assert all("UnauthorizedOperation" in line for line in proved.left)
     assert tryout.folder.is_dir()
     sticks = False
-    destroyed, left = cleanup(tryout.folder)
+    done = cleanup(tryout.folder)
+    destroyed, left = done.destroyed, done.left
     assert len(destroyed) == 2
     assert left == ()
 
