@@ -1,22 +1,22 @@
 """The promises at full length: `make promises` prints a line for each with its n, failures, seed and time.
 
-Each row is one that `make test` runs a slice of. The exit code is 1 when a promise was broken.
+Each row is one that `make test` runs a slice of. The exit code is 1 when a promise was broken, or a row tried nothing
+and does not say why.
 """
 
-import itertools
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.numbered import numbered
 from tests.pipeline.planted import false_finds, missed
 from tests.pipeline.test_kills import killed
 
@@ -29,13 +29,24 @@ LONG = bool(os.environ.get("LONG"))
 
 @dataclass(frozen=True)
 class Row:
-    """A promise kept or broken: so many failures in n, of which `allowed` are no breach."""
+    """A promise kept or broken: so many failures in n, of which `allowed` are no breach.
+
+    `left_out` says why nothing was tried; without it a row of nothing is a broken one.
+    """
 
     numbers: str
     statement: str
     n: int
     failures: int
     allowed: int = 0
+    left_out: str = ""
+
+    @property
+    def word(self) -> str:
+        """How it stands."""
+        if self.left_out and not self.n:
+            return "left out"
+        return "kept" if self.n and self.failures <= self.allowed else "BROKEN"
 
 
 @contextmanager
@@ -85,17 +96,18 @@ def ties() -> Row:
     return Row("P31", "tied clouds show no better one, but in a tenth of studies", n, _seeds(_false, n), n // 10)
 
 
+def _show(lines: Iterable[str]) -> None:
+    for line in lines:
+        sys.stdout.write(f"  {line}\n")
+    sys.stdout.flush()
+
+
 def slices() -> Row:
-    """All tests that carry a promise's number."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-k", "test_p", "--deselect", "tests/pipeline"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    sys.stdout.write(done.stdout)
-    words = done.stdout.splitlines()[-1].replace(",", "").split()
-    counts = {word: int(number) for number, word in itertools.pairwise(words) if number.isdigit()}
-    failed = counts.get("failed", 0) + counts.get("error", 0) + counts.get("errors", 0)
-    return Row("all", "tests that carry a promise's number", counts.get("passed", 0) + failed, failed)
+    """All tests that carry a promise's number and have no row of their own."""
+    ran = numbered()
+    _show(ran.out.splitlines()[-60:])
+    return Row("all", f"tests that carry a promise's number ({ran.left_out} left out, as said above)",
+               ran.passed + ran.failed, ran.broken)  # fmt: skip
 
 
 def _seeded(played: Callable[[int, int], list[Any]], n: int, workers: int = os.cpu_count() or 1) -> list[Any]:
@@ -146,8 +158,7 @@ def crash_walk() -> Row:
     """Every passing of every named crash point of a study on two clouds, while it runs, goes on and cleans up."""
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         tolls = list(pool.map(_walked, *zip(*WALKS, strict=True)))
-    for line in (line for toll in tolls for line in toll.wrong):
-        sys.stdout.write(f"  {line}\n")
+    _show(line for toll in tolls for line in toll.wrong)
     return Row("P1 P16", "dead at every crash point of two clouds: 0 left, 0 foreign touched",
                sum(toll.deaths for toll in tolls), sum(len(toll.wrong) for toll in tolls))  # fmt: skip
 
@@ -167,22 +178,55 @@ def cloud_kills() -> Row:
         shares = [n // workers + (k < n % workers) for k in range(workers)]
         tolls = list(pool.map(_killed, shares, [SEED + k for k in range(workers)]))
     wrong = [line for toll in tolls for line in toll.wrong]
-    for line in wrong:
-        sys.stdout.write(f"  {line}\n")
+    _show(wrong)
     return Row("P1 P16", "killed at random on two clouds: 0 left, 0 foreign touched",
                sum(toll.deaths for toll in tolls), len(wrong))  # fmt: skip
 
 
-def guest_kills() -> Row:
-    """The same with guests of this host."""
+def _on_guests(numbers: str, statement: str, n: int, played: Callable[[Path], list[str]]) -> Row:
+    """A row that needs guests of this host: `played` gives a line for each failure."""
     from tests.emulated.guests import missing
-    from tests.pipeline.cloud_walk import GUEST, OWNED, kills
 
     if lacking := missing():
-        return Row("P1", f"left out: {lacking}", 0, 0)
+        return Row(numbers, statement, 0, 0, left_out=lacking)
     with _folder() as folder:
-        toll = kills(folder, 10, SEED, (GUEST, OWNED))
-    return Row("P1", "killed at random on guests: 0 left", toll.deaths, len(toll.wrong))
+        wrong = played(folder)
+    _show(wrong)
+    return Row(numbers, statement, n, len(wrong))
+
+
+def guest_kills() -> Row:
+    """The same with guests of this host."""
+    from tests.pipeline.cloud_walk import GUEST, OWNED, kills
+
+    return _on_guests("P1", "killed at random on guests: 0 left", 10,
+                      lambda folder: kills(folder, 10, SEED, (GUEST, OWNED)).wrong)  # fmt: skip
+
+
+def makers_killed() -> Row:
+    """Whoever starts guests is killed while it does."""
+    from tests.emulated.guests import killed_makers
+
+    return _on_guests("P1", "a guest whose maker was killed is found and ended", 60,
+                      lambda folder: killed_makers(60, folder, SEED))  # fmt: skip
+
+
+def guests_die() -> Row:
+    """Guests whose client never comes back."""
+    from tests.emulated.guests import powers_off
+
+    return _on_guests("P5", "small image: a guest powers itself off by its time to live and a minute", 50,
+                      lambda folder: powers_off(50, folder))  # fmt: skip
+
+
+def debian_guests_die() -> Row:
+    """The same with the real cloud-init, and without a network from when its timer is armed."""
+    from tests.emulated.guests import no_debian, powers_off
+
+    if lacking := no_debian():
+        return Row("P5", "cloud-init arms the end of a guest", 0, 0, left_out=lacking)
+    return _on_guests("P5", "real cloud-init, network cut: a guest powers itself off by its time to live and a minute",
+                      6, lambda folder: powers_off(6, folder, image="debian"))  # fmt: skip
 
 
 def stopped() -> Row:
@@ -192,33 +236,8 @@ def stopped() -> Row:
     n = 400 if LONG else 120
     with _folder() as folder:
         toll = signals(folder, n, SEED)
-    for line in toll.wrong:
-        sys.stdout.write(f"  {line}\n")
+    _show(toll.wrong)
     return Row("P8", "signals leave nothing that is not said", n, len(toll.wrong))
-
-
-def makers_killed() -> Row:
-    """Whoever starts guests is killed while it does."""
-    from tests.emulated.guests import killed_makers, missing
-
-    if lacking := missing():
-        return Row("P1", f"left out: {lacking}", 0, 0)
-    n = 60
-    with tempfile.TemporaryDirectory() as folder:
-        return Row("P1", "a guest whose maker was killed is found and ended", n,
-                   len(killed_makers(n, Path(folder), SEED)))  # fmt: skip
-
-
-def guests_die() -> Row:
-    """Guests whose client never comes back."""
-    from tests.emulated.guests import missing, powers_off
-
-    if lacking := missing():
-        return Row("P5", f"left out: {lacking}", 0, 0)
-    n = 50
-    with tempfile.TemporaryDirectory() as folder:
-        return Row("P5", "a guest powers itself off by its time to live and a minute", n,
-                   len(powers_off(n, Path(folder))))  # fmt: skip
 
 
 def swept() -> Row:
@@ -262,7 +281,9 @@ def silent_lines() -> Row:
     from tests.agent.black_holes import black_holes
 
     toll = black_holes(500, SEED)
-    failed = len(toll.odd) + (toll.late_s > 5) + (toll.grown_bytes > 64 * 2**20)
+    untried = toll.untried()
+    _show([*toll.odd, *untried])
+    failed = len(toll.odd) + (toll.late_s > 5) + (toll.grown_bytes > 64 * 2**20) + len(untried)
     return Row("P24", f"no call outlives its deadline by 5 s (the latest: {toll.late_s:.1f} s)", toll.n, failed)
 
 
@@ -274,41 +295,65 @@ def silent_clouds() -> Row:
     return Row("P24", "no call to a provider outlives its deadline", n, len(late(n, _environ)))
 
 
+def _agent(numbers: str, statement: str, *named: str, cases: int | None = None) -> Row:
+    """A row of the agent's own tests."""
+    from tests.agent.cargo import agent_tests
+
+    done = agent_tests(*named, cases=cases)
+    _show(done.left_out)
+    if done.failed:
+        _show(done.out[-4000:].splitlines())
+    return Row(numbers, statement, done.ran, done.failed)
+
+
+def capped() -> Row:
+    """Bytes, packets, rates and time that an agent was given at most."""
+    return _agent("P15", "tests of the agent: caps hold, whatever the other side does", "p15")
+
+
+def strangers() -> Row:
+    """Who is not the peer of a trial, or claims to be."""
+    n = 1_000_000 if LONG else 100_000
+    statement = f"tests of the agent: strangers get nothing from it ({n} bad attempts), and it talks to its peer only"
+    return _agent("P25 P26 P27", statement, "p25", "p26", "p27", cases=n)
+
+
 def hostile_bytes() -> Row:
-    """Hostile bytes at each surface of the agent, and strangers at its door."""
-    cases = 1_000_000 if LONG else 100_000
-    done = subprocess.run(
-        ["cargo", "test", "--release", "--quiet", "--locked", "--test", "strangers", "--test", "lease"],
-        cwd="agent", env={**os.environ, "CLOUDCMP_CASES": str(cases)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    sys.stdout.write("" if done.returncode == 0 else done.stdout[-4000:])
-    return Row("P25-28 P30", "hostile bytes and strangers get nothing from the agent", cases, int(done.returncode != 0))
+    """Hostile bytes at each surface of the agent."""
+    n = 1_000_000 if LONG else 100_000
+    return _agent("P28", f"tests of the agent: {n} hostile inputs to each, no panic", "p28", cases=n)
+
+
+def leases_end() -> Row:
+    """Agents whose lease ends."""
+    return _agent("P30", "tests of the agent: it leaves when its lease ends", "p30")
 
 
 ROWS = (
-    slices, kills, winners, ties, simulated_histories, answers_lost, crash_walk, cloud_kills, guest_kills, stopped,
-    makers_killed, guests_die, swept, swept_on_ec2,
-    unreadable, wrong_hosts, silent_lines, silent_clouds, hostile_bytes,
+    slices, kills, winners, ties, simulated_histories, answers_lost, crash_walk, cloud_kills, guest_kills,
+    stopped, makers_killed, guests_die, debian_guests_die, swept, swept_on_ec2, unreadable, wrong_hosts, silent_lines,
+    silent_clouds, capped, strangers, hostile_bytes, leases_end,
 )  # fmt: skip
 
 
 def main() -> int:
     """Run every row and print it; with names of rows, only these."""
-    broken = 0
-    wanted = sys.argv[1:]
-    for check in ROWS:
-        if wanted and check.__name__ not in wanted:
-            continue
-        began = time.monotonic()
-        row = check()
-        kept = row.failures <= row.allowed
-        broken += not kept
-        word = "left out" if row.n == 0 else "kept" if kept else "BROKEN"
+    known = {check.__name__: check for check in ROWS}
+    if unknown := [name for name in sys.argv[1:] if name not in known]:
+        sys.stderr.write(f"no such row: {', '.join(unknown)}; known are {', '.join(known)}\n")
+        return 2
+    broken, began = 0, time.monotonic()
+    for name in sys.argv[1:] or known:
+        since = time.monotonic()
+        row = known[name]()
+        broken += row.word == "BROKEN"
+        why = f": {row.left_out}" if row.left_out else ""
         sys.stdout.write(
-            f"{row.numbers:12} {word:8} {row.failures}/{row.n} failed  seed {SEED}  {time.monotonic() - began:.0f} s  "
-            f"{row.statement}\n"
+            f"{row.numbers:12} {row.word:8} {row.failures}/{row.n} failed  seed {SEED}  "
+            f"{time.monotonic() - since:.0f} s  {row.statement}{why}\n"
         )
         sys.stdout.flush()
+    sys.stdout.write(f"{broken} broken, {time.monotonic() - began:.0f} s in all\n")
     return int(broken > 0)
 
 

@@ -25,15 +25,17 @@ from pathlib import Path
 from cloudcmp.agent.cloud_config import cloud_config
 from cloudcmp.agent.keys import new_key
 from cloudcmp.agent.ssh import dial
-from cloudcmp.errors import ProviderFault, WrongHost
+from cloudcmp.errors import CloudcmpError, ProviderFault, WrongHost
 from cloudcmp.model.lease import CreateRequest, Handle
 from cloudcmp.model.offering import Volume
 from cloudcmp.model.remote import Access, Endpoint, KeyPair, Shell
 from cloudcmp.model.safety import Sight
 from cloudcmp.provider.qemu import QemuProvider
+from cloudcmp.provider.qemu.debian import debian_image
+from cloudcmp.provider.qemu.image import cache_folder
 from cloudcmp.provider.qemu.inventory import Guest, Inventory
 from cloudcmp.provider.qemu.machine import SERIAL
-from cloudcmp.provider.qemu.running import running
+from cloudcmp.provider.qemu.running import ask, running
 
 SMALLEST = "1cpu-128mb"
 LARGER = "1cpu-512mb"  # what a whole Debian needs
@@ -42,6 +44,7 @@ _HEARD_S = 0.5
 _LOGIN_S = 20.0
 _GRACE_S = 60.0
 _BOOT_S = 600.0
+_NETWORKS = ("out", "peers")  # as the provider names them for qemu
 _ARMED = "running 'init' at"  # the stage of cloud-init in which the timer is armed
 
 
@@ -51,6 +54,17 @@ def missing() -> str | None:
         return "guests need an x86-64 Linux host"
     if shutil.which("apt-get") is None:
         return "neither the guests' packages nor qemu can be had: there is no apt-get here"
+    return None
+
+
+def no_debian() -> str | None:
+    """Why no Debian guest can be had here, None where one can; the first time builds its image, in some minutes."""
+    if lacking := missing():
+        return lacking
+    try:
+        debian_image(cache_folder())
+    except CloudcmpError as error:
+        return str(error)
     return None
 
 
@@ -183,7 +197,8 @@ def powers_off(n: int, state: Path, *, ttl_s: float = 15.0, at_once: int = 2, im
     """Guests whose controller is gone for ever and that did not end by themselves in time: a line for each (P5).
 
     The small image counts from its request. With `image="debian"` the real cloud-init arms the timer, and the time
-    counts from when it does: where processors are translated, getting there alone takes a minute or two.
+    counts from when it does: where processors are translated, getting there alone takes a minute or two. From the
+    moment that it counts from, no guest has a network.
     """
     faults: list[str] = []
     with ended(state):
@@ -201,6 +216,8 @@ def _left_alone(state: Path, tokens: list[str], ttl_s: float, image: str | None)
         # The host's own limit on a guest's life must not be what ends it here.
         cloud_id = start_and_die(state, token, ttl_s + (_BOOT_S if image else 0.0), image, ttl_s)
         began[cloud_id] = None if image else started
+        if not image:
+            _cut_off(inventory.folder(cloud_id))
     first, faults = time.monotonic(), []
     while began:
         time.sleep(0.2)
@@ -209,6 +226,7 @@ def _left_alone(state: Path, tokens: list[str], ttl_s: float, image: str | None)
             serial = _serial(guest)
             if started is None and _ARMED in serial:
                 began[cloud_id] = time.monotonic()
+                _cut_off(inventory.folder(cloud_id))
             late = time.monotonic() - (began[cloud_id] or first + _BOOT_S) > ttl_s + _GRACE_S
             if guest is None or guest.process is None or late:
                 if guest is None or guest.process is not None or "Power down" not in serial:
@@ -217,6 +235,12 @@ def _left_alone(state: Path, tokens: list[str], ttl_s: float, image: str | None)
                 if guest is not None:
                     inventory.remove(guest)
     return faults
+
+
+def _cut_off(folder: Path) -> None:
+    """Pull the cables of both networks of a guest; raises ProviderFault where one has none to pull."""
+    for name in _NETWORKS:
+        ask(folder, "set_link", {"name": name, "up": False})
 
 
 def _serial(guest: Guest | None) -> str:
