@@ -1,5 +1,6 @@
 """Studies on several clouds: an emulated EC2 with SSH servers as machines, a machine of one's own, and real guests."""
 
+import base64
 from pathlib import Path
 
 import pytest
@@ -7,10 +8,11 @@ import pytest
 from cloudcmp.errors import CloudcmpError
 from cloudcmp.provider.qemu.image import cache_folder, small_image
 from cloudcmp.provider.qemu.program import find_program
+from tests.emulated.ec2_boot import told
 from tests.emulated.ec2_query import tags_of
 from tests.emulated.guests import missing
 from tests.pipeline.cloud_walk import kills, walk
-from tests.pipeline.clouds import bodies, clouds, unable
+from tests.pipeline.clouds import Sky, bodies, clouds, unable
 
 pytestmark = pytest.mark.skipif(bool(unable()), reason=unable() or "studies can run")
 
@@ -52,6 +54,15 @@ def no_guests() -> str:
     return ""
 
 
+def keys_kept(sky: Sky) -> list[str]:
+    """Machines that ended with the host key of their user data, which others may read (P23)."""
+    calls = [call for call in sky.cloud.calls("RunInstances") if call.params.get("DryRun") != "true"]
+    given = {told(base64.b64decode(call.params["UserData"]).decode())[0].public for call in calls}
+    shown = {one: one.read_text().strip() for one in sky.folder.glob("machines/*/.machine/host_key.pub")}
+    some = [] if shown else ["no machine's host key was seen"]
+    return some + [f"{file.parts[-3]} kept its host key" for file, key in shown.items() if key in given]
+
+
 def wrong(folder: Path, candidates: str) -> list[str]:
     """All that is wrong with one study from launch to report."""
     with clouds(folder) as sky:
@@ -70,6 +81,7 @@ def wrong(folder: Path, candidates: str) -> list[str]:
         found += [f"not measured: {one}" for one in sorted(wanted - measured)]
         made = [tags_of(call.params) for call in sky.cloud.calls("RunInstances") if "DryRun" not in call.params]
         found += [] if len(made) == 2 else [f"{len(made)} machines were asked for, not two"]
+        found += keys_kept(sky)
         report = (folder / data["report"]).read_text()
         found += [f"{word} is not in the report" for word in ("t3.micro", "box") if word not in report]
         return found

@@ -1,0 +1,63 @@
+"""The host key that a machine is given stands in its user data, which others may read: it holds for one login.
+
+The machines are SSH servers behind an emulated EC2.
+"""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.emulated.ec2 import ec2
+from tests.emulated.ec2_boot import SshServer, ssh_boot, why_not
+from tests.emulated.ec2_requests import ALLOW, candidate, provider
+from tests.provision.test_contract_emulated import PATIENCE, Journal
+
+from cloudcmp.agent.ssh import dial
+from cloudcmp.errors import WrongHost
+from cloudcmp.model.plan import Launch
+from cloudcmp.pipeline.office import open_office
+from cloudcmp.provider.time import WallTime
+from cloudcmp.provision import Ledger
+from cloudcmp.provision.contract import CLAUSES, hold
+from cloudcmp.provision.stage import LAUNCHES, Clause, Stage
+
+
+@pytest.mark.skipif(bool(why_not()), reason=why_not() or "machines can listen")
+def test_p23_the_host_key_of_the_user_data_opens_nothing_once_a_machine_is_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    booted: list[SshServer] = []
+    boot = ssh_boot(tmp_path)
+
+    def remembered(user_data: str, id: str) -> SshServer:
+        booted.append(boot(user_data, id))  # type: ignore[arg-type]
+        return booted[-1]
+
+    async def replaced(stage: Stage) -> None:
+        request, _ = stage.made()
+        assert request.access
+        assert stage.machine
+        assert stage.machine.endpoint
+        given, now = request.access.host.public, stage.machine.endpoint
+        (machine,) = booted
+        assert machine.host_public == given
+        assert machine.server.host_key.public != given
+        assert now.host_key.split()[:2] == machine.server.host_key.public.split()[:2]
+        with pytest.raises(WrongHost):
+            await dial(replace(now, host_key=given), 10.0)
+        await (await dial(now, 10.0)).close()
+
+    with ec2(boot=remembered) as cloud:
+        for key, value in cloud.environ.items():
+            monkeypatch.setenv(key, value)
+        ledger, driver = Ledger(Journal(), "study-a", WallTime()), provider()
+        launches = [Launch(index, 0, index, None, 0.0, index) for index in range(LAUNCHES)]
+        stage = Stage(open_office(ledger, [driver]), driver, candidate(), launches, 600.0, PATIENCE, ALLOW[1])
+        needed = [one for one in CLAUSES if one.name in {"create", "reached"}]
+        asked = Clause("replaced", "its host key is replaced at the first login", replaced)
+        held = asyncio.run(hold(stage, [*needed, asked]))
+        assert [(one.clause, one.holds, one.why) for one in held.rulings] == [
+            (one.name, True, "") for one in (*needed, asked)
+        ]
+        assert held.left == ()
