@@ -19,10 +19,11 @@ SPOT = "InstanceMarketOptions.SpotOptions.MaxPrice"
 
 
 def test_p12_a_spot_machine_never_costs_more_than_is_counted(cloud):
-    """From the study's price to the call: the volume beside it has a price of its own, which is no part of it."""
+    """From the study's price to the call: volume and address have prices of their own, which are no part of it."""
     priced = candidate(market="spot")
     priced = replace(priced, offering=replace(priced.offering, price=Price(Decimal("0.0031"), "USD", "study")))
     priced = replace(priced, volume=Volume("gp3", 2**30, price=Price(Decimal("0.001"), "USD", "study")))
+    priced = replace(priced, beside=provider().billing.beside)
     journal, launch = MemoryJournal(), Launch(0, 0, 0, None, 0.0, 1)
 
     async def walk():
@@ -35,7 +36,7 @@ def test_p12_a_spot_machine_never_costs_more_than_is_counted(cloud):
     (call,) = cloud.calls("RunInstances")
     assert call.params[SPOT] == "0.0031"
     (intent,) = [row for row in journal.rows if row.event is LeaseEvent.INTENT]
-    assert intent.price_per_hour == Decimal("0.0041")
+    assert intent.price_per_hour == Decimal("0.0091")
 
 
 def test_a_small_price_is_told_in_plain_digits(cloud):

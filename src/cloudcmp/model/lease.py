@@ -97,9 +97,9 @@ class CreateRequest:
     """All that a provider needs to create one resource in one call, with its tags, token and time to live.
 
     `options` are the candidate's own and what the resource stands on, as sorted text pairs: `image`, `market` (spot),
-    `tenancy`, `placement`; `firewall` (the cloud id of the launch's own), `allow` (addresses in CIDR form that a
-    firewall lets in, with commas between). `access` is for machines that are reached by SSH. `price` is what the
-    machine is counted at, without its volume: where its price moves, it may cost no more.
+    `tenancy`, `placement`, `credits`; `firewall` (the cloud id of the launch's own), `allow` (addresses in CIDR form
+    that a firewall lets in, with commas between). `access` is for machines that are reached by SSH. `price` is what the
+    machine is counted at, without its volume and what is billed beside: where its price moves, it may cost no more.
     """
 
     slot: str

@@ -54,10 +54,16 @@ class Volume:
 
 @dataclass(frozen=True, slots=True)
 class Billing:
-    """How time is billed: at least `minimum_s`, then every `step_s` begun."""
+    """How time is billed: at least `minimum_s`, then every `step_s` begun.
+
+    `beside` is what each machine costs an hour beside its type and its volumes; `uncounted` are in words what else is
+    billed and in no price.
+    """
 
     minimum_s: float = 3600.0
     step_s: float = 3600.0
+    beside: Price | None = None
+    uncounted: tuple[str, ...] = ()
 
     def paid_s(self, seconds: float) -> float:
         """Seconds that are paid for so many used: never fewer than those."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from cloudcmp.model.offering import Match, Offering, Truth, Volume
+from cloudcmp.model.offering import Match, Offering, Price, Truth, Volume
 from cloudcmp.model.study import Caps, Decide, Session
 from cloudcmp.units import Money
 
@@ -19,7 +19,8 @@ class Candidate:
 
     `runner` is the provider that runs it (the offering's own, or the one that stands in for it).
     `differs` says how a matched offering differs from what was asked for. `options` are sorted text pairs:
-    account, image, market, os, placement, tenancy.
+    account, credits, image, market, os, placement, tenancy. `beside` is what its provider bills for each machine beside
+    the type and the volumes.
     """
 
     index: int
@@ -32,6 +33,8 @@ class Candidate:
     differs: tuple[str, ...] = ()
     truth: Truth | None = None
     options: tuple[tuple[str, str], ...] = ()
+    resize_price: Price | None = None
+    beside: Price | None = None
 
     @property
     def simulated(self) -> bool:
@@ -121,9 +124,9 @@ def hourly_cost(candidate: Candidate) -> Decimal | None:
 
 
 def unit_cost(candidate: Candidate) -> Decimal | None:
-    """Money per hour for one instance with its volume, None where the instance's price is unknown."""
+    """Money per hour for one instance with all that comes with it, None where the instance's price is unknown."""
     price, volume = candidate.offering.price, candidate.volume
     if price is None:
         return None
-    beside = volume.price.amount_per_hour if volume and volume.price else Decimal(0)
-    return price.amount_per_hour + beside
+    others = (volume.price if volume else None, candidate.beside)
+    return price.amount_per_hour + sum((one.amount_per_hour for one in others if one), Decimal(0))

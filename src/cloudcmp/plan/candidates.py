@@ -13,11 +13,12 @@ from cloudcmp.plan.printed import printed_offerings
 
 SIMULATED = "simulated"
 LOCAL = "local"
+_CREDITED = "aws"
 STAND_INS = (SIMULATED, LOCAL)
 
 # What sets machines of one type apart, and is said where it is not what one gets unasked.
-_SHOWN = ("market", "os", "placement", "tenancy")
-_USUAL = ("linux", "on-demand", "shared")
+_SHOWN = ("credits", "market", "os", "placement", "tenancy")
+_USUAL = ("linux", "on-demand", "shared", "standard")
 
 OfferingsOf = Callable[[str, str | None], Sequence[Offering]]
 
@@ -41,7 +42,8 @@ def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str |
             offering=sold,
             runner=on or spec.provider,
             volume=spec.volume,
-            options=spec.options,
+            options=_options(spec, sold),
+            resize_price=spec.resize_price,
             count=spec.count,
             asked=spec.match,
             differs=differences(spec.match, sold) if spec.match else (),
@@ -62,6 +64,16 @@ def _offering(spec: CandidateSpec, offerings_of: OfferingsOf, on: str | None) ->
         sold = replace(sold, price=spec.price)
     # A cloud's price says nothing of what this machine does in its place.
     return replace(sold, price=None) if on == LOCAL and spec.provider != LOCAL else sold
+
+
+def _options(spec: CandidateSpec, sold: Offering) -> tuple[tuple[str, str], ...]:
+    """What is asked for; a type of AWS with CPU credits is told what becomes of them, for AWS's own default is dearer.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/burstable-performance-instances-unlimited-mode-concepts.html
+    """
+    if sold.provider != _CREDITED or ("burstable", "yes") not in sold.attributes:
+        return spec.options
+    return tuple(sorted({"credits": "standard", **dict(spec.options)}.items()))
 
 
 def _dearer(spec: CandidateSpec) -> bool:

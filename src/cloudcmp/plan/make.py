@@ -45,7 +45,8 @@ def make(
         launches = min(study.launches, _SHORT_LAUNCHES)
         study = replace(study, launches=launches, runs=1, sessions=(), every_s=None, for_s=None)
         notes.append("short: one run, two rounds at most, no sessions, the smallest sizes; larger sizes are left out")
-    candidates = resolve(study.candidates, offerings_of, on)
+    resolved = resolve(study.candidates, offerings_of, on)
+    candidates = tuple(quoting.with_beside(one, billing_of(one.offering.provider)) for one in resolved)
     tasks = _tasks(study, candidates, on, short, notes)
     cells = tuple(dict.fromkeys(cell for task in tasks for cell in task.cells))
     candidates = completed(candidates, cells, study.seed)
@@ -57,6 +58,7 @@ def make(
     if trials_in_all > MAX_TRIALS:
         raise UserMistake.at("study", f"{trials_in_all} trials are more than {MAX_TRIALS}", "split the study")
     worst = quoting.worst_cost(visits, len(rounds), billing_of, free)
+    notes += quoting.beside_notes(candidates, billing_of)
     planned = launches_of(visits, rounds, study.seed)
     decide = _still_deciding(study.decide, cells, notes)
     return Plan(

@@ -39,6 +39,28 @@ def nobody_is_free(candidate: Candidate) -> bool:  # noqa: ARG001
     return False
 
 
+def with_beside(candidate: Candidate, billing: Billing) -> Candidate:
+    """The candidate with what its provider bills beside its price, where that is in the same currency."""
+    price, beside = candidate.offering.price, billing.beside
+    same = price is not None and beside is not None and price.currency == beside.currency
+    return replace(candidate, beside=beside) if same else candidate
+
+
+def beside_notes(candidates: Sequence[Candidate], billing_of: BillingOf) -> list[str]:
+    """What is counted beside the prices, and what is billed and in no cost; one line each."""
+    lines = []
+    for name in dict.fromkeys(one.offering.provider for one in candidates if one.offering.price):
+        billing = billing_of(name)
+        counted = next((one.beside for one in candidates if one.beside and one.offering.provider == name), None)
+        if counted:
+            amount = f"{counted.amount_per_hour.normalize():f} {counted.currency}/h"
+            lines.append(f"{name}: each machine's price counts {amount} more ({counted.source}, {counted.as_of})")
+        missing = [*billing.uncounted, *([billing.beside.source] if billing.beside and not counted else [])]
+        if missing:
+            lines.append(f"{name}: no cost counts {'; '.join(missing)}")
+    return lines
+
+
 def expected_cost(visits: Visits, rounds: int, free: Free = nobody_is_free) -> Money | None:
     """Money for all launches if all goes as expected; None where a price is unknown or currencies differ."""
     seconds = {c.index: visits.launch_s(c) * rounds for c in visits.candidates}

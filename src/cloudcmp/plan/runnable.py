@@ -4,10 +4,11 @@ from collections.abc import Collection
 
 from cloudcmp.catalog import PROBES
 from cloudcmp.errors import Fault, UserMistake
+from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Plan
 from cloudcmp.plan.traffic import at_once, machines, over_duty
 
-_DEFAULTS = frozenset({("market", "on-demand"), ("os", "linux"), ("tenancy", "shared")})
+_DEFAULTS = frozenset({("credits", "standard"), ("market", "on-demand"), ("os", "linux"), ("tenancy", "shared")})
 
 
 def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[str] = ()) -> None:
@@ -51,7 +52,16 @@ def _options(plan: Plan) -> list[Fault]:
         asked += ["volume"] if one.volume else []
         lacks = [name for name in asked if name not in has]
         faults += [Fault(one.id, f"{one.runner} has no {name}", "leave it out") for name in lacks]
-    return faults
+    return faults + [
+        Fault(one.id, "its type has no CPU credits", "leave credits out")
+        for one in plan.candidates
+        if one.runner == "aws" and "credits" in dict(one.options) and _steady(one.offering)
+    ]
+
+
+def _steady(sold: Offering) -> bool:
+    """Whether a type is known to have no CPU credits."""
+    return bool(sold.attributes) and ("burstable", "yes") not in sold.attributes
 
 
 def _traffic(plan: Plan) -> list[Fault]:

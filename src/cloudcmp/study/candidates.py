@@ -60,11 +60,12 @@ def candidate(number: int, shape: CandidateShape, book: CellBook, scope: Scope) 
         options=_options(shape),
         count=shape.count,
         price=shape.price,
+        resize_price=shape.resize_price,
         truth=_truth(shape.truth, (*path, "truth"), book, scope) if shape.truth else None,
     )
 
 
-_OPTIONS = ("accept_untracked", "account", "allow", "image", "market", "os", "placement", "tenancy")
+_OPTIONS = ("accept_untracked", "account", "allow", "credits", "image", "market", "os", "placement", "tenancy")
 
 
 def _options(shape: CandidateShape) -> tuple[tuple[str, str], ...]:

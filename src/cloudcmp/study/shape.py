@@ -156,11 +156,13 @@ class CandidateShape(_Shape):
     market: Literal["on-demand", "spot"] | None = None
     tenancy: Literal["shared", "dedicated"] | None = None
     placement: Literal["cluster", "spread", "partition"] | None = None
+    credits: Literal["standard", "unlimited"] | None = None
     account: Word | None = None
     allow: Annotated[str, BeforeValidator(quantities.networks)] | None = None
     accept_untracked: Literal[True] | None = None
     count: Whole = 1
     price: Annotated[Price, BeforeValidator(quantities.price)] | None = None
+    resize_price: Annotated[Price, BeforeValidator(quantities.price)] | None = None
     truth: TruthShape | None = None
 
 
@@ -211,6 +213,7 @@ _NEXT = {
     "market": "write market: spot or market: on-demand",
     "tenancy": "write tenancy: dedicated or tenancy: shared",
     "placement": "write placement: cluster, spread or partition",
+    "credits": "write credits: standard, or credits: unlimited, which may cost more than its price",
     "stop": "write stop: fixed, the only rule so far",
     "provider": "see 'cloudcmp list providers'",
     "timezone": "write e.g. timezone: Europe/Stockholm",

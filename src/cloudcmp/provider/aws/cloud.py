@@ -20,6 +20,7 @@ from cloudcmp.provider.aws.existence import Existence
 from cloudcmp.provider.aws.faults import id_in
 from cloudcmp.provider.aws.firewalls import Firewalls, Traits, probe, tag_after, unknown
 from cloudcmp.provider.aws.launch import run_params, tags_of
+from cloudcmp.provider.aws.prices import ADDRESS, UNCOUNTED
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.aws.shelf import Shelf
 
@@ -52,7 +53,7 @@ class Ec2Provider:
         self.name = name
         # Amazon bills seconds after the first minute; of others nothing is known, so whole hours are counted.
         # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/concepts.html
-        self.billing = Billing(60.0, 1.0) if name == AWS else Billing()
+        self.billing = Billing(60.0, 1.0, ADDRESS, UNCOUNTED) if name == AWS else Billing()
         self.barriers: tuple[Barrier, ...] = BARRIERS[name]
         self._sdk = sdk or Sdk(name)
         self._compatible = name == COMPATIBLE
@@ -109,7 +110,8 @@ class Ec2Provider:
         if request.kind != INSTANCE:
             raise Refused.at(request.name, f"a {request.kind} is not made alone", "it comes with its machine")
         image = await self._shelf.image_for(request.region, request.offering, dict(request.options))
-        params = run_params(request, image, compatible=self._compatible)
+        bursts = await self._shelf.bursts(request.region, request.offering)
+        params = run_params(request, image, compatible=self._compatible, bursts=bursts)
         answer = await self._run(request, params)
         id = id_in(answer, "Instances", 0, "InstanceId", where=request.name)
         if "TagSpecifications" in self._traits.lacks:

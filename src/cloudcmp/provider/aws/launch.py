@@ -27,10 +27,10 @@ def placement_of(firewall: str) -> str:
     return f"cloudcmp-{firewall}"
 
 
-def run_params(request: CreateRequest, image: Image, *, compatible: bool) -> dict[str, Any]:
+def run_params(request: CreateRequest, image: Image, *, compatible: bool, bursts: bool | None = None) -> dict[str, Any]:
     """The parameters of RunInstances. `compatible`: another cloud than AWS, whose networks may be unlike AWS's.
 
-    Raises Refused for what can not be asked for.
+    `bursts`: whether the type has CPU credits, None where that is not known. Raises Refused for what can not be had.
     """
     options = dict(request.options)
     spot = options.get("market") == "spot"
@@ -46,6 +46,7 @@ def run_params(request: CreateRequest, image: Image, *, compatible: bool) -> dic
         "MetadataOptions": {"HttpEndpoint": "enabled", "HttpTokens": "required", "HttpPutResponseHopLimit": 1},
         "BlockDeviceMappings": _disks(request.volume, image, request.name),
         **_network(options.get(FIREWALL), compatible=compatible),
+        **_credits(request, options.get("credits"), bursts, compatible=compatible),
     }
     if image.windows:
         params["UserData"] = windows_end(request.at, request.ttl_s)
@@ -75,12 +76,23 @@ def _at_most(request: CreateRequest) -> dict[str, str]:
 
 
 def _network(firewall: str | None, *, compatible: bool) -> dict[str, Any]:
-    """A public address that costs and outlives nothing, behind the launch's own firewall."""
+    """A public address that ends with the machine (its price is in `prices`), behind the launch's own firewall."""
     groups = [firewall] if firewall else []
     if compatible:
         return {"SecurityGroupIds": groups} if groups else {}
     card: dict[str, Any] = {"DeviceIndex": 0, "AssociatePublicIpAddress": True, "DeleteOnTermination": True}
     return {"NetworkInterfaces": [card | ({"Groups": groups} if groups else {})]}
+
+
+def _credits(request: CreateRequest, asked: str | None, bursts: bool | None, *, compatible: bool) -> dict[str, Any]:
+    """What becomes of CPU credits: AWS's own default bills what goes beyond them, which no price counts.
+
+    Raises Refused where they are asked for and the type has none.
+    """
+    if asked and bursts is False:
+        raise Refused.at(request.name, f"{request.offering} has no CPU credits", "leave credits out")
+    kind = asked or ("standard" if bursts and not compatible else None)
+    return {"CreditSpecification": {"CpuCredits": kind}} if kind else {}
 
 
 def _placement(options: Mapping[str, str]) -> dict[str, str]:

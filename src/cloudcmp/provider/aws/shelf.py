@@ -21,7 +21,7 @@ class Shelf:
         self._name, self._sdk, self._compatible = name, sdk, compatible
         self._regions: tuple[str, ...] = ()
         self._sold: dict[str, tuple[Offering, ...]] = {}
-        self._types: dict[tuple[str, str], str] = {}
+        self._types: dict[tuple[str, str], dict[str, str]] = {}
         self._images: dict[tuple[str, str, str], Image] = {}
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
@@ -66,8 +66,11 @@ class Shelf:
             hint = nearest(region, known, f"enabled are {', '.join(known)}")
             raise Refused.at(self._name, f"there is no region {region!r}, or it is not enabled", hint)
 
-    async def _architecture(self, region: str, offering: str) -> str:
-        """The processor of an instance type; an unknown type is refused, naming the nearest."""
+    async def _facts(self, region: str, offering: str) -> dict[str, str]:
+        """What is advertised of an instance type, nothing by a cloud that does not tell its types.
+
+        An unknown type is refused, naming the nearest.
+        """
         key = (region, offering)
         if key not in self._types:
             kind = "describe_instance_types"
@@ -77,14 +80,19 @@ class Shelf:
                 if not self._compatible or not fault.faults[0].what.startswith(NO_ACTION):
                     raise await self.named(fault, region, offering) from None
                 told = []
-            facts = dict(offering_of(self._name, region, told[0]).attributes) if told else {}
-            self._types[key] = facts.get("architecture", "x86_64")
+            self._types[key] = dict(offering_of(self._name, region, told[0]).attributes) if told else {}
         return self._types[key]
+
+    async def bursts(self, region: str, offering: str) -> bool | None:
+        """Whether an instance type has CPU credits, None where that is not told."""
+        facts = await self._facts(region, offering)
+        return facts.get("burstable") == "yes" if facts else None
 
     async def image_for(self, region: str, offering: str, options: dict[str, str]) -> Image:
         """The image of a machine: the study's, or the newest Debian for the type's processor."""
         asked = options.get("image") or default_image(options.get("os", "linux"))
-        key = (region, asked, await self._architecture(region, offering))
+        facts = await self._facts(region, offering)
+        key = (region, asked, facts.get("architecture", "x86_64"))
         if key not in self._images:
             self._images[key] = await find_image(self._sdk, *key)
         return self._images[key]

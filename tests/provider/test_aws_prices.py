@@ -1,0 +1,108 @@
+"""What an hour of a machine on EC2 really costs: CPU credits that are not billed, and an address that is counted."""
+
+import asyncio
+from decimal import Decimal
+
+import pytest
+from tests.emulated.ec2 import EUCALYPTUS, ec2
+from tests.emulated.ec2_requests import launched, provider
+from tests.plan.clouds import planned
+
+from cloudcmp.errors import Refused, UserMistake
+from cloudcmp.model.offering import Billing, Offering, Price
+from cloudcmp.model.plan import unit_cost
+from cloudcmp.plan import check_runnable
+
+SOLD = (
+    Offering("aws", "eu", "t3.small", 2, 2, "burstable", attributes=(("burstable", "yes"),)),
+    Offering("aws", "eu", "m5.large", 2, 8, "general", attributes=(("architecture", "x86_64"),)),
+)
+CREDITS = "CreditSpecification.CpuCredits"
+
+
+def plan_of(candidate, **how):
+    """The plan of one candidate of AWS, billed as the driver says."""
+
+    def offerings_of(_, region):
+        return SOLD
+
+    def billing_of(name):
+        return provider().billing if name == "aws" else Billing()
+
+    return planned(f"[{candidate}]", offerings_of=offerings_of, billing_of=billing_of, **how)
+
+
+def written(offering, more=""):
+    return f"{{provider: aws, region: eu, offering: {offering}, price: 0.10 USD/h{more}}}"
+
+
+@pytest.mark.parametrize(
+    ("offering", "options", "sent"),
+    [
+        ("t3.micro", {}, "standard"),
+        ("t4g.micro", {"credits": "unlimited"}, "unlimited"),
+        ("m5.large", {}, None),
+    ],
+)
+def test_p12_cpu_time_beyond_the_credits_is_billed_only_where_the_study_says_so(cloud, offering, options, sent):
+    asyncio.run(launched(provider(), offering=offering, options=options))
+    assert cloud.calls("RunInstances")[0].params.get(CREDITS) == sent
+
+
+def test_credits_of_a_type_that_has_none_are_refused(cloud):
+    with pytest.raises(Refused, match=r"m5\.large has no CPU credits"):
+        asyncio.run(launched(provider(), offering="m5.large", options={"credits": "unlimited"}))
+    assert cloud.calls("RunInstances") == []
+    with pytest.raises(UserMistake, match="its type has no CPU credits"):
+        check_runnable(plan_of(written("m5.large", ", credits: unlimited")), {"aws"})
+
+
+@pytest.mark.parametrize(("options", "sent"), [({}, None), ({"credits": "standard"}, "standard")])
+def test_another_cloud_is_sent_no_word_of_credits_unless_the_study_says_one(monkeypatch, options, sent):
+    with ec2(EUCALYPTUS) as one:
+        for name, value in one.environ.items():
+            monkeypatch.setenv(name, value)
+        asyncio.run(launched(provider("ec2"), options=options))
+        assert one.calls("RunInstances")[-1].params.get(CREDITS) == sent
+
+
+def test_what_becomes_of_credits_is_kept_in_the_plan():
+    for more, kept, name in (
+        ("", "standard", "aws/eu/t3.small"),
+        (", credits: unlimited", "unlimited", "aws/eu/t3.small unlimited"),
+    ):
+        (one,) = plan_of(written("t3.small", more)).candidates
+        assert (dict(one.options)["credits"], one.id) == (kept, name)
+    (steady,) = plan_of(written("m5.large")).candidates
+    assert "credits" not in dict(steady.options)
+    with pytest.raises(UserMistake, match="credits: standard, or credits: unlimited"):
+        plan_of(written("t3.small", ", credits: endless"))
+
+
+def test_p12_the_public_address_is_in_the_price_that_is_counted():
+    plan = plan_of(written("m5.large", ", volume: {type: gp3, size: 8 GiB, price: 0.001 USD/h}"))
+    (one,) = plan.candidates
+    assert unit_cost(one) == Decimal("0.106")
+    assert one.offering.price.amount_per_hour == Decimal("0.10")
+    bare = planned(f"[{written('m5.large', ', volume: {type: gp3, size: 8 GiB, price: 0.001 USD/h}')}]",
+                   offerings_of=lambda *_: SOLD, billing_of=lambda _: Billing(60.0, 1.0))  # fmt: skip
+    assert plan.quote.worst_cost.amount / bare.quote.worst_cost.amount == pytest.approx(
+        Decimal(106) / 101, rel=Decimal("0.0001")
+    )
+    assert any("counts 0.005 USD/h more (its public IPv4 address" in note for note in plan.quote.notes)
+    left_out = next(note for note in plan.quote.notes if "no cost counts" in note)
+    for word in ("disk under the system", "2 USD/h for each region", "credits: unlimited", "traffic"):
+        assert word in left_out
+
+
+def test_in_another_currency_the_address_is_not_counted_and_the_plan_says_so():
+    plan = plan_of(written("m5.large").replace("USD", "EUR"))
+    assert unit_cost(plan.candidates[0]) == Decimal("0.10")
+    assert any("no cost counts" in note and "public IPv4 address" in note for note in plan.quote.notes)
+
+
+def test_a_plan_without_prices_has_nothing_beside_them():
+    plan = plan_of("{provider: aws, region: eu, offering: m5.large}")
+    assert plan.candidates[0].beside is None
+    assert not [note for note in plan.quote.notes if note.startswith("aws: ")]
+    assert isinstance(provider().billing.beside, Price)
