@@ -14,7 +14,7 @@ from cloudcmp.agent.keys import new_key
 from cloudcmp.agent.ssh import dial
 from cloudcmp.catalog import METRICS, PROBES
 from cloudcmp.errors import LineLost, ProviderFault
-from cloudcmp.measure import Bench, Link, Place, record_arrival, run_launch
+from cloudcmp.measure import LOST_WHY, Bench, Link, Place, record_arrival, run_launch
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.remote import Endpoint
@@ -199,16 +199,28 @@ def test_p36_a_machine_that_restarted_has_failed_its_trial(rig, visit, machine):
     assert rig.memory.attempts[0].why.startswith("the machine restarted during the trial (the connection was lost")
 
 
-def test_p36_a_machine_out_of_reach_ends_its_launch_with_the_reason(rig, visit, machine):
+def test_p36_a_machine_out_of_reach_leaves_its_launch_to_be_gone_on_with(rig, visit, machine):
     _breaking(machine)
 
     async def again(shell):
         raise ProviderFault.at("box", "no answer within 20 s (SSH connect)", "see whether it is up")
 
-    _cutting(visit, machine, [rig.trial(0, "fma"), rig.trial(1, "fma")], again=again)
-    assert rig.outcomes == ["aborted", "aborted"]
-    for attempt in rig.memory.attempts:
-        assert attempt.why.endswith("the machine is out of reach: no answer within 20 s (SSH connect)")
+    seen = _cutting(visit, machine, [rig.trial(0, "fma"), rig.trial(1, "fma")], again=again)
+    assert (seen.finished, seen.why) == (False, LOST_WHY)
+    (attempt,) = rig.memory.attempts
+    assert (attempt.outcome.value, attempt.interrupted) == ("aborted", True)
+    assert attempt.why.endswith("the machine is out of reach: no answer within 20 s (SSH connect)")
+    assert not rig.memory.open
+
+
+def test_p36_silence_of_a_machine_out_of_reach_is_no_timeout(rig, visit, machine):
+    lie(machine.home, "hello(); time.sleep(30)")
+
+    async def again(shell):
+        raise LineLost.at("box", "no answer within 20 s (SSH connect)", "")
+
+    seen = visit([rig.trial(0, "fma", deadline_s=0.3)], again=again, grace_s=0.2)
+    assert (seen.why, [one.interrupted for one in rig.memory.attempts]) == (LOST_WHY, [True])
 
 
 def test_p36_a_machine_that_is_gone_was_taken_away(rig, visit, machine):

@@ -239,7 +239,6 @@ def test_more_committed_than_was_allowed_ends_the_study() -> None:
     ("limits", "rows", "what"),
     [
         ({"at_once": 2}, life("b", Decimal("0.01"), HOUR) + life("c", Decimal("0.01"), HOUR), "at once"),
-        ({"in_all": 1}, life("b", Decimal("0.01"), HOUR, until=60.0), "in all"),
     ],
 )
 def test_caps_on_machines(limits: dict[str, int], rows: list[LeaseRow], what: str) -> None:
@@ -250,14 +249,38 @@ def test_caps_on_machines(limits: dict[str, int], rows: list[LeaseRow], what: st
     assert guard_of("1000", rows[:-1][:0], **limits).allow(ask_for()) == HOUR
 
 
-def test_the_cap_on_bytes_and_what_they_cost() -> None:
-    guard = guard_of("2", [], traffic_bytes=2**30, traffic_price=Money(Decimal(1), "USD"))
-    assert guard.spend().committed == Money(Decimal(1), "USD")
-    assert guard.allow(replace(ask_for(ttl_s=2 * HOUR), traffic_bytes=2**29)) == HOUR
-    assert guard.traffic_bytes == 2**29
-    assert guard.spend().accrued is not None
-    with pytest.raises(BudgetSpent, match="the cap is 1073741824 bytes, 536870912 are counted"):
-        guard.allow(replace(ask_for(slots=("b",)), traffic_bytes=2**29 + 1))
+def test_the_bytes_of_a_study_are_shared_out_among_the_trials_that_run() -> None:
+    guard = guard_of(None, [], traffic_bytes=100)
+    assert guard.hold_traffic("a", 60) == 60
+    assert guard.hold_traffic("b", 60) is None  # until the first has told what it sent
+    assert guard.hold_traffic("c", 40) == 40
+    guard.settle_traffic(60, 10)
+    assert guard.hold_traffic("b", 60) is None
+    guard.settle_traffic(40, 40)
+    assert guard.traffic_bytes == 50
+    assert guard.hold_traffic("b", 60) == 50  # nobody else is there to wait for
+    guard.settle_traffic(50, 50)
+    with pytest.raises(BudgetSpent, match="the cap on traffic is 100 bytes, 100 are counted"):
+        guard.hold_traffic("b", 1)
+    assert guard_of(None, []).hold_traffic("a", 60) == 60
+
+
+@given(st.lists(st.tuples(st.integers(1, 80), st.floats(0, 1), st.booleans()), max_size=30))
+def test_p15_trials_side_by_side_never_send_more_than_the_cap(asks: list[tuple[int, float, bool]]) -> None:
+    guard, held, sent = guard_of(None, [], traffic_bytes=100), [], 0
+    for most, share, ends in asks:
+        if ends and held:
+            one = held.pop()
+            sent += int(one * share)
+            guard.settle_traffic(one, int(one * share))
+        try:
+            allowed = guard.hold_traffic("a", most)
+        except BudgetSpent:
+            assert sent == 100
+            continue
+        held += [allowed] if allowed else []
+        assert sent + sum(held) <= 100
+        assert allowed is not None or held
 
 
 def test_a_billed_machine_without_a_budget_is_refused() -> None:

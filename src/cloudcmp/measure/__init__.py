@@ -10,11 +10,22 @@ from cloudcmp.measure.elastic import (
     run_last,
     staged,
 )
-from cloudcmp.measure.launch import ASLEEP_WHY, OVER_WHY, SLEPT_S, TAKEN_WHY, Place, record_all, run_launch, was_taken
-from cloudcmp.measure.trial import Again, Gone, Link, Turn, run_trial
+from cloudcmp.measure.launch import (
+    ASLEEP_WHY,
+    LOST_WHY,
+    OVER_WHY,
+    SLEPT_S,
+    TAKEN_WHY,
+    Place,
+    record_all,
+    run_launch,
+    was_taken,
+)
+from cloudcmp.measure.trial import Again, Gone, Link, OutOfReach, Turn, run_trial
 
 __all__ = [
     "ASLEEP_WHY",
+    "LOST_WHY",
     "OVER_WHY",
     "SLEPT_S",
     "TAKEN_WHY",
@@ -23,6 +34,7 @@ __all__ = [
     "Gone",
     "Hands",
     "Link",
+    "OutOfReach",
     "Place",
     "Records",
     "Staged",

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 
 from cloudcmp.agent import clean
 from cloudcmp.measure.bench import Bench, Visit
-from cloudcmp.measure.trial import Again, Gone, Turn, lease_s, run_trial
+from cloudcmp.measure.trial import Again, Gone, OutOfReach, Turn, lease_s, run_trial
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.protocol import Instance
 from cloudcmp.model.trial import Attempt, Outcome, TrialResult
@@ -15,6 +16,8 @@ TAKEN_WHY = "the machine was taken away during an earlier trial of the launch"
 """Why the rest of a launch is preempted: the same words whether or not a controller died in between."""
 
 ASLEEP_WHY = "this machine slept during a trial"
+LOST_WHY = "its machine is out of reach, and its provider does not say that it is gone"
+STOPPED_WHY = "stopped on request"
 OVER_WHY = "its machine's time to live is over, or too short for the next trial"
 
 SLEPT_S = 5.0
@@ -23,20 +26,24 @@ SLEPT_S = 5.0
 _Begin = tuple[int, float]
 """The number of an attempt and its start in Unix seconds."""
 
+Allowance = AbstractAsyncContextManager[Mapping[str, float] | None]
+"""What a trial may put on the network, which is its own until it is left."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where the trials of a launch run: its machine, and its second one, if any.
 
-    `gone` asks for evidence that the first is gone, `again` sees to connections that may have broken, `caps` tells what
-    the next trial between the two may put on the network, `left_s` how long the machine lives at least.
+    `gone` asks for evidence that the first is gone, `again` sees to connections that may have broken, `caps` gives a
+    trial between two agents what it may put on the network, perhaps only after others have ended; `left_s` tells how
+    long the machine lives at least.
     """
 
     instance: Instance
     gone: Gone
     other: Instance | None = None
     again: Again | None = None
-    caps: Callable[[], Mapping[str, float] | None] = lambda: None
+    caps: Callable[[PlannedTrial], Allowance] = lambda _: nullcontext()
     left_s: Callable[[], float] = lambda: math.inf
 
 
@@ -53,8 +60,8 @@ async def run_launch(
     `trials` are all of the launch's, in order; `before` gives the outcome of those that ended by themselves in an
     earlier run. Once the machine is taken away, the rest is recorded as preempted. When told to stop, the current trial
     is the last. No trial is begun that the machine may not live to see the end of, for that end is ours and not its
-    provider's.
-    Raises what `run_trial` and the store raise; an attempt that was begun then stays open.
+    provider's. A trial whose machine is out of reach is kept as interrupted, and the rest is left.
+    Raises what `place.caps`, `run_trial` and the store raise; an attempt that was begun then stays open.
     """
     bench.progress.launch(candidate.id, launch.round)
     todo = [trial for trial in trials if trial.index not in before]
@@ -62,55 +69,96 @@ async def run_launch(
         return record_all(bench, candidate, todo, Outcome.PREEMPTED, TAKEN_WHY)
     begun: _Begin | None = None
     for number_of, trial in enumerate(todo):
-        if bench.stop.is_set():
-            return Visit(Outcome.ABORTED, False, "stopped on request")
-        if begun is None and place.left_s() < lease_s(bench, trial):
-            return Visit(Outcome.ABORTED, False, OVER_WHY)
-        number, started_at = begin(bench, trial) if begun is None else begun
-        earlier = bench.records.earlier(trial.index)
-        turn = Turn(trial, earlier, place.instance, place.gone, place.other, place.again, place.caps())
-        result = await _awake(bench, candidate, turn, number, started_at)
-        if result is None:
-            return Visit(Outcome.ABORTED, False, ASLEEP_WHY)
-        taken = result.outcome is Outcome.PREEMPTED
-        following = None if taken or bench.stop.is_set() else next(iter(todo[number_of + 1 :]), None)
-        if following is not None and place.left_s() < lease_s(bench, following):
-            following = None
-        ended_at = bench.clock.at(trial.start_s + _lasted_s(trial, result.outcome))
-        begun = None if following is None else _next(bench, following)
-        finish(bench, candidate, trial, number, started_at, ended_at, result, following, begun)
-        if taken:
-            record_all(bench, candidate, todo[number_of + 1 :], Outcome.PREEMPTED, TAKEN_WHY)
+        rest = todo[number_of + 1 :]
+        async with place.caps(trial) if _paired(bench, trial) else nullcontext() as caps:
+            why = "" if begun else _not_now(bench, place, trial)
+            if why or bench.stop.is_set():  # one that is begun by now is cut short, as by the end of the process
+                return Visit(Outcome.ABORTED, False, why or STOPPED_WHY)
+            begun = begun or begin(bench, trial)
+            earlier = bench.records.earlier(trial.index)
+            turn = Turn(trial, earlier, place.instance, place.gone, place.other, place.again, caps)
+            result = await _awake(bench, candidate, turn, *begun)
+            if isinstance(result, Visit):
+                return result
+            begun = _finished(bench, candidate, place, trial, begun, result, rest)
+        if result.outcome is Outcome.PREEMPTED:
+            record_all(bench, candidate, rest, Outcome.PREEMPTED, TAKEN_WHY)
             return Visit(Outcome.PREEMPTED, True, result.why)
     return Visit(Outcome.OK, True)
 
 
-async def _awake(bench: Bench, candidate: Candidate, turn: Turn, number: int, started_at: float) -> TrialResult | None:
-    """What came of a trial; None where this machine slept during it and it failed: that says nothing of the candidate.
+def _paired(bench: Bench, trial: PlannedTrial) -> bool:
+    """Whether a trial runs between two agents."""
+    return "server" in bench.probes[trial.probe].roles
 
-    Such an attempt is kept as interrupted, like one that was cut short by the controller's own end.
+
+def _not_now(bench: Bench, place: Place, trial: PlannedTrial) -> str:
+    """Why a trial may not be begun, nothing where it may."""
+    if bench.stop.is_set():
+        return STOPPED_WHY
+    return OVER_WHY if place.left_s() < lease_s(bench, trial) else ""
+
+
+def _finished(
+    bench: Bench,
+    candidate: Candidate,
+    place: Place,
+    trial: PlannedTrial,
+    begun: _Begin,
+    result: TrialResult,
+    rest: Sequence[PlannedTrial],
+) -> _Begin | None:
+    """Write how a trial ended; the attempt that is begun in the same step, where one follows that waits for nobody."""
+    following = next(iter(rest), None)
+    if following is not None and (
+        result.outcome is Outcome.PREEMPTED or _not_now(bench, place, following) or _paired(bench, following)
+    ):
+        following = None
+    ended_at = bench.clock.at(trial.start_s + _lasted_s(trial, result.outcome))
+    begin_next = None if following is None else _next(bench, following)
+    finish(bench, candidate, trial, *begun, ended_at, result, following, begin_next)
+    return begin_next
+
+
+async def _awake(bench: Bench, candidate: Candidate, turn: Turn, number: int, started_at: float) -> TrialResult | Visit:
+    """What came of a trial; the visit's own end where it says nothing of the candidate.
+
+    That is so where it failed and this machine slept during it, or the machine is out of reach. Such an attempt is kept
+    as interrupted, like one that was cut short by the controller's own end.
     """
     slept_before_s = bench.slept_s()
-    result = await run_trial(bench, turn)
+    lost = False
+    try:
+        result = await run_trial(bench, turn)
+    except OutOfReach as fault:
+        lost, result = True, TrialResult(Outcome.ABORTED, (), str(fault))
     slept_s = bench.slept_s() - slept_before_s
-    if result.outcome is Outcome.OK or slept_s < SLEPT_S:
-        return result
-    why = f"this machine slept for {slept_s:.0f} s during it ({result.why})"
-    bench.records.finish_attempt(
-        Attempt(
-            trial=turn.trial.index,
-            attempt=number,
-            outcome=Outcome.ABORTED,
-            started_at=started_at,
-            ended_at=bench.clock.at(turn.trial.start_s),
-            why=clean(why),
-            interrupted=True,
-            facts=result.facts,
-        ),
-        (),
+    if result.outcome is not Outcome.OK and slept_s >= SLEPT_S:
+        told = f"this machine slept for {slept_s:.0f} s during it ({result.why})"
+        _interrupted(bench, candidate, turn.trial, number, started_at, told, result.facts)
+        return Visit(Outcome.ABORTED, False, ASLEEP_WHY)
+    if lost:
+        _interrupted(bench, candidate, turn.trial, number, started_at, result.why, result.facts)
+        return Visit(Outcome.ABORTED, False, LOST_WHY)
+    return result
+
+
+def _interrupted(
+    bench: Bench, candidate: Candidate, trial: PlannedTrial, number: int, started_at: float, why: str, facts: str
+) -> None:
+    """Write that an attempt was cut short by what is not the candidate's: the trial is left to be run again."""
+    attempt = Attempt(
+        trial=trial.index,
+        attempt=number,
+        outcome=Outcome.ABORTED,
+        started_at=started_at,
+        ended_at=bench.clock.at(trial.start_s),
+        why=clean(why),
+        interrupted=True,
+        facts=facts,
     )
-    bench.progress.note(f"{candidate.id}: {turn.trial.probe}: {why}")
-    return None
+    bench.records.finish_attempt(attempt, ())
+    bench.progress.note(f"{candidate.id}: {trial.probe}: {why}")
 
 
 def record_all(bench: Bench, candidate: Candidate, trials: Sequence[PlannedTrial], outcome: Outcome, why: str) -> Visit:

@@ -30,6 +30,10 @@ class Link(Enum):
     RESTARTED = "restarted"
 
 
+class OutOfReach(Exception):
+    """Nobody knows what became of the machine: it can not be reached from here, and its provider says nothing of it."""
+
+
 Again = Callable[[], Awaitable[Link]]
 """Sees to the connection, once; raises ProviderFault where the machine can not be reached any more."""
 
@@ -56,7 +60,7 @@ async def run_trial(bench: Bench, turn: Turn) -> TrialResult:
     """What came of a trial, within its deadline and a grace; whatever the agent does, it is a result.
 
     A connection that breaks while the machine lives aborts the trial, and is made again for those that follow.
-    Raises only what is not the candidate's doing: a failing store, a missing agent, our own cancellation.
+    Raises only what is not the candidate's doing: OutOfReach, a failing store, a missing agent, our own cancellation.
     """
     probe = bench.probes[turn.trial.probe]
     try:
@@ -97,10 +101,11 @@ async def _cut_off(turn: Turn, what: str) -> TrialResult:
 
 
 async def _unreached(turn: Turn, line: str, fault: ProviderFault) -> TrialResult:
-    """The result where nobody knows what became of the machine, unless its provider does by now."""
+    """The result where the machine's provider knows what became of it; raises OutOfReach where it does not either."""
     taken = await _taken(turn.gone)
-    why = clean(fault.faults[0].what)
-    return taken or TrialResult(Outcome.ABORTED, (), f"{line}; the machine is out of reach: {why}")
+    if taken is None:
+        raise OutOfReach(f"{line}; the machine is out of reach: {clean(fault.faults[0].what)}") from fault
+    return taken
 
 
 async def _taken(gone: Gone) -> TrialResult | None:

@@ -16,7 +16,7 @@ from cloudcmp.pipeline.cleaning import Ending, Leave, faults_of, leave_at_once, 
 from cloudcmp.pipeline.crew import Crew, Halt
 from cloudcmp.pipeline.office import open_office
 from cloudcmp.pipeline.rounds import run_rounds
-from cloudcmp.pipeline.spending import BUDGET, budget_of, sent_bytes, watch_money
+from cloudcmp.pipeline.spending import BUDGET, budget_of, watch_money
 from cloudcmp.pipeline.stopping import Stopping
 from cloudcmp.pipeline.tools import (
     WORK,
@@ -29,6 +29,7 @@ from cloudcmp.pipeline.tools import (
     providers_of,
     time_of,
 )
+from cloudcmp.pipeline.traffic import sent_in_all
 from cloudcmp.plan import check_runnable
 from cloudcmp.provider.registry import make, names
 from cloudcmp.provision import Guard, release_all, terms_of
@@ -134,7 +135,7 @@ def _drive(
     ledger = ledger_of(store, moment)
     bench = Bench(store, METRICS, PROBES, moment, progress, from_base64)
     guard = Guard(budget_of(store), terms_of(providers), store.lease_rows, moment, limits_of(plan))
-    guard.traffic_bytes = sum(sent_bytes(attempt.facts) for attempt in store.attempts())
+    guard.traffic_bytes = sent_in_all(plan, store.attempts())
     office = open_office(ledger, providers.values())
     crew = Crew(plan, store, providers, office, bench, guard, Halt(), wait=wait)
     done = store.done()

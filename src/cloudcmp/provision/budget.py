@@ -20,7 +20,6 @@ from cloudcmp.provider.time import Time
 from cloudcmp.units import Money
 
 WARN, DRAIN = Decimal("0.80"), Decimal("0.95")
-_GIB = 2**30
 _HOUR_S = 3600
 _SHOWN = Decimal("0.000001")
 _EXACT = Context(prec=60, rounding=ROUND_UP)
@@ -50,16 +49,10 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Hard caps on machines, at once and in all, and on bytes through the network; None is no cap.
-
-    `traffic_price` is that of one GiB, in the budget's currency; None where traffic is free or its price not known,
-    and then no sum of money counts it.
-    """
+    """Hard caps on machines at once and on bytes through the network; None is no cap. No money is counted for bytes."""
 
     at_once: int | None = None
-    in_all: int | None = None
     traffic_bytes: int | None = None
-    traffic_price: Money | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +60,7 @@ class Ask:
     """What a launch wants: so many machines of one price (per hour, each) for a time to live.
 
     `where` names region and offering for a refusal; `slots` are those of the machines, so that what is allowed counts
-    from now on and not only from their intents on; `traffic_bytes` is the most that it will send.
+    from now on and not only from their intents on.
     """
 
     provider: str
@@ -77,7 +70,6 @@ class Ask:
     wanted_ttl_s: float
     shortest_ttl_s: float
     slots: tuple[str, ...]
-    traffic_bytes: int = 0
 
 
 def terms_of(providers: Mapping[str, Provider]) -> dict[str, Billing]:
@@ -172,6 +164,7 @@ class Guard:
         self._since: dict[Key, float] = {}
         self._least_s: dict[Key, float] = {}
         self.traffic_bytes = 0
+        self._held_bytes = 0
 
     def allow(self, ask: Ask) -> float:
         """The time to live (s) for what is asked: as wanted, or shortened to what fits the budget.
@@ -183,10 +176,8 @@ class Guard:
         rows = tuple(self._rows())
         found = self._charges(rows)
         self._check_caps(ask, found)
-        self.allow_traffic(ask.where, ask.traffic_bytes)
         billing = self._terms.get(ask.provider)
         ttl_s = ask.wanted_ttl_s if billing is None else self._fitting(ask, billing, found)
-        self.traffic_bytes += ask.traffic_bytes
         for slot in ask.slots:
             attempt = 1 + max((row.attempt for row in rows if row.slot == slot), default=0)
             one = Charge((slot, attempt), ask.provider, ask.price_per_hour, ask.currency, ttl_s, 0.0, open=True)
@@ -210,22 +201,28 @@ class Guard:
         worst = _times_seconds(found, self._terms, currency, worst=True)
         if accrued is None or worst is None:
             return Spend(None, None, self._budget, "teardown", f"a machine has no known price in {currency}")
-        accrued = _EXACT.add(accrued, self._traffic(worst=False))
-        worst = _EXACT.add(worst, self._traffic(worst=True))
         level = _level(accrued, worst, _EXACT.multiply(self._budget.amount, Decimal(_HOUR_S)))
         return Spend(_money(accrued, currency), _money(worst, currency), self._budget, level)
 
-    def allow_traffic(self, where: str, more_bytes: int) -> None:
-        """Raises BudgetSpent where so many bytes more would pass the study's cap; `traffic_bytes` counts them."""
+    def hold_traffic(self, where: str, most: int) -> int | None:
+        """The bytes that a trial may send, up to `most`, nobody else's until they are settled; None while others hold
+        too much of what is left. Raises BudgetSpent where nothing is left of the cap.
+        """
         cap = self._limits.traffic_bytes
-        if cap is not None and self.traffic_bytes + more_bytes > cap:
-            what = f"the cap is {cap} bytes, {self.traffic_bytes} are counted, this would add {more_bytes}"
+        left = most if cap is None else cap - self.traffic_bytes - self._held_bytes
+        if left < most and self._held_bytes:
+            return None
+        if left <= 0:
+            what = f"the cap on traffic is {cap} bytes, {self.traffic_bytes} are counted"
             raise BudgetSpent.at(where, what, "raise the cap, or measure less")
+        held = min(left, most)
+        self._held_bytes += held
+        return held
 
-    def traffic_left(self) -> int | None:
-        """The bytes that are left of the cap, None without one."""
-        cap = self._limits.traffic_bytes
-        return None if cap is None else max(0, cap - self.traffic_bytes)
+    def settle_traffic(self, held: int, sent: int) -> None:
+        """Of what was held so much was sent; `traffic_bytes` counts it, and the rest is given back."""
+        self._held_bytes -= held
+        self.traffic_bytes += sent
 
     def _charges(self, rows: Iterable[LeaseRow]) -> tuple[Charge, ...]:
         """The rows' machines, and what is allowed and not yet in them."""
@@ -242,22 +239,11 @@ class Guard:
             self._least_s[charge.key] = moment - since
         return replace(charge, age_s=max(charge.age_s, self._least_s.get(charge.key, 0.0)))
 
-    def _traffic(self, *, worst: bool) -> Decimal:
-        """What traffic costs by now, or when its cap is reached; as undivided as the sums that it is added to."""
-        cap, price = self._limits.traffic_bytes, self._limits.traffic_price
-        count = max(self.traffic_bytes, (cap or 0) if worst else 0)
-        if price is None:
-            return Decimal(0)
-        return _EXACT.divide(_EXACT.multiply(price.amount, Decimal(count * _HOUR_S)), Decimal(_GIB))
-
     def _check_caps(self, ask: Ask, found: Sequence[Charge]) -> None:
-        for cap, count, text in (
-            (self._limits.at_once, sum(charge.open for charge in found), "at once"),
-            (self._limits.in_all, len(found), "in all"),
-        ):
-            if cap is not None and count + len(ask.slots) > cap:
-                what = f"the cap is {cap} machines {text}, {count} are counted, this would add {len(ask.slots)}"
-                raise BudgetSpent.at(ask.where, what, "raise the cap, or launch fewer")
+        cap, count = self._limits.at_once, sum(charge.open for charge in found)
+        if cap is not None and count + len(ask.slots) > cap:
+            what = f"the cap is {cap} machines at once, {count} are counted, this would add {len(ask.slots)}"
+            raise BudgetSpent.at(ask.where, what, "raise the cap, or launch fewer")
 
     def _fitting(self, ask: Ask, billing: Billing, found: Sequence[Charge]) -> float:
         """The longest time to live up to the wanted one that the budget bears."""
@@ -269,7 +255,6 @@ class Guard:
         if taken is None:
             what = f"a machine that was created before has no known price in {budget.currency}"
             raise Refused.at(ask.where, what, "cloudcmp cleanup, then begin a new study")
-        taken = _EXACT.add(taken, self._traffic(worst=True))
         left = _EXACT.subtract(_EXACT.multiply(budget.amount, Decimal(_HOUR_S)), taken)
         price = _EXACT.multiply(each, Decimal(len(ask.slots)))
         if _cost(price, billing, ask.wanted_ttl_s) <= left:
