@@ -40,6 +40,33 @@ cat /dev/zero >>"$disk/junk" 2>/dev/null
 """
 
 
+# The same on a disk that can only be read; `$3` is run there first.
+_READ_ONLY = """
+disk=$1 study=$2 first=$3 command=$4
+mount -t tmpfs -o size=32m none "$disk" || exit 77
+cp -a "$study" "$disk/out" || exit 78
+(cd "$disk/out" && eval "$first") || exit 79
+mount -o remount,ro "$disk" || exit 77
+"$command" cleanup "$disk/out"; echo "cleanup: $?"
+"""
+
+
+def in_a_disk(stand: Stand, tmp_path: Path, script: str, *words: str) -> str:
+    """What a script says that has a tiny disk of its own."""
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        pytest.skip("no unshare command to give the test a tiny disk of its own")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    done = subprocess.run(
+        [unshare, "-m" if os.geteuid() == 0 else "-rm", "sh", "-c", script, "sh", str(disk), *words], cwd=tmp_path,
+        env=stand.sky.environ, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    if done.returncode == 77 or "unshare failed" in done.stderr:
+        pytest.skip(f"a tiny disk can not be mounted here: {done.stderr.strip()}")
+    return done.stdout + done.stderr
+
+
 @pytest.fixture
 def stand(tmp_path: Path) -> Iterator[Stand]:
     """Two clouds, and on them all that a study has, whose controller is dead."""
@@ -66,20 +93,9 @@ def rented_open(out: Path) -> list[str]:
 
 
 def test_p11_a_full_disk_does_not_keep_machines_alive_and_nothing_new_is_made(stand: Stand, tmp_path: Path) -> None:
-    unshare = shutil.which("unshare")
-    if unshare is None:
-        pytest.skip("no unshare command to give the test a tiny disk of its own")
-    out, disk = died(stand), tmp_path / "disk"
-    disk.mkdir()
+    out = died(stand)
     made = len(stand.sky.cloud.calls("RunInstances"))
-    words = ["sh", "-c", _ON_A_FULL_DISK, "sh", str(disk), str(out), str(COMMAND)]
-    done = subprocess.run(
-        [unshare, "-m" if os.geteuid() == 0 else "-rm", *words], cwd=tmp_path, env=stand.sky.environ,
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    if done.returncode == 77 or "unshare failed" in done.stderr:
-        pytest.skip(f"a tiny disk can not be mounted here: {done.stderr.strip()}")
-    said = done.stdout + done.stderr
+    said = in_a_disk(stand, tmp_path, _ON_A_FULL_DISK, str(out), str(COMMAND))
     assert "free: 0" in said, said
     assert "cleanup: 0" in said, said
     assert "resume: 3" in said, said
@@ -162,3 +178,53 @@ def test_p4_under_another_account_nothing_is_believed_to_be_gone(stand: Stand) -
     with StudyStore.open(out, write=False) as store:
         assert mine not in (shown := viewing.pseudonyms(store).text(f"account {mine} at {stand.sky.cloud.url}"))
         assert stand.sky.cloud.url not in shown
+
+
+def tag_of(out: Path) -> str:
+    """The study's tag, as its things bear it."""
+    name = next(iter(leases(out)))
+    return name.removeprefix("cloudcmp-").partition("-launch-")[0]
+
+
+@pytest.mark.parametrize("first", [":", "rm study.db-shm"], ids=["as it was left", "without the log's index"])
+def test_p1_a_disk_that_can_only_be_read_does_not_keep_machines_alive(stand: Stand, tmp_path: Path, first: str) -> None:
+    out = died(stand)
+    said = " ".join(in_a_disk(stand, tmp_path, _READ_ONLY, str(out), first, str(COMMAND)).split())
+    assert "cleanup: 3" in said, said
+    assert "could not be written down" in said, said
+    assert f"cloudcmp sweep --study {tag_of(out)} --delete" in said, said
+    assert stand.sky.left() == []
+
+
+def damage(out: Path, event: str, provider: str = "aws") -> None:
+    """Another name in one row of the ledger, as a flipped bit leaves it."""
+    with contextlib.closing(sqlite3.connect(out / "study.db")) as database, database:
+        changed = database.execute(
+            "UPDATE lease SET cloud_id = 'i-00000000', name = name || 'x' WHERE id = "
+            "(SELECT max(id) FROM lease WHERE event = ? AND provider = ?)", (event, provider),
+        )  # fmt: skip
+        assert changed.rowcount == 1
+
+
+@pytest.mark.parametrize("event", ["INTENT", "CREATED"])
+def test_p1_a_damaged_row_does_not_keep_the_others_machines_alive(stand: Stand, event: str) -> None:
+    out = died(stand)
+    tag = tag_of(out)
+    damage(out, event)
+    job = stand.begin("cleanup", out)
+    assert job.wait() == 3, job.said()
+    said = " ".join(job.said().split())
+    assert "1 damaged row of the ledger could not be read" in said
+    assert f"cloudcmp sweep --study {tag} --delete" in said
+    assert stand.sky.left() == []
+    assert stand.sky.harm() == []
+
+
+def test_a_study_that_can_not_be_read_at_all_says_how_to_go_on_without_it(stand: Stand) -> None:
+    out = died(stand)
+    tag = tag_of(out)
+    with contextlib.closing(sqlite3.connect(out / "study.db")) as database, database:
+        database.execute("UPDATE plan SET body = body || ' '")
+    job = stand.begin("cleanup", out)
+    assert job.wait() == 3, job.said()
+    assert f"cloudcmp sweep --study {tag} --delete" in " ".join(job.said().split())

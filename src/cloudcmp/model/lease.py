@@ -74,7 +74,7 @@ class Handle:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A lease as its rows leave it."""
+    """A lease as its rows leave it; `price_per_hour` is that of its intent, None where none is known."""
 
     slot: str
     attempt: int
@@ -86,6 +86,8 @@ class Lease:
     token: str
     cloud_id: str | None
     created_at: float | None
+    price_per_hour: Decimal | None = None
+    currency: str | None = None
 
     def handle(self) -> Handle | None:
         """How its provider knows it; None while no id is known."""

@@ -1,18 +1,20 @@
 """The end of all that a study owns, and the lines that tell what could not be seen to go."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from cloudcmp.errors import Fault
-from cloudcmp.model.lease import Lease, LeaseState
+from cloudcmp.errors import CorruptStore, Fault, StorageFault
+from cloudcmp.model.lease import FIREWALL, Lease, LeaseRow, LeaseState
 from cloudcmp.model.protocol import Provider
 from cloudcmp.pipeline.stopping import Stopping
 from cloudcmp.pipeline.tools import tools
+from cloudcmp.provider.registry import make, names
 from cloudcmp.provision import Ledger, Release, ask_all, release_all
-from cloudcmp.store import StudyStore
+from cloudcmp.store import StudyStore, open_to_end, tag_in
+from cloudcmp.units import Money, format_money
 
 HURRY_S = 1.0
 """How long leaving at once waits for requests to destroy to be sent."""
@@ -33,15 +35,60 @@ Leave = Callable[[Ending], NoReturn]
 """Tells how it ended and ends the process, whatever its threads still wait for."""
 
 
-def cleanup(folder: Path, leave: Leave | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Destroy all that a study still owns; returns a line for each thing destroyed and for each thing left.
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """A line for each thing destroyed, for each thing left, and for each reason why more may be there."""
 
-    With `leave` the first signal ends it: all is asked to go, and `leave` ends the process.
+    destroyed: tuple[str, ...]
+    left: tuple[str, ...]
+    unsure: tuple[str, ...] = ()
+
+
+class _Salvage:
+    """The ledger of a study by those of its rows that can be read; `damaged` counts the others."""
+
+    def __init__(self, store: StudyStore) -> None:
+        self._store = store
+        self.damaged = store.readable_leases()[1]
+
+    def append_lease(self, row: LeaseRow) -> None:
+        self._store.append_lease(row)
+
+    def leases(self) -> tuple[Lease, ...]:
+        return self._store.readable_leases()[0]
+
+
+def cleanup(folder: Path, leave: Leave | None = None) -> Cleaned:
+    """Destroy all that a study still owns, whatever of its folder can still be read or written.
+
+    With `leave` the first signal ends it: all is asked to go, and `leave` ends the process. Raises the store's fault,
+    with the way to go on without it, where nothing can be read.
     """
-    with StudyStore.open(folder, write=True, reserve=True) as store:
-        providers, ledger = tools(store, None, None)
-        releases = asyncio.run(_end_all(ledger, providers, folder, leave))
-    return tuple(_line(one) for one in releases if one.evidence), lines_left(releases)
+    try:
+        store, unwritten = open_to_end(folder)
+        with store:
+            journal = _Salvage(store)
+            providers, ledger = tools(store, journal=journal)
+            releases = asyncio.run(_end_all(ledger, providers, folder, leave))
+            unwritten = unwritten or next((one.unwritten for one in releases if one.unwritten), "")
+            unsure = tuple(_unsure(store.tag, unwritten, journal.damaged))
+    except (StorageFault, CorruptStore) as fault:
+        fault.faults = (*fault.faults, Fault("left", "what it made may be there", _swept(tag_in(folder))))
+        raise
+    return Cleaned(tuple(_line(one) for one in releases if one.evidence), lines_left(releases), unsure)
+
+
+def _unsure(tag: str, unwritten: str, damaged: int) -> Iterator[str]:
+    if unwritten:
+        yield f"what was destroyed could not be written down: {unwritten}"
+    if damaged:
+        yield f"{damaged} damaged {'rows' if damaged > 1 else 'row'} of the ledger could not be read"
+    if unwritten or damaged:
+        yield f"whether anything else is there: {_swept(tag)}"
+
+
+def _swept(tag: str | None) -> str:
+    return f"cloudcmp sweep --study {tag} --delete" if tag else "cloudcmp sweep, then cloudcmp sweep --delete"
 
 
 async def _end_all(
@@ -85,7 +132,17 @@ def lines_left(releases: Iterable[Release]) -> tuple[str, ...]:
 
 
 def _line(one: Release) -> str:
-    return f"{_named(one.lease)}: {one.evidence or one.why}"
+    price = "" if one.evidence else _priced(one.lease)
+    return f"{_named(one.lease)}: {one.evidence or one.why}{price}"
+
+
+def _priced(lease: Lease) -> str:
+    """What it costs as long as it is there; a firewall costs nothing, and a listing may be of nothing at all."""
+    if lease.kind == FIREWALL or not (lease.cloud_id or lease.token):
+        return ""
+    if lease.price_per_hour is not None and lease.currency is not None:
+        return f", {format_money(Money(lease.price_per_hour, lease.currency))}/h"
+    return ", price unknown" if lease.provider in names() and make(lease.provider).billed else ""
 
 
 def _named(lease: Lease) -> str:

@@ -166,7 +166,7 @@ def as_data(proved: Proved) -> dict[str, object]:
 
 
 async def _held(tryout: Tryout, store: StudyStore) -> Held:
-    providers, ledger = tools(store, _agent(tryout), None)
+    providers, ledger = tools(store, _agent(tryout))
     refuse(await preflight(providers, tryout.plan))
     office = open_office(ledger, providers.values())
     _cancel_on_signals()

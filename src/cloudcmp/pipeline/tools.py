@@ -9,13 +9,12 @@ from cloudcmp import __version__, agent
 from cloudcmp.agent.ssh import dial
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import Fault, StorageFault, UserMistake
-from cloudcmp.model.codec import to_json
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Provider
 from cloudcmp.plan import at_once
 from cloudcmp.provider.registry import Means, make
 from cloudcmp.provider.time import Time, VirtualTime, WallTime
-from cloudcmp.provision import Accounts, Ledger, Limits
+from cloudcmp.provision import Accounts, Journal, Ledger, Limits
 from cloudcmp.stats.histogram import encode
 from cloudcmp.store import StudyStore
 
@@ -23,16 +22,24 @@ WORK = "work_folder"
 """Names the folder of test files among what a study remembers."""
 
 
-def tools(store: StudyStore, binary: Path | None, work: Path | None) -> tuple[dict[str, Provider], Ledger]:
-    """A study's providers and its ledger, which keep the same time."""
+def tools(
+    store: StudyStore, binary: Path | None = None, journal: Journal | None = None
+) -> tuple[dict[str, Provider], Ledger]:
+    """A study's providers and its ledger, which keep the same time; `journal` where it is not the store itself."""
     moment = time_of(store.plan)
-    return providers_of(store, binary, work, moment), ledger_of(store, moment)
+    return providers_of(store, binary, work_of(store), moment), ledger_of(store, moment, journal)
 
 
-def ledger_of(store: StudyStore, moment: Time) -> Ledger:
+def ledger_of(store: StudyStore, moment: Time, journal: Journal | None = None) -> Ledger:
     """A study's ledger, which keeps in the store what it has to remember."""
     accounts = Accounts(store.meta, store.set_meta)
-    return Ledger(store, study_id(store), moment, owner=owner_of(), accounts=accounts)
+    return Ledger(journal or store, store.tag, moment, owner=owner_of(), accounts=accounts)
+
+
+def work_of(store: StudyStore) -> Path:
+    """Where the study has its test files: the folder that it was begun with, or its own."""
+    kept = store.meta(WORK)
+    return Path(kept) if kept else store.folder / "work"
 
 
 def is_simulated(plan: Plan) -> bool:
@@ -66,8 +73,6 @@ def providers_of(store: StudyStore, binary: Path | None, work: Path | None, mome
         encode_histogram=encode,
         dial=dial,
     )
-    if means.work is not None:
-        make_folder(means.work)
     return {name: make(name, means) for name in dict.fromkeys(one.runner for one in plan.candidates)}
 
 
@@ -88,12 +93,6 @@ def limits_of(plan: Plan) -> Limits:
 def owner_of() -> str:
     """A hash that tells users of one account apart, never a name."""
     return hashlib.sha256(f"{os.getuid()}\n{platform.node()}\n{Path.home()}".encode()).hexdigest()[:12]
-
-
-def study_id(store: StudyStore) -> str:
-    """A name for tags: alike on every machine, unlike any other study's."""
-    digest = hashlib.sha256(f"{to_json(store.plan)}\n{store.created_at}".encode()).hexdigest()
-    return f"{store.plan.name}-{digest[:12]}"
 
 
 def provenance_of(plan: Plan, binary: Path | None) -> dict[str, str]:

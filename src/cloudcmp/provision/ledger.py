@@ -174,6 +174,8 @@ class Ledger:
             row.token,
             None,
             None,
+            row.price_per_hour,
+            row.currency,
         )
         self._journal.append_lease(row)
         self._leases[row.slot, row.attempt] = lease

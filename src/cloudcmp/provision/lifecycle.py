@@ -373,7 +373,11 @@ def _known(ledger: Ledger, provider: str, found: Found, taken: Set[tuple[str, in
     if lease is not None and lease.cloud_id in {None, found.cloud_id} and (lease.slot, lease.attempt) not in taken:
         return lease
     stray = _stray(provider, found)
-    return stray if lease is None else replace(stray, name=lease.name, token=lease.token)
+    if lease is None:
+        return stray
+    return replace(
+        stray, name=lease.name, token=lease.token, price_per_hour=lease.price_per_hour, currency=lease.currency
+    )
 
 
 def _stray(provider: str, found: Found | None) -> Lease:

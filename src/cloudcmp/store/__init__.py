@@ -2,7 +2,7 @@
 
 from cloudcmp.store.crash import CRASH_POINTS, crash_point
 from cloudcmp.store.ledger import LaunchRecord
-from cloudcmp.store.study_store import StudyStore
+from cloudcmp.store.study_store import StudyStore, open_to_end, tag_in
 from cloudcmp.store.tidy import TidyRow, csv_text, write_csv, write_parquet
 from cloudcmp.store.tidy_agree import TidyTable
 from cloudcmp.store.tidy_export import NO_ROUNDS, REPLICATION_UNKNOWN, export_rows
@@ -21,7 +21,9 @@ __all__ = [
     "csv_text",
     "export_rows",
     "import_table",
+    "open_to_end",
     "read_tidy",
+    "tag_in",
     "write_csv",
     "write_parquet",
 ]

@@ -14,7 +14,7 @@ from cloudcmp.store.database import Database
 from cloudcmp.store.faults import storage
 from cloudcmp.store.files import Reserve, sync_folder
 from cloudcmp.store.lock import StudyLock
-from cloudcmp.store.planned import Origin, insert_origin, insert_plan, insert_pseudonym_key, put_meta
+from cloudcmp.store.planned import Origin, insert_origin, insert_plan, insert_pseudonym_key, insert_tag, put_meta
 from cloudcmp.store.samples import SAMPLES_FOLDER
 
 _PART = ".part"
@@ -99,6 +99,7 @@ def _fill_folder(folder: Path, plan: Plan, origin: Origin, fill: Callable[[Path]
         with database.transaction() as connection:
             insert_plan(connection, plan)
             insert_origin(connection, origin)
+            insert_tag(connection, plan, origin.created_at)
             insert_pseudonym_key(connection)
             for key, value in notes.items():
                 put_meta(connection, key, value)

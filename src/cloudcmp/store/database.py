@@ -3,7 +3,9 @@
 import hashlib
 import json
 import os
+import shutil
 import sqlite3
+import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -59,16 +61,20 @@ class Database:
         self.path = folder / DATABASE_FILE
         self._mutex = threading.Lock()
         self._unconfirmed = False
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
         with storage(self.path):
             if not self.path.is_file():
                 raise no_study(folder)
-            self._connection = _connect(self.path, "rw" if write else _read_mode(self.path))
+            if not write and _lacks_index(self.path):
+                self._copy = _copied(self.path)
+            at = Path(self._copy.name) / DATABASE_FILE if self._copy else self.path
+            self._connection = _connect(at, "rw" if write else _read_mode(at))
         try:
             self._check(folder)
             if write:
                 self._prepare_writing()
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
 
     @staticmethod
@@ -147,6 +153,8 @@ class Database:
         """Close the connection; nothing is lost where that fails."""
         with self._mutex, storage(self.path):
             self._connection.close()
+            if self._copy is not None:
+                self._copy.cleanup()
 
 
 def no_study(folder: Path) -> UserMistake:
@@ -161,8 +169,28 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     return connection
 
 
+def _lacks_index(path: Path) -> bool:
+    """Whether a log waits whose index is not there and can not be made: SQLite could not read it there."""
+    log, index = _beside(path, "-wal"), _beside(path, "-shm")
+    return _waits(log) and not index.exists() and not os.access(path.parent, os.W_OK)
+
+
+def _copied(path: Path) -> "tempfile.TemporaryDirectory[str]":
+    """The database and its log, where an index can be made."""
+    folder = tempfile.TemporaryDirectory(prefix="cloudcmp-")
+    for one in (path, _beside(path, "-wal")):
+        shutil.copyfile(one, Path(folder.name) / one.name)
+    return folder
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
+
+
+def _waits(log: Path) -> bool:
+    return log.exists() and log.stat().st_size > 0
+
+
 def _read_mode(path: Path) -> str:
     """`immutable` where no log waits and the folder can not be written: SQLite could not make its shared memory."""
-    log = path.with_name(path.name + "-wal")
-    waiting = log.exists() and log.stat().st_size > 0
-    return "ro" if waiting or os.access(path.parent, os.W_OK) else "immutable"
+    return "ro" if _waits(_beside(path, "-wal")) or os.access(path.parent, os.W_OK) else "immutable"

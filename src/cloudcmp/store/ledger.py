@@ -2,10 +2,12 @@
 
 import sqlite3
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from cloudcmp.errors import CorruptStore
 from cloudcmp.model.lease import STATE_OF, Lease, LeaseEvent, LeaseRow
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.database import Database, seal
@@ -51,6 +53,16 @@ def lease_rows(database: Database) -> tuple[LeaseRow, ...]:
     return tuple(_lease_row(database, row) for row in rows)
 
 
+def readable_rows(database: Database) -> tuple[tuple[LeaseRow, ...], int]:
+    """The rows of the ledger that hold what was acknowledged, and how many do not."""
+    rows = database.rows(f"SELECT {_LEASE}, seal FROM lease ORDER BY id")  # noqa: S608 (constants)
+    good: list[LeaseRow] = []
+    for row in rows:
+        with suppress(CorruptStore):
+            good.append(_lease_row(database, row))
+    return tuple(good), len(rows) - len(good)
+
+
 def _lease_row(database: Database, row: tuple[Any, ...]) -> LeaseRow:
     if seal("lease", *row[:-1]) != row[-1]:
         raise corrupt(database.path, f"a row of the ledger, of slot {row[0]}, was changed")
@@ -80,6 +92,8 @@ def fold(rows: Iterable[LeaseRow]) -> tuple[Lease, ...]:
             row.token,
             row.cloud_id or (before.cloud_id if before else None),
             before.created_at if before and before.created_at is not None else created_at,
+            before.price_per_hour if before and before.price_per_hour is not None else row.price_per_hour,
+            before.currency if before and before.currency is not None else row.currency,
         )
     return tuple(leases.values())
 

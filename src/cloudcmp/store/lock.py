@@ -16,11 +16,15 @@ class StudyLock:
     The file is apart from the database, because closing any descriptor of a file drops SQLite's own locks on it.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Take the lock or raise StudyBusy at once; StorageFault where the folder can not be written."""
+    def __init__(self, folder: Path, *, write: bool = True) -> None:
+        """Take the lock or raise StudyBusy at once; StorageFault where the folder can not be written.
+
+        Without `write` it is taken by the file as it is, and the fault is that it can not be read.
+        """
         path = folder / LOCK_FILE
+        how = os.O_RDWR | os.O_CREAT if write else os.O_RDONLY
         try:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            self._descriptor = os.open(path, how | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise from_os(error, path) from error
         try:

@@ -132,6 +132,22 @@ def pseudonym_key(database: Database) -> bytes:
     return bytes.fromhex(kept) if kept else secrets.token_bytes(32)
 
 
+def tag_of(plan: Plan, created_at: float) -> str:
+    """A name for the tags of all that a study makes: unlike any other study's."""
+    digest = hashlib.sha256(f"{to_json(plan)}\n{created_at}".encode()).hexdigest()
+    return f"{plan.name}-{digest[:12]}"
+
+
+def insert_tag(connection: sqlite3.Connection, plan: Plan, created_at: float) -> None:
+    """Write the study's tag: a later version may write plans otherwise, and would come to another one."""
+    put_meta(connection, OWN + "tag", tag_of(plan, created_at))
+
+
+def load_tag(database: Database) -> str | None:
+    """The study's tag, None where it was made before tags were kept."""
+    return get_meta(database, OWN + "tag")
+
+
 def load_origin(database: Database) -> Origin:
     """Where the study comes from."""
     text = get_meta(database, OWN + "origin")

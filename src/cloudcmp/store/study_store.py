@@ -2,13 +2,13 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from cloudcmp.errors import CloudcmpError, CorruptStore, Fault
+from cloudcmp.errors import CloudcmpError, CorruptStore, Fault, OutsideFault, StorageFault
 from cloudcmp.model.lease import Lease, LeaseEvent, LeaseRow
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.offering import Price
@@ -52,6 +52,7 @@ class StudyStore:
         self.study_text = origin.study_text
         self.provenance = dict(origin.provenance)
         self.created_at = origin.created_at
+        self.tag = planned.load_tag(database) or planned.tag_of(self.plan, self.created_at)
 
     @classmethod
     def create(
@@ -65,23 +66,24 @@ class StudyStore:
         return cls.open(folder, write=True)
 
     @classmethod
-    def open(cls, folder: Path, *, write: bool, reserve: bool = False) -> "StudyStore":
+    def open(cls, folder: Path, *, write: bool, ending: bool = False) -> "StudyStore":
         """Open a study that is there; with `write` for this process alone, and leftovers of a crash are removed.
 
-        With `reserve` what was set aside for a full disk may be used to open it already. Raises UserMistake where the
-        folder holds no study, StudyBusy, NewerSchema and CorruptStore.
+        `ending` is for whoever only ends what the study made: then what was set aside for a full disk may be used to
+        open it already, and nothing that is wrong with trials or samples matters. Raises UserMistake where the folder
+        holds no study, StudyBusy, NewerSchema and CorruptStore.
         """
         with storage(folder):
             if not (folder / DATABASE_FILE).is_file():
                 raise no_study(folder)
-        lock = StudyLock(folder) if write else None
+        lock = _locked(folder, write=write, ending=ending)
         try:
             crash_point("open.locked")
-            database = _opened(folder, write=write, reserve=reserve)
+            database = _opened(folder, write=write, reserve=ending)
             try:
                 store = cls(folder, database, lock)
                 if write:
-                    store._tidy_up()
+                    store._tidy_up(ending=ending)
             except BaseException:
                 database.close()
                 raise
@@ -91,12 +93,16 @@ class StudyStore:
             raise
         return store
 
-    def _tidy_up(self) -> None:
+    def _tidy_up(self, *, ending: bool) -> None:
         crash_point("open.before_sweep")
-        named = {file for _, file in attempt_rows.ended(self._database) if file is not None}
-        if planned.digest_of(self._database, IMPORTED_FILE) is not None:
-            named.add(IMPORTED_FILE)
-        sweep(self._samples, named)
+        try:
+            named = {file for _, file in attempt_rows.ended(self._database) if file is not None}
+            if planned.digest_of(self._database, IMPORTED_FILE) is not None:
+                named.add(IMPORTED_FILE)
+            sweep(self._samples, named)
+        except OutsideFault:
+            if not ending:
+                raise
         with suppress(OSError):  # a study may go on without it, and its disk may be full just now
             self._reserve.keep()
 
@@ -133,6 +139,11 @@ class StudyStore:
     def leases(self) -> tuple[Lease, ...]:
         """Each lease as its last row leaves it, in the order of their first rows."""
         return ledger.fold(self.lease_rows())
+
+    def readable_leases(self) -> tuple[tuple[Lease, ...], int]:
+        """The same by those rows alone that hold what was acknowledged, and how many do not."""
+        rows, damaged = ledger.readable_rows(self._database)
+        return ledger.fold(rows), damaged
 
     def begin_launch(self, launch: int, at: float, slot: str) -> None:
         """Write that a launch of the plan is now carried out on the lease of a slot."""
@@ -298,6 +309,37 @@ class StudyStore:
             planned.put_meta(connection, key, value)
             crash_point("meta.before_commit")
         crash_point("meta.after_commit")
+
+
+def _locked(folder: Path, *, write: bool, ending: bool) -> StudyLock | None:
+    """The lock for whoever writes; who only ends what a study made takes it too, where it can be had."""
+    if write:
+        return StudyLock(folder)
+    if ending:
+        with suppress(StorageFault):
+            return StudyLock(folder, write=False)
+    return None
+
+
+def open_to_end(folder: Path) -> tuple[StudyStore, str]:
+    """A study opened by whoever only ends what it made, to be written if it can be; and why it can not, else nothing.
+
+    Raises the first fault where it can not even be read.
+    """
+    try:
+        return StudyStore.open(folder, write=True, ending=True), ""
+    except (StorageFault, CorruptStore) as fault:
+        try:
+            return StudyStore.open(folder, write=False, ending=True), str(fault)
+        except (StorageFault, CorruptStore):
+            raise fault from None
+
+
+def tag_in(folder: Path) -> str | None:
+    """The tag of a study of which hardly anything can be read any more, None where not even that can."""
+    with suppress(CloudcmpError), closing(Database(folder, write=False)) as database:
+        return planned.load_tag(database)
+    return None
 
 
 def _opened(folder: Path, *, write: bool, reserve: bool) -> Database:

@@ -1,0 +1,73 @@
+"""What a cleanup takes from the study's folder: where its test files are, and the tag of all that it made."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+from cloudcmp.pipeline.tools import ledger_of, time_of
+from cloudcmp.store import StudyStore
+from cloudcmp.store.database import seal
+from tests.cli.command import COMMAND
+
+_STUDY = """\
+schema: 1
+question: Here?
+candidates:
+  - {provider: local, offering: 1cpu, price: 0.01 USD/h}
+probes:
+  - {probe: int, params: {threads: one, duration_s: 0.02}}
+launches: 1
+runs: 1
+"""
+
+
+def cloudcmp(folder: Path, *words: str, **environ: str) -> int:
+    done = subprocess.run(
+        [COMMAND, *words], cwd=folder, env={**os.environ, "HOME": str(folder), **environ}, capture_output=True,
+        text=True, timeout=120, check=False,
+    )  # fmt: skip
+    return done.returncode
+
+
+def died(folder: Path, *words: str) -> Path:
+    """A study whose controller died when its launch was made."""
+    (folder / "study.yaml").write_text(_STUDY)
+    at = {"CLOUDCMP_CRASH_AT": "cloud.after_create:1"}
+    assert cloudcmp(folder, "run", "study.yaml", "--out", "out", *words, **at) == -9
+    return folder / "out"
+
+
+def test_p1_what_was_made_in_a_folder_of_its_own_is_ended_there(tmp_path: Path) -> None:
+    out = died(tmp_path, "--dir", "elsewhere")
+    made = tmp_path / "elsewhere" / "launches"
+    assert len(list(made.iterdir())) == 1
+    assert cloudcmp(tmp_path, "cleanup", "out") == 0
+    assert list(made.iterdir()) == []
+    assert not (out / "work").exists()
+
+
+def test_a_cleanup_makes_no_folder(tmp_path: Path) -> None:
+    out = died(tmp_path)
+    shutil.rmtree(out / "work")
+    assert cloudcmp(tmp_path, "cleanup", "out") == 0
+    assert not (out / "work").exists()
+
+
+def test_the_tag_stays_whatever_a_later_version_writes_of_the_plan(tmp_path: Path) -> None:
+    out = died(tmp_path)
+    with StudyStore.open(out, write=False) as store:
+        before, own = ledger_of(store, time_of(store.plan)).study, store.tag
+    assert before == own
+    assert own.startswith("study-")
+    value = "study-0123456789ab"
+    with closing(sqlite3.connect(out / "study.db")) as database, database:
+        database.execute("UPDATE meta SET value = ?, seal = ? WHERE key = '.tag'", (value, seal("meta", ".tag", value)))
+    with StudyStore.open(out, write=False) as store:
+        assert ledger_of(store, time_of(store.plan)).study == value
+    with closing(sqlite3.connect(out / "study.db")) as database, database:  # as studies were before tags were kept
+        database.execute("DELETE FROM meta WHERE key = '.tag'")
+    with StudyStore.open(out, write=False) as store:
+        assert ledger_of(store, time_of(store.plan)).study == own
