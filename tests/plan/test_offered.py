@@ -1,7 +1,9 @@
 """What a candidate can not have is not offered; what it can have has its turn in the launch."""
 
+from dataclasses import replace
+
 import pytest
-from tests.plan.clouds import planned
+from tests.plan.clouds import planned, sold
 
 from cloudcmp.catalog import PROBES
 from cloudcmp.errors import UserMistake
@@ -87,8 +89,84 @@ def test_a_resized_machine_is_quoted_at_the_dearer_price() -> None:
     assert resized.quote.worst_cost.amount == 2 * 10 * plain.quote.worst_cost.amount
     unknown = planned(f"[{SMALL}]", "[{probe: resize, params: {to: unheard-of}}]", "budget: 1000 USD")
     assert unknown.quote.worst_cost is None
-    with pytest.raises(UserMistake, match="or none is known of what is resized to"):
+    with pytest.raises(
+        UserMistake, match="no price in USD is known for unheard-of, which resize makes of aws/eu/small"
+    ):
         check_runnable(unknown, {"aws"}, {"aws"})
+
+
+UNPRICED = (
+    sold("aws", "eu", "m.small", (2, 4), "general", None),
+    sold("aws", "eu", "a.large", (4, 8), "general", None),
+    sold("aws", "eu", "m.large", (4, 16), "general", None),
+    sold("aws", "eu", "m.huge", (8, 32), "general", None),
+)
+RESIZE = "[{probe: resize}]"
+
+
+def resized(candidates: str, probes: str = RESIZE) -> Plan:
+    """The plan at a cloud that tells no prices, as EC2."""
+    return planned(candidates, probes, "launches: 2\nbudget: 100 USD", offerings_of=lambda *_: UNPRICED)
+
+
+def m(name: str, price: str, more: str = "") -> str:
+    return f"{{provider: aws, region: eu, offering: m.{name}, price: {price}{more}}}"
+
+
+def targets(plan: Plan) -> list[str]:
+    return sorted({dict(trial.params)["to"] for trial in plan.trials if trial.probe == "resize"})
+
+
+def test_what_a_machine_becomes_costs_what_another_candidate_says() -> None:
+    plan = resized(f"[{m('small', '0.10 USD/h')}, {m('huge', '0.40 USD/h')}]", "[{probe: fma}, {probe: resize}]")
+    assert targets(plan) == ["m.huge"]  # the cheapest that is known, though others are smaller
+    check_runnable(plan, {"aws"}, {"aws"})
+    alone = resized(f"[{m('small', '0.10 USD/h')}, {m('huge', '0.40 USD/h')}]", "[{probe: fma}]")
+    assert plan.quote.worst_cost is not None
+    assert alone.quote.worst_cost is not None
+    assert plan.quote.worst_cost.amount > alone.quote.worst_cost.amount
+
+
+def test_or_what_the_candidate_itself_says() -> None:
+    plan = resized(f"[{m('small', '0.10 USD/h', ', resize_price: 0.20 USD/h')}]")
+    assert targets(plan) == ["m.large"]  # of its own family
+    assert plan.candidates[0].resize_price is not None
+    check_runnable(plan, {"aws"}, {"aws"})
+
+
+SAYS_NONE = [
+    "",
+    ", resize_price: 0.20 EUR/h",
+    f"}}, {m('large', '0.40 USD/h', ', tenancy: dedicated')[1:-1].join(('{', ''))}",
+]
+
+
+@pytest.mark.parametrize("more", SAYS_NONE)
+def test_what_nobody_says_the_price_of_is_refused_with_what_to_write(more: str) -> None:
+    plan = resized(f"[{m('small', '0.10 USD/h', more)}]", "[{probe: fma}, {probe: resize, params: {to: m.large}}]")
+    assert plan.quote.worst_cost is None
+    with pytest.raises(UserMistake) as refused:
+        check_runnable(plan, {"aws"}, {"aws"})
+    (fault,) = refused.value.faults
+    assert fault.what == "no price in USD is known for m.large, which resize makes of aws/eu/m.small"
+    assert "write resize_price: 0.20 USD/h in that candidate" in fault.next
+    assert "add a candidate of m.large with its price" in fault.next
+    assert f"no cost is quoted: {fault.what}; {fault.next}" in plan.quote.notes
+
+
+def test_next_must_be_somebody() -> None:
+    plan = planned(f"[{m('small', '0.1 USD/h', ', resize_price: 1 USD/h')}]", RESIZE, "budget: 100 USD",
+                   offerings_of=lambda *_: ())  # fmt: skip
+    with pytest.raises(UserMistake, match=r"to: next is nobody; name the type: params: \{to: \.\.\.\}"):
+        check_runnable(plan, {"aws"}, {"aws"})
+
+
+def test_a_machine_never_becomes_one_of_another_processor() -> None:
+    arm = replace(UNPRICED[1], name="m.arm", attributes=(("architecture", "aarch64"),))
+    known = (*(replace(one, attributes=(("architecture", "x86_64"),)) for one in UNPRICED), arm)
+    plan = planned(f"[{m('small', '0.1 USD/h')}, {m('arm', '0.2 USD/h')}]", "[{probe: fma}, {probe: resize}]",
+                   offerings_of=lambda *_: known)  # fmt: skip
+    assert targets(plan) == ["m.large"]
 
 
 def test_a_type_for_windows_or_of_its_own_has_no_price_that_a_list_of_ours_tells() -> None:

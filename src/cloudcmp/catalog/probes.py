@@ -92,7 +92,7 @@ _BY_CONTROLLER = (
           "Has the guest kill itself, then waits until its agent answers after another boot; one of the launch's last.",
           "Faults of the host.", 60.0, (CONTROLLER,), when=When.LAST),
     Probe("resize", ("resize_latency_s",),
-          (Param("to", _K.TEXT, "next", "another offering of the region; next: the cheapest that is larger", ("next",)),
+          (Param("to", _K.TEXT, "next", "another offering of the region; next: the cheapest larger one, whose price the study or its provider must tell", ("next",)),
            _give_up("1200")),
           "Makes a machine another type and waits until it can be used again; one of the launch's last.",
           "The application's own stop and start.", 120.0, (CONTROLLER,), when=When.LAST),

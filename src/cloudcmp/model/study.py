@@ -20,6 +20,7 @@ class CandidateSpec:
     volume: Volume | None = None
     count: int = 1
     price: Price | None = None
+    resize_price: Price | None = None
     truth: Truth | None = None
     options: tuple[tuple[str, str], ...] = ()
 

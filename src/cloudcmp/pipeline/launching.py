@@ -31,7 +31,7 @@ async def carry_out(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], 
     count = machines(candidate, (dict(trial.params) for trial in todo))
     slots = tuple(slot_of(launch, Part(INSTANCE, number + 1)) for number in range(count))
     try:
-        paying = await asyncio.to_thread(paid_for, provider, candidate, todo)
+        paying = await asyncio.to_thread(paid_for, provider, candidate, todo, crew.plan.candidates)
         ttl_s = crew.guard.allow(asked(provider, paying, todo, slots))
     except (BudgetSpent, ProviderFault) as fault:
         # What was not launched is not a failure of the candidate: it can be run when there is money for it.

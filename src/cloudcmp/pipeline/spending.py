@@ -9,6 +9,7 @@ from cloudcmp.errors import Refused
 from cloudcmp.model.lease import LeaseRow
 from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, Plan, PlannedTrial, unit_cost
 from cloudcmp.model.protocol import Progress, Provider
+from cloudcmp.plan import price_of_resized
 from cloudcmp.model.safety import Spend
 from cloudcmp.provider.registry import make, names
 from cloudcmp.provision import Ask, Guard, charges, committed, spent, terms_of
@@ -42,8 +43,11 @@ def asked(provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial]
     )
 
 
-def paid_for(provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial]) -> Candidate:
+def paid_for(
+    provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial], candidates: Sequence[Candidate] = ()
+) -> Candidate:
     """The candidate at the dearest price that its machine will have: a trial may make it another type.
+    What the study says counts, by the candidate itself or by another one of its `candidates`; then what is listed.
 
     Raises Refused where that type's price is not known and the provider bills it.
     """
@@ -51,22 +55,18 @@ def paid_for(provider: Provider, candidate: Candidate, todo: Sequence[PlannedTri
     types = {dict(trial.params)["to"] for trial in todo if trial.probe == "resize"}
     if not types or not provider.billed or sold.price is None:
         return candidate
-    listed = {one.name: one.price for one in provider.offerings(sold.region)}
+    said = {name: price_of_resized(candidate, name, candidates) for name in types}
+    missing = any(price is None for price in said.values())
+    listed = {one.name: one.price for one in provider.offerings(sold.region)} if missing else {}
     prices = [sold.price]
     for name in types:
-        price = listed.get(name)
+        price = said[name] or listed.get(name)
         if price is None or price.currency != sold.price.currency:
             what = f"its price is not known in {sold.price.currency}, and a trial makes the machine one"
-            raise Refused.at(f"{sold.provider}/{sold.region}/{name}", what, "leave resize out")
+            raise Refused.at(f"{sold.provider}/{sold.region}/{name}", what, "write resize_price, or leave resize out")
         prices.append(price)
     dearest = max(prices, key=lambda price: price.amount_per_hour)
     return replace(candidate, offering=replace(sold, price=dearest))
-
-
-def sent_bytes(facts: str) -> int:
-    """The payload that a trial put on the network, as its agent noted; 0 for one that notes none."""
-    sent = json.loads(facts or "{}").get("notes", {}).get("payload_bytes", 0)
-    return int(sent) if isinstance(sent, int | float) and sent > 0 else 0
 
 
 async def watch_money(

@@ -2,6 +2,7 @@
 
 from cloudcmp.plan.make import make
 from cloudcmp.plan.printed import printed_offerings, printed_providers
+from cloudcmp.plan.resized import price_of_resized
 from cloudcmp.plan.runnable import check_runnable
 from cloudcmp.plan.sessions import next_opening
 from cloudcmp.plan.traffic import OWN_GUESTS, at_once, machines
@@ -13,6 +14,7 @@ __all__ = [
     "machines",
     "make",
     "next_opening",
+    "price_of_resized",
     "printed_offerings",
     "printed_providers",
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import filterfalse
 
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import UserMistake
@@ -11,6 +12,7 @@ from cloudcmp.plan import quote as quoting
 from cloudcmp.plan import traffic
 from cloudcmp.plan.candidates import LOCAL, OfferingsOf, resolve, without_facts
 from cloudcmp.plan.offered import left_to_this_machine, tasks_by_candidate
+from cloudcmp.plan.resized import unpriced_notes
 from cloudcmp.plan.schedule import rounds_of
 from cloudcmp.plan.trials import Visits, launches_of, trials_of
 from cloudcmp.plan.truth import completed
@@ -53,6 +55,8 @@ def make(
     visits = Visits(candidates, tuple(map(host_of, candidates)), tasks_by_candidate(candidates, tasks, offerings_of))
     notes += traffic.notes(candidates, visits.tasks, study.caps)
     notes += traffic.peers(candidates, visits.tasks)
+    for one in () if on else filterfalse(free, candidates):
+        notes += unpriced_notes(one, (task.becomes for task in visits.of(one) if task.becomes))
     rounds = rounds_of(study, visits.round_s(), start_at)
     trials_in_all = visits.trials * len(rounds)
     if trials_in_all > MAX_TRIALS:

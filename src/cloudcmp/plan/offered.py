@@ -4,14 +4,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.plan.candidates import LOCAL, OfferingsOf
 from cloudcmp.plan.printed import printed_offerings
+from cloudcmp.plan.resized import NEXT, target_of
 from cloudcmp.plan.traffic import between_machines
 from cloudcmp.plan.visit import Task
 
-_NEXT = "next"
 _ALONE = frozenset({LOCAL, "ssh"})  # one machine each: there is no second one of the same kind
 # Machines that are there before a study and stay after it neither come nor go nor grow, and are not for us to end.
 _LACKS = {LOCAL: {"scaling", "scale_in", "resize", "recovery"}, "ssh": {"scaling", "scale_in", "resize", "recovery"}}
@@ -27,7 +26,8 @@ def tasks_by_candidate(
     no candidate can have, and for a candidate that can have none.
     """
     found = tuple(
-        tuple(filter(None, (_offered(candidate, task, offerings_of) for task in tasks))) for candidate in candidates
+        tuple(filter(None, (_offered(candidate, task, offerings_of, candidates) for task in tasks)))
+        for candidate in candidates
     )
     had = {task.cells for some in found for task in some}
     for task in tasks:
@@ -52,7 +52,9 @@ def left_to_this_machine(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], tuple
     return left, gone
 
 
-def _offered(candidate: Candidate, task: Task, offerings_of: OfferingsOf) -> Task | None:
+def _offered(
+    candidate: Candidate, task: Task, offerings_of: OfferingsOf, candidates: Sequence[Candidate]
+) -> Task | None:
     """The task as this candidate has it, None where it can not have it."""
     if task.probe in _lacks(candidate) or (task.probe == "resize" and _once(candidate)):
         return None
@@ -63,7 +65,7 @@ def _offered(candidate: Candidate, task: Task, offerings_of: OfferingsOf) -> Tas
         return task if system_of(candidate) == "linux" else None
     if any(params.get(key, had) != had for key, had in (("os", system_of(candidate)), ("count", str(candidate.count)))):
         return None
-    return _resized(candidate, task, offerings_of) if task.probe == "resize" else task
+    return _resized(candidate, task, offerings_of, candidates) if task.probe == "resize" else task
 
 
 def system_of(candidate: Candidate) -> str:
@@ -80,35 +82,20 @@ def _lacks(candidate: Candidate) -> Collection[str]:
     return _LACKS.get(candidate.runner, ())
 
 
-def _resized(candidate: Candidate, task: Task, offerings_of: OfferingsOf) -> Task | None:
+def _resized(
+    candidate: Candidate, task: Task, offerings_of: OfferingsOf, candidates: Sequence[Candidate]
+) -> Task | None:
     """The task with the offering that the machine becomes; its cell keeps what the study wrote."""
     params, sold = dict(task.params), candidate.offering
     if system_of(candidate) != "linux" or params["to"] == sold.name:
         return None
     known = offerings_of(sold.provider, sold.region) or printed_offerings(sold.provider, sold.region)
-    if params["to"] != _NEXT:
-        named = (one for one in known if one.name == params["to"])
-        return replace(task, becomes=next(named, Offering(sold.provider, sold.region, params["to"])))
-    larger = min((one for one in known if _larger(one, sold)), key=_rank, default=None)
-    if larger is None and known and not candidate.simulated:
+    found = target_of(candidate, params["to"], known, candidates)
+    if found.name == NEXT and candidate.simulated:
+        return task
+    if found.name == NEXT and known:
         return None
-    if larger is None:
-        return task if candidate.simulated else replace(task, becomes=Offering(sold.provider, sold.region, _NEXT))
-    return replace(task, params=tuple(sorted({**params, "to": larger.name}.items())), becomes=larger)
-
-
-def _larger(one: Offering, than: Offering) -> bool:
-    """Whether an offering has no less of anything and more of something, of the same kind and region."""
-    if (one.region, one.category) != (than.region, than.category):
-        return False
-    had = ((one.vcpus or 0.0, than.vcpus or 0.0), (one.memory_gib or 0.0, than.memory_gib or 0.0))
-    return all(new >= old for new, old in had) and any(new > old for new, old in had)
-
-
-def _rank(one: Offering) -> tuple[float, float, float, str]:
-    """The cheapest first, then the smallest; an unknown price comes last."""
-    price = float(one.price.amount_per_hour) if one.price else float("inf")
-    return price, one.vcpus or 0.0, one.memory_gib or 0.0, one.name
+    return replace(task, params=tuple(sorted({**params, "to": found.name}.items())), becomes=found)
 
 
 def _why(candidates: Sequence[Candidate], task: Task) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Collection
 from cloudcmp.catalog import PROBES
 from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.offering import Offering
-from cloudcmp.model.plan import Plan
+from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.plan.resized import NEXT, price_of_resized, unpriced
 from cloudcmp.plan.traffic import at_once, machines, over_duty
 
 _DEFAULTS = frozenset({("credits", "standard"), ("market", "on-demand"), ("os", "linux"), ("tenancy", "shared")})
@@ -18,7 +19,7 @@ def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[st
     where anything but `simulated` would have to run it, and for a worst case that is unknown or above the budget.
     """
     faults = [*_drivers(plan, providers), *_probes(plan), *_money(plan, billed), *_traffic(plan)]
-    faults += [*_machines(plan), *_options(plan)]
+    faults += [*_machines(plan), *_options(plan), *_next(plan)]
     if faults:
         raise UserMistake(*faults)
 
@@ -85,6 +86,31 @@ def _machines(plan: Plan) -> list[Fault]:
     ]
 
 
+def _targets(plan: Plan, candidates: Collection[Candidate]) -> list[tuple[Candidate, str]]:
+    """The candidates whose machines a trial makes another type, each with that type's name."""
+    named = {launch.index: launch.candidate for launch in plan.launches}
+    asked = {(named[one.launch], dict(one.params)["to"]): None for one in plan.trials if one.probe == "resize"}
+    return [(one, to) for one in candidates for index, to in asked if index == one.index]
+
+
+def _unpriced_targets(plan: Plan, spenders: Collection[Candidate]) -> list[Fault]:
+    """What the study says no price of, and a machine becomes: nobody lists it."""
+    faults = []
+    for one, to in _targets(plan, spenders):
+        price, own = price_of_resized(one, to, plan.candidates), one.offering.price
+        if price is None or (own and price.currency != own.currency):
+            faults.append(Fault("price", *unpriced(one, to)))
+    return faults
+
+
+def _next(plan: Plan) -> list[Fault]:
+    """The larger type that a machine becomes must be known before it is asked for."""
+    real = [one for one in plan.candidates if not one.simulated]
+    unknown = [one for one, to in _targets(plan, real) if to == NEXT]
+    what, next_ = "no list of types is at hand, so that to: next is nobody", "name the type: params: {to: ...}"
+    return [Fault(one.id, what, next_) for one in unknown]
+
+
 def _money(plan: Plan, billed: Collection[str]) -> list[Fault]:
     spenders = [candidate for candidate in plan.candidates if candidate.runner in billed]
     worst, budget = plan.quote.worst_cost, plan.budget
@@ -92,9 +118,10 @@ def _money(plan: Plan, billed: Collection[str]) -> list[Fault]:
         return []
     if worst is None:
         unknown = [candidate.id for candidate in spenders if candidate.offering.price is None]
-        resized = any(trial.probe == "resize" for trial in plan.trials)
-        other = "prices are in several currencies" + (", or none is known of what is resized to" if resized else "")
-        what = f"no price is known for {unknown[0]}" if unknown else other
+        targets = [] if unknown else _unpriced_targets(plan, spenders)
+        if targets:
+            return targets
+        what = f"no price is known for {unknown[0]}" if unknown else "prices are in several currencies"
         return [Fault("price", what, "write price: 0.10 USD/h, in one currency")]
     if budget is None or worst.currency != budget.currency or worst.amount > budget.amount:
         what = f"the worst case of {worst.amount} {worst.currency} is not within it"

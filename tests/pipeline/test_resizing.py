@@ -1,0 +1,84 @@
+"""A machine of the emulated EC2 is resized from plan to report; where its controller dies meanwhile, nothing stays."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from cloudcmp.model.trial import Outcome
+from cloudcmp.store import StudyStore
+from tests.cli.command import Said
+from tests.pipeline.clouds import Sky, clouds, unable
+from tests.pipeline.warm import SHORT, warmth
+
+pytestmark = pytest.mark.skipif(bool(unable()), reason=unable() or "machines can listen")
+
+STUDY = """\
+schema: 1
+question: How long does a small machine take to grow?
+candidates:
+  - {provider: aws, region: us-east-1, offering: t3.micro, price: 0.0104 USD/h%s}
+probes:
+  - {probe: resize, params: {to: t3.small}}
+launches: 1
+budget: 1 USD
+"""
+PRICED = STUDY % ", resize_price: 0.0208 USD/h"
+
+
+@pytest.fixture(scope="module")
+def sky(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sky]:
+    with clouds(tmp_path_factory.mktemp("sky") / "sky", cheap=True) as one:
+        yield one
+
+
+def typed(sky: Sky, *words: str | Path, crash: str = "") -> Said:
+    """What came of a command, which waits for clouds only shortly and dies at a crash point (`name:n`)."""
+    more = {"CLOUDCMP_CRASH_AT": crash} if crash else {}
+    job = warmth().start(words, {**sky.environ, **more}, sky.folder, SHORT)
+    code = job.wait()
+    return Said(code, job.said(), "")
+
+
+def test_a_study_resizes_a_machine_from_plan_to_report(sky: Sky) -> None:
+    file, out = sky.folder / "grow.yaml", sky.folder / "grow"
+    file.write_text(PRICED)
+    planned = typed(sky, "plan", file)
+    assert planned.code == 0, planned.out
+    assert "no timer runs in between" in " ".join(planned.out.split())
+    ran = typed(sky, "run", file, "--out", out)
+    assert ran.code == 0, ran.out
+    changed = [call.params for call in sky.cloud.calls("ModifyInstanceAttribute")]
+    assert [one["InstanceType.Value"] for one in changed] == ["t3.small"]
+    with StudyStore.open(out, write=False) as store:
+        (attempt,) = store.attempts()
+        assert (attempt.outcome, attempt.why) == (Outcome.OK, "")
+        prices = {row.price_per_hour for row in store.lease_rows() if row.price_per_hour is not None}
+    assert min(prices) >= Decimal("0.0208")  # the dearer one, all the time
+    assert "resize_latency_s" in (out / "report.html").read_text()
+    assert sky.left() == []
+
+
+def test_a_study_that_does_not_say_the_price_is_refused_before_anything_is_made(sky: Sky) -> None:
+    file, before = sky.folder / "dear.yaml", len(sky.cloud.calls("RunInstances"))
+    file.write_text(STUDY % "")
+    said = typed(sky, "run", file, "--out", sky.folder / "dear")
+    assert said.code == 2
+    assert "no price in USD is known for t3.small, which resize makes of aws/us-east-1/t3.micro" in said.out
+    assert "write resize_price: 0.20 USD/h in that candidate" in said.out
+    assert len(sky.cloud.calls("RunInstances")) == before
+
+
+@pytest.mark.parametrize("point", ["cloud.before_resize", "cloud.while_stopped", "cloud.after_resize"])
+def test_p01_a_controller_that_dies_while_a_machine_is_resized_leaves_nothing(sky: Sky, point: str) -> None:
+    file, out = sky.folder / f"{point}.yaml", sky.folder / f"out-{point}"
+    file.write_text(PRICED)
+    assert typed(sky, "run", file, "--out", out, crash=f"{point}:1").code == -9
+    machines = [one for one in sky.left() if one.startswith("aws instance")]
+    assert len(machines) == 1
+    if point == "cloud.while_stopped":  # what nothing but cleanup or a sweep ends
+        (id,) = (one.split()[-1] for one in machines)
+        assert sky.cloud.state.lives.state(id) == "stopped"
+    assert typed(sky, "cleanup", out).code == 0
+    assert sky.left() == []
