@@ -80,7 +80,9 @@ class Stand:
         self._skies += 1
         place = self._folder / f"sky-{self._skies}"
         self._stack.callback(shutil.rmtree, place, ignore_errors=True)
-        self.sky = self._stack.enter_context(clouds(place, cheap=self._skies > 1, guest=self._guests))
+        self.sky = self._stack.enter_context(clouds(place, guest=self._guests))
+        machines = [one for one in self.sky.foreign if one.startswith("aws instance")]
+        assert len(machines) == 2, "without foreign machines nothing shows that none is touched"
         (place / "study.yaml").write_text(STUDY % self._candidates)
 
     def folder(self) -> Path:
