@@ -1,7 +1,6 @@
 """What a launch asks of the budget, and what is done as the money goes."""
 
 import asyncio
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -9,8 +8,8 @@ from cloudcmp.errors import Refused
 from cloudcmp.model.lease import LeaseRow
 from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, Plan, PlannedTrial, unit_cost
 from cloudcmp.model.protocol import Progress, Provider
-from cloudcmp.plan import price_of_resized
 from cloudcmp.model.safety import Spend
+from cloudcmp.plan import price_of_resized
 from cloudcmp.provider.registry import make, names
 from cloudcmp.provision import Ask, Guard, charges, committed, spent, terms_of
 from cloudcmp.store import StudyStore
@@ -47,8 +46,8 @@ def paid_for(
     provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial], candidates: Sequence[Candidate] = ()
 ) -> Candidate:
     """The candidate at the dearest price that its machine will have: a trial may make it another type.
-    What the study says counts, by the candidate itself or by another one of its `candidates`; then what is listed.
 
+    What the study says counts, by the candidate itself or by another one of its `candidates`; then what is listed.
     Raises Refused where that type's price is not known and the provider bills it.
     """
     sold = candidate.offering
