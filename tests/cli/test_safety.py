@@ -187,6 +187,24 @@ def test_without_credentials_a_provider_is_skipped_unless_it_was_named(cloud: Cl
     assert "ExpiredToken" in named.err
 
 
+def test_a_sweep_that_is_interrupted_before_it_begins_destroyed_nothing(
+    cloud: Cloud, types: Types, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def leave() -> None:
+        sys.exit(130)
+
+    monkeypatch.setattr("cloudcmp.pipeline.opening.opened", interrupted)
+    monkeypatch.setattr("cloudcmp.cli.safety.leave_now", leave)
+    said = types("sweep", "--delete")
+    assert said.code == 130
+    assert "--resume" not in said.out + said.err
+    assert "0 destroyed and seen gone, 0 left, 0 kept." in said.out
+    assert "not listed: interrupted before anything was looked at" in said.err
+
+
 def test_an_unknown_provider_is_a_mistake(cloud: Cloud, types: Types) -> None:
     said = types("sweep", "clout")
     assert said.code == 2

@@ -193,7 +193,7 @@ def sweep(
     """
     import asyncio
 
-    from cloudcmp.pipeline import opening, sweeping
+    from cloudcmp.pipeline import leftovers, opening, sweeping
     from cloudcmp.provider.time import WallTime
 
     def leave(swept: "Swept") -> NoReturn:
@@ -202,7 +202,10 @@ def sweep(
             say("interrupted: nothing was destroyed" if not delete else "interrupted; give the same command once more")
         leave_now()
 
-    made, unopened = opening.opened(opening.wanted(providers or []))
+    try:
+        made, unopened = opening.opened(opening.wanted(providers or []))
+    except KeyboardInterrupt:
+        leave(leftovers.Swept(unlisted=("interrupted before anything was looked at",)))
     swept = asyncio.run(
         sweeping.sweep(
             made, WallTime(), study=study, delete=delete, unopened=unopened, named=bool(providers), leave=leave

@@ -53,8 +53,8 @@ class Leftover:
 class Swept:
     """What a sweep came to; `elsewhere` counts what belongs to studies that were not asked for.
 
-    `unlisted` are places that could not be listed, `skipped` providers that were not asked; `faults` are those of them
-    that were named by the user, and so count.
+    `unlisted` are places that could not be listed, `skipped` providers that were not asked, or where nothing may be
+    destroyed because no clock can be trusted; `faults` are those of them that count.
     """
 
     leftovers: tuple[Leftover, ...] = ()

@@ -60,24 +60,25 @@ async def sweep(
         for one in providers.values()
     ]
 
-    async def work() -> None:
-        for one in sweepers:
-            await one.run()
-
     if leave is None:
-        await work()
-        return _together(unmade, (one.so_far() for one in sweepers))
-    stop = asyncio.Event()
-    stop.set()  # nothing is begun that a first signal could let come to its end
-    stopping = Stopping(stop, lambda _: None)
-    with stopping.heeding():
-        if not await stopping.unless_hurried(work()):
-            leave(_together(unmade, (one.so_far() for one in sweepers)))
-    return _together(unmade, (one.so_far() for one in sweepers))
+        await _all_of(sweepers)
+    else:
+        stop = asyncio.Event()
+        stop.set()  # nothing is begun that a first signal could let come to its end
+        stopping = Stopping(stop, lambda _: None)
+        with stopping.heeding():
+            if not await stopping.unless_hurried(_all_of(sweepers)):
+                leave(_together(unmade, sweepers))
+    return _together(unmade, sweepers)
 
 
-def _together(total: Swept, parts: Iterable[Swept]) -> Swept:
-    for one in parts:
+async def _all_of(sweepers: Iterable["_Sweeper"]) -> None:
+    for one in sweepers:
+        await one.run()
+
+
+def _together(total: Swept, sweepers: Iterable["_Sweeper"]) -> Swept:
+    for one in (each.so_far() for each in sweepers):
         total = Swept(
             (*total.leftovers, *one.leftovers),
             (*total.unlisted, *one.unlisted),
