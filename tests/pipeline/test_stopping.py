@@ -19,9 +19,9 @@ from pathlib import Path
 import pytest
 
 from tests.pipeline.cloud_walk import OWNED, RENTED, Stand, Toll
-from tests.pipeline.clouds import unable
+from tests.pipeline.clouds import Sky, unable
 from tests.pipeline.kills import acknowledged
-from tests.pipeline.warm import Job
+from tests.pipeline.warm import SHORT, Job
 
 pytestmark = pytest.mark.skipif(bool(unable()), reason=unable() or "studies can run")
 
@@ -86,15 +86,15 @@ def leases(out: Path) -> dict[str, tuple[str | None, str]]:
     return found
 
 
-def unsaid(stand: Stand, out: Path, printed: str) -> list[str]:
+def unsaid(sky: Sky, out: Path, printed: str) -> list[str]:
     """What is left, by the ledger or in truth, and was not listed."""
     known = leases(out)
     listed = {name for name, (id, _) in known.items() if name in printed or (id and id in printed)}
     lines = [f"{name} ({event})" for name, (_, event) in known.items() if name not in listed and event not in _ENDED]
-    there = {f"aws {one.kind} {one.id}": dict(one.tags).get("Name", "") for one in stand.sky.cloud.alive()}
+    there = {f"aws {one.kind} {one.id}": dict(one.tags).get("Name", "") for one in sky.cloud.alive()}
     return [f"not listed: {one}" for one in lines] + [
         f"in truth, not listed: {one}"
-        for one in stand.sky.left()
+        for one in sky.left()
         if there.get(one, "") not in listed and one.split()[-1] not in printed
     ]
 
@@ -118,13 +118,13 @@ def signalled(stand: Stand, number: int, times: int, after_s: float, gap_s: floa
     wrong = [f"a traceback: {printed[-600:]}"] if "Traceback" in printed else []
     if code not in {0, 130} and not (code == -number and not out.exists()):  # -number: it had not even begun
         wrong.append(f"exit code {code}: {printed[-300:]}")
-    if times == 1:
+    if times == 1 or number == signal.SIGHUP:  # a closed terminal is never the second signal
         # It is over, and nothing is left: then the end of everything was asked for in time.
         wrong += [f"it took {took_s:.0f} s after one signal"] if took_s > FIRST_S else []
         wrong += [f"left after one signal: {one}" for one in sky.left()]
     else:
         wrong += [f"it took {took_s:.2f} s after the last signal"] if took_s > SECOND_S else []
-        wrong += unsaid(stand, out, printed)
+        wrong += unsaid(sky, out, printed)
     if (out / "study.db").is_file():
         wrong += stand.mend("cleanup", out)
     shutil.rmtree(out, ignore_errors=True)
@@ -224,6 +224,52 @@ def test_p08_a_study_under_nohup_outlives_its_terminal(stand: Stand) -> None:
     assert stand.sky.left() == []
 
 
+def test_p08_a_terminal_that_is_closed_twice_over_ends_a_study_in_order(stand: Stand) -> None:
+    # A shell passes on what the system sends to all of its jobs as well: both within a millisecond.
+    out, screen = stand.folder(), Terminal()
+    try:
+        job = stand.begin("run", out, terminal=screen.name, drain_s=1.0)
+        _until(lambda: len([id for id, event in leases(out).values() if event == "CREATED"]) == 3, job)
+        job.kill(signal.SIGHUP)
+        screen.close()
+        job.kill(signal.SIGHUP)
+        assert job.wait(FIRST_S) == 130
+    finally:
+        screen.close()
+    assert stand.sky.left() == []
+    assert {event for _, event in leases(out).values()} == {"GONE"}
+
+
+def test_p08_a_closed_terminal_does_not_stop_a_cleanup(stand: Stand) -> None:
+    out = stand.folder()
+    killed = _running(stand, out)
+    killed.kill()
+    assert killed.wait() == -9
+    screen = Terminal()
+    try:
+        job = stand.begin("cleanup", out, terminal=screen.name)
+        _until(lambda: {"DELETE_ASKED", "GONE"} & {event for _, event in leases(out).values()} != set(), job)
+        screen.close()
+        job.kill(signal.SIGHUP)
+        assert job.wait(FIRST_S) == 0
+    finally:
+        screen.close()
+    assert stand.sky.left() == []
+
+
+def test_p08_a_terminal_that_goes_away_is_no_fault_of_what_prints_on_it(stand: Stand) -> None:
+    out, screen = stand.folder(), Terminal()
+    try:
+        words = ("run", Path(__file__).with_name("small.yaml"), "--out", out)
+        job = stand.warm.start(words, stand.sky.environ, stand.sky.folder, SHORT | {"nohup": 1.0}, screen.name)
+        _until((out / "study.db").is_file, job)
+        screen.close()
+        assert job.wait(2 * FIRST_S) == 0
+    finally:
+        screen.close()
+    assert (out / "report.html").is_file()
+
+
 def test_p08_a_cleanup_that_is_left_says_what_is_left(stand: Stand) -> None:
     out = stand.folder()
     killed = _running(stand, out)
@@ -236,6 +282,6 @@ def test_p08_a_cleanup_that_is_left_says_what_is_left(stand: Stand) -> None:
         began = time.monotonic()
         assert job.wait() == 130, job.said()
         assert time.monotonic() - began < SECOND_S
-    assert unsaid(stand, out, " ".join(job.said().split())) == []
+    assert unsaid(stand.sky, out, " ".join(job.said().split())) == []
     assert "left: aws/us-east-1 instance i-" in job.said()
     assert stand.mend("cleanup", out) == []

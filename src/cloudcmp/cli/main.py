@@ -7,12 +7,14 @@ import resource
 import signal
 import sys
 from contextlib import suppress
+from types import FrameType
+from typing import NoReturn
 
 import typer
 
 from cloudcmp import __version__
 from cloudcmp.cli import answers, files, listing, measuring, safety
-from cloudcmp.cli.output import guarded, say
+from cloudcmp.cli.output import guarded, outlast_terminals, say
 
 EPILOG = "Exit codes: 0 done, 1 a yes/no question answered no, 2 a mistake in what was asked, 3 a fault outside or a corrupt file, 130 interrupted."  # noqa: E501
 
@@ -69,15 +71,22 @@ def _leave_no_core() -> None:
 
 def _as_from_the_keyboard() -> None:
     """Take SIGTERM and a closed terminal as Ctrl-C, but where they are ignored, as under `nohup`."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number, handler in ((signal.SIGTERM, signal.default_int_handler), (signal.SIGHUP, _hung_up)):
         if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
+            signal.signal(number, handler)
+
+
+def _hung_up(_number: int, _frame: FrameType | None) -> NoReturn:
+    """The shell and the system both tell that a terminal is gone: the second word must not cut short the first."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def main() -> None:
     """Entry point of the `cloudcmp` command."""
     _leave_no_core()
     _as_from_the_keyboard()
+    outlast_terminals()
     app = build()
     arguments = sys.argv[1:] or ["--help"]
     sys.exit(guarded(lambda: app(args=arguments, standalone_mode=False), arguments))

@@ -1,6 +1,7 @@
 """What every verb says: one JSON document, or lines for people; and the exit code of every way to end."""
 
 import dataclasses
+import errno
 import json
 import math
 import os
@@ -11,7 +12,7 @@ from datetime import date
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import typer
 from typer._click.exceptions import UsageError  # typer carries its own click
@@ -81,27 +82,66 @@ def leave_now() -> NoReturn:
     os._exit(EXIT_INTERRUPTED)
 
 
+class _Lasting:
+    """A terminal that may go away: then what is said goes nowhere, and what was begun comes to its end."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """All of it, as far as anybody is there to read it."""
+        self._told(lambda: self._stream.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """What was written, to whoever reads."""
+        self._told(self._stream.flush)
+
+    def _told(self, tell: Callable[[], object]) -> None:
+        try:
+            tell()
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            nowhere = os.open(os.devnull, os.O_WRONLY)  # what waits in buffers goes there as well
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def outlast_terminals() -> None:
+    """Have no terminal that goes away be a fault of what prints on it."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is not None and stream.isatty():
+            setattr(sys, name, _Lasting(stream))
+
+
 def guarded(action: Callable[[], Any], arguments: Sequence[str]) -> int:
     """Run the command line; every failure becomes one line for each fault and its exit code, never a traceback."""
     try:
         result = action()
     except typer.Exit as done:
         if done.exit_code == EXIT_INTERRUPTED:  # typer's own word for the keyboard's
-            return _failed(*_told(KeyboardInterrupt()), arguments)
+            return _failed(*_told(KeyboardInterrupt(), arguments), arguments)
         return done.exit_code
     except BrokenPipeError:
         sys.stderr.close()
         return EXIT_DONE
-    except (Exception, KeyboardInterrupt) as error:
+    except SystemExit:
+        raise
+    except BaseException as error:
         if os.environ.get(TRACEBACK):
             raise
-        faults, code = _told(error)
+        faults, code = _told(error, arguments)
         return _failed(faults, code, arguments)
     return result if isinstance(result, int) else EXIT_DONE
 
 
-def _told(error: BaseException) -> tuple[tuple[Fault, ...], int]:
-    """The lines and the exit code of a failure."""
+def _told(error: BaseException, arguments: Sequence[str] = ()) -> tuple[tuple[Fault, ...], int]:
+    """The lines and the exit code of a failure; what is no `Exception` (a signal, a task cut short) interrupts."""
     if isinstance(error, CloudcmpError):
         return error.faults, error.exit_code
     if isinstance(error, UsageError):
@@ -111,19 +151,22 @@ def _told(error: BaseException) -> tuple[tuple[Fault, ...], int]:
     if isinstance(error, OSError):
         where, what = str(error.filename or "system"), (error.strerror or str(error)).lower()
         return (Fault(where, what, "check the path, its rights and the space left"),), EXIT_FAULT
-    if isinstance(error, KeyboardInterrupt | typer.Abort):
-        return (
-            Fault("", "interrupted", "nothing measured is lost: 'cloudcmp run --resume DIR' or 'cloudcmp report DIR'"),
-        ), EXIT_INTERRUPTED
+    if isinstance(error, typer.Abort) or not isinstance(error, Exception):
+        measures = _verb(arguments) in {"run", "demo"}
+        next_ = "nothing measured is lost: 'cloudcmp run --resume DIR' or 'cloudcmp report DIR'" if measures else ""
+        return (Fault("", "interrupted", next_),), EXIT_INTERRUPTED
     what = " ".join(f"{type(error).__name__}: {error}".split())
     return (Fault("cloudcmp", f"a fault of its own, {what}", f"report it, with what {TRACEBACK}=1 shows"),), EXIT_FAULT
 
 
 def _failed(faults: Sequence[Fault], code: int, arguments: Sequence[str]) -> int:
     if "--json" in arguments:
-        verb = next((word for word in arguments if not word.startswith("-")), "cloudcmp")
-        say(document(verb, None, (), faults))
+        say(document(_verb(arguments), None, (), faults))
     for fault in faults:
         with suppress(OSError):  # nobody may be there to read it: the terminal was closed
             warn(fault.line())
     return code
+
+
+def _verb(arguments: Sequence[str]) -> str:
+    return next((word for word in arguments if not word.startswith("-")), "cloudcmp")

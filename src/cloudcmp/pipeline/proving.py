@@ -4,28 +4,30 @@ import asyncio
 import ipaddress
 import json
 import shutil
-import signal
 import time
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import ROUND_UP, Decimal
 from pathlib import Path
+from typing import NoReturn
 
 from cloudcmp import agent
 from cloudcmp.catalog import hint
-from cloudcmp.errors import AgentMissing, BudgetSpent, UserMistake
-from cloudcmp.model.lease import FIREWALL
+from cloudcmp.errors import AgentMissing, BudgetSpent, CloudcmpError, UserMistake
+from cloudcmp.model.lease import FIREWALL, LeaseState
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import Provider
 from cloudcmp.pipeline import planning, running
 from cloudcmp.pipeline.checking import preflight, refuse
+from cloudcmp.pipeline.cleaning import Ending, Leave, faults_of, leave_at_once, lines_left
 from cloudcmp.pipeline.office import open_office
 from cloudcmp.pipeline.opening import opened, wanted
+from cloudcmp.pipeline.stopping import Stopping
 from cloudcmp.pipeline.tools import tools
 from cloudcmp.provision import Release
+from cloudcmp.provision.clauses import CLAUSES
 from cloudcmp.provision.contract import TESTED, Held, Ruling, differences, hold
 from cloudcmp.provision.prices import price_to_create
 from cloudcmp.provision.stage import LAUNCHES, MACHINES_MOST, Stage
@@ -60,12 +62,16 @@ class Tryout:
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """What came of a try-out: the rulings, how they differ from where it was tested, and what is left."""
+    """What came of a try-out: the rulings, how they differ from where it was tested, and what is left.
+
+    One that was `interrupted` has no rulings of the clauses that were not tried any more.
+    """
 
     tryout: Tryout
     rulings: tuple[Ruling, ...]
     differs: tuple[str, ...]
     left: tuple[str, ...]
+    interrupted: bool = False
 
     @property
     def begun(self) -> bool:
@@ -104,23 +110,45 @@ def prepare(
     return Tryout(name, plan, text, running.new_folder(plan, out), worst, allowed, addresses)
 
 
-def prove(tryout: Tryout) -> Proved:
+def prove(tryout: Tryout, say: Callable[[str], None] = lambda _: None, leave: Leave | None = None) -> Proved:
     """Try the contract out, with a ledger on the disk until all is seen gone.
 
-    The folder stays where something is left, so that `cloudcmp cleanup` works, also after a crash. Raises what the
-    preflight refuses, before anything is created.
+    The folder stays where something is left, so that `cloudcmp cleanup` works, also after a crash. With `leave` the
+    first signal ends the clauses, and `say` tells it; at the second one all is asked to go, and `leave` ends the
+    process. Raises what the preflight refuses, before anything is created.
     """
     plan, began = tryout.plan, time.time()
     created_at = plan.start_at if tryout.candidate.simulated else began
-    with StudyStore.create(
+    store = StudyStore.create(
         tryout.folder, plan, study_text=tryout.text, provenance={"by": "cloudcmp check --live"}, created_at=created_at
-    ) as store:
-        held = asyncio.run(_held(tryout, store))
-    left = tuple(_line(one) for one in held.left)
-    if not left:
-        shutil.rmtree(tryout.folder, ignore_errors=True)
-    rulings = held.rulings
-    return Proved(tryout, rulings, differences(tryout.provider, rulings), left)
+    )
+    unseen: tuple[str, ...] = ()
+    try:
+        with store:
+            try:
+                held = asyncio.run(_held(tryout, store, say, leave))
+                unseen = lines_left(held.releases)
+            except BaseException as error:
+                unseen = _told_with(error, tryout, store, say)
+                raise
+    finally:
+        if not unseen:
+            shutil.rmtree(tryout.folder, ignore_errors=True)
+    rulings, cut = held.rulings, len(held.rulings) < len(CLAUSES)
+    return Proved(tryout, rulings, differences(tryout.provider, rulings), unseen, cut)
+
+
+def _told_with(error: BaseException, tryout: Tryout, store: StudyStore, say: Callable[[str], None]) -> tuple[str, ...]:
+    """What is not seen gone when a try-out ends by a fault, told with the fault: nothing else will tell it."""
+    open_ = (one for one in store.leases() if one.state is not LeaseState.GONE)
+    lines = lines_left(Release(one, None, "not seen gone") for one in open_)
+    faults = faults_of(tryout.folder, lines)
+    if isinstance(error, CloudcmpError):
+        error.faults = (*error.faults, *faults)
+    else:
+        for fault in faults:
+            say(fault.line())
+    return lines
 
 
 def told_before(tryout: Tryout) -> tuple[str, ...]:
@@ -139,6 +167,9 @@ def told_after(proved: Proved) -> tuple[str, ...]:
     tested = TESTED.get(proved.tryout.provider)
     against = f"Tested against {tested.against}, not on a real account." if tested else "Never tested before."
     ended = f"{len(proved.left)} LEFT." if proved.left else "All that was made is seen gone."
+    if proved.interrupted:
+        tried = f"Stopped on request: {len(proved.rulings)} of {len(CLAUSES)} promises were tried."
+        return (tried, ended, against, *proved.differs)
     return (ended, against, *(proved.differs or ("Nothing differs here.",)))
 
 
@@ -161,27 +192,41 @@ def as_data(proved: Proved) -> dict[str, object]:
         "clauses": proved.rulings,
         "tested_against": tested.against if tested else None,
         "differs": proved.differs,
+        "interrupted": proved.interrupted,
         "left": proved.left,
     }
 
 
-async def _held(tryout: Tryout, store: StudyStore) -> Held:
+async def _held(tryout: Tryout, store: StudyStore, say: Callable[[str], None], leave: Leave | None) -> Held:
     providers, ledger = tools(store, _agent(tryout))
     refuse(await preflight(providers, tryout.plan))
     office = open_office(ledger, providers.values())
-    _cancel_on_signals()
     provider, launches = providers[tryout.provider], tryout.plan.launches[:LAUNCHES]
-    return await hold(Stage(office, provider, tryout.candidate, launches, TTL_S, allow=tryout.allow))
+    stage = Stage(office, provider, tryout.candidate, launches, TTL_S, allow=tryout.allow)
+    if leave is None:
+        return await hold(stage)
+    stop, held = asyncio.Event(), list[Held]()
+    stopping = Stopping(stop, lambda _: say("ending all that was made; once more to leave at once"))
+
+    async def work() -> None:
+        held.append(await hold(stage, stop=stop))
+
+    with stopping.heeding():
+        if not await stopping.unless_hurried(work()):
+            await leave_at_once(ledger, providers, tryout.folder, _with_doubles(stage, leave))
+    return held[0]
 
 
-def _cancel_on_signals() -> None:
-    """Whoever ends us by a signal ends the clauses; what was made is still released."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    if task is None:
-        return
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        with suppress(ValueError, RuntimeError):  # not in the main thread: whoever embeds us minds the signals
-            loop.add_signal_handler(number, task.cancel)
+def _with_doubles(stage: Stage, leave: Leave) -> Leave:
+    """Tells also what was made beside the ledger, which is found by its tags; nothing is kept where nothing is left."""
+
+    def leave_all(ending: Ending) -> NoReturn:
+        lines = lines_left(Release(one, None, "made twice, not asked to go") for one in stage.doubles)
+        if not (ending.left or lines):
+            shutil.rmtree(ending.folder, ignore_errors=True)
+        leave(replace(ending, left=(*ending.left, *lines)))
+
+    return leave_all
 
 
 def _agent(tryout: Tryout) -> Path | None:
@@ -193,11 +238,6 @@ def _agent(tryout: Tryout) -> Path | None:
         if tryout.provider == "local":
             raise
         return None  # another one may be needed: the preflight says which
-
-
-def _line(one: Release) -> str:
-    lease = one.lease
-    return f"{lease.provider}/{lease.region} {lease.kind} {lease.cloud_id or lease.name}: {one.why}"
 
 
 def _addresses(provider: Provider, allow: str | None) -> str:

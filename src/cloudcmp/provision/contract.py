@@ -4,8 +4,10 @@ The clauses share one set of machines: they are tried in order, each says whethe
 be told, and everything that was made is released at the end, whatever came.
 """
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from cloudcmp.errors import CloudcmpError
 from cloudcmp.model.lease import Handle, Lease
@@ -42,13 +44,20 @@ class Held:
         return tuple(one for one in self.releases if one.evidence is None)
 
 
-async def hold(stage: Stage, clauses: Sequence[Clause] | None = None) -> Held:
-    """Try every clause in order, and release whatever was made; never raises for a provider that fails."""
+async def hold(stage: Stage, clauses: Sequence[Clause] | None = None, stop: asyncio.Event | None = None) -> Held:
+    """Try every clause in order, and release whatever was made; never raises for a provider that fails.
+
+    Once `stop` is set, the clause at hand is cut short and none is tried any more: it has no ruling.
+    """
+    stop = stop or asyncio.Event()
     rulings: list[Ruling] = []
     releases: tuple[Release, ...] = ()
     try:
         for clause in CLAUSES if clauses is None else clauses:
-            rulings.append(await _rule(stage, clause))
+            ruling = None if stop.is_set() else await _unless(stop, _rule(stage, clause))
+            if ruling is None:
+                break
+            rulings.append(ruling)
     finally:
         if stage.machine is not None and stage.machine.shell is not None:
             await stage.machine.shell.close()
@@ -56,6 +65,18 @@ async def hold(stage: Stage, clauses: Sequence[Clause] | None = None) -> Held:
         named = {stage.provider.name: stage.provider}
         releases = (*doubles, *await release_all(stage.office.ledger, named))
     return Held(tuple(rulings), releases)
+
+
+async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, Ruling]) -> Ruling | None:
+    """A ruling, None where the stop came before it."""
+    task, stopped = asyncio.create_task(work), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopped.cancel()
+        task.cancel()
+        await asyncio.wait({task})
+    return None if task.cancelled() else task.result()
 
 
 async def _rule(stage: Stage, clause: Clause) -> Ruling:
