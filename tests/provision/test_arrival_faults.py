@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 from tests.provision.conftest import START, MemoryJournal, candidate_with
 
-from cloudcmp.errors import BadCredentials, ProviderFault, Throttled, Unlisted
+from cloudcmp.errors import BadCredentials, ProviderFault, Taken, Throttled, Unlisted
 from cloudcmp.model.lease import INSTANCE, Handle, Lease, LeaseState
 from cloudcmp.model.offering import Billing, Faults
 from cloudcmp.model.plan import Launch
@@ -59,12 +59,12 @@ async def dialled(endpoint, within_s):
     raise AssertionError("nobody is dialled: the name says where it is")
 
 
-def arrived(looks, **ways):
+def arrived(looks, market="on-demand", **ways):
     time = VirtualTime(START)
     far = Far(looks, time)
     watch = Stopwatch(time)
     how = replace(Ways(time, dialled, None, KeyPair("", "")), **ways)
-    windows = replace(candidate_with(Faults()), runner="far", options=(("os", "windows"),))
+    windows = replace(candidate_with(Faults()), runner="far", options=(("market", market), ("os", "windows")))
     line = asyncio.run(arrive(how, far, LEASE, windows, Launch(0, 0, 0, None, 0.0, 1), watch, 600.0)).timeline
     return far, line
 
@@ -88,6 +88,24 @@ def test_p24_looks_that_are_never_answered_end_in_time():
 def test_credentials_that_are_not_taken_any_more_end_it_at_once():
     with pytest.raises(BadCredentials):
         arrived([BadCredentials.at("far", "ExpiredToken"), UP], poll_s=1.0)
+
+
+ENDS = [
+    ("spot", Sight("gone", why="Spot instance termination", taken=True), True),
+    ("on-demand", Sight("gone", why="taken back", taken=True), True),
+    ("spot", Sight("gone"), True),
+    ("spot", Sight("gone", why="Client.InternalError: bad image", taken=False), False),
+    ("on-demand", Sight("gone"), False),
+    ("on-demand", Sight("stopped", why="InternalError", taken=False), False),
+]
+
+
+@pytest.mark.parametrize(("market", "sight", "taken"), ENDS)
+def test_p36_a_machine_that_ends_on_its_way_was_taken_only_where_its_provider_may_have_taken_it(market, sight, taken):
+    for before in ([Sight("pending")], [Sight("running", "127.0.0.1", 1)]):  # port 1: nobody listens
+        with pytest.raises(ProviderFault, match=f"it is {sight.state} before it") as fault:
+            arrived([*before, sight], market, poll_s=1.0)
+        assert isinstance(fault.value, Taken) is taken
 
 
 @pytest.mark.parametrize("refuses", [[], [0], [1], [0, 1, 2]])

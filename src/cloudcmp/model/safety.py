@@ -34,7 +34,8 @@ class Sight:
     `address` and `port` are where the controller reaches it, `peer_address` where other machines of its launch do;
     `alias` names a host of the user's own SSH configuration instead. `host_key` is one that the provider itself vouches
     for, where the machine could not be given ours. `folder` is where the agent and its test files go, below the user's
-    home unless absolute.
+    home unless absolute. `taken` is whether the provider says that it took the machine back; None where it tells of no
+    cause.
     """
 
     state: str
@@ -46,6 +47,7 @@ class Sight:
     user: str = "cloudcmp"
     folder: str = ".cloudcmp"
     why: str = ""
+    taken: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

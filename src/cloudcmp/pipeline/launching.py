@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from cloudcmp.catalog import PROBES
-from cloudcmp.errors import NOT_ITS_OWN, OUR_OWN, AgentMissing, BudgetSpent, ProviderFault
+from cloudcmp.errors import NOT_ITS_OWN, OUR_OWN, AgentMissing, BudgetSpent, ProviderFault, Taken
 from cloudcmp.measure import TAKEN_WHY, Visit, give_up_s, record_all, record_arrival, record_release, staged, was_taken
 from cloudcmp.model.lease import INSTANCE
 from cloudcmp.model.plan import Launch, PlannedTrial
 from cloudcmp.model.trial import Outcome
 from cloudcmp.pipeline.crew import Crew, Stay
-from cloudcmp.pipeline.spending import asked, paid_for
+from cloudcmp.pipeline.spending import asked, paid_for, restarts_s
 from cloudcmp.pipeline.visiting import work
 from cloudcmp.plan import machines
 from cloudcmp.provision import Part, Release, set_up, slot_of, tear_down
@@ -32,7 +32,7 @@ async def carry_out(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], 
     slots = tuple(slot_of(launch, Part(INSTANCE, number + 1)) for number in range(count))
     try:
         paying = await asyncio.to_thread(paid_for, provider, candidate, todo, crew.plan.candidates)
-        ttl_s = crew.guard.allow(asked(provider, paying, todo, slots))
+        ttl_s = crew.guard.allow(asked(provider, paying, todo, slots)) - restarts_s(provider, todo)
     except (BudgetSpent, ProviderFault) as fault:
         # What was not launched is not a failure of the candidate: it can be run when there is money for it.
         crew.halt.why = str(fault)
@@ -57,33 +57,49 @@ async def carry_out(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], 
 
 
 async def _come_and_work(stay: Stay) -> Visit:
-    """The machines' coming, timed, then the trials on them; a machine that never comes fails them all."""
+    """The machines' coming, timed, then the trials on them; a machine that never comes fails them all, and one that its
+    provider takes back on its way preempts them.
+    """
     crew, turns = stay.crew, stay.turns
     ways = replace(crew.office.ways, give_up_s=give_up_s(turns.arrival, crew.office.ways.give_up_s))
-    office = replace(crew.office, ways=ways)
-    coming, why = stay.left(turns.arrival), ""
+    office, missing = replace(crew.office, ways=ways), None
     try:
         stay.machines = await set_up(
-            office, stay.provider, stay.candidate, stay.launch, stay.ttl_s, stay.watches, stay.count
-        )
+            office, stay.provider, stay.candidate, stay.launch, stay.ttl_s, stay.watches, stay.count,
+            one_zone=any(dict(trial.params).get("path") == "zone" for trial in turns.visit),
+            paid_s=restarts_s(stay.provider, stay.left(turns.last)),
+        )  # fmt: skip
     except (*OUR_OWN, AgentMissing) as fault:
         return crew.stopped(str(fault))
     except NOT_ITS_OWN as fault:
         return crew.put_off(str(fault))
     except ProviderFault as fault:
-        why = str(fault)
-    asleep = stay.slept()
-    if asleep and why:
-        return crew.stopped(f"{asleep} ({why})")
-    if asleep:
-        # No clock that times it went on, and some that are in it did.
-        record_all(crew.bench, stay.candidate, coming, Outcome.ABORTED, asleep)
-        return await work(stay)
+        missing = fault
+    if stay.slept():
+        return await _slept_through(stay, missing)
+    if isinstance(missing, Taken):
+        todo = stay.left([*turns.arrival, *turns.visit, *turns.last])
+        return record_all(crew.bench, stay.candidate, todo, Outcome.PREEMPTED, str(missing))
+    return await _came(stay, ways.poll_s, str(missing or ""))
+
+
+async def _slept_through(stay: Stay, missing: ProviderFault | None) -> Visit:
+    """The rest of a launch whose machines came, or did not, while this machine slept."""
+    if missing is not None:
+        return stay.crew.stopped(f"{stay.slept()} ({missing})")
+    # No clock that times their coming went on, and some that are in it did.
+    record_all(stay.crew.bench, stay.candidate, stay.left(stay.turns.arrival), Outcome.ABORTED, stay.slept())
+    return await work(stay)
+
+
+async def _came(stay: Stay, poll_s: float, why: str) -> Visit:
+    """How the machines came, timed, and the trials on them; `why` says what went wrong, if anything did."""
+    bench, turns = stay.crew.bench, stay.turns
     lines = [machine.timeline for machine in stay.machines] or [watch.timeline() for watch in stay.watches]
-    record_arrival(crew.bench, stay.candidate, coming, lines[: stay.candidate.count], ways.poll_s, why)
+    record_arrival(bench, stay.candidate, stay.left(turns.arrival), lines[: stay.candidate.count], poll_s, why)
     if why:
         todo = stay.left([*turns.visit, *turns.last])
-        return record_all(crew.bench, stay.candidate, todo, Outcome.FAILED, why)
+        return record_all(bench, stay.candidate, todo, Outcome.FAILED, why)
     return await work(stay)
 
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from cloudcmp.errors import ProviderFault, Throttled, Unlisted, Unreached, WrongHost
+from cloudcmp.errors import ProviderFault, Taken, Throttled, Unlisted, Unreached, WrongHost
 from cloudcmp.model.lease import Handle, Lease
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Direct, Instance, Provider, Remote
@@ -117,7 +117,8 @@ async def arrive(
 ) -> Machine:
     """The machine of a lease, once agents run on it.
 
-    Raises WrongHost where another machine answers, ProviderFault where it does not come in time or ends before.
+    Raises WrongHost where another machine answers, Taken where its provider takes it back before it is up,
+    ProviderFault where it does not come in time or ends before.
     """
     if isinstance(provider, Direct):
         instance = await provider.connect(lease, candidate, launch)
@@ -126,15 +127,21 @@ async def arrive(
     handle = lease.handle()
     if not isinstance(provider, Remote) or handle is None:
         raise ProviderFault.at(lease.name, "there is no way to reach it", "cloudcmp cleanup")
-    sight = await _running(ways, provider, handle, watch)
+    sight = await _running(ways, provider, handle, watch, candidate)
     watch.seen("running")
     system = dict(candidate.options).get("os", "linux")
-    await _reachable(ways, provider, handle, sight, _DOORS.get(system, (sight.port,)), watch)
+    await _reachable(ways, provider, handle, sight, _DOORS.get(system, (sight.port,)), watch, candidate)
     watch.seen("reachable")
     if system in _DOORS:
         return Machine(lease, None, watch.timeline())
-    shell, endpoint = await _logged_in(ways, sight, access, watch)
-    ready = await _deployed(ways, shell, sight, candidate, ttl_s)
+    try:
+        shell, endpoint = await _logged_in(ways, sight, access, watch)
+        ready = await _deployed(ways, shell, sight, candidate, ttl_s)
+    except WrongHost:
+        raise
+    except ProviderFault:
+        await _still_there(provider, handle, candidate)
+        raise
     watch.seen("usable")
     return Machine(lease, ready.instance, watch.timeline(ready.uptime_s), shell, endpoint)
 
@@ -154,8 +161,8 @@ async def come_back(
     watch = Stopwatch(ways.time)
     patient = replace(ways, give_up_s=within_s, login_s=_AGAIN_S)
     try:
-        sight = await _running(patient, provider, handle, watch)
-        await _reachable(patient, provider, handle, sight, (sight.port,), watch)
+        sight = await _running(patient, provider, handle, watch, candidate)
+        await _reachable(patient, provider, handle, sight, (sight.port,), watch, candidate)
         endpoint = replace(machine.endpoint, address=sight.address or "", port=sight.port)
         shell = await _dialled(patient, endpoint, watch)
     except ProviderFault:
@@ -176,19 +183,25 @@ async def _deployed(ways: Ways, shell: Shell, sight: Sight, candidate: Candidate
         raise
 
 
-async def _running(ways: Ways, provider: Remote, handle: Handle, watch: Stopwatch) -> Sight:
+async def _running(ways: Ways, provider: Remote, handle: Handle, watch: Stopwatch, candidate: Candidate) -> Sight:
     """The machine as it is once it runs and has an address."""
     while True:
         sight = await _look(ways, provider, handle, watch)
         if sight.state in {"stopped", "gone"}:
-            raise _never(handle, f"it is {sight.state} before it was up", sight.why)
+            raise _ended(handle, f"it is {sight.state} before it was up", sight, candidate)
         if sight.state == "running" and (sight.address or sight.alias):
             return sight
         await _wait(ways, handle, watch, f"it is still {sight.state}", sight.why)
 
 
 async def _reachable(
-    ways: Ways, provider: Remote, handle: Handle, sight: Sight, doors: tuple[int, ...], watch: Stopwatch
+    ways: Ways,
+    provider: Remote,
+    handle: Handle,
+    sight: Sight,
+    doors: tuple[int, ...],
+    watch: Stopwatch,
+    candidate: Candidate,
 ) -> None:
     """Returns once something answers; a forwarded port that takes connections for a guest that sleeps does not."""
     if sight.alias:
@@ -205,7 +218,7 @@ async def _reachable(
             tries -= ended
             now = await _look(ways, provider, handle, watch)
             if now.state in {"stopped", "gone"}:
-                raise _never(handle, f"it is {now.state} before it could be reached", now.why)
+                raise _ended(handle, f"it is {now.state} before it could be reached", now, candidate)
             if ended:  # they failed at once: a closed door is not knocked at without a pause
                 await _wait(ways, handle, watch, "it runs and can not be reached", now.why)
             elif watch.elapsed_s() > ways.give_up_s:
@@ -270,6 +283,23 @@ async def _wait(ways: Ways, handle: Handle, watch: Stopwatch, what: str, why: st
     if watch.elapsed_s() > ways.give_up_s:
         raise _never(handle, f"{what} after {ways.give_up_s:g} s", why)
     await ways.time.sleep(ways.poll_s)
+
+
+async def _still_there(provider: Remote, handle: Handle, candidate: Candidate) -> None:
+    """Raises the reason why a machine that does not let us in has ended, where its provider says that it has."""
+    try:
+        now = await provider.look(handle)
+    except ProviderFault:
+        return
+    if now.state in {"stopped", "gone"}:
+        raise _ended(handle, f"it is {now.state} before it was usable", now, candidate)
+
+
+def _ended(handle: Handle, what: str, sight: Sight, candidate: Candidate) -> ProviderFault:
+    """A machine that ended on its way: taken back where its provider says so, or says nothing and may do so."""
+    spot = dict(candidate.options).get("market") == "spot"
+    fault = _never(handle, what, sight.why)
+    return Taken(*fault.faults) if sight.taken or (sight.taken is None and spot) else fault
 
 
 def _never(handle: Handle, what: str, why: str) -> ProviderFault:

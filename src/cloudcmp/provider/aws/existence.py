@@ -18,6 +18,7 @@ _MISSING = ("InvalidInstanceID.NotFound", "InvalidVolume.NotFound")
 _STOP_S = 600.0
 _START_S = 60.0  # how long a list may still tell of a machine as it was before it was started
 _ENDINGS = {INSTANCE: ("terminate_instances", "InstanceIds"), VOLUME: ("delete_volume", "VolumeId")}
+_TAKEN = {"Server.SpotInstanceTermination", "Server.SpotInstanceShutdown"}
 _LISTS = {
     INSTANCE: ("describe_instances", "Reservations", "InstanceIds"),
     VOLUME: ("describe_volumes", "Volumes", "VolumeIds"),
@@ -108,7 +109,13 @@ class Existence:
             3389 if windows else 22,
             peer_address=inside,
             why=" ".join(str(reason).split())[:200],
+            taken=_taken(said),
         )
+
+    async def zone(self, handle: Handle) -> str | None:
+        """The zone of a machine, None while it is not listed."""
+        said = await self._seen(handle) or {}
+        return said.get("Placement", {}).get("AvailabilityZone") or None
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None]) -> None:
         """Stop, change the type, start, until no list says any more that it is stopped; `stopped` is called in between.
@@ -131,6 +138,12 @@ class Existence:
                 what = f"it has not {'stopped' if stopped else 'started'} after {within_s:g} s"
                 raise ProviderFault.at(handle.cloud_id, what, "see the provider's console")
             await asyncio.sleep(self.pause_s)
+
+
+def _taken(said: dict[str, Any]) -> bool | None:
+    """Whether the reason of its state is that it was taken back; None where there is none."""
+    code = str(said.get("StateReason", {}).get("Code") or "")
+    return code in _TAKEN if code else None
 
 
 def _state(said: dict[str, Any] | None) -> str:
