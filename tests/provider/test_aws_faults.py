@@ -26,9 +26,11 @@ from cloudcmp.errors import (
     Unlisted,
     Unreached,
 )
+from cloudcmp.provider.aws import Ec2Provider
 from cloudcmp.provider.aws.faults import fault_of, plain
 from cloudcmp.provider.aws.offerings import category_of
 from cloudcmp.provider.aws.quota import _class
+from cloudcmp.provider.aws.sdk import Sdk
 
 
 def client_error(code, text="said", status=400):
@@ -149,6 +151,18 @@ def test_quota_classes():
 def test_p24_no_call_outlives_its_deadline(monkeypatch):
     """A server that takes connections and never answers; the long version is in tests/promises.py."""
     assert late(20, monkeypatch.setenv) == []
+
+
+def test_p24_neither_does_a_list_that_nobody_awaits_with_all_its_repetitions(monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as hole:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{hole.getsockname()[1]}")
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.setenv(name, "x" * 20)
+        driver = Ec2Provider(sdk=Sdk("aws", attempts=3, deadline_s=1.5))
+        began = time.monotonic()
+        with pytest.raises(Unlisted, match="no whole answer within"):
+            driver.offerings("us-east-1")
+        assert time.monotonic() - began < 4.0
 
 
 def late(n, setenv):

@@ -6,10 +6,12 @@ import pytest
 from tests.emulated.ec2 import ec2
 from tests.emulated.ec2_requests import REGION, candidate, firewall, instance, provider, request, tags
 
-from cloudcmp.errors import Refused
+from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, VOLUME, Handle
 from cloudcmp.provider.aws import policy
 from cloudcmp.provider.aws.policy import actions
+
+OPEN = "ec2:AuthorizeSecurityGroupIngress"
 
 
 @pytest.fixture
@@ -84,6 +86,35 @@ def test_p01_the_policy_itself_keeps_us_from_what_is_not_ours(cloud, theirs):
         with pytest.raises(Refused, match="UnauthorizedOperation"):
             asyncio.run(end(kind))
     assert {thing.id for thing in cloud.alive()} >= set(planted.values())
+
+
+def test_p10_that_what_bears_our_tag_may_not_be_deleted_is_found_out_before_a_machine_is_made(monkeypatch):
+    """A policy that lets nobody's ids be tried, and forgets what is ours: no look before a study can tell."""
+    less = policy()
+    less["Statement"] = [one for one in less["Statement"] if one["Sid"] != "ChangeSecurityGroup"]
+    less["Statement"].append({"Sid": "Open", "Effect": "Allow", "Action": OPEN, "Resource": "*"})
+    with ec2(policy=less) as cloud:
+        for name, value in cloud.environ.items():
+            monkeypatch.setenv(name, value)
+        driver = provider()
+        (rights,) = [one for one in asyncio.run(driver.check([candidate()])) if one.what == "rights"]
+        assert (rights.ok, "first firewall group" in rights.text) == (True, True)
+        with pytest.raises(ProviderFault, match=r"ec2:DeleteSecurityGroup.*still there"):
+            asyncio.run(driver.create(request(FIREWALL, "f")))
+        with pytest.raises(Refused, match="may not be deleted"):
+            asyncio.run(driver.create(request(FIREWALL, "g")))
+        made = [call for call in cloud.calls("CreateSecurityGroup") if call.outcome == "200"]
+        assert (len(made), [thing.kind for thing in cloud.alive()]) == (1, ["firewall"])
+
+
+def test_the_right_to_delete_is_tried_once_a_study(cloud):
+    async def walk():
+        driver = provider()
+        for token in ("a", "b"):
+            await driver.create(request(FIREWALL, token))
+
+    asyncio.run(walk())
+    assert [call.outcome for call in cloud.calls("DeleteSecurityGroup")] == ["DryRunOperation"]
 
 
 def test_nothing_can_be_made_without_our_tags(cloud):

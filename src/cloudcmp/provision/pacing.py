@@ -1,7 +1,8 @@
 """Changes at a provider, slowly enough that nobody mistakes them for abuse, and not again where there is no room.
 
-At most one change a second and account, growing pauses where the provider asks for fewer, and no sixth create of an
-offering of which there was none five times in a row (a provider warned an account for such retries: ubicloud#4743).
+At most one resource a second and account is made or deleted, growing pauses where the provider asks for fewer, and no
+sixth create of an offering of which there was none five times in a row (a provider warned an account for such retries:
+ubicloud#4743). A driver's own calls for one resource, such as a firewall group and its rules, follow each other at once.
 """
 
 from collections.abc import Awaitable, Callable

@@ -9,7 +9,7 @@ from typing import Any
 from cloudcmp.errors import NoCredentials, ProviderFault, Refused
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Finding
-from cloudcmp.provider.aws.faults import POLICY
+from cloudcmp.provider.aws.faults import DENIED, POLICY
 from cloudcmp.provider.aws.firewalls import Traits, described
 from cloudcmp.provider.aws.images import Image
 from cloudcmp.provider.aws.policy import NOBODY_GROUP, NOBODY_INSTANCE, TAG, TAG_VALUE
@@ -18,6 +18,10 @@ from cloudcmp.provider.aws.sdk import Answer, Sdk
 from cloudcmp.provider.aws.shelf import nearest
 
 _SKEW_S = 60.0
+_PROVED = (
+    "machines and firewall groups may be made, and no delete of what is nobody's is forbidden; "
+    "whether ours may be deleted is tried on a study's first firewall group"
+)
 UNTOLD = "untold"
 """Stands for an account that a cloud does not tell."""
 _MINIMAL = {"Key": TAG, "Value": TAG_VALUE}
@@ -202,11 +206,11 @@ def _dry_runs(by_region: dict[str, Any], region: str) -> Iterable[tuple[str, str
 
 
 def _verdict(region: str, codes: dict[str, str]) -> Finding:
-    denied = [name for name, code in codes.items() if code in {"UnauthorizedOperation", "AccessDenied"}]
+    denied = [name for name, code in codes.items() if code in DENIED]
     if denied:
         return Finding("rights", False, f"{region}: not allowed: {', '.join(denied)}", POLICY)
     fine = {"DryRunOperation", "InvalidInstanceID.NotFound", "InvalidGroup.NotFound"}
     unclear = [f"{name} ({code or 'no answer'})" for name, code in codes.items() if code not in fine]
     if unclear:
         return Finding("rights", None, f"{region}: not told: {', '.join(unclear)}")
-    return Finding("rights", True, f"{region}: machines and firewall groups may be made and deleted")
+    return Finding("rights", True, f"{region}: {_PROVED}")

@@ -3,7 +3,7 @@
 Codes: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,7 +58,8 @@ _THROTTLED = {
     "ThrottlingException",
     "TooManyRequestsException",
 }
-_DENIED = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}
+DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
+"""What is answered where the user may not do it."""
 # The request arrived before, in this form or another: what came of it is to be looked for, never made again.
 _DONE_BEFORE = {"IdempotentParameterMismatch", "InvalidGroup.Duplicate"}
 _TRUNCATED_LIST = {"InvalidNextToken", "InvalidPaginationToken"}
@@ -68,10 +69,10 @@ NO_ACTION = ("InvalidAction", "UnsupportedOperation")
 RENEW = "renew them (aws sso login, or new keys), then run again"
 POLICY = "give the user the policy of docs/reference/aws-policy.json"
 _LOOKED_FOR = "it is looked for by token, tag and name"
-_KINDS: tuple[tuple[set[str], type[ProviderFault], str], ...] = (
+_KINDS: tuple[tuple[Set[str], type[ProviderFault], str], ...] = (
     (_CAPACITY, NoCapacity, "try later, another type or another region"),
     (_THROTTLED, Throttled, "wait, and ask less often"),
-    (_DENIED, Refused, POLICY),
+    (DENIED, Refused, POLICY),
     (_DONE_BEFORE, LostAnswer, _LOOKED_FOR),
 )
 

@@ -8,9 +8,9 @@ import ipaddress
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloudcmp.errors import LostAnswer, ProviderFault, Refused, Unlisted
+from cloudcmp.errors import LostAnswer, ProviderFault, Refused, Throttled, Unlisted, Unreached
 from cloudcmp.model.lease import CreateRequest
-from cloudcmp.provider.aws.faults import NO_ACTION, id_in
+from cloudcmp.provider.aws.faults import DENIED, NO_ACTION, POLICY, id_in
 from cloudcmp.provider.aws.launch import STRATEGIES, placement_of, tags_of
 from cloudcmp.provider.aws.sdk import Sdk
 
@@ -26,11 +26,13 @@ class Traits:
     """What an EC2-compatible cloud was seen to do; `lacks` are parameters that it does not know.
 
     `tags`: whether tags hold; `token`: whether machines are found by their token. None where it was not seen yet.
+    `deletes`: for each region whether a group of ours may be deleted, as far as it was tried.
     """
 
     tags: bool | None = None
     token: bool | None = None
     lacks: set[str] = field(default_factory=set)
+    deletes: dict[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class Firewalls:
         Raises Refused and the kinds of ProviderFault.
         """
         doors = _rules(request)
+        if self.traits.deletes.get(request.region) is False:
+            raise Refused.at(request.name, "the last group that was made here may not be deleted", POLICY)
         group = await self._group(request)
         try:
             if "TagSpecifications" in self.traits.lacks:
@@ -57,6 +61,30 @@ class Firewalls:
             await self.undo(request, group, error)
             raise
         return group
+
+    async def prove(self, request: CreateRequest, group: str) -> None:
+        """Try by a dry run, once a region, whether a group of ours may be deleted, before any machine stands on it.
+
+        Raises Refused where it may not, or the base fault that says that the group stays. What comes else tells
+        nothing, and the next group is tried. Only for AWS: other clouds may take a dry run for a real one.
+        """
+        if request.region in self.traits.deletes:
+            return
+        try:
+            await self.sdk.read("ec2", request.region, "delete_security_group", DryRun=True, GroupId=group)
+        except Refused as fault:
+            code = fault.faults[0].what.partition(":")[0]
+            if code == "DryRunOperation":
+                self.traits.deletes[request.region] = True
+            if code not in DENIED:
+                return
+            self.traits.deletes[request.region] = False
+            what = f"{code}: what was just made may not be deleted (ec2:DeleteSecurityGroup)"
+            refusal = Refused.at(request.name, what, POLICY)
+            await self.undo(request, group, refusal)
+            raise refusal from None
+        except (Throttled, Unlisted, Unreached):
+            return
 
     async def undo(self, request: CreateRequest, group: str, error: BaseException) -> None:
         """Delete a group that is of no use; one that stays is no refusal, or nobody would look for it again."""

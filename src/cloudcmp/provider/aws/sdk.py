@@ -5,6 +5,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -51,7 +52,7 @@ class Sdk:
         return await self.aside(lambda: self.read_now(service, region, action, **params), region)
 
     def read_now(self, service: str, region: str, action: str, **params: Any) -> Answer:
-        """The same, in this thread."""
+        """The same, in this thread: only the attempts are bounded, so it belongs within `aside` or `within`."""
         return self._call(service, region, action, params, self.attempts, changes=False)
 
     async def change(self, region: str, action: str, *, again: bool = False, **params: Any) -> Answer:
@@ -69,7 +70,7 @@ class Sdk:
         return await self.aside(lambda: self.pages_now(region, action, key, **params), region)
 
     def pages_now(self, region: str, action: str, key: str, **params: Any) -> list[Any]:
-        """The same, in this thread."""
+        """The same, in this thread: each page takes its own time, so it belongs within `aside` or `within`."""
         found: list[Any] = []
         token, seen = "", set[str]()
         for _ in range(_MOST_PAGES):
@@ -132,6 +133,23 @@ class Sdk:
         if self._session is None:
             self._session = new_session(self.name)
         return self._session
+
+    def within(self, work: Callable[[], _T], region: str) -> _T:
+        """Blocking work that only looks, for whoever can not await; raises Unlisted once the deadline has passed."""
+        done = Future[_T]()
+
+        def run() -> None:
+            try:
+                done.set_result(work())
+            except BaseException as raised:
+                done.set_exception(raised)
+
+        threading.Thread(target=run, name=f"{self.name}-look", daemon=True).start()
+        try:
+            return done.result(self.deadline_s)
+        except TimeoutError:
+            what = f"no whole answer within {self.deadline_s:g} s"
+            raise Unlisted.at(self._where(region), what, "check the network") from None
 
     async def aside(self, work: Callable[[], _T], region: str, *, changes: bool = False) -> _T:
         """Run blocking work in a thread that nobody waits for once the deadline has passed.

@@ -31,18 +31,23 @@ class Shelf:
         """
         where = region or self._sdk.home()
         if where not in self._sold:
-            answer = self._sdk.read_now("ec2", self._sdk.home(), "describe_regions")
-            if where not in _names(answer):
+            types = self._sdk.within(lambda: self._types_now(where), where)
+            if types is None:
                 return ()
-            try:
-                types = self._sdk.pages_now(where, "describe_instance_types", "InstanceTypes")
-            except Refused as fault:
-                if self._compatible and fault.faults[0].what.startswith(NO_ACTION):
-                    return ()
-                raise
             sold = (offering_of(self._name, where, said) for said in types)
             self._sold[where] = tuple(sorted(sold, key=lambda one: one.name))
         return self._sold[where]
+
+    def _types_now(self, region: str) -> list[Any] | None:
+        """What the cloud tells of its instance types, None where it tells none or the region is not enabled."""
+        if region not in _names(self._sdk.read_now("ec2", self._sdk.home(), "describe_regions")):
+            return None
+        try:
+            return self._sdk.pages_now(region, "describe_instance_types", "InstanceTypes")
+        except Refused as fault:
+            if self._compatible and fault.faults[0].what.startswith(NO_ACTION):
+                return None
+            raise
 
     async def regions(self) -> tuple[str, ...]:
         """The regions that are enabled for the account."""
