@@ -2,7 +2,7 @@
 
 At most one resource a second and account is made or deleted, growing pauses where the provider asks for fewer, and no
 sixth create of an offering of which there was none five times in a row (a provider warned an account for such retries:
-ubicloud#4743). A driver's own calls for one resource, such as a firewall group and its rules, follow each other at once.
+ubicloud#4743). A driver's own calls for one resource, such as a group and its rules, follow each other at once.
 """
 
 from collections.abc import Awaitable, Callable
