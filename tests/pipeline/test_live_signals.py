@@ -3,6 +3,7 @@
 The cloud is an emulation, see clouds.py.
 """
 
+import asyncio
 import signal
 import time
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from cloudcmp.cli.output import guarded
 from tests.pipeline.clouds import Sky, clouds, unable
 from tests.pipeline.test_stopping import SECOND_S, unsaid
 from tests.pipeline.warm import SHORT, Job, warmth
@@ -76,3 +78,18 @@ def test_p08_a_second_signal_leaves_a_try_out_with_the_list_of_what_is_left(sky:
     assert f"end it with: cloudcmp cleanup {folder.relative_to(sky.folder)}" in job.said()
     assert sky.cloudcmp("cleanup", folder).code == 0
     assert sky.left() == []
+
+
+def test_p08_a_task_that_is_cut_short_is_an_interruption_and_advises_only_what_helps(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def cut(error: BaseException):  # type: ignore[no-untyped-def]
+        def action() -> None:
+            raise error
+
+        return action
+
+    assert guarded(cut(asyncio.CancelledError()), ["check", "--live", "aws"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+    assert guarded(cut(KeyboardInterrupt()), ["run", "s.yaml"]) == 130
+    assert "run --resume" in capsys.readouterr().err

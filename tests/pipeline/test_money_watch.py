@@ -1,6 +1,7 @@
 """The watch on the money of a study that runs: what it can not count, it does not let go on."""
 
 import asyncio
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -22,17 +23,29 @@ def row(**more) -> LeaseRow:
     return LeaseRow("launch-0", 1, LeaseEvent.INTENT, "aws", "eu", INSTANCE, "n", "t", WallTime().now(), **told)
 
 
-def watched(rows) -> list[tuple[str, str]]:
-    """What the watch does within a moment."""
+class Noted(Told):
+    """Writes down what is told."""
+
+    def __init__(self, did: list[tuple[str, str]]) -> None:
+        super().__init__()
+        self._did = did
+
+    def note(self, text: str) -> None:
+        self._did.append(("note", text))
+
+
+def watched(rows, *, noted: bool = False, within_s: float = 0.1) -> list[tuple[str, str]]:
+    """What the watch does within a moment; with `noted` also what it tells."""
     did: list[tuple[str, str]] = []
+    progress = Noted(did) if noted else Told()
     guard = Guard(BUDGET, {"aws": Billing()}, rows, WallTime())
 
     async def look():
         watch = watch_money(
-            guard, Told(), lambda why: did.append(("drain", why)), lambda why: did.append(("teardown", why)), 0.01
+            guard, progress, lambda why: did.append(("drain", why)), lambda why: did.append(("teardown", why)), 0.01
         )
         task = asyncio.create_task(watch)
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(within_s)
         task.cancel()
         await asyncio.wait({task})
 
@@ -59,3 +72,44 @@ def test_p12_a_ledger_that_can_not_be_read_ends_the_study():
     ((what, why),) = watched(failing)
     assert what == "teardown"
     assert "input/output error" in why
+
+
+def used(share: str):
+    """The rows of a machine that is gone and cost a share of the budget; it lived an hour."""
+    price, now = Decimal(share) * BUDGET.amount, WallTime().now()
+    one = row(price_per_hour=price)
+    return [replace(one, at=now - 3600.0), replace(one, at=now, event=LeaseEvent.GONE)]
+
+
+@pytest.mark.parametrize(
+    ("share", "does"),
+    [
+        ("0.79", []),
+        ("0.80", ["note"]),
+        ("0.94", ["note"]),
+        ("0.95", ["note", "drain"]),
+        ("0.99", ["note", "drain"]),
+        ("1.00", ["note", "teardown"]),
+    ],
+)
+def test_p12_the_watch_warns_at_80_drains_at_95_and_ends_all_at_100_percent(share: str, does: list[str]) -> None:
+    did = watched(lambda: used(share), noted=True)
+    assert [what for what, _ in did] == does
+    assert all("of 5.00 USD spent" in why for _, why in did)
+
+
+def test_p12_each_step_is_told_once_as_the_money_goes() -> None:
+    shares = iter(["0.5", "0.81", "0.82", "0.96", "0.97", "1.0"])
+    last = ["0.5"]
+
+    def rows():
+        last[0] = next(shares, last[0])
+        return used(last[0])
+
+    assert [what for what, _ in watched(rows, noted=True, within_s=1.0)] == [
+        "note",
+        "note",
+        "drain",
+        "note",
+        "teardown",
+    ]
