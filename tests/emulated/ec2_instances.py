@@ -43,6 +43,8 @@ class Instances:
             self._fast(region, id, params)
             life = self._is.lives.begin(id, region, token, user_data)
             life.placement = params.get("Placement.GroupName", "")
+            # Of two machines that name no zone, each is put into another one.
+            life.zone = params.get("Placement.AvailabilityZone") or f"{region}{'ab'[len(self._is.lives.all) % 2]}"
             if params.get("InstanceMarketOptions.MarketType") == "spot":
                 life.spot = f"sir-{secrets.token_hex(4)}"
                 given = tags.get("spot-instances-request", {}) if self._is.faults.tags == "kept" else {}
@@ -230,6 +232,8 @@ class Instances:
         state = self._is.lives.shown(life.id)
         xml.put_state(item, "instanceState", state)
         xml.put(item, "clientToken", life.token)
+        for place in item.iter("placement"):
+            xml.put(place, "availabilityZone", life.zone or f"{life.region}a")
         if life.reason[0]:
             holder = item.find("stateReason")
             holder = ET.SubElement(item, "stateReason") if holder is None else holder

@@ -37,6 +37,7 @@ class Life:
     began: float
     address: str
     user_data: str = ""
+    zone: str = ""
     restarted: float | None = None
     spot: str = ""
     placement: str = ""

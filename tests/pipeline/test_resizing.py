@@ -1,11 +1,14 @@
 """A machine of the emulated EC2 is resized from plan to report; where its controller dies meanwhile, nothing stays."""
 
+import base64
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from cloudcmp.model.lease import INSTANCE, LeaseEvent
 from cloudcmp.model.trial import Outcome
 from cloudcmp.store import StudyStore
 from tests.cli.command import Said
@@ -54,8 +57,13 @@ def test_a_study_resizes_a_machine_from_plan_to_report(sky: Sky) -> None:
     with StudyStore.open(out, write=False) as store:
         (attempt,) = store.attempts()
         assert (attempt.outcome, attempt.why) == (Outcome.OK, "")
+        (intent,) = [one for one in store.lease_rows() if one.event is LeaseEvent.INTENT and one.kind == INSTANCE]
         prices = {row.price_per_hour for row in store.lease_rows() if row.price_per_hour is not None}
     assert min(prices) >= Decimal("0.0208")  # the dearer one, all the time
+    told = base64.b64decode(sky.cloud.calls("RunInstances")[-1].params["UserData"]).decode()
+    (ttl_s,) = set(re.findall(r'arm \\"\$end\\" (\d+)', told))
+    # A restart begins a period of billing anew, a minute: it is counted, and no machine lives for it.
+    assert intent.ttl_s == int(ttl_s) + 60
     assert "resize_latency_s" in (out / "report.html").read_text()
     assert sky.left() == []
 
@@ -70,15 +78,22 @@ def test_a_study_that_does_not_say_the_price_is_refused_before_anything_is_made(
     assert len(sky.cloud.calls("RunInstances")) == before
 
 
-@pytest.mark.parametrize("point", ["cloud.before_resize", "cloud.while_stopped", "cloud.after_resize"])
-def test_p01_a_controller_that_dies_while_a_machine_is_resized_leaves_nothing(sky: Sky, point: str) -> None:
-    file, out = sky.folder / f"{point}.yaml", sky.folder / f"out-{point}"
+DEATHS = [
+    ("cloud.before_resize", "cleanup"),
+    ("cloud.while_stopped", "cleanup"),
+    ("cloud.while_stopped", "resume"),
+    ("cloud.after_resize", "cleanup"),
+]
+
+
+@pytest.mark.parametrize(("point", "mend"), DEATHS)
+def test_p01_a_controller_that_dies_while_a_machine_is_resized_leaves_nothing(sky: Sky, point: str, mend: str) -> None:
+    file, out = sky.folder / f"{point}-{mend}.yaml", sky.folder / f"out-{point}-{mend}"
     file.write_text(PRICED)
     assert typed(sky, "run", file, "--out", out, crash=f"{point}:1").code == -9
-    machines = [one for one in sky.left() if one.startswith("aws instance")]
-    assert len(machines) == 1
-    if point == "cloud.while_stopped":  # what nothing but cleanup or a sweep ends
-        (id,) = (one.split()[-1] for one in machines)
-        assert sky.cloud.state.lives.state(id) == "stopped"
-    assert typed(sky, "cleanup", out).code == 0
+    (machine,) = [one for one in sky.left() if one.startswith("aws instance")]
+    if point == "cloud.while_stopped":  # what nothing but cleanup, resume or a sweep ends
+        assert sky.cloud.state.lives.state(machine.split()[-1]) == "stopped"
+    mended = typed(sky, "cleanup", out) if mend == "cleanup" else typed(sky, "run", "--resume", out)
+    assert mended.code == 0, mended.out
     assert sky.left() == []

@@ -1,13 +1,19 @@
 """A study of how fast clouds scale, from its file to its report: what is planted is found, and failing is not fast."""
 
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from cloudcmp.model.cell import Cell
+from cloudcmp.model.offering import Offering, Price
+from cloudcmp.model.plan import Candidate, PlannedTrial
 from cloudcmp.model.result import Estimate, Verdict
 from cloudcmp.model.view import View
 from cloudcmp.pipeline import planning, viewing
+from cloudcmp.pipeline.spending import asked
+from cloudcmp.provider.registry import make
 from cloudcmp.report import html
 
 from .planted import measured as measured_plan
@@ -118,6 +124,18 @@ def test_json_has_it_and_a_filter_keeps_it(failing: View) -> None:
     assert [one.candidate for one in data["scaling"]] == [0, 1, 2]
     assert viewing.only(failing, "scaling_latency_s").scaling == failing.scaling
     assert viewing.only(failing, "fma_flop_per_s").scaling == ()
+
+
+def test_p12_what_a_restart_costs_is_asked_for_before_it_is_begun() -> None:
+    sold = Offering("aws", "eu", "small", price=Price(Decimal("0.1"), "USD", "study file"))
+    grows = PlannedTrial(0, 0, "resize", (("to", "large"),), (), 0, 0.0, 120.0, 1200.0, 1)
+    for name, period_s in (("aws", 60.0), ("ec2", 3600.0), ("qemu", 0.0)):
+        one = Candidate(0, "small", replace(sold, provider=name), name)
+        with_, without = (
+            asked(make(name), one, [replace(grows, probe=probe)], ("launch-0",)) for probe in ("resize", "recovery")
+        )
+        assert with_.wanted_ttl_s - without.wanted_ttl_s == period_s
+        assert with_.shortest_ttl_s - without.shortest_ttl_s == period_s
 
 
 def test_machines_that_become_types_of_different_names_are_compared(sound: View) -> None:

@@ -36,7 +36,7 @@ class Place:
 
     `gone` asks for evidence that the first is gone, `again` sees to connections that may have broken, `caps` gives a
     trial between two agents what it may put on the network, perhaps only after others have ended; `left_s` tells how
-    long the machine lives at least.
+    long the machine lives at least; `zones` are those of the launch's machines, where there are any.
     """
 
     instance: Instance
@@ -45,6 +45,7 @@ class Place:
     again: Again | None = None
     caps: Callable[[PlannedTrial], Allowance] = lambda _: nullcontext()
     left_s: Callable[[], float] = lambda: math.inf
+    zones: Sequence[str] = ()
 
 
 async def run_launch(
@@ -76,7 +77,7 @@ async def run_launch(
                 return Visit(Outcome.ABORTED, False, why or STOPPED_WHY)
             begun = begun or begin(bench, trial)
             earlier = bench.records.earlier(trial.index)
-            turn = Turn(trial, earlier, place.instance, place.gone, place.other, place.again, caps)
+            turn = Turn(trial, earlier, place.instance, place.gone, place.other, place.again, caps, place.zones)
             result = await _awake(bench, candidate, turn, *begun)
             if isinstance(result, Visit):
                 return result

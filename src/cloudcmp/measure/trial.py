@@ -1,7 +1,7 @@
 """One probe run once: one agent, or a server and its client."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -9,6 +9,7 @@ from enum import Enum
 from cloudcmp.agent import Decoder, clean, encode_job, expected_series
 from cloudcmp.errors import LineLost, ProviderFault
 from cloudcmp.measure.bench import Bench
+from cloudcmp.measure.zones import apart, with_zones
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import Channel, Instance
 from cloudcmp.model.trial import Outcome, TrialResult
@@ -44,7 +45,7 @@ class Turn:
 
     `other` is the launch's second machine, where the server of a trial between two machines runs;
     `caps` what such a trial may put on the network, in place of the agent's own defaults. `again` is for
-    machines at the end of a connection that may break.
+    machines at the end of a connection that may break. `zones` are those of the launch's machines, where there are any.
     """
 
     trial: PlannedTrial
@@ -54,6 +55,7 @@ class Turn:
     other: Instance | None = None
     again: Again | None = None
     caps: Mapping[str, float] | None = None
+    zones: Sequence[str] = ()
 
 
 async def run_trial(bench: Bench, turn: Turn) -> TrialResult:
@@ -62,6 +64,11 @@ async def run_trial(bench: Bench, turn: Turn) -> TrialResult:
     A connection that breaks while the machine lives aborts the trial, and is made again for those that follow.
     Raises only what is not the candidate's doing: OutOfReach, a failing store, a missing agent, our own cancellation.
     """
+    refused = apart(turn.trial, turn.zones)
+    return with_zones(refused or await _run(bench, turn), turn.zones)
+
+
+async def _run(bench: Bench, turn: Turn) -> TrialResult:
     probe = bench.probes[turn.trial.probe]
     try:
         result = await (_between_peers(bench, turn) if "server" in probe.roles else _alone(bench, turn))

@@ -11,6 +11,8 @@ INSTANCE = "instance"
 FIREWALL = "firewall"
 VOLUME = "volume"
 """What can be leased. A volume is made in its machine's own call and ends with it; it is only ever listed alone."""
+ZONE = "zone"
+"""The option of a request that names the zone in which a machine is to stand."""
 
 
 class LeaseEvent(StrEnum):

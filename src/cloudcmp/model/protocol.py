@@ -152,6 +152,15 @@ class Remote(Provider, Protocol):
 
 
 @runtime_checkable
+class Zoned(Protocol):
+    """A provider whose regions have zones, in one of which a machine can be asked for (option `zone`)."""
+
+    async def zone(self, handle: Handle) -> str | None:
+        """The zone in which a machine stands, None while that is not told."""
+        ...
+
+
+@runtime_checkable
 class Dated(Protocol):
     """A provider whose answers bear the time, by a clock that is not this machine's."""
 

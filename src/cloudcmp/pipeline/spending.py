@@ -29,17 +29,27 @@ def budget_of(store: StudyStore) -> Money | None:
 
 
 def asked(provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial], slots: tuple[str, ...]) -> Ask:
-    """What a launch of a candidate wants: a machine for each slot, for the deadlines of its trials and a margin."""
+    """What a launch of a candidate wants: a machine for each slot, for the deadlines of its trials and a margin.
+
+    What its restarts cost is counted as time that it lives.
+    """
+    beside_s = restarts_s(provider, todo)
     sold, work_s = candidate.offering, sum(trial.deadline_s for trial in todo)
     return Ask(
         provider=provider.name,
         where=f"{sold.provider}/{sold.region}/{sold.name}",
         price_per_hour=unit_cost(candidate),
         currency=sold.price.currency if sold.price else None,
-        wanted_ttl_s=work_s + LEASE_MARGIN_S,
-        shortest_ttl_s=work_s + _SHORTEST_MARGIN_S,
+        wanted_ttl_s=work_s + LEASE_MARGIN_S + beside_s,
+        shortest_ttl_s=work_s + _SHORTEST_MARGIN_S + beside_s,
         slots=slots,
     )
+
+
+def restarts_s(provider: Provider, todo: Iterable[PlannedTrial]) -> float:
+    """Seconds that are paid beside a machine's time to live: each start begins a period of billing anew."""
+    billing = provider.billing
+    return sum(max(billing.minimum_s, billing.step_s) for trial in todo if trial.probe == "resize" and provider.billed)
 
 
 def paid_for(

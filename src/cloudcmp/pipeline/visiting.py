@@ -7,6 +7,7 @@ from cloudcmp.pipeline.crew import Stay
 from cloudcmp.pipeline.disturbing import disturb
 from cloudcmp.pipeline.links import again_of, gone_of
 from cloudcmp.pipeline.traffic import allowance
+from cloudcmp.provision import zones_of
 
 
 async def work(stay: Stay) -> Visit:
@@ -37,6 +38,7 @@ async def _visit(stay: Stay) -> Visit:
         again=await again_of(stay),
         caps=lambda trial: allowance(stay, trial),
         left_s=stay.left_s,
+        zones=await zones_of(stay.crew.office.ways, stay.provider, [one.lease for one in stay.machines]),
     )
     while True:
         done = await run_launch(bench, stay.candidate, stay.launch, visit, place, stay.before)

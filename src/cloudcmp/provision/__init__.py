@@ -10,6 +10,7 @@ from cloudcmp.provision.pacing import Pace
 from cloudcmp.provision.prices import price_to_create
 from cloudcmp.provision.resizing import change_type
 from cloudcmp.provision.site import Keys, Office, set_up, tear_down
+from cloudcmp.provision.zones import zones_of
 
 __all__ = [
     "ACCOUNT",
@@ -47,4 +48,5 @@ __all__ = [
     "tear_down",
     "terms_of",
     "token_of",
+    "zones_of",
 ]

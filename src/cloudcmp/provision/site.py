@@ -11,6 +11,7 @@ from cloudcmp.model.remote import Access, KeyPair
 from cloudcmp.provision.arrival import Machine, Start, Stopwatch, Ways, arrive
 from cloudcmp.provision.ledger import Ledger, Part
 from cloudcmp.provision.lifecycle import Release, acquire, release, release_before
+from cloudcmp.provision.zones import Together
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +39,16 @@ async def set_up(
     ttl_s: float,
     watches: list[Stopwatch],
     count: int = 1,
+    *,
+    one_zone: bool = False,
+    paid_s: float = 0.0,
 ) -> tuple[Machine, ...]:
     """The launch's `count` machines, all of them ready; what an earlier attempt may have left is ended first.
 
     `watches` is given one of each machine that is asked for, which tells how far it came whatever happens; all of them
     count from the first request. Raises what `acquire` and `arrive` raise; what was leased by then stays in the ledger
-    and is to be torn down.
+    and is to be torn down. With `one_zone` the second machine and those after it are asked for in the zone of the
+    first; `paid_s` are seconds of each machine that are paid beside its time to live.
     """
     await release_before(office.ledger, provider, launch)
     beneath: dict[str, str] = {}
@@ -51,14 +56,20 @@ async def set_up(
         if kind != INSTANCE:
             lease = await acquire(office.ledger, provider, candidate, launch, ttl_s, part=Part(kind))
             beneath[kind] = lease.cloud_id or ""
-    options, start = tuple(sorted(beneath.items())), Start()
+    start, together = Start(), Together(office.ways, provider if one_zone else None)
 
     async def one(number: int) -> Machine:
         access = _access(office, provider, ttl_s)
-        part = Part(INSTANCE, number, options, access)
         watch = Stopwatch(office.ledger.time, start)
         watches.append(watch)
-        lease = await acquire(office.ledger, provider, candidate, launch, ttl_s, part=part, watch=watch)
+        options = tuple(sorted((*beneath.items(), *await together.options(number))))
+        part = Part(INSTANCE, number, options, access)
+        try:
+            lease = await acquire(office.ledger, provider, candidate, launch, ttl_s + paid_s, part=part, watch=watch)
+        except BaseException:
+            together.fail(number)
+            raise
+        await together.lead(number, lease)
         return await arrive(office.ways, provider, lease, candidate, launch, watch, ttl_s, access)
 
     if count == 1:

@@ -76,10 +76,10 @@ class Ec2Provider:
     def host(self, candidate: Candidate) -> str:
         """Every machine has its own."""
         return f"{self.name} {candidate.id}"
+
     def barriers_of(self, plan: Plan) -> tuple[Barrier, ...]:
         """The barriers as they are for a plan's own candidates and trials."""
         return barriers_of(self.name, plan)
-
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Credentials, account, clock, names, rights, quota, and capabilities where it is not AWS; creates nothing."""
@@ -195,6 +195,11 @@ class Ec2Provider:
         """How a machine is; one that is not listed yet is pending."""
         self._pointed()
         return await self._existence.look(handle)
+
+    async def zone(self, handle: Handle) -> str | None:
+        """The zone of a machine, None while it is not listed."""
+        self._pointed()
+        return await self._existence.zone(handle)
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
         """Stop, change the type, start; raises Refused where the type or the market does not allow it."""

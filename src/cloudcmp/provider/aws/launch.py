@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cloudcmp.errors import Refused
-from cloudcmp.model.lease import FIREWALL, CreateRequest
+from cloudcmp.model.lease import FIREWALL, ZONE, CreateRequest
 from cloudcmp.model.offering import Volume
 from cloudcmp.provider.aws.ending import windows_end
 from cloudcmp.provider.aws.images import Image
@@ -99,6 +99,8 @@ def _placement(options: Mapping[str, str]) -> dict[str, str]:
     placement: dict[str, str] = {}
     if options.get("tenancy"):
         placement["Tenancy"] = options["tenancy"]
+    if options.get(ZONE):
+        placement["AvailabilityZone"] = options[ZONE]
     group = options.get("placement")
     if group in STRATEGIES and options.get(FIREWALL):
         placement["GroupName"] = placement_of(options[FIREWALL])

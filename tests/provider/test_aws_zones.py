@@ -1,0 +1,111 @@
+"""The machines of a launch that measure within one zone stand in one, and what does not is invalid."""
+
+import asyncio
+import json
+
+import pytest
+from tests.emulated.ec2 import Faults
+from tests.emulated.ec2_requests import STUDY, candidate, launched, provider
+from tests.provision.conftest import MemoryJournal
+
+from cloudcmp.agent.keys import new_key
+from cloudcmp.errors import NoCapacity
+from cloudcmp.measure.zones import apart, with_zones
+from cloudcmp.model.lease import Lease, LeaseState
+from cloudcmp.model.plan import Launch
+from cloudcmp.model.trial import Outcome, TrialResult
+from cloudcmp.provider.time import WallTime
+from cloudcmp.provision import Keys, Ledger, Office, Ways, set_up, zones_of
+
+OPTION = "Placement.AvailabilityZone"
+
+
+def launch(driver, *, one_zone, count=3):
+    """Ask for the machines of a launch, Windows ones, which need no login; nothing answers at their doors."""
+    ledger = Ledger(MemoryJournal(), STUDY, WallTime())
+    ways = Ways(WallTime(), None, None, new_key(), poll_s=0.02, give_up_s=0.5)
+    office = Office(ledger, ways, Keys(new_key, lambda *_: ""))
+    machines = set_up(
+        office, driver, candidate(os="windows", allow="192.0.2.7/32"), Launch(0, 0, 0, None, 0.0, 1), 600.0, [], count,
+        one_zone=one_zone,
+    )  # fmt: skip
+    return ledger, machines
+
+
+def asked(cloud):
+    return [call.params.get(OPTION) for call in cloud.calls("RunInstances")]
+
+
+@pytest.mark.parametrize("lag_s", [0.0, 0.3])
+def test_the_second_machine_is_asked_for_where_the_first_one_is(cloud, lag_s):
+    cloud.faults = Faults(read_lag_s=lag_s)
+
+    async def walk():
+        ledger, machines = launch(provider(), one_zone=True)
+        with pytest.raises(Exception, match="can not be reached"):
+            await machines
+        ways = Ways(WallTime(), None, None, new_key(), poll_s=0.02)
+        return await zones_of(ways, provider(), [one for one in ledger.leases() if one.kind == "instance"])
+
+    first, *others = asyncio.run(walk())
+    assert others == [first, first]
+    assert sorted(map(str, asked(cloud))) == sorted(["None", first, first])
+
+
+def test_machines_that_need_not_be_together_are_not_kept_together(cloud):
+    async def walk():
+        with pytest.raises(Exception, match="can not be reached"):
+            await launch(provider(), one_zone=False)[1]
+
+    asyncio.run(walk())
+    assert asked(cloud) == [None, None, None]
+
+
+def test_where_the_first_one_is_refused_no_other_is_asked_for(cloud):
+    cloud.inject("RunInstances", "error:InsufficientInstanceCapacity", times=99)
+
+    async def walk():
+        with pytest.raises(NoCapacity):
+            await asyncio.wait_for(launch(provider(), one_zone=True)[1], 60)
+
+    asyncio.run(walk())
+    assert len({call.params["ClientToken"] for call in cloud.calls("RunInstances")}) == 1
+
+
+def test_what_has_no_zones_tells_none(plans):
+    lease = Lease("launch-0", 1, LeaseState.LIVE, "simulated", "nimbus", "instance", "n", "t", "id", None)
+    ways = Ways(WallTime(), None, None, new_key())
+    assert asyncio.run(zones_of(ways, plans.simulated(plans.candidate()), [lease])) == ()
+
+
+def test_a_machine_tells_its_zone(cloud):
+    async def walk():
+        driver = provider()
+        _, id = await launched(driver, options={"zone": "us-east-1b"})
+        lease = Lease("launch-0", 1, LeaseState.LIVE, "aws", "us-east-1", "instance", "n", "t", id, None)
+        return await zones_of(Ways(WallTime(), None, None, new_key()), driver, [lease])
+
+    assert asyncio.run(walk()) == ("us-east-1b",)
+
+
+WITHIN = [
+    ("zone", ("a", "b"), "path: zone, and its machines are in a and b"),
+    ("zone", ("a", "unknown"), "path: zone, and its machines are in a and unknown"),
+    ("zone", ("unknown", "unknown"), "path: zone, and its machines are in unknown and unknown"),
+    ("zone", ("a", "a"), None),
+    ("zone", (), None),
+    ("region", ("a", "b"), None),
+    ("loopback", ("a",), None),
+]
+
+
+@pytest.mark.parametrize(("path", "zones", "why"), WITHIN)
+def test_a_path_of_one_zone_between_two_is_invalid(plans, path, zones, why):
+    found = apart(plans.trial("rtt", path=path), zones)
+    assert (found and (found.outcome, found.why)) == (why and (Outcome.INVALID, why))
+
+
+def test_each_machines_zone_is_a_fact_of_the_trial():
+    told = with_zones(TrialResult(Outcome.OK, (), "", '{"version":"1"}'), ("a", "b"))
+    assert json.loads(told.facts) == {"version": "1", "zones": ["a", "b"]}
+    assert with_zones(TrialResult(Outcome.OK, (), "", '{"b":1, "a":2}'), ()).facts == '{"b":1, "a":2}'
