@@ -67,6 +67,14 @@ class Thing:
         """Whether it is there at a time: a stopped one is; one that is still being made will be."""
         return now < self.ended_at
 
+    def is_made(self, now: float) -> None:
+        """Who is answered with its id asks for it once more: it is there by then, though not yet seen."""
+        early_s = max(0.0, self.made_at - now)
+        self.made_at -= early_s
+        self.listed_at -= early_s
+        self.seen_at -= early_s
+        self.ended_at -= early_s
+
     def fades(self, now: float) -> bool:
         """Whether a client still reads that it is there."""
         return now < self.ended_at + self.fades_s
@@ -90,7 +98,6 @@ class Cloud:
     name = "faulty"
     simulated = False
     billed = True
-    barriers: tuple[Barrier, ...] = ()
 
     def __init__(
         self, rng: random.Random, how: Personality, clock: Clock, prices: tuple[Decimal, ...],
@@ -103,6 +110,7 @@ class Cloud:
         self._intended = intended
         self.truth = Truth()
         self.billing = how.billing
+        self.barriers = (Barrier("death", how.death, "by a timer of its own"),)
         self.settle_s = 300.0
         self.parts: tuple[str, ...] = (FIREWALL, INSTANCE) if how.firewall else (INSTANCE,)
         self.kill = 0.0
@@ -166,6 +174,7 @@ class Cloud:
         thing = self._make(request, self._rng.uniform(0, self.how.late_s) if lost else 0.0) if arrives else None
         if lost and self.how.retries:  # the library asks again: nobody else hears of it
             again = thing if thing is not None and self.how.token else self._make(request)
+            again.is_made(self.clock.now())
             lost, thing = self._rng.random() < 0.3, again
         self._maybe_die()
         self._end_call()

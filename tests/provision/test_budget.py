@@ -3,16 +3,18 @@
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cloudcmp.errors import BudgetSpent, Refused
-from cloudcmp.model.lease import FIREWALL, INSTANCE, LeaseEvent, LeaseRow
+from cloudcmp.model.lease import FIREWALL, INSTANCE, STILL_THERE, LeaseEvent, LeaseRow
 from cloudcmp.model.offering import Billing, Offering, Price, Volume
 from cloudcmp.model.plan import Candidate
-from cloudcmp.provision.budget import Ask, Guard, Limits, charges, committed, spent
+from cloudcmp.model.safety import Barrier
+from cloudcmp.provision.budget import Ask, Charge, Guard, Limits, charges, committed, spent, terms_of
 from cloudcmp.provision.prices import FRESH_DAYS, price_to_create
 from cloudcmp.units import Money
 
@@ -97,6 +99,36 @@ def test_one_that_is_gone_costs_until_it_was_seen_gone_and_no_more() -> None:
     found = charges(life("a", Decimal("3.6"), HOUR, until=200.0), 1e6)
     assert spent(found, {"aws": BY_SECOND}, "USD") == Money(Decimal("0.2"), "USD")
     assert committed(found, {"aws": BY_SECOND}, "USD") == Money(Decimal("0.2"), "USD")
+
+
+def after_a_weekend(*seen_at: float) -> tuple[Charge, ...]:
+    """The controller died; when somebody looked again the machine was gone, but for the moments at which it was not."""
+    seen = [row("a", LeaseEvent.DELETE_ASKED, at, detail=STILL_THERE) for at in seen_at]
+    asked = row("a", LeaseEvent.DELETE_ASKED, 65 * HOUR - 10)
+    return charges([*life("a", Decimal("3.6"), HOUR), *seen, asked, row("a", LeaseEvent.GONE, 65 * HOUR)], 70 * HOUR)
+
+
+def test_one_that_ended_by_itself_while_nobody_looked_costs_its_time_to_live_and_the_slack() -> None:
+    terms = {"aws": replace(BY_SECOND, ends=True)}
+    assert spent(after_a_weekend(), terms, "USD") == Money(Decimal("3.6") + Decimal("0.001") * 360, "USD")
+    assert committed(after_a_weekend(), terms, "USD") == spent(after_a_weekend(), terms, "USD")
+
+
+def test_one_that_was_seen_after_its_time_to_live_costs_until_it_was_seen_gone() -> None:
+    terms = {"aws": replace(BY_SECOND, ends=True)}
+    assert spent(after_a_weekend(2 * HOUR), terms, "USD") == Money(Decimal("3.6") * 65, "USD")
+
+
+def test_so_does_one_that_nothing_ends_and_one_that_is_not_seen_gone_yet() -> None:
+    assert spent(after_a_weekend(), {"aws": BY_SECOND}, "USD") == Money(Decimal("3.6") * 65, "USD")
+    found = charges(life("a", Decimal("3.6"), HOUR), 65 * HOUR)
+    assert spent(found, {"aws": replace(BY_SECOND, ends=True)}, "USD") == Money(Decimal("3.6") * 65, "USD")
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_whether_machines_end_by_themselves_is_what_their_provider_promises(holds: bool) -> None:
+    provider = SimpleNamespace(billed=True, billing=BY_SECOND, barriers=(Barrier("death", holds, ""),))
+    assert terms_of({"aws": provider}) == {"aws": replace(BY_SECOND, ends=holds)}
 
 
 def test_one_that_outlives_its_time_goes_on_costing() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cloudcmp.errors import BadCredentials, CloudcmpError, LostAnswer, OtherAccount, ProviderFault, Refused, Unreached
-from cloudcmp.model.lease import LeaseEvent, LeaseState
+from cloudcmp.model.lease import STILL_THERE, LeaseEvent, LeaseState
 from cloudcmp.provision import Accounts, Patience, acquire, release, release_all, release_before
 
 SHORT = Patience(grace_s=20.0, poll_s=5.0, give_up_s=30.0, settle_s=0.0)
@@ -79,6 +79,28 @@ def test_an_answer_that_was_lost_to_a_network_that_went_stays_the_networks(world
     one.cloud.before["create"] = lose
     with pytest.raises(Unreached):
         asyncio.run(acquire(one.ledger, one.cloud, one.candidate, one.launch(), 3600.0, patience=SHORT))
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_that_a_machine_outlived_its_time_is_written_down_once(world: Any, late: bool) -> None:
+    """It costs until it is seen gone then; one that nobody saw ended by itself."""
+    one = world()
+    lease = made(one)
+    asyncio.run(one.cloud.time.sleep(3700.0 if late else 60.0))
+    one.cloud.before["destroy"] = raising(ProviderFault.at("nimbus", "503"))
+    assert asyncio.run(release(one.ledger, one.cloud, lease, SHORT)).evidence is None
+    one.cloud.before.clear()
+    assert asyncio.run(release(one.ledger, one.cloud, lease, SHORT)).evidence
+    assert [row.detail == STILL_THERE for row in one.journal.rows].count(True) == 2 * late
+
+
+def test_it_is_written_down_where_its_time_passes_while_it_is_being_ended(world: Any) -> None:
+    one = world()
+    lease = made(one)
+    asyncio.run(one.cloud.time.sleep(3600.0 - 15.0))
+    one.cloud.before["destroy"] = raising(ProviderFault.at("nimbus", "503"))
+    assert asyncio.run(release(one.ledger, one.cloud, lease, SHORT)).evidence is None
+    assert [row.detail for row in one.journal.rows].count(STILL_THERE) == 1
 
 
 class Noted:

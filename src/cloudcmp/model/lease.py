@@ -45,6 +45,10 @@ STATE_OF: dict[LeaseEvent, LeaseState] = {
 }
 
 
+STILL_THERE = "seen there after its time to live"
+"""The detail of a row, of the event DELETE_ASKED, that says of a machine that it did not end by itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class LeaseRow:
     """One append-only row of the ledger. `slot` is what the resource is for; `attempt` counts tries at the slot."""
@@ -76,7 +80,7 @@ class Handle:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A lease as its rows leave it; `price_per_hour` is that of its intent, None where none is known."""
+    """A lease as its rows leave it. Price and end of its time to live (Unix s) are its intent's, None where unknown."""
 
     slot: str
     attempt: int
@@ -90,6 +94,7 @@ class Lease:
     created_at: float | None
     price_per_hour: Decimal | None = None
     currency: str | None = None
+    expires_at: float | None = None
 
     def handle(self) -> Handle | None:
         """How its provider knows it; None while no id is known."""

@@ -57,13 +57,14 @@ class Billing:
     """How time is billed: at least `minimum_s`, then every `step_s` begun.
 
     `beside` is what each machine costs an hour beside its type and its volumes; `uncounted` are in words what else is
-    billed and in no price.
+    billed and in no price. `ends`: machines end by themselves, and with them what they cost, at their time to live.
     """
 
     minimum_s: float = 3600.0
     step_s: float = 3600.0
     beside: Price | None = None
     uncounted: tuple[str, ...] = ()
+    ends: bool = False
 
     def paid_s(self, seconds: float) -> float:
         """Seconds that are paid for so many used: never fewer than those."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_UP, Context, Decimal
 
 from cloudcmp.errors import BudgetSpent, Refused
-from cloudcmp.model.lease import INSTANCE, STATE_OF, LeaseEvent, LeaseRow, LeaseState
+from cloudcmp.model.lease import INSTANCE, STATE_OF, STILL_THERE, LeaseEvent, LeaseRow, LeaseState
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.safety import Spend
@@ -22,6 +22,9 @@ from cloudcmp.units import Money
 WARN, DRAIN = Decimal("0.80"), Decimal("0.95")
 _HOUR_S = 3600
 _SHOWN = Decimal("0.000001")
+SLACK_S = 360.0
+"""How much longer than its time to live a machine may last that ends by itself: the minute in which its own timer goes
+off, and the five until a new one runs for which its absence is not believed either."""
 _EXACT = Context(prec=60, rounding=ROUND_UP)
 
 Key = tuple[str, int]
@@ -31,7 +34,10 @@ Terms = Mapping[str, Billing]
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """One machine on the bill: its price (per hour), time to live and age (s), and whether it may still be there."""
+    """One machine on the bill: its price (per hour), time to live and age (s), and whether it may still be there.
+
+    `most_s` is the most that it can have been there where machines of its provider end by themselves.
+    """
 
     key: Key
     provider: str
@@ -40,11 +46,12 @@ class Charge:
     ttl_s: float
     age_s: float
     open: bool
+    most_s: float = math.inf
 
     def seconds(self, billing: Billing, *, worst: bool) -> int:
         """Whole seconds that are paid by now; with `worst`, by the end of its life."""
         used_s = max(self.age_s, self.ttl_s) if worst and self.open else self.age_s
-        return math.ceil(billing.paid_s(used_s))
+        return math.ceil(billing.paid_s(min(used_s, self.most_s) if billing.ends else used_s))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +80,22 @@ class Ask:
 
 
 def terms_of(providers: Mapping[str, Provider]) -> dict[str, Billing]:
-    """How those providers bill that bill at all."""
-    return {name: provider.billing for name, provider in providers.items() if provider.billed}
+    """How those providers bill that bill at all, and whether what they bill ends by itself."""
+    return {
+        name: replace(provider.billing, ends=any(one.name == "death" and one.holds for one in provider.barriers))
+        for name, provider in providers.items()
+        if provider.billed
+    }
 
 
 def charges(rows: Iterable[LeaseRow], now: float) -> tuple[Charge, ...]:
     """The machines of a ledger's rows as a bill sees them, `now` in Unix seconds.
 
-    A machine's age runs from the first to the last of its rows, and to `now` until it is seen gone; one whose answer
-    was lost counts from its intent on, whether or not it was ever there. A refused one was never there. One without an
-    intent of its own (a library asked twice) costs what the one with its token does, from that one's intent on.
+    A machine's age runs from the first to the last of its rows, and to `now` until it is seen gone. Nobody may have
+    looked for days: where machines end by themselves, one that was not seen after its time to live ended at it, within
+    `SLACK_S`. One whose answer was lost counts from its intent on, whether or not it was ever there. A refused one was
+    never there. One without an intent of its own (a library asked twice) costs what the one with its token does, from
+    that one's intent on.
     """
     by_key: dict[Key, list[LeaseRow]] = {}
     intents: dict[str, LeaseRow] = {}
@@ -103,7 +116,10 @@ def _charge(key: Key, intent: LeaseRow, rows: list[LeaseRow], now: float) -> Cha
     is_open = STATE_OF[rows[-1].event] is not LeaseState.GONE
     # Rows may be out of order where the wall's clock was set: the whole span is never less than what went by.
     age_s = (max(now, *times) if is_open else max(times)) - min(times)
-    return Charge(key, intent.provider, intent.price_per_hour, intent.currency, intent.ttl_s or 0.0, age_s, is_open)
+    ttl_s = intent.ttl_s or 0.0
+    outlived = is_open or intent.ttl_s is None or any(row.detail == STILL_THERE for row in rows)
+    most_s = math.inf if outlived else ttl_s + SLACK_S
+    return Charge(key, intent.provider, intent.price_per_hour, intent.currency, ttl_s, age_s, is_open, most_s)
 
 
 def spent(found: Iterable[Charge], terms: Terms, currency: str) -> Money | None:

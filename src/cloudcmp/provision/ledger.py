@@ -176,6 +176,7 @@ class Ledger:
             None,
             row.price_per_hour,
             row.currency,
+            request.at + request.ttl_s,
         )
         self._journal.append_lease(row)
         self._leases[row.slot, row.attempt] = lease

@@ -21,7 +21,7 @@ from cloudcmp.errors import (
     Unreached,
     UserMistake,
 )
-from cloudcmp.model.lease import INSTANCE, Found, Handle, Lease, LeaseEvent, LeaseState
+from cloudcmp.model.lease import INSTANCE, STILL_THERE, Found, Handle, Lease, LeaseEvent, LeaseState
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provision.arrival import Stopwatch
@@ -295,6 +295,7 @@ async def _end(
     with suppress(Exception):  # seen before it goes, it need not grow old before its absence is believed
         if await provider.gone(handle) is None:
             watch.told(None, ledger.time.now(), ledger.time.monotonic())
+    outlived = write and _note_outliving(ledger, lease, handle, watch)
     began, last = ledger.time.monotonic(), Last()
     while True:
         before = watch.agree
@@ -302,6 +303,7 @@ async def _end(
             await _round(ledger, provider, handle, watch, last)
         except _NEVER as fault:
             return Release(lease, None, _told(fault), unwritten, fault=fault)
+        outlived = outlived or (write and _note_outliving(ledger, lease, handle, watch))
         if watch.evidence is not None:
             if write:
                 said = watch.evidence
@@ -310,6 +312,14 @@ async def _end(
         if watch.agree <= before and ledger.time.monotonic() - began >= patience.give_up_s:
             return Release(lease, None, last.why, unwritten, fault=last.fault)
         await ledger.time.sleep(min(patience.poll_s, _AGAIN_S) if watch.agree else patience.poll_s)
+
+
+def _note_outliving(ledger: Ledger, lease: Lease, handle: Handle, watch: Watch) -> bool:
+    """Write down that a machine was seen after its time to live: it is then not believed to have ended at it."""
+    if lease.expires_at is None or watch.seen_at is None or watch.seen_at <= lease.expires_at:
+        return False
+    _try_write(ledger, lease, LeaseEvent.DELETE_ASKED, cloud_id=handle.cloud_id, detail=STILL_THERE)
+    return True
 
 
 async def _round(ledger: Ledger, provider: Provider, handle: Handle, watch: Watch, last: Last) -> None:
@@ -375,9 +385,8 @@ def _known(ledger: Ledger, provider: str, found: Found, taken: Set[tuple[str, in
     stray = _stray(provider, found)
     if lease is None:
         return stray
-    return replace(
-        stray, name=lease.name, token=lease.token, price_per_hour=lease.price_per_hour, currency=lease.currency
-    )
+    costs = replace(stray, price_per_hour=lease.price_per_hour, currency=lease.currency, expires_at=lease.expires_at)
+    return replace(costs, name=lease.name, token=lease.token)
 
 
 def _stray(provider: str, found: Found | None) -> Lease:

@@ -6,12 +6,15 @@ from cloudcmp.provision.ledger import Patience
 
 
 class Watch:
-    """What look-ups say of something that must go, until enough of them `agree`; `first` is when they began to."""
+    """What look-ups say of something that must go, until enough of them `agree`; `first` is when they began to.
+
+    `seen_at` is when it was last seen there (Unix s).
+    """
 
     def __init__(self, made_at: float, patience: Patience) -> None:
         self._made_at = made_at
         self._patience = patience
-        self._seen = False
+        self.seen_at: float | None = None
         self.agree = 0
         self.first = 0.0
         self.evidence: str | None = None
@@ -19,9 +22,9 @@ class Watch:
     def told(self, evidence: str | None, asked_at: float, moment: float) -> None:
         """One answer, to a question asked at a time (Unix s), and when it came (monotonic s)."""
         if evidence is None:
-            self._seen, self.agree = True, 0
+            self.seen_at, self.agree = asked_at, 0
             return
-        if not self._seen and asked_at - self._made_at < self._patience.settle_s:
+        if self.seen_at is None and asked_at - self._made_at < self._patience.settle_s:
             return  # it may be too new to be seen
         self.first = self.first if self.agree else moment
         self.agree += 1

@@ -94,6 +94,7 @@ def fold(rows: Iterable[LeaseRow]) -> tuple[Lease, ...]:
             before.created_at if before and before.created_at is not None else created_at,
             before.price_per_hour if before and before.price_per_hour is not None else row.price_per_hour,
             before.currency if before and before.currency is not None else row.currency,
+            before.expires_at if before else (None if row.ttl_s is None else row.at + row.ttl_s),
         )
     return tuple(leases.values())
 
