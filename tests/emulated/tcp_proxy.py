@@ -103,10 +103,10 @@ class BadLine:
 
 
 @contextlib.asynccontextmanager
-async def bad_line(server: tuple[str, int], kind: str, at_byte: int) -> AsyncIterator[BadLine]:
-    """A line to the server that goes bad, on an address and port of its own."""
+async def bad_line(server: tuple[str, int], kind: str, at_byte: int, port: int = 0) -> AsyncIterator[BadLine]:
+    """A line to the server that goes bad, on an address and port of its own (0: any)."""
     line = BadLine(kind, at_byte)
-    listener = socket.create_server((line.address, 0))
+    listener = socket.create_server((line.address, port))
     listener.setblocking(False)
     line.port = listener.getsockname()[1]
     line._keep(line._serve(listener, server))

@@ -1,9 +1,10 @@
 """Machines of one's own that lie, drop out or restart beside honest ones: the real command, to the report."""
 
+import asyncio
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from cloudcmp.agent.keys import new_key
 from cloudcmp.model.trial import Outcome
 from cloudcmp.model.view import View
 from cloudcmp.pipeline import viewing
+from cloudcmp.store import StudyStore
 from tests.cli.command import Said, cloudcmp
 from tests.emulated.ssh_server import SshMachine, machine_in_thread
+from tests.emulated.tcp_proxy import bad_line
 from tests.measure.liars import lie, lie_about
 
 _STUDY = "schema: 1\nquestion: Who is fast?\ncandidates:\n{}probes:\n  - {{probe: fma}}\nlaunches: 6\nruns: 1\n"
@@ -167,3 +170,68 @@ def _break(machine: SshMachine, name: str, flag: Path, stop: threading.Event) ->
         (machine.home / ".machine" / "boot_id").write_text("two")
     for connection in list(machine.open_connections):
         machine._loop.call_soon_threadsafe(connection.abort)
+
+
+def test_p36_a_line_that_stays_lost_leaves_its_launch_to_resume(tmp_path: Path) -> None:
+    """Nothing but the line is at fault: the launches before and after it count, and its own is made up for."""
+    with boxes(tmp_path, ("far",)) as found:
+        home, out = found["far"].home, tmp_path / "out"
+        lie(home, f"import os\nhello()\nseen = {str(home / 'seen')!r}\nopen(seen, 'a').write('.')\n"
+                  f"if os.path.getsize(seen) == 3: open({str(home / 'now')!r}, 'w'); time.sleep(30)\n"
+                  f"sample(1e9 * {_SLIGHTLY}); end()")  # fmt: skip
+        with broken_line(found["far"], (home / "now").exists, lambda: True in interrupted(out)) as port:
+            for file in (tmp_path / "config", tmp_path / "known_hosts"):
+                text = file.read_text().replace(found["far"].address, "127.0.0.3")
+                file.write_text(text.replace(str(found["far"].port), str(port)))
+            rows = "candidates:\n  - {provider: ssh, region: ssh, offering: far}\nprobes:\n  - {probe: fma}\n"
+            (tmp_path / "s.yaml").write_text(f"schema: 1\nquestion: Who?\n{rows}launches: 3\nruns: 2\n")
+            with_config = {"CLOUDCMP_SSH_CONFIG": str(tmp_path / "config")}
+            said = cloudcmp("run", tmp_path / "s.yaml", "--out", out, **with_config)
+            assert "1 launch put off: ssh/ssh/far: its machine is out of reach" in said.out, said.err
+            assert "--resume" in said.out
+            assert sorted(interrupted(out)) == [False] * 4 + [True]
+            said = cloudcmp("run", "--resume", out, **with_config)
+            assert said.code == 0, said.err
+    assert sorted(interrupted(out)) == [False] * 6 + [True]
+    with StudyStore.open(out, write=False) as store:
+        assert {one.outcome for one in store.attempts() if not one.interrupted} == {Outcome.OK}
+
+
+def interrupted(out: Path) -> list[bool]:
+    """Of each attempt that has ended, whether it was cut short."""
+    with StudyStore.open(out, write=False) as store:
+        return [one.interrupted for one in store.attempts()]
+
+
+@contextmanager
+def broken_line(machine: SshMachine, breaks: Callable[[], bool], mended: Callable[[], bool]) -> Iterator[int]:
+    """A line to a machine that ends once something is so, and lets nobody through until something else is."""
+    ports: list[int] = []
+    over = threading.Event()
+
+    async def until(so: Callable[[], bool]) -> None:
+        while not over.is_set():
+            with suppress(Exception):  # a study's file that is not there yet, or is being written
+                if so():
+                    return
+            await asyncio.sleep(0.05)
+
+    async def carry() -> None:
+        server = (machine.address, machine.port)
+        async with bad_line(server, "end", 2**60) as line:
+            ports.append(line.port)
+            await until(breaks)
+        await until(mended)
+        if not over.is_set():
+            async with bad_line(server, "end", 2**60, ports[0]):
+                await until(lambda: False)
+
+    thread = threading.Thread(target=lambda: asyncio.run(carry()))
+    thread.start()
+    try:
+        while not ports and thread.is_alive():
+            time.sleep(0.01)
+        yield ports[0]
+    finally:
+        over.set()
+        thread.join(20)
