@@ -149,6 +149,7 @@ def test_p11_where_it_can_not_be_reached_at_all_that_is_said(stand: Stand) -> No
         assert job.wait() == 3, job.said()
     told = " ".join(job.said().split())
     assert all((id or name) in told for name, (id, event) in leases(out).items() if event not in {"GONE", "REFUSED"})
+    assert "0.0105 USD/h" in told
     assert stand.mend("cleanup", out) == []
 
 

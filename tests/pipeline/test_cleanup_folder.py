@@ -5,9 +5,13 @@ import shutil
 import sqlite3
 import subprocess
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 
+from cloudcmp.model.lease import FIREWALL, INSTANCE, Lease, LeaseState
+from cloudcmp.pipeline.cleaning import lines_left
 from cloudcmp.pipeline.tools import ledger_of, time_of
+from cloudcmp.provision import Release
 from cloudcmp.store import StudyStore
 from cloudcmp.store.database import seal
 from tests.cli.command import COMMAND
@@ -71,3 +75,19 @@ def test_the_tag_stays_whatever_a_later_version_writes_of_the_plan(tmp_path: Pat
         database.execute("DELETE FROM meta WHERE key = '.tag'")
     with StudyStore.open(out, write=False) as store:
         assert ledger_of(store, time_of(store.plan)).study == own
+
+
+def left(provider: str, kind: str, price: str | None) -> str:
+    currency = None if price is None else "USD"
+    lease = Lease(
+        "launch-0", 1, LeaseState.LIVE, provider, "eu", kind, "cloudcmp-x", "token", "i-1", 0.0,
+        None if price is None else Decimal(price), currency,
+    )  # fmt: skip
+    return lines_left([Release(lease, None, "it is still there")])[0]
+
+
+def test_p4_what_is_left_is_told_with_its_id_its_region_and_what_it_costs() -> None:
+    assert left("aws", INSTANCE, "0.0105") == "aws/eu instance i-1: it is still there, 0.0105 USD/h"
+    assert left("aws", INSTANCE, None) == "aws/eu instance i-1: it is still there, price unknown"
+    assert left("aws", FIREWALL, None) == "aws/eu firewall i-1: it is still there"
+    assert left("qemu", INSTANCE, None) == "qemu/eu instance i-1: it is still there"

@@ -1,0 +1,50 @@
+"""Whose things a driver sees: the account of its credentials, and the endpoint that the environment names."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from tests.emulated.ec2 import EUCALYPTUS, Ec2, ec2
+from tests.emulated.ec2_requests import provider
+
+from cloudcmp.errors import OtherAccount
+from cloudcmp.provision import Accounts
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[Ec2, Ec2]]:
+    """Two clouds, each with an account and an endpoint of its own."""
+    with ec2() as one, ec2(EUCALYPTUS) as other:
+        yield one, other
+
+
+def at(cloud: Ec2, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in cloud.environ.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.parametrize("name", ["aws", "ec2"])
+def test_the_account_is_that_of_the_credentials_and_told_with_its_endpoint(
+    pair: tuple[Ec2, Ec2], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = pair
+    at(one, monkeypatch)
+    driver = provider(name)
+    assert asyncio.run(driver.account()) == f"{one.account.id} at {one.url}"
+    asked = len(one.journal)
+    asyncio.run(driver.account())
+    assert len(one.journal) == asked  # it is asked once
+
+
+@pytest.mark.parametrize("name", ["aws", "ec2"])
+def test_another_endpoint_is_another_place(pair: tuple[Ec2, Ec2], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = pair
+    at(one, monkeypatch)
+    accounts = Accounts()
+    asyncio.run(accounts.settle(provider(name)))
+    asyncio.run(accounts.confirm(provider(name)))
+    at(other, monkeypatch)
+    with pytest.raises(OtherAccount) as raised:
+        asyncio.run(accounts.confirm(provider(name)))
+    assert one.url in str(raised.value)
+    assert other.url in str(raised.value)
