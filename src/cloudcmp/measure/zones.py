@@ -20,8 +20,8 @@ def apart(trial: PlannedTrial, zones: Sequence[str]) -> TrialResult | None:
 
 def with_zones(result: TrialResult, zones: Sequence[str]) -> TrialResult:
     """The result with the zones of the launch's machines among its facts; as it is where there are none."""
-    told = json.loads(result.facts or "{}")
-    if not zones or not isinstance(told, dict):
+    told = json.loads(result.facts or "{}") if zones else None
+    if not isinstance(told, dict):
         return result
     told["zones"] = [clean(zone, 40) for zone in zones]
     return replace(result, facts=json.dumps(told, sort_keys=True, separators=(",", ":")))

@@ -51,11 +51,7 @@ async def set_up(
     first; `paid_s` are seconds of each machine that are paid beside its time to live.
     """
     await release_before(office.ledger, provider, launch)
-    beneath: dict[str, str] = {}
-    for kind in provider.parts:
-        if kind != INSTANCE:
-            lease = await acquire(office.ledger, provider, candidate, launch, ttl_s, part=Part(kind))
-            beneath[kind] = lease.cloud_id or ""
+    beneath = await _beneath(office, provider, candidate, launch, ttl_s)
     start, together = Start(), Together(office.ways, provider if one_zone else None)
 
     async def one(number: int) -> Machine:
@@ -75,6 +71,18 @@ async def set_up(
     if count == 1:
         return (await one(1),)
     return tuple(await _all_of([one(number + 1) for number in range(count)]))
+
+
+async def _beneath(
+    office: Office, provider: Provider, candidate: Candidate, launch: Launch, ttl_s: float
+) -> dict[str, str]:
+    """What the machines stand on, made before them: the cloud id of each kind."""
+    made: dict[str, str] = {}
+    for kind in provider.parts:
+        if kind != INSTANCE:
+            lease = await acquire(office.ledger, provider, candidate, launch, ttl_s, part=Part(kind))
+            made[kind] = lease.cloud_id or ""
+    return made
 
 
 async def tear_down(office: Office, provider: Provider, launch: Launch) -> tuple[Release, ...]:
