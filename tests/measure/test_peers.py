@@ -5,8 +5,8 @@ import ctypes
 import json
 import subprocess
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,9 +16,10 @@ from tests.measure.conftest import Rig
 from cloudcmp.agent import locate
 from cloudcmp.catalog import METRICS, PROBES
 from cloudcmp.errors import AgentMissing
-from cloudcmp.measure import Bench, Turn, run_trial
+from cloudcmp.measure import Bench, Place, Turn, run_launch, run_trial
 from cloudcmp.measure.trial import lease_s
-from cloudcmp.model.plan import PlannedTrial
+from cloudcmp.model.offering import Offering
+from cloudcmp.model.plan import Candidate, PlannedTrial
 from cloudcmp.model.protocol import Channel, Instance
 from cloudcmp.model.trial import TrialResult
 from cloudcmp.provider.local import LocalInstance
@@ -90,6 +91,25 @@ def test_both_ends_are_given_the_same_caps_and_a_lease(rig: Rig, peers: Callable
     assert result.outcome.value == "ok", result.why
     assert [job["role"] for job in jobs] == ["server", "client"]
     assert [job["caps"] for job in jobs] == [caps, caps]
+
+
+def test_p15_a_launch_gives_each_trial_between_agents_its_own_allowance(rig: Rig, agent: Path) -> None:
+    """It is entered before the attempt is begun and left once its facts are written; other trials have none."""
+    told, seen = Told(LocalInstance((0,), str(rig.folder), "token-peers", agent)), []
+    bench = Bench(rig.memory, METRICS, PROBES, WallTime(), rig.told, histogram.from_base64)
+
+    @asynccontextmanager
+    async def allowed(trial: PlannedTrial) -> AsyncIterator[dict[str, float]]:
+        seen.append((trial.index, len(rig.memory.began), len(rig.memory.attempts)))
+        yield {"bytes": 10**9 + trial.index}
+        seen.append((trial.index, len(rig.memory.began), len(rig.memory.attempts)))
+
+    trials = [rig.trial(at, probe, duration_s="0.1") for at, probe in enumerate(("fma", "rtt", "rtt"))]
+    candidate = Candidate(0, "here", Offering("local", "local", "1cpu"), "local")
+    asyncio.run(run_launch(bench, candidate, rig.launch, trials, Place(told, _there, caps=allowed), {}))
+    assert rig.outcomes == ["ok"] * 3, [one.why for one in rig.memory.attempts]
+    assert [job.get("caps") for job in told.jobs] == [None, *[{"bytes": 10**9 + 1}] * 2, *[{"bytes": 10**9 + 2}] * 2]
+    assert seen == [(1, 1, 1), (1, 2, 2), (2, 2, 2), (2, 3, 3)]
 
 
 def test_p15_lowered_caps_hold_at_the_server_too(rig: Rig, peers: Callable) -> None:
