@@ -117,6 +117,16 @@ def test_the_right_to_delete_is_tried_once_a_study(cloud):
     assert [call.outcome for call in cloud.calls("DeleteSecurityGroup")] == ["DryRunOperation"]
 
 
+@pytest.mark.parametrize("what", ["error:ExpiredToken", "error:RequestLimitExceeded", "5xx", "drop"])
+def test_a_trial_of_the_right_that_tells_nothing_keeps_the_group_and_is_repeated(cloud, what):
+    driver = provider()
+    cloud.inject("DeleteSecurityGroup", what)
+    first = asyncio.run(driver.create(request(FIREWALL, "a")))
+    second = asyncio.run(driver.create(request(FIREWALL, "b")))
+    assert {thing.id for thing in cloud.alive()} == {first, second}
+    assert [call.outcome for call in cloud.calls("DeleteSecurityGroup")][1:] == ["DryRunOperation"]
+
+
 def test_nothing_can_be_made_without_our_tags(cloud):
     bare = request(tags=(("other", "1"),))
     for kind in (FIREWALL, "instance"):

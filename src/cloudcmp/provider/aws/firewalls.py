@@ -8,7 +8,7 @@ import ipaddress
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloudcmp.errors import LostAnswer, ProviderFault, Refused, Throttled, Unlisted, Unreached
+from cloudcmp.errors import LostAnswer, ProviderFault, Refused, Unlisted
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.provider.aws.faults import DENIED, NO_ACTION, POLICY, id_in
 from cloudcmp.provider.aws.launch import STRATEGIES, placement_of, tags_of
@@ -83,8 +83,8 @@ class Firewalls:
             refusal = Refused.at(request.name, what, POLICY)
             await self.undo(request, group, refusal)
             raise refusal from None
-        except (Throttled, Unlisted, Unreached):
-            return
+        except ProviderFault:
+            return  # the group is there and its id must be told: the next call raises what is wrong
 
     async def undo(self, request: CreateRequest, group: str, error: BaseException) -> None:
         """Delete a group that is of no use; one that stays is no refusal, or nobody would look for it again."""
