@@ -10,6 +10,7 @@ import pytest
 
 from cloudcmp.model.lease import INSTANCE, LeaseEvent
 from cloudcmp.model.trial import Outcome
+from cloudcmp.provision import RESIZE_CRASH_POINTS
 from cloudcmp.store import StudyStore
 from tests.cli.command import Said
 from tests.pipeline.clouds import Sky, clouds, unable
@@ -84,6 +85,10 @@ DEATHS = [
     ("cloud.while_stopped", "resume"),
     ("cloud.after_resize", "cleanup"),
 ]
+
+
+def test_every_named_moment_of_a_resize_is_died_at() -> None:
+    assert {point for point, _ in DEATHS} == set(RESIZE_CRASH_POINTS)
 
 
 @pytest.mark.parametrize(("point", "mend"), DEATHS)

@@ -8,13 +8,14 @@ from cloudcmp.provision.ledger import Journal, Ledger, Part, Patience, patience_
 from cloudcmp.provision.lifecycle import CLOUD_CRASH_POINTS, Release, acquire, release, release_all, release_before
 from cloudcmp.provision.pacing import Pace
 from cloudcmp.provision.prices import price_to_create
-from cloudcmp.provision.resizing import change_type
+from cloudcmp.provision.resizing import RESIZE_CRASH_POINTS, change_type
 from cloudcmp.provision.site import Keys, Office, set_up, tear_down
 from cloudcmp.provision.zones import zones_of
 
 __all__ = [
     "ACCOUNT",
     "CLOUD_CRASH_POINTS",
+    "RESIZE_CRASH_POINTS",
     "Accounts",
     "Ask",
     "Guard",

@@ -40,9 +40,6 @@ CLOUD_CRASH_POINTS = (
     "cloud.before_destroy",
     "cloud.after_destroy",
     "cloud.after_gone",
-    "cloud.before_resize",
-    "cloud.while_stopped",
-    "cloud.after_resize",
 )
 """Crash points around each call to a provider; those around each row of the journal are the store's own."""
 
