@@ -2,12 +2,14 @@
 
 import math
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.plan.bills import bills, wrong
 from tests.plan.clouds import HOUR, planned
 
 from cloudcmp.model.offering import Billing
@@ -20,7 +22,8 @@ PROBES = "[{probe: fma, params: {duration_s: 100 s}}, {probe: udp}]"
 
 
 def test_money_is_price_times_life() -> None:
-    plan = planned(TWO, "[{probe: fma, params: {duration_s: 100 s}}]", "launches: 10\nruns: 3")
+    asked = "[{probe: fma, params: {duration_s: 100 s}}]", "launches: 10\nruns: 3"
+    plan = planned(TWO, *asked, billing_of=lambda _: Billing(0.0, 0.0))
     hours = Decimal(repr((60 + 3 * 100.05) * 10)) / 3600
     assert plan.quote.expected_cost is not None
     assert plan.quote.expected_cost.currency == "USD"
@@ -35,6 +38,22 @@ def test_n_of_a_thing_cost_n_times_as_much() -> None:
     assert one is not None
     assert three is not None
     assert three.amount == pytest.approx(3 * one.amount, abs=Decimal("0.00001"))
+
+
+def test_the_expected_cost_pays_minimum_and_steps_too() -> None:
+    asked = "[{probe: fma, params: {duration_s: 100 s}}]", "launches: 10\nruns: 3"
+    for terms, paid_s in ((Billing(), 3600), (Billing(60.0, 300.0), 660), (Billing(600.0, 60.0), 600)):
+        plan = planned(TWO, *asked, billing_of=lambda _, terms=terms: terms)
+        assert plan.quote.expected_cost is not None
+        hours = Decimal(10 * paid_s) / 3600
+        assert plan.quote.expected_cost.amount == pytest.approx(hours * Decimal("0.22"), abs=Decimal("0.000001"))
+
+
+@pytest.mark.parametrize("faults", [False, True])
+def test_p14_what_simulated_studies_cost_is_what_was_said(tmp_path: Path, faults: bool) -> None:
+    found = bills(6, 14, tmp_path, faults=faults)
+    assert wrong(found, faults=faults) == []
+    assert sum(one.machines for one in found) > 12
 
 
 def billed(price: Decimal, life_s: float, minimum_s: float, step_s: float) -> Decimal:

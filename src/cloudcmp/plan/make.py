@@ -61,7 +61,7 @@ def make(
     trials_in_all = visits.trials * len(rounds)
     if trials_in_all > MAX_TRIALS:
         raise UserMistake.at("study", f"{trials_in_all} trials are more than {MAX_TRIALS}", "split the study")
-    worst = quoting.worst_cost(visits, len(rounds), billing_of, free)
+    costs = tuple(cost(visits, len(rounds), billing_of, free) for cost in (quoting.expected_cost, quoting.worst_cost))
     notes += quoting.beside_notes(candidates, billing_of)
     planned = launches_of(visits, rounds, study.seed)
     decide = _still_deciding(study.decide, cells, notes)
@@ -78,7 +78,7 @@ def make(
         runs=study.runs,
         seed=study.seed,
         start_at=start_at,
-        quote=_quote(study, visits, rounds[-1].start_s + visits.round_s(), len(rounds), decide, worst, notes, free),
+        quote=_quote(study, visits, rounds[-1].start_s + visits.round_s(), len(rounds), decide, costs, notes, free),
         budget=study.budget,
         caps=study.caps,
         deadline_s=study.deadline_s,
@@ -146,13 +146,14 @@ def _quote(
     end_s: float,
     rounds: int,
     decide: Sequence[Decide],
-    worst: Money | None,
+    costs: Sequence[Money | None],
     notes: list[str],
     free: quoting.Free,
 ) -> Quote:
     if study.deadline_s is not None and end_s > study.deadline_s:
         what = f"the plan takes {format_seconds(end_s)}, longer than {format_seconds(study.deadline_s)}"
         raise UserMistake.at("deadline", what, "write a later deadline, fewer launches or fewer probes")
+    expected, worst = costs
     notes.extend(quoting.money_notes(visits.candidates, worst, study.budget, free))
     if rounds < quoting.LAUNCHES_MIN and len(visits.candidates) > 1:
         notes.append(f"fewer than {quoting.LAUNCHES_MIN} rounds: no verdict will be given")
@@ -160,7 +161,7 @@ def _quote(
     return Quote(
         trials=visits.trials * rounds,
         expected_s=end_s,
-        expected_cost=quoting.expected_cost(visits, rounds, free),
+        expected_cost=expected,
         worst_cost=worst,
         detectable=quoting.detectable(deciding, len(visits.candidates), rounds),
         assumed_cov=quoting.ASSUMED_COV,

@@ -61,10 +61,15 @@ def beside_notes(candidates: Sequence[Candidate], billing_of: BillingOf) -> list
     return lines
 
 
-def expected_cost(visits: Visits, rounds: int, free: Free = nobody_is_free) -> Money | None:
-    """Money for all launches if all goes as expected; None where a price is unknown or currencies differ."""
-    seconds = {c.index: visits.launch_s(c) * rounds for c in visits.candidates}
-    return _cost([_with_peers(visits, c) for c in _counted(visits.candidates, free)], seconds, ROUND_HALF_EVEN)
+def expected_cost(
+    visits: Visits, rounds: int, billing_of: BillingOf = by_the_hour, free: Free = nobody_is_free
+) -> Money | None:
+    """Money for all launches if all goes as expected, paid in the minimum and steps of its offering's provider.
+
+    None where a price is unknown or currencies differ.
+    """
+    paid = {c.index: _expected_s(visits, c, billing_of(c.offering.provider)) * rounds for c in visits.candidates}
+    return _cost([_with_peers(visits, c) for c in _counted(visits.candidates, free)], paid, ROUND_HALF_EVEN)
 
 
 def worst_cost(
@@ -102,10 +107,18 @@ def _at_most(candidate: Candidate, tasks: Sequence[Task]) -> Candidate:
     )
 
 
+def _expected_s(visits: Visits, candidate: Candidate, billing: Billing) -> float:
+    return billing.paid_s(visits.launch_s(candidate)) + _anew_s(visits.of(candidate), billing)
+
+
 def _paid_s(tasks: Sequence[Task], billing: Billing) -> float:
     lease_s = sum(task.deadline_s * task.runs for task in tasks) + LEASE_MARGIN_S
-    begun = sum(task.runs for task in tasks if task.becomes)
-    return billing.paid_s(lease_s) + begun * max(billing.minimum_s, billing.step_s)
+    return billing.paid_s(lease_s) + _anew_s(tasks, billing)
+
+
+def _anew_s(tasks: Sequence[Task], billing: Billing) -> float:
+    """What the periods cost that a resized machine begins anew."""
+    return sum(task.runs for task in tasks if task.becomes) * max(billing.minimum_s, billing.step_s)
 
 
 def _cost(candidates: Sequence[Candidate], seconds: dict[int, float], rounding: str) -> Money | None:
