@@ -56,7 +56,7 @@ def expire_after(cloud: Ec2, machines: int):
         if over or (real and count[0] > machines):
             over.append(action)
             # The machines that there are can be ended: the user of another role does it, or they end themselves.
-            if not action.startswith(("Terminate", "Delete", "Describe")):
+            if not action.startswith(("Terminate", "Delete", "Describe", "GetCallerIdentity")):
                 return xml.error("ExpiredToken", "the token has expired", service)
         return honest(request, service, region, action, params)
 

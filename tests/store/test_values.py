@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.store.conftest import CHASE, FMA, QUICK, TOTALS, attempt_of, create, make_plan, run_trial
 
-from cloudcmp.errors import StorageFault
+from cloudcmp.errors import CorruptStore, StorageFault
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.trial import Sample
 from cloudcmp.store import StudyStore, values
@@ -145,6 +145,6 @@ def test_a_signal_that_duckdb_passes_on_as_an_error_of_its_own_is_an_interruptio
     files = sorted(tmp_path.rglob("*.parquet"))
     with pytest.raises(KeyboardInterrupt), values.engine(files):
         raise duckdb.InvalidInputException("Invalid Input Error: Python exception occurred: KeyboardInterrupt: ")
-    with pytest.raises(StorageFault), values.engine(files):
+    with pytest.raises(CorruptStore), values.engine(files):
         raise duckdb.InvalidInputException("Invalid Input Error: No magic bytes found")
     store.close()

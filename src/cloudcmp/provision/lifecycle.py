@@ -14,6 +14,7 @@ from cloudcmp.errors import (
     CloudcmpError,
     LostAnswer,
     NoCapacity,
+    NoCredentials,
     OtherAccount,
     ProviderFault,
     Refused,
@@ -30,6 +31,7 @@ from cloudcmp.provision.watching import Last, Watch
 from cloudcmp.store.crash import crash_point
 
 _STUDY_TAG = "cloudcmp:study"
+_RENEWED_S = 60.0  # credentials that refresh themselves have done so by then; all others are waited for in vain
 _AGAIN_S = 1.0  # until something that seems gone is looked at once more
 _NEVER = (UserMistake, ImportError, OtherAccount)  # it is not set up for this here: asking again does not help
 
@@ -306,7 +308,8 @@ async def _end(
                 said = watch.evidence
                 unwritten = _try_write(ledger, lease, LeaseEvent.GONE, cloud_id=cloud_id, detail=said) or unwritten
             return Release(lease, watch.evidence, unwritten=unwritten, took_s=max(0.0, watch.first - began))
-        if watch.agree <= before and ledger.time.monotonic() - began >= patience.give_up_s:
+        give_up_s = min(patience.give_up_s, _RENEWED_S) if isinstance(last.fault, NoCredentials) else patience.give_up_s
+        if watch.agree <= before and ledger.time.monotonic() - began >= give_up_s:
             return Release(lease, None, last.why, unwritten, fault=last.fault)
         await ledger.time.sleep(min(patience.poll_s, _AGAIN_S) if watch.agree else patience.poll_s)
 
