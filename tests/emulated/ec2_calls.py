@@ -19,6 +19,7 @@ _LISTS = {
     "DescribeInstanceTypes": "instanceTypeSet",
     "DescribeImages": "imagesSet",
 }
+_PLACEMENT_FILTERS = ("group-name", "group-arn", "spread-level", "state", "strategy", "tag:", "tag-key")
 _TYPES: dict[tuple[object, ...], Answer] = {}
 
 
@@ -148,7 +149,9 @@ class Calls:
 
     def _describe_placements(self, region: str, params: Params) -> Answer:
         filters = filters_of(params)
-        ids = set(many(params, "GroupId")) | set(filters.pop("group-id", ()))
+        if strange := next((name for name in filters if not name.startswith(_PLACEMENT_FILTERS)), None):
+            return xml.error("InvalidParameterValue", f"The filter '{strange}' is invalid")
+        ids = set(many(params, "GroupId"))
         names = set(many(params, "GroupName")) | set(filters.pop("group-name", ()))
         items = []
         for (where, name), one in self._is.placements.items():

@@ -38,7 +38,7 @@ def test_p12_a_launch_that_the_budget_does_not_bear_is_not_asked_for_until_there
     with ec2(boot=ssh_boot(tmp_path / "m")) as cloud:
         raised = [refuse_in(cloud, region, "VcpuLimitExceeded")[1] for region in ("us-east-1", "eu-central-1")]
         code, said = command(tmp_path, cloud, "run", tmp_path / "s.yaml", "--out", tmp_path / "out")
-        assert code == 0, said
+        assert code == 3, said
         for again in reversed(raised):
             again()
         before = asked(cloud)

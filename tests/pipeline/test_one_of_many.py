@@ -12,7 +12,7 @@ from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.study import Caps
 from cloudcmp.pipeline import launching, rounds
-from cloudcmp.pipeline.crew import Halt
+from cloudcmp.pipeline.crew import Crew, Halt
 from cloudcmp.pipeline.launching import carry_out
 from tests.cli.command import cloudcmp
 from tests.emulated.ssh_server import SshMachine
@@ -78,11 +78,9 @@ def test_a_price_list_that_does_not_come_stops_a_study_in_order(monkeypatch: pyt
 
     cloud = SimpleNamespace(name="aws", billed=True, offerings=throttled)
     trial = SimpleNamespace(index=0, probe="resize", params=(("to", "large"),), deadline_s=60.0)
-    crew = SimpleNamespace(
-        plan=SimpleNamespace(candidates=[one]), providers={"aws": cloud}, guard=None, halt=Halt(),
-        bench=SimpleNamespace(stop=asyncio.Event()),
-    )  # fmt: skip
-    asyncio.run(carry_out(crew, Launch(0, 0, 0, None, 0.0, 1), [trial], {}))  # type: ignore[arg-type,list-item]
+    plan, bench = SimpleNamespace(candidates=[one]), SimpleNamespace(stop=asyncio.Event())
+    crew = Crew(plan, None, {"aws": cloud}, None, bench, None, Halt())  # type: ignore[arg-type,dict-item]
+    asyncio.run(carry_out(crew, Launch(0, 0, 0, None, 0.0, 1), [trial], {}))  # type: ignore[list-item]
     assert "RequestLimitExceeded" in crew.halt.why
     assert not crew.bench.stop.is_set()  # those that run beside it come to their end
 

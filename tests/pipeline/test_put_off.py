@@ -34,7 +34,7 @@ def test_p31_a_quota_is_no_failure_of_a_candidate_and_stops_no_other(tmp_path: P
     with ec2(boot=ssh_boot(tmp_path / "m")) as cloud:
         asked, raised = refuse_in(cloud, "eu-central-1", "VcpuLimitExceeded")
         code, said = command(tmp_path, cloud, "run", tmp_path / "s.yaml", "--out", tmp_path / "out")
-        assert code == 0, said
+        assert code == 3, said
         assert "2 launches put off: " in said
         assert "VcpuLimitExceeded" in said
         assert f"cloudcmp run --resume {tmp_path / 'out'}" in said

@@ -42,3 +42,12 @@ def test_loopback_and_own_guests_disturb_nobody() -> None:
     assert duty([]) == 0.0
     plan = planned("[{provider: azure, region: eu, offering: small, count: 2}]", probes=BULK)
     check_runnable(replace(plan, candidates=(replace(plan.candidates[0], runner="qemu"),)), ["qemu"])
+
+
+def test_a_batch_that_is_timed_does_not_wait_for_a_zone() -> None:
+    work = "[{probe: scaling, params: {count: %d}}, {probe: rtt, params: {path: zone}}]"
+    single = "{provider: aws, region: eu, offering: small, price: 0.1 USD/h}"
+    several = "{provider: aws, region: eu, offering: small, count: 4, price: 0.1 USD/h}"
+    check_runnable(planned(f"[{single}]", work % 1, "budget: 900 USD"), {"aws"}, {"aws"})
+    with pytest.raises(UserMistake, match="scaling of several machines and trials within one zone"):
+        check_runnable(planned(f"[{several}]", work % 4, "budget: 900 USD"), {"aws"}, {"aws"})

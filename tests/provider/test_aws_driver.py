@@ -66,6 +66,11 @@ def test_offerings_are_what_the_region_sells(cloud):
     assert provider().offerings(REGION) == driver.offerings(REGION)
 
 
+def test_a_shared_host_is_asked_for_by_no_word(cloud):
+    asyncio.run(launched(provider(), options={"tenancy": "shared"}))
+    assert not [key for key in cloud.calls("RunInstances")[0].params if key.startswith("Placement")]
+
+
 def test_p05_everything_is_in_the_creating_call(cloud):
     async def walk():
         driver = provider()

@@ -117,6 +117,17 @@ def test_the_right_to_delete_is_tried_once_a_study(cloud):
     assert [call.outcome for call in cloud.calls("DeleteSecurityGroup")] == ["DryRunOperation"]
 
 
+@pytest.mark.parametrize("denials", [1, 2, 3])
+def test_a_right_that_is_seen_late_is_no_lack_of_it(cloud, denials):
+    """The tag that a right rests on may not be seen for a moment; what can be deleted after all may be deleted."""
+    cloud.inject("DeleteSecurityGroup", "error:UnauthorizedOperation", times=denials)
+    driver = provider()
+    made = [asyncio.run(driver.create(request(FIREWALL, token))) for token in "ab"]
+    assert sorted(thing.id for thing in cloud.alive()) == sorted(made)
+    denied = [call.outcome for call in cloud.calls("DeleteSecurityGroup")].count("UnauthorizedOperation")
+    assert denied == denials
+
+
 @pytest.mark.parametrize("what", ["error:ExpiredToken", "error:RequestLimitExceeded", "5xx", "drop"])
 def test_a_trial_of_the_right_that_tells_nothing_keeps_the_group_and_is_repeated(cloud, what):
     driver = provider()

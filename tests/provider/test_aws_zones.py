@@ -14,7 +14,8 @@ from cloudcmp.measure.zones import apart, with_zones
 from cloudcmp.model.lease import Lease, LeaseState
 from cloudcmp.model.plan import Launch
 from cloudcmp.model.trial import Outcome, TrialResult
-from cloudcmp.provider.time import WallTime
+from cloudcmp.provider.aws import Ec2Provider
+from cloudcmp.provider.time import VirtualTime, WallTime
 from cloudcmp.provision import Keys, Ledger, Office, Ways, set_up, zones_of
 
 OPTION = "Placement.AvailabilityZone"
@@ -45,7 +46,7 @@ def test_the_second_machine_is_asked_for_where_the_first_one_is(cloud, lag_s):
         with pytest.raises(Exception, match="can not be reached"):
             await machines
         ways = Ways(WallTime(), None, None, new_key(), poll_s=0.02)
-        return await zones_of(ways, provider(), [one for one in ledger.leases() if one.kind == "instance"])
+        return await zones_of(ways, provider(), [one for one in ledger.leases() if one.kind == "instance"], needed=True)
 
     first, *others = asyncio.run(walk())
     assert others == [first, first]
@@ -75,7 +76,7 @@ def test_where_the_first_one_is_refused_no_other_is_asked_for(cloud):
 def test_what_has_no_zones_tells_none(plans):
     lease = Lease("launch-0", 1, LeaseState.LIVE, "simulated", "nimbus", "instance", "n", "t", "id", None)
     ways = Ways(WallTime(), None, None, new_key())
-    assert asyncio.run(zones_of(ways, plans.simulated(plans.candidate()), [lease])) == ()
+    assert asyncio.run(zones_of(ways, plans.simulated(plans.candidate()), [lease], needed=True)) == ()
 
 
 def test_a_machine_tells_its_zone(cloud):
@@ -83,7 +84,7 @@ def test_a_machine_tells_its_zone(cloud):
         driver = provider()
         _, id = await launched(driver, options={"zone": "us-east-1b"})
         lease = Lease("launch-0", 1, LeaseState.LIVE, "aws", "us-east-1", "instance", "n", "t", id, None)
-        return await zones_of(Ways(WallTime(), None, None, new_key()), driver, [lease])
+        return await zones_of(Ways(WallTime(), None, None, new_key()), driver, [lease], needed=False)
 
     assert asyncio.run(walk()) == ("us-east-1b",)
 
@@ -109,3 +110,41 @@ def test_each_machines_zone_is_a_fact_of_the_trial():
     told = with_zones(TrialResult(Outcome.OK, (), "", '{"version":"1"}'), ("a", "b"))
     assert json.loads(told.facts) == {"version": "1", "zones": ["a", "b"]}
     assert with_zones(TrialResult(Outcome.OK, (), "", '{"b":1, "a":2}'), ()).facts == '{"b":1, "a":2}'
+
+
+def test_a_trial_that_was_not_begun_for_its_zones_sent_nothing(plans):
+    found = apart(plans.trial("rtt", path="zone"), ("a", "b"))
+    assert json.loads(found.facts)["notes"]["payload_bytes"] == 0
+
+
+def test_where_a_zone_can_not_be_asked_for_nobody_waits_for_ever(cloud, monkeypatch):
+    async def strange(self, handle):
+        raise LookupError("a fault of its own")
+
+    monkeypatch.setattr(Ec2Provider, "zone", strange)
+
+    async def walk():
+        with pytest.raises(Exception, match=r"a fault of its own|can not be reached"):
+            await asyncio.wait_for(launch(provider(), one_zone=True)[1], 30)
+
+    asyncio.run(walk())
+    assert len(asked(cloud)) <= 3
+
+
+def test_a_zone_that_trials_do_not_need_is_asked_for_once(cloud):
+    asks = []
+
+    async def silent(self, handle):
+        asks.append(handle)
+
+    async def walk(needed):
+        driver = provider()
+        lease = Lease("launch-0", 1, LeaseState.LIVE, "aws", "us-east-1", "instance", "n", "t", "i-1", None)
+        driver.zone = lambda handle: silent(driver, handle)
+        time = VirtualTime(0.0)
+        return await zones_of(Ways(time, None, None, new_key(), poll_s=1.0), driver, [lease, lease], needed=needed)
+
+    assert asyncio.run(walk(False)) == ("unknown", "unknown")
+    assert len(asks) == 2
+    assert asyncio.run(walk(True)) == ("unknown", "unknown")
+    assert len(asks) > 20

@@ -140,7 +140,9 @@ def _ended(verb: str, ending: "Ending", figures: Path | None, json: bool, *, eve
 
     if not ending.finished:
         _unfinished(verb, ending, json)
-        return EXIT_FAULT if ending.left else EXIT_INTERRUPTED if ending.interrupted else EXIT_DONE
+        if ending.interrupted and not ending.left:
+            return EXIT_INTERRUPTED
+        return EXIT_FAULT if ending.left or ending.fault else EXIT_DONE
     for line in ending.left:
         warn(f"left: {line}; end it with: cloudcmp cleanup {ending.folder}")
     if not json:

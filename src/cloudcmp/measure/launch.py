@@ -34,7 +34,7 @@ Allowance = AbstractAsyncContextManager[Mapping[str, float] | None]
 class Place:
     """Where the trials of a launch run: its machine, and its second one, if any.
 
-    `gone` asks for evidence that the first is gone, `again` sees to connections that may have broken, `caps` gives a
+    `gone` asks for evidence that one of them is gone, `again` sees to connections that may have broken, `caps` gives a
     trial between two agents what it may put on the network, perhaps only after others have ended; `left_s` tells how
     long the machine lives at least; `zones` are those of the launch's machines, where there are any.
     """

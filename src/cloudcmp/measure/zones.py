@@ -15,7 +15,7 @@ def apart(trial: PlannedTrial, zones: Sequence[str]) -> TrialResult | None:
     if dict(trial.params).get("path") != "zone" or len(two) < 2 or (len(set(two)) == 1 and "unknown" not in two):
         return None
     what = f"path: zone, and its machines are in {clean(two[0], 40)} and {clean(two[1], 40)}"
-    return TrialResult(Outcome.INVALID, (), what)
+    return TrialResult(Outcome.INVALID, (), what, '{"notes":{"payload_bytes":0}}')  # nothing was sent
 
 
 def with_zones(result: TrialResult, zones: Sequence[str]) -> TrialResult:

@@ -22,13 +22,17 @@ HURRY_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ended: whether all trials were run, else why not; `left` are machines that could not be seen gone."""
+    """How a run ended: whether all trials were run, else why not; `left` are machines that could not be seen gone.
+
+    `fault`: what is to be mended outside kept trials from being run, and not only money or time that was over.
+    """
 
     folder: Path
     finished: bool
     reason: str = ""
     interrupted: bool = False
     left: tuple[str, ...] = ()
+    fault: bool = False
 
 
 Leave = Callable[[Ending], NoReturn]

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cloudcmp.measure import SLEPT_S, Bench, Staged, Visit
+from cloudcmp.model.lease import ZONE
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.trial import Outcome
@@ -16,10 +17,12 @@ from cloudcmp.store import StudyStore
 class Halt:
     """Why a study ends before its time, where it is not a signal that says so.
 
-    `why` holds for every launch that is not yet begun; `later` has a line for each launch that was put off.
+    `why` holds for every launch that is not yet begun; `later` has a line for each launch that was put off. `fault`:
+    something outside is wrong that must be mended, and not only money or time that is over.
     """
 
     why: str = ""
+    fault: bool = False
     later: list[str] = field(default_factory=list)
 
     def told(self) -> str:
@@ -48,11 +51,21 @@ class Crew:
 
         What was told first stays: what follows is most often of the same cause.
         """
-        self.halt.why = self.halt.why or why
+        self.halt.fault |= not self.halt.why
+        self.spent(why)
         return Visit(Outcome.ABORTED, False, why)
+
+    def spent(self, why: str) -> None:
+        """No launch is begun any more, for want of money."""
+        self.halt.why = self.halt.why or why
+
+    def over(self) -> str:
+        """Why no further round is waited for; empty as long as one is."""
+        return self.halt.why or ("stopped on request, while waiting" if self.bench.stop.is_set() else "")
 
     def put_off(self, why: str) -> Visit:
         """A launch that is left to be asked for again with --resume; the others go on."""
+        self.halt.fault = True
         self.halt.later.append(why)
         self.bench.progress.note(f"put off: {why}")
         return Visit(Outcome.ABORTED, False, why)
@@ -92,6 +105,10 @@ class Stay:
     def left(self, trials: Sequence[PlannedTrial]) -> list[PlannedTrial]:
         """The trials that have not ended by themselves in an earlier run."""
         return [trial for trial in trials if trial.index not in self.before]
+
+    def one_zone(self) -> bool:
+        """Whether trials rest on it that all machines stand in one zone."""
+        return any(dict(trial.params).get("path") == ZONE for trial in self.turns.visit)
 
     def slept(self) -> str:
         """That this machine slept since the launch, or its end, began; nothing where it did not."""

@@ -33,9 +33,12 @@ async def carry_out(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], 
     try:
         paying = await asyncio.to_thread(paid_for, provider, candidate, todo, crew.plan.candidates)
         ttl_s = crew.guard.allow(asked(provider, paying, todo, slots)) - restarts_s(provider, todo)
-    except (BudgetSpent, ProviderFault) as fault:
+    except BudgetSpent as fault:
         # What was not launched is not a failure of the candidate: it can be run when there is money for it.
-        crew.halt.why = str(fault)
+        crew.spent(str(fault))
+        return
+    except ProviderFault as fault:
+        crew.stopped(str(fault))  # a price is not to be had
         return
     crew.store.begin_launch(launch.index, crew.bench.clock.at(launch.start_s), slots[0])
     now_s, slept_s = crew.office.ways.time.monotonic(), crew.bench.slept_s()
@@ -66,7 +69,7 @@ async def _come_and_work(stay: Stay) -> Visit:
     try:
         stay.machines = await set_up(
             office, stay.provider, stay.candidate, stay.launch, stay.ttl_s, stay.watches, stay.count,
-            one_zone=any(dict(trial.params).get("path") == "zone" for trial in turns.visit),
+            one_zone=stay.one_zone(),
             paid_s=restarts_s(stay.provider, stay.left(turns.last)),
         )  # fmt: skip
     except (*OUR_OWN, AgentMissing) as fault:

@@ -26,7 +26,7 @@ async def run_rounds(crew: Crew) -> str:
             continue
         if crew.halt.why:  # it was said while the round before came to its end
             return crew.halt.told()
-        reason = await until_open(crew.plan, todo[0], crew.office.ledger.time, crew.bench.stop, wait=crew.wait)
+        reason = await until_open(crew.plan, todo[0], crew.office.ledger.time, crew.over, wait=crew.wait)
         if reason:
             return reason
         await _side_by_side(crew, todo, trials, before)

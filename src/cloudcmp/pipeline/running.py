@@ -149,7 +149,7 @@ def _drive(
     finished = not reason
     if finished:
         store.compact()
-    return Ending(store.folder, finished, reason, asked, left)
+    return Ending(store.folder, finished, reason, asked, left, fault=crew.halt.fault)
 
 
 async def _measure(crew: Crew, leave: Leave) -> tuple[str, tuple[str, ...], bool]:
@@ -162,9 +162,6 @@ async def _measure(crew: Crew, leave: Leave) -> tuple[str, tuple[str, ...], bool
     came: list[tuple[str, tuple[str, ...]]] = []
     ledger = crew.office.ledger
 
-    def drain(why: str) -> None:
-        crew.halt.why = crew.halt.why or why
-
     def end(why: str) -> None:
         crew.halt.why = why
         stopping.end(why)
@@ -174,7 +171,7 @@ async def _measure(crew: Crew, leave: Leave) -> tuple[str, tuple[str, ...], bool
         try:
             # What a killed controller left behind is ended before anything new is asked for.
             await release_all(ledger, crew.providers)
-            watching = asyncio.create_task(watch_money(crew.guard, crew.bench.progress, drain, end))
+            watching = asyncio.create_task(watch_money(crew.guard, crew.bench.progress, crew.spent, end))
             try:
                 reason = await stopping.draining(run_rounds(crew))
             finally:

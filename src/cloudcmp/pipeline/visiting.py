@@ -38,7 +38,9 @@ async def _visit(stay: Stay) -> Visit:
         again=await again_of(stay),
         caps=lambda trial: allowance(stay, trial),
         left_s=stay.left_s,
-        zones=await zones_of(stay.crew.office.ways, stay.provider, [one.lease for one in stay.machines]),
+        zones=await zones_of(
+            stay.crew.office.ways, stay.provider, [one.lease for one in stay.machines], needed=stay.one_zone()
+        ),
     )
     while True:
         done = await run_launch(bench, stay.candidate, stay.launch, visit, place, stay.before)

@@ -1,6 +1,6 @@
 """When a round may start: in its session's hours, and not before its step."""
 
-import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from cloudcmp.model.plan import Launch, Plan
@@ -10,8 +10,10 @@ from cloudcmp.provider.time import Time, VirtualTime
 _LOOK_S = 1.0  # how often a sleeper looks whether it was told to stop
 
 
-async def until_open(plan: Plan, launch: Launch, time: Time, stop: asyncio.Event, *, wait: bool) -> str:
+async def until_open(plan: Plan, launch: Launch, time: Time, over: Callable[[], str], *, wait: bool) -> str:
     """Why the round of `launch` can not start now, empty when it can; with `wait` sleeps until it can.
+
+    `over` tells why there is nothing to wait for any more, empty as long as there is.
 
     Virtual time is where the plan puts it, so a simulated study never waits.
     """
@@ -21,8 +23,8 @@ async def until_open(plan: Plan, launch: Launch, time: Time, stop: asyncio.Event
         if not wait:
             what = f"session {launch.session}" if launch.session else "the next round"
             return f"{what} starts at {datetime.fromtimestamp(opens_at, UTC):%Y-%m-%d %H:%M UTC}"
-        if stop.is_set():
-            return "stopped on request, while waiting"
+        if why := over():
+            return why
         await time.sleep(min(_LOOK_S, opens_at - time.now()))
     return ""
 

@@ -4,10 +4,11 @@ from collections.abc import Collection
 
 from cloudcmp.catalog import PROBES
 from cloudcmp.errors import Fault, UserMistake
+from cloudcmp.model.lease import ZONE
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.plan.resized import NEXT, price_of_resized, unpriced
-from cloudcmp.plan.traffic import at_once, machines, over_duty
+from cloudcmp.plan.traffic import OWN_GUESTS, at_once, machines, over_duty
 
 _DEFAULTS = frozenset({("credits", "standard"), ("market", "on-demand"), ("os", "linux"), ("tenancy", "shared")})
 
@@ -19,7 +20,7 @@ def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[st
     where anything but `simulated` would have to run it, and for a worst case that is unknown or above the budget.
     """
     faults = [*_drivers(plan, providers), *_probes(plan), *_money(plan, billed), *_traffic(plan)]
-    faults += [*_machines(plan), *_options(plan), *_next(plan)]
+    faults += [*_machines(plan), *_options(plan), *_next(plan), *_batches(plan)]
     if faults:
         raise UserMistake(*faults)
 
@@ -83,6 +84,19 @@ def _machines(plan: Plan) -> list[Fault]:
         Fault("caps", f"{one.id}: each launch takes {needed} machines, and {most} are the most at once", next_)
         for one, needed in needs
         if needed > most
+    ]
+
+
+def _batches(plan: Plan) -> list[Fault]:
+    """Batches whose machines wait for the first one's zone: their coming would be timed with that wait in it."""
+    by_launch = {launch.index: plan.candidates[launch.candidate] for launch in plan.launches}
+    one_zone = {by_launch[one.launch].index for one in plan.trials if dict(one.params).get("path") == ZONE}
+    timed = {by_launch[one.launch].index for one in plan.trials if one.probe == "scaling"}
+    what = "scaling of several machines and trials within one zone: the others wait for the first one's zone"
+    return [
+        Fault(one.id, what, "write two studies")
+        for one in plan.candidates
+        if one.index in one_zone & timed and one.count > 1 and one.runner not in OWN_GUESTS and not one.simulated
     ]
 
 

@@ -60,13 +60,18 @@ async def set_up(
         watches.append(watch)
         options = tuple(sorted((*beneath.items(), *await together.options(number))))
         part = Part(INSTANCE, number, options, access)
+        telling: asyncio.Task[None] | None = None
         try:
             lease = await acquire(office.ledger, provider, candidate, launch, ttl_s + paid_s, part=part, watch=watch)
+            telling = asyncio.create_task(together.lead(number, lease))  # beside its arrival, which is timed
+            machine = await arrive(office.ways, provider, lease, candidate, launch, watch, ttl_s, access)
+            await telling
         except BaseException:
             together.fail(number)
+            if telling is not None:
+                telling.cancel()
             raise
-        await together.lead(number, lease)
-        return await arrive(office.ways, provider, lease, candidate, launch, watch, ttl_s, access)
+        return machine
 
     if count == 1:
         return (await one(1),)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from cloudcmp.errors import ProviderFault
+from cloudcmp.errors import OUR_OWN, ProviderFault
 from cloudcmp.model.lease import ZONE, Lease
 from cloudcmp.model.protocol import Provider, Zoned
 from cloudcmp.provision.arrival import Ways
@@ -29,28 +29,43 @@ class Together:
     async def lead(self, number: int, lease: Lease) -> None:
         """Tell the others where the first machine is, once that is known; bounded in time."""
         if number == 1 and self._provider is not None:
-            self._zone.set_result(await _told(self._ways, self._provider, lease))
+            zone = None
+            try:
+                zone = await _told(self._ways, self._provider, lease)
+            finally:
+                if not self._zone.done():
+                    self._zone.set_result(zone)
 
     def fail(self, number: int) -> None:
-        """The first machine is not to be had: those that wait for it are not asked for."""
+        """The first machine is not to be had, or not to be asked about: those that wait for it are not asked for."""
         if number == 1 and not self._zone.done():
             self._zone.cancel()
 
 
-async def zones_of(ways: Ways, provider: Provider, leases: Iterable[Lease]) -> tuple[str, ...]:
-    """The zone of each machine, none where there are no zones; `unknown` for one that nobody tells."""
+async def zones_of(ways: Ways, provider: Provider, leases: Iterable[Lease], *, needed: bool) -> tuple[str, ...]:
+    """The zone of each machine, none where there are no zones; `unknown` for one that nobody tells.
+
+    It is waited for where it is `needed`, and else asked for once: the machines are paid for meanwhile.
+    """
     if not isinstance(provider, Zoned):
         return ()
-    return tuple([await _told(ways, provider, lease) or "unknown" for lease in leases])
+    patience_s = _TELLS_S if needed else 0.0
+    told = await asyncio.gather(*(_told(ways, provider, lease, patience_s) for lease in leases))
+    return tuple(zone or "unknown" for zone in told)
 
 
-async def _told(ways: Ways, provider: Zoned, lease: Lease) -> str | None:
+async def _told(ways: Ways, provider: Zoned, lease: Lease, patience_s: float = _TELLS_S) -> str | None:
+    """The zone of a machine; None where nobody tells it in time, or not to us at all."""
     handle, began = lease.handle(), ways.time.monotonic()
-    while handle is not None and ways.time.monotonic() - began <= _TELLS_S:
+    while handle is not None:
         try:
             if zone := await provider.zone(handle):
                 return zone
+        except OUR_OWN:
+            return None
         except ProviderFault:
             pass  # no word on where it is: the next look tells
+        if ways.time.monotonic() - began >= patience_s:
+            return None
         await ways.time.sleep(ways.poll_s)
     return None

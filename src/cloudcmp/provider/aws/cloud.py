@@ -125,8 +125,7 @@ class Ec2Provider:
             request = replace(request, options=tuple(sorted(options.items())))
         group = await self._firewalls.create(request)
         if not self._compatible:
-            await self._firewalls.prove(request, group)
-            return group
+            return await self._firewalls.prove(request, group)
         await probe(self._sdk, self._traits, request.region, group, request.token)
         untracked = not (self._traits.tags or self._traits.token)
         if untracked and dict(request.options).get("accept_untracked") != "yes":

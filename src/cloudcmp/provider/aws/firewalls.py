@@ -17,6 +17,8 @@ from cloudcmp.provider.aws.sdk import Sdk
 _DOORS = {"linux": (22,), "windows": (3389, 5985)}
 _NOT_YET = "InvalidGroup.NotFound"
 _TRIES = 10
+_PROOFS = 3
+_DELETE = "ec2:DeleteSecurityGroup"
 _ENDING = ("deleting", "deleted")
 _PLACEMENT_ENDS = ("delete_placement_group", "InvalidPlacementGroup.Unknown")
 
@@ -62,29 +64,39 @@ class Firewalls:
             raise
         return group
 
-    async def prove(self, request: CreateRequest, group: str) -> None:
+    async def prove(self, request: CreateRequest, group: str) -> str:
         """Try by a dry run, once a region, whether a group of ours may be deleted, before any machine stands on it.
 
-        Raises Refused where it may not, or the base fault that says that the group stays. What comes else tells
-        nothing, and the next group is tried. Only for AWS: other clouds may take a dry run for a real one.
+        The group that is there afterwards. Raises Refused where it may not be deleted, or the base fault that says that
+        it stays. What comes else tells nothing, and the next group is tried. Only for AWS: other clouds may take a dry
+        run for a real one.
         """
         if request.region in self.traits.deletes:
-            return
-        try:
-            await self.sdk.read("ec2", request.region, "delete_security_group", DryRun=True, GroupId=group)
-        except Refused as fault:
-            code = fault.faults[0].what.partition(":")[0]
-            if code == "DryRunOperation":
-                self.traits.deletes[request.region] = True
+            return group
+        for left in reversed(range(_PROOFS)):
+            code = await self._may_delete(request.region, group)
             if code not in DENIED:
-                return
-            self.traits.deletes[request.region] = False
-            what = f"{code}: what was just made may not be deleted (ec2:DeleteSecurityGroup)"
-            refusal = Refused.at(request.name, what, POLICY)
-            await self.undo(request, group, refusal)
-            raise refusal from None
+                if code == "DryRunOperation":
+                    self.traits.deletes[request.region] = True
+                return group
+            if left:
+                await asyncio.sleep(self.pause_s)  # the tag that the right rests on may not be seen yet
+        refusal = Refused.at(request.name, f"{code}: what was just made may not be deleted ({_DELETE})", POLICY)
+        self.traits.deletes[request.region] = False
+        await self.undo(request, group, refusal)
+        # It could be deleted after all: another one stands in for it.
+        self.traits.deletes[request.region] = True
+        return await self.create(request)
+
+    async def _may_delete(self, region: str, group: str) -> str:
+        """The code that a dry run of deleting a group is answered with, empty where none tells anything."""
+        try:
+            await self.sdk.read("ec2", region, "delete_security_group", DryRun=True, GroupId=group)
+        except Refused as fault:
+            return fault.faults[0].what.partition(":")[0]
         except ProviderFault:
-            return  # the group is there and its id must be told: the next call raises what is wrong
+            pass  # the group is there and its id must be told: the next call raises what is wrong
+        return ""
 
     async def undo(self, request: CreateRequest, group: str, error: BaseException) -> None:
         """Delete a group that is of no use; one that stays is no refusal, or nobody would look for it again."""
@@ -152,31 +164,32 @@ class Firewalls:
     async def destroy(self, region: str, id: str) -> bool:
         """Ask for a group to be deleted, and for the placement group beside it; False where there was none."""
         if id.startswith("pg-"):
-            return await self._delete_placements(region, "group-id", id)
-        await self._delete_placements(region, "group-name", placement_of(id))
+            return await self._delete_placements(region, "GroupId", id)
+        await self._delete_placements(region, "GroupName", placement_of(id))
         return await self._unless_gone(region, "delete_security_group", _NOT_YET, GroupId=id)
 
-    async def _delete_placements(self, region: str, by: str, value: str) -> bool:
-        """Delete the placement group that is listed by a name or an id; False where there was none.
+    async def _delete_placements(self, region: str, key: str, value: str) -> bool:
+        """Delete the placement group that is listed with a name or an id; False where there was none.
 
         One that was never made is not asked to be deleted: it bears no tag, so that a user whose rights rest on tags is
         refused, and the firewall group would stay.
         """
+        names = [str(one["GroupName"]) for one in await self._placements(region, key, value)]
+        return any([await self._unless_gone(region, *_PLACEMENT_ENDS, GroupName=name) for name in names])
+
+    async def _placements(self, region: str, key: str, value: str) -> list[Any]:
+        """The placement groups of ours that are listed with a name or an id, for which there is no filter."""
         if "placement" in self.traits.lacks:
-            return False
+            return []
+        ask = [{"Name": "tag-key", "Values": ["cloudcmp:schema"]}]
         try:
-            found = await self.sdk.pages(
-                region, "describe_placement_groups", "PlacementGroups", Filters=[_by(by, value)]
-            )
+            found = await self.sdk.pages(region, "describe_placement_groups", "PlacementGroups", Filters=ask)
         except Refused as fault:
             if not fault.faults[0].what.startswith(NO_ACTION):
                 raise
             self.traits.lacks.add("placement")
-            return False
-        # Looked at again here: a cloud that ignores the filter lists those of others too.
-        key = "GroupName" if by == "group-name" else "GroupId"
-        names = [str(one["GroupName"]) for one in found if one.get(key) == value and one.get("State") not in _ENDING]
-        return any([await self._unless_gone(region, *_PLACEMENT_ENDS, GroupName=name) for name in names])
+            return []
+        return [one for one in found if one.get(key) == value and one.get("State") not in _ENDING]
 
     async def _unless_gone(self, region: str, action: str, code: str, **params: Any) -> bool:
         try:
@@ -189,10 +202,10 @@ class Firewalls:
 
     async def there(self, region: str, id: str) -> bool:
         """Whether a list still shows a group; raises Unlisted where the list does not come whole."""
-        action, key, ask = ("describe_security_groups", "SecurityGroups", {"Filters": [_by("group-id", id)]})
         if id.startswith("pg-"):
-            action, key, ask = ("describe_placement_groups", "PlacementGroups", {"Filters": [_by("group-id", id)]})
-        return bool(await self.sdk.pages(region, action, key, **ask))
+            return bool(await self._placements(region, "GroupId", id))
+        ask = [_by("group-id", id)]
+        return bool(await self.sdk.pages(region, "describe_security_groups", "SecurityGroups", Filters=ask))
 
 
 def _by(name: str, *values: str) -> dict[str, Any]:

@@ -97,8 +97,8 @@ def _credits(request: CreateRequest, asked: str | None, bursts: bool | None, *, 
 
 def _placement(options: Mapping[str, str]) -> dict[str, str]:
     placement: dict[str, str] = {}
-    if options.get("tenancy"):
-        placement["Tenancy"] = options["tenancy"]
+    if options.get("tenancy") == "dedicated":  # a shared host is what there is without a word; EC2 has no such word
+        placement["Tenancy"] = "dedicated"
     if options.get(ZONE):
         placement["AvailabilityZone"] = options[ZONE]
     group = options.get("placement")
