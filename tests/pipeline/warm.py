@@ -193,7 +193,7 @@ def shorten(
     """Have this process wait for clouds only so long; nothing else of it is changed."""
     from cloudcmp.pipeline import office, stopping
     from cloudcmp.provider.aws import Ec2Provider
-    from cloudcmp.provision import lifecycle, pacing
+    from cloudcmp.provision import ending, lifecycle, pacing
     from cloudcmp.provision.ledger import Patience, patience_with
 
     def patience(provider: Any) -> Patience:
@@ -202,7 +202,7 @@ def shorten(
         return Patience(grace_s, poll_s, give_up_s, settle_s=provider.settle_s)
 
     lifecycle.patience_with = patience
-    lifecycle._AGAIN_S = poll_s
+    ending._AGAIN_S = poll_s
     office._POLL_BILLED_S = poll_s
     Ec2Provider.__init__.__kwdefaults__ |= {"settle_s": settle_s, "pause_s": poll_s}
     pacing.Pace.__init__.__defaults__ = (pacing.Tempo(interval_s=interval_s),)

@@ -184,3 +184,78 @@ def test_an_absence_is_not_believed_while_the_account_can_not_be_told(owned: Any
     assert done.evidence is None
     assert isinstance(done.fault, CloudcmpError)
     assert owned.cloud.holds == []  # it was asked to go all the same
+
+
+PATIENT = Patience(grace_s=600.0, poll_s=5.0, give_up_s=1200.0)
+EXPIRED = BadCredentials.at("nimbus", "ExpiredToken")
+
+
+def within(one: Any, fault: Exception, *spans: tuple[float, float]) -> Any:
+    """Fails from some seconds to others, from now on."""
+    began = one.cloud.time.monotonic()
+
+    def fail() -> None:
+        if any(first <= one.cloud.time.monotonic() - began < last for first, last in spans):
+            raise fault
+
+    return fail
+
+
+@pytest.mark.parametrize("hindered", ["destroy", "gone"])
+def test_credentials_that_were_renewed_meanwhile_end_no_wait(world: Any, hindered: str) -> None:
+    """The wait for a deletion goes on as if they had held all the time."""
+    one = world()
+    lease = made(one)
+    refused = within(one, EXPIRED, (0.0, 50.0), (100.0, 150.0))
+    one.cloud.before["destroy"] = one.cloud.before["gone"] = refused
+    gone_at = one.cloud.time.monotonic() + 300.0
+
+    async def slow(handle: Any) -> str | None:
+        one.cloud._call("gone")
+        return "gone" if one.cloud.time.monotonic() >= gone_at else None
+
+    one.cloud.gone = slow
+    if hindered == "gone":  # what else goes wrong says nothing of the credentials
+        one.cloud.before["destroy"] = raising(Refused.at("nimbus", "DependencyViolation"))
+    done = asyncio.run(release(one.ledger, one.cloud, lease, PATIENT))
+    assert done.evidence == "gone"
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["its id is known", "its answer was lost"])
+def test_credentials_that_are_never_renewed_are_waited_for_a_minute(world: Any, known: bool) -> None:
+    one = world()
+    lease = made(one)
+    if not known:
+        one.journal.rows = [row for row in one.journal.rows if row.event is LeaseEvent.INTENT]
+        one.restart()
+        lease = one.ledger.open_leases()[0]
+    for call in ("find", "destroy", "gone"):
+        one.cloud.before[call] = raising(EXPIRED)
+    began = one.cloud.time.monotonic()
+    done = asyncio.run(release(one.ledger, one.cloud, lease, PATIENT))
+    assert done.evidence is None
+    assert isinstance(done.fault, BadCredentials)
+    assert 60.0 <= one.cloud.time.monotonic() - began < 90.0
+
+
+def test_a_refusal_that_is_over_is_no_reason_any_more(world: Any) -> None:
+    one = world()
+    lease = made(one)
+
+    async def there(_: Any) -> None:
+        return None
+
+    one.cloud.before["destroy"] = within(one, EXPIRED, (0.0, 50.0))
+    one.cloud.gone = there
+    done = asyncio.run(release(one.ledger, one.cloud, lease, PATIENT))
+    assert (done.evidence, done.why, done.fault) == (None, "it is still there", None)
+
+
+def test_what_is_looked_for_is_found_once_the_credentials_are_renewed(world: Any) -> None:
+    one = world()
+    made(one)
+    one.journal.rows = [row for row in one.journal.rows if row.event is LeaseEvent.INTENT]
+    one.restart()
+    one.cloud.before["find"] = within(one, EXPIRED, (0.0, 50.0))
+    assert asyncio.run(release(one.ledger, one.cloud, one.ledger.open_leases()[0], PATIENT)).evidence
+    assert one.cloud.holds == []

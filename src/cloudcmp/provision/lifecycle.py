@@ -5,35 +5,31 @@ Nothing is created whose intent is not on the disk; what must go is destroyed ev
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Mapping, Set
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from cloudcmp.errors import (
     NOT_ITS_OWN,
     OUR_OWN,
-    CloudcmpError,
     LostAnswer,
     NoCapacity,
-    NoCredentials,
     OtherAccount,
     ProviderFault,
     Refused,
     Throttled,
     Unreached,
-    UserMistake,
 )
-from cloudcmp.model.lease import INSTANCE, STILL_THERE, Found, Handle, Lease, LeaseEvent, LeaseState
+from cloudcmp.model.lease import INSTANCE, Found, Handle, Lease, LeaseEvent, LeaseState
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provision.arrival import Stopwatch
+from cloudcmp.provision.ending import Release, end, try_write
 from cloudcmp.provision.ledger import TAG_SCHEMA, Ledger, Part, Patience, patience_with, slot_of
-from cloudcmp.provision.watching import Last, Watch
+from cloudcmp.provision.watching import Last, told
 from cloudcmp.store.crash import crash_point
 
+__all__ = ["CLOUD_CRASH_POINTS", "Release", "acquire", "release", "release_all", "release_before"]
+
 _STUDY_TAG = "cloudcmp:study"
-_RENEWED_S = 60.0  # credentials that refresh themselves have done so by then; all others are waited for in vain
-_AGAIN_S = 1.0  # until something that seems gone is looked at once more
-_NEVER = (UserMistake, ImportError, OtherAccount)  # it is not set up for this here: asking again does not help
 
 CLOUD_CRASH_POINTS = (
     "cloud.before_create",
@@ -44,21 +40,6 @@ CLOUD_CRASH_POINTS = (
     "cloud.after_gone",
 )
 """Crash points around each call to a provider; those around each row of the journal are the store's own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    """What came of ending a lease: evidence that it is gone, or None and why not. `unwritten` is a journal's fault.
-
-    `took_s` is from the first request to destroy it until it was seen gone; `fault` is the last one that kept it here.
-    """
-
-    lease: Lease
-    evidence: str | None
-    why: str = ""
-    unwritten: str = ""
-    took_s: float | None = None
-    fault: Exception | None = None
 
 
 @dataclass(slots=True)
@@ -102,16 +83,16 @@ async def acquire(
     try:
         cloud_id = await ledger.pace.create(provider, request, asking)
     except LostAnswer as fault:
-        _try_write(ledger, lease, LeaseEvent.INDETERMINATE, detail=str(fault))
+        try_write(ledger, lease, LeaseEvent.INDETERMINATE, detail=str(fault))
         return await _find_again(ledger, provider, lease, patience)
     except (NoCapacity, Refused, Throttled, Unreached) as fault:
-        _try_write(ledger, lease, LeaseEvent.REFUSED, detail=str(fault))
+        try_write(ledger, lease, LeaseEvent.REFUSED, detail=str(fault))
         raise
     except BaseException as error:
         # Whether a request that was sent arrived is not known: the intent stays open, and whoever ends the study looks.
         event = LeaseEvent.INDETERMINATE if asking.sent else LeaseEvent.REFUSED
         when = "during the request" if asking.sent else "before the request was sent"
-        _try_write(ledger, lease, event, detail=f"{type(error).__name__} {when}")
+        try_write(ledger, lease, event, detail=f"{type(error).__name__} {when}")
         raise
     if watch is not None:
         watch.seen("answered")
@@ -141,22 +122,22 @@ async def release(ledger: Ledger, provider: Provider, lease: Lease, patience: Pa
     patience = patience or patience_with(provider)
     handle = lease.handle()
     if handle is not None:
-        return await _end(ledger, provider, lease, handle, patience)
+        return await end(ledger, provider, lease, handle, patience)
     try:
         found = await _look_for(ledger, provider, lease, patience)
     except Exception as fault:
-        return Release(lease, None, _told(fault), fault=fault)
+        return Release(lease, None, told(fault), fault=fault)
     if not found:
         evidence = _absence(patience)
-        return Release(lease, evidence, unwritten=_try_write(ledger, lease, LeaseEvent.GONE, detail=evidence))
+        return Release(lease, evidence, unwritten=try_write(ledger, lease, LeaseEvent.GONE, detail=evidence))
     if len(found) == 1:
-        return await _end(ledger, provider, lease, found[0].handle(), patience)
-    ended = [await _end(ledger, provider, lease, item.handle(), patience, write=False) for item in found]
+        return await end(ledger, provider, lease, found[0].handle(), patience)
+    ended = [await end(ledger, provider, lease, item.handle(), patience, write=False) for item in found]
     left = next((item for item in ended if item.evidence is None), None)
     if left is not None:
         return left
     # Only now: as long as one of several is there, the lease is open.
-    unwritten = _try_write(ledger, lease, LeaseEvent.GONE, cloud_id=found[0].cloud_id, detail=ended[0].evidence or "")
+    unwritten = try_write(ledger, lease, LeaseEvent.GONE, cloud_id=found[0].cloud_id, detail=ended[0].evidence or "")
     return replace(ended[0], unwritten=unwritten)
 
 
@@ -191,8 +172,8 @@ async def _end_strays(
         await ledger.accounts.confirm(provider)
         listed = await provider.find(ledger.study)
     except Exception as fault:
-        told = Release(_stray(name, None), None, f"could not be listed: {_told(fault)}", fault=fault)
-        return [] if only_machines else [told]
+        unlisted = Release(_stray(name, None), None, f"could not be listed: {told(fault)}", fault=fault)
+        return [] if only_machines else [unlisted]
     releases: list[Release] = []
     for machines in (True,) if only_machines else (True, False):
         ends: list[Coroutine[None, None, Release]] = []
@@ -201,7 +182,7 @@ async def _end_strays(
             if (item.kind == INSTANCE) is machines and item.cloud_id not in left and _ours(ledger, item):
                 known = _known(ledger, name, item, taken)
                 taken.add((known.slot, known.attempt))
-                ends.append(_end(ledger, provider, known, item.handle(), patience_with(provider)))
+                ends.append(end(ledger, provider, known, item.handle(), patience_with(provider)))
         releases += await asyncio.gather(*ends)
     return releases
 
@@ -213,7 +194,7 @@ async def _find_again(ledger: Ledger, provider: Provider, lease: Lease, patience
         ledger.write(lease, LeaseEvent.GONE, detail=_absence(patience))
         raise LostAnswer.at(lease.name, "the answer was lost, and no such machine was found", "run again with --resume")
     for double in found[1:]:
-        await _end(ledger, provider, lease, double.handle(), patience, write=False)
+        await end(ledger, provider, lease, double.handle(), patience, write=False)
     return await _created(ledger, provider, lease, found[0].cloud_id, patience)
 
 
@@ -222,7 +203,7 @@ async def _created(ledger: Ledger, provider: Provider, lease: Lease, cloud_id: s
     try:
         return ledger.write(lease, LeaseEvent.CREATED, cloud_id=cloud_id)
     except Exception:
-        await _end(ledger, provider, lease, Handle(lease.kind, lease.region, cloud_id), patience)
+        await end(ledger, provider, lease, Handle(lease.kind, lease.region, cloud_id), patience)
         raise
 
 
@@ -230,30 +211,33 @@ async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: 
     """The machines of a lease, by token, tag and name; none only after the grace and enough complete listings.
 
     Raises ProviderFault, in the kind of the last fault, where the provider could not be listed often enough in twice
-    the time, and OtherAccount at once.
+    the time, or the credentials are not taken for as long as they may take to be renewed; and OtherAccount at once.
     """
-    began, listings = ledger.time.monotonic(), 0
-    fault: ProviderFault | None = None
+    began, listings, last = ledger.time.monotonic(), 0, Last()
     while True:
+        mine: tuple[Found, ...] = ()
         try:
             listed = await provider.find(ledger.study, lease.token, region=lease.region)
             mine = tuple(item for item in listed if _is(item, lease, ledger.study))
             if not mine:
                 await ledger.accounts.confirm(provider)
             listings += 1
+            last.told(ledger.time.monotonic(), None)
         except OtherAccount:
             raise
         except ProviderFault as error:
-            mine, fault = (), error
+            last.told(ledger.time.monotonic(), error)
         crash_point("cloud.after_find")
         if mine:
             return mine
-        waited_s = ledger.time.monotonic() - began
-        if listings >= patience.listings and waited_s >= patience.grace_s:
+        moment, most_s = ledger.time.monotonic(), 2 * patience.grace_s + patience.give_up_s
+        if listings >= patience.listings and moment - began >= patience.grace_s:
             return ()
-        if waited_s > 2 * patience.grace_s + patience.give_up_s:
-            told = "no listing came" if fault is None else str(fault)
-            raise _kind(fault).at(lease.name, f"it can not be looked for: {told}", "cloudcmp cleanup, once it answers")
+        if moment - began > most_s or last.refused(moment, most_s):
+            said = "no listing came" if last.fault is None else last.why
+            raise _kind(last.fault).at(
+                lease.name, f"it can not be looked for: {said}", "cloudcmp cleanup, once it answers"
+            )
         await ledger.time.sleep(min(patience.poll_s, patience.grace_s) if listings else patience.poll_s)
 
 
@@ -277,92 +261,6 @@ def _ours(ledger: Ledger, item: Found) -> bool:
     if _STUDY_TAG in tags:
         return (tags[_STUDY_TAG], tags.get("cloudcmp:schema")) == (ledger.study, TAG_SCHEMA)
     return any(_is(item, lease, ledger.study) for lease in ledger.leases())
-
-
-async def _end(
-    ledger: Ledger, provider: Provider, lease: Lease, handle: Handle, patience: Patience, *, write: bool = True
-) -> Release:
-    """Ask for destruction until the machine is seen gone or patience ends; a failing journal does not stop it."""
-    with suppress(Exception):  # where it can not be told it is asked again, before an absence is believed
-        try:
-            await ledger.accounts.confirm(provider)
-        except OtherAccount as fault:
-            return Release(lease, None, _told(fault), fault=fault)
-    cloud_id = handle.cloud_id
-    unwritten = _try_write(ledger, lease, LeaseEvent.DELETE_ASKED, cloud_id=cloud_id) if write else ""
-    watch = Watch(ledger.time.now() if lease.created_at is None else lease.created_at, patience)
-    with suppress(Exception):  # seen before it goes, it need not grow old before its absence is believed
-        if await provider.gone(handle) is None:
-            watch.told(None, ledger.time.now(), ledger.time.monotonic())
-    outlived = write and _note_outliving(ledger, lease, handle, watch)
-    began, last = ledger.time.monotonic(), Last()
-    while True:
-        before = watch.agree
-        try:
-            await _round(ledger, provider, handle, watch, last)
-        except _NEVER as fault:
-            return Release(lease, None, _told(fault), unwritten, fault=fault)
-        outlived = outlived or (write and _note_outliving(ledger, lease, handle, watch))
-        if watch.evidence is not None:
-            if write:
-                said = watch.evidence
-                unwritten = _try_write(ledger, lease, LeaseEvent.GONE, cloud_id=cloud_id, detail=said) or unwritten
-            return Release(lease, watch.evidence, unwritten=unwritten, took_s=max(0.0, watch.first - began))
-        give_up_s = min(patience.give_up_s, _RENEWED_S) if isinstance(last.fault, NoCredentials) else patience.give_up_s
-        if watch.agree <= before and ledger.time.monotonic() - began >= give_up_s:
-            return Release(lease, None, last.why, unwritten, fault=last.fault)
-        await ledger.time.sleep(min(patience.poll_s, _AGAIN_S) if watch.agree else patience.poll_s)
-
-
-def _note_outliving(ledger: Ledger, lease: Lease, handle: Handle, watch: Watch) -> bool:
-    """Write down that a machine was seen after its time to live: it is then not believed to have ended at it."""
-    if lease.expires_at is None or watch.seen_at is None or watch.seen_at <= lease.expires_at:
-        return False
-    _try_write(ledger, lease, LeaseEvent.DELETE_ASKED, cloud_id=handle.cloud_id, detail=STILL_THERE)
-    return True
-
-
-async def _round(ledger: Ledger, provider: Provider, handle: Handle, watch: Watch, last: Last) -> None:
-    """Ask once for destruction, and then, whatever came of that, whether it is gone: what is gone may refuse to go.
-
-    Raises what asking again does not help with.
-    """
-    crash_point("cloud.before_destroy")
-    try:
-        if not watch.agree:
-            await ledger.pace.destroy(provider, handle)
-    except _NEVER:
-        raise
-    except Exception as fault:
-        last.why, last.fault = _told(fault), fault
-    crash_point("cloud.after_destroy")
-    try:
-        now = ledger.time.now()  # of the question: this machine may sleep before the answer is read
-        evidence = await provider.gone(handle)
-        if evidence is not None:
-            await ledger.accounts.confirm(provider)
-        watch.told(evidence, now, ledger.time.monotonic())
-    except _NEVER:
-        raise
-    except Exception as fault:
-        last.why, last.fault = _told(fault), fault
-    crash_point("cloud.after_gone")
-
-
-def _try_write(
-    ledger: Ledger, lease: Lease, event: LeaseEvent, *, cloud_id: str | None = None, detail: str = ""
-) -> str:
-    """Write a row if it can be written; what failed, else nothing: destroying never waits for the journal."""
-    try:
-        ledger.write(lease, event, cloud_id=cloud_id, detail=detail)
-    except Exception as error:
-        return str(error)
-    return ""
-
-
-def _told(fault: Exception) -> str:
-    """What a provider raised, in words: whatever it is, what others still have to end must not wait for it."""
-    return str(fault) if isinstance(fault, CloudcmpError) else f"{type(fault).__name__}: {fault}"
 
 
 def _kind(fault: Exception | None) -> type[ProviderFault]:
