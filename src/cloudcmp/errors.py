@@ -20,7 +20,7 @@ CloudcmpError                 carries one or more faults: where, what, what next
         ├── Throttled         too many requests: asking later helps
         ├── LostAnswer        the request may or may not have been carried out
         ├── Unlisted          a list came incomplete or not at all: nothing may be concluded from it
-        ├── Taken         the provider took a machine back before it was up
+        ├── Taken             the provider took a machine back before it was up
         ├── LineLost          the connection to a machine broke: the machine may be well
         └── WrongHost         the machine that answers is not the one that was launched
 """
