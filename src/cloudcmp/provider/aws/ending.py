@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 # EC2Launch (2016 and later) and EC2Config run what stands in `powershell`; `persist` has it run at every boot, so that
 # the task is there again even where somebody removed it. The task's time is absolute: a restart does not put it off,
-# and one that was missed is made up for. A clock that is set wrong can only make it sooner than the time to live.
+# and one that was missed is made up for. A clock that is ahead makes it sooner; one that stays behind makes it later,
+# by at most its lag after restarts.
 # https://docs.aws.amazon.com/AWSEC2/latest/WindowsGuide/ec2-windows-user-data.html
 _SCRIPT = """<powershell>
 $now = (Get-Date).ToUniversalTime()
