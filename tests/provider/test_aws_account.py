@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
-from tests.emulated.ec2 import EUCALYPTUS, Ec2, ec2
+from tests.emulated.ec2 import EUCALYPTUS, Ec2, Faults, ec2
 from tests.emulated.ec2_requests import provider
 
 from cloudcmp.errors import OtherAccount
@@ -48,3 +48,28 @@ def test_another_endpoint_is_another_place(pair: tuple[Ec2, Ec2], name: str, mon
         asyncio.run(accounts.confirm(provider(name)))
     assert one.url in str(raised.value)
     assert other.url in str(raised.value)
+
+
+def test_a_cloud_that_does_not_tell_its_account_any_more_is_the_same_place(
+    pair: tuple[Ec2, Ec2], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = pair
+    at(one, monkeypatch)
+    accounts = Accounts()
+    asyncio.run(accounts.settle(provider("ec2")))
+    one.faults = Faults(denied=frozenset({"DescribeSecurityGroups"}))
+    driver = provider("ec2")
+    assert asyncio.run(driver.account()) == f"untold at {one.url}"
+    asyncio.run(accounts.own(driver))
+    asyncio.run(accounts.confirm(driver))
+
+
+def test_another_spelling_of_the_endpoint_is_the_same_place(
+    pair: tuple[Ec2, Ec2], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = pair
+    at(one, monkeypatch)
+    accounts = Accounts()
+    asyncio.run(accounts.settle(provider("ec2")))
+    monkeypatch.setenv("AWS_ENDPOINT_URL", one.url.replace("http", "HTTP") + "/")
+    asyncio.run(accounts.confirm(provider("ec2")))

@@ -259,3 +259,56 @@ def test_what_is_looked_for_is_found_once_the_credentials_are_renewed(world: Any
     one.cloud.before["find"] = within(one, EXPIRED, (0.0, 50.0))
     assert asyncio.run(release(one.ledger, one.cloud, one.ledger.open_leases()[0], PATIENT)).evidence
     assert one.cloud.holds == []
+
+
+def named(one: Any, account: str) -> None:
+    """A successor with other words for where it is, which sees what there is."""
+
+    async def told() -> str:
+        return account
+
+    one.restart()
+    one.ledger.accounts = one.noted.accounts()
+    one.cloud.account = told
+
+
+HERE = "mine at http://Cloud.example:80/api/"
+SAME = [
+    (HERE, "mine at HTTP://cloud.EXAMPLE/api"),
+    (HERE, "untold at http://cloud.example:80/api"),
+    ("untold at https://cloud.example/", "mine at https://cloud.example:443"),
+    ("untold", "untold"),
+    ("untold", "mine"),
+]
+
+
+@pytest.mark.parametrize(("then", "now"), SAME)
+def test_an_account_that_is_not_told_and_another_spelling_are_no_other_account(owned: Any, then: str, now: str) -> None:
+    named(owned, then)
+    lease = made(owned)
+    named(owned, now)
+    assert asyncio.run(release(owned.ledger, owned.cloud, lease, SHORT)).evidence
+    assert made(owned).cloud_id in owned.cloud.holds
+
+
+@pytest.mark.parametrize("now", ["mine", "mine at http://cloud.example:81/api", "untold at https://cloud.example/api"])
+def test_p4_at_another_endpoint_it_is_ended_and_no_absence_believed(owned: Any, now: str) -> None:
+    """It may be the same cloud by another name, and it may not."""
+    named(owned, HERE)
+    lease = made(owned)
+    named(owned, now)
+    done = asyncio.run(release(owned.ledger, owned.cloud, lease, SHORT))
+    assert (done.evidence, owned.cloud.holds) == (None, [])
+    assert f"what is asked here is {now}, it was made in {HERE}" in done.why
+    assert "name the endpoint" in done.why
+    assert len(owned.ledger.open_leases()) == 1
+    with pytest.raises(OtherAccount):
+        asyncio.run(acquire(owned.ledger, owned.cloud, owned.candidate, owned.launch(1), 3600.0))
+
+
+def test_in_another_account_nothing_is_asked_to_go(owned: Any) -> None:
+    named(owned, HERE)
+    lease = made(owned)
+    named(owned, HERE.replace("mine", "theirs"))
+    assert asyncio.run(release(owned.ledger, owned.cloud, lease, SHORT)).evidence is None
+    assert owned.cloud.holds == [lease.cloud_id]

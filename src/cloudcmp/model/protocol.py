@@ -9,6 +9,9 @@ from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
 from cloudcmp.model.safety import Barrier, Finding, Sight
 
+UNTOLD = "untold"
+"""Stands for an account that a cloud does not tell."""
+
 
 def nothing() -> None:
     """What is done at a moment of which nobody wants to know."""
@@ -174,7 +177,10 @@ class Accounted(Protocol):
     """A provider whose things belong to an account: under the credentials of another one they look gone."""
 
     async def account(self) -> str:
-        """The account that it acts in, and the endpoint where one is named; raises the kinds of ProviderFault."""
+        """The account that it acts in or UNTOLD, and with ` at ` the endpoint where one is named.
+
+        Raises the kinds of ProviderFault.
+        """
         ...
 
 

@@ -1,12 +1,14 @@
 """In which account a study's things were made: under other credentials they are not seen, and look gone."""
 
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 from cloudcmp.errors import OtherAccount
-from cloudcmp.model.protocol import Accounted, Provider
+from cloudcmp.model.protocol import UNTOLD, Accounted, Provider
 
 ACCOUNT = "account."
 """With a provider's name, names the account among what a study remembers."""
+_PORTS = {"http": 80, "https": 443}
 
 Read = Callable[[str], str | None]
 Write = Callable[[str, str], None]
@@ -32,14 +34,42 @@ class Accounts:
     async def confirm(self, provider: Provider) -> None:
         """To be called before an absence is believed; raises OtherAccount, and the provider's faults as `settle`.
 
-        Nothing can be said of a study that kept no account.
+        Nothing can be said of a study that kept no account, and nothing of an account that is not told.
         """
-        if not isinstance(provider, Accounted):
-            return
+        kept, now = await self._own(provider)
+        if _endpoint(kept) != _endpoint(now):
+            what = f"what is asked here is {now}, it was made in {kept}: that it is not seen says nothing"
+            raise OtherAccount.at(provider.name, what, "name the endpoint as it was then")
+
+    async def own(self, provider: Provider) -> None:
+        """To be called before something is ended; raises OtherAccount only where two told accounts differ.
+
+        Another endpoint may lead to the same cloud. Raises the provider's faults as `settle`.
+        """
+        await self._own(provider)
+
+    async def _own(self, provider: Provider) -> tuple[str, str]:
+        """The account that was kept and the one of now, twice the same where there is nothing to compare."""
         kept = self._read(ACCOUNT + provider.name)
-        if kept is None:
-            return
+        if kept is None or not isinstance(provider, Accounted):
+            return UNTOLD, UNTOLD
         now = await provider.account()
-        if now != kept:
+        if len({_id(kept), _id(now)} - {UNTOLD}) > 1:
             what = f"these credentials are of account {now}, it was made in account {kept}"
             raise OtherAccount.at(provider.name, what, "use the credentials of that account")
+        return kept, now
+
+
+def _id(account: str) -> str:
+    return account.partition(" at ")[0]
+
+
+def _endpoint(account: str) -> str:
+    """An account's endpoint in one spelling: no case, no default port, no slash at its end."""
+    said = account.partition(" at ")[2].strip()
+    try:
+        parts = urlsplit(said)
+        port = parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        return said
+    return f"{parts.scheme}://{parts.hostname}:{port}{parts.path.rstrip('/')}" if parts.hostname else said.rstrip("/")

@@ -36,7 +36,7 @@ async def end(
     """Ask for destruction until the machine is seen gone or patience ends; a failing journal does not stop it."""
     with suppress(Exception):  # where it can not be told it is asked again, before an absence is believed
         try:
-            await ledger.accounts.confirm(provider)
+            await ledger.accounts.own(provider)
         except OtherAccount as fault:
             return Release(lease, None, told(fault), fault=fault)
     unwritten = try_write(ledger, lease, LeaseEvent.DELETE_ASKED, cloud_id=handle.cloud_id) if write else ""

@@ -8,6 +8,7 @@ from typing import Any
 
 from cloudcmp.errors import NoCredentials, ProviderFault, Refused
 from cloudcmp.model.plan import Candidate
+from cloudcmp.model.protocol import UNTOLD
 from cloudcmp.model.safety import Finding
 from cloudcmp.provider.aws.faults import DENIED, POLICY
 from cloudcmp.provider.aws.firewalls import Traits, described
@@ -22,8 +23,6 @@ _PROVED = (
     "machines and firewall groups may be made, and no delete of what is nobody's is forbidden; "
     "whether ours may be deleted is tried on a study's first firewall group"
 )
-UNTOLD = "untold"
-"""Stands for an account that a cloud does not tell."""
 _MINIMAL = {"Key": TAG, "Value": TAG_VALUE}
 ImageFor = Callable[[str, str, dict[str, str]], Awaitable[Image]]
 
