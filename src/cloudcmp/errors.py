@@ -151,5 +151,5 @@ class BudgetSpent(OutsideFault):
 OUR_OWN = (NoCredentials, Unreached)
 """Faults that lie with whoever asks: they say nothing of what was asked for, and no candidate is to blame."""
 
-NOT_ITS_OWN = (QuotaReached, Throttled, LostAnswer)
+NOT_ITS_OWN = (QuotaReached, Throttled, LostAnswer, Unlisted)
 """Faults of an account or of a call: one launch can not be had now, which says nothing of its candidate."""

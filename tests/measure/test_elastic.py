@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.measure.conftest import START, Memory, Told
 
 from cloudcmp.catalog import METRICS, PROBES, cells_of, expected_s, fill
-from cloudcmp.errors import NoCapacity, ProviderFault, Refused
+from cloudcmp.errors import NOT_ITS_OWN, NoCapacity, ProviderFault, Refused, Unlisted
 from cloudcmp.measure import Bench, Hands, Visit, record_arrival, record_release, run_last, staged
 from cloudcmp.measure.elastic import arrival, give_up_s
 from cloudcmp.model.offering import Offering
@@ -284,6 +284,13 @@ def test_what_a_machine_refuses_is_a_result_and_what_follows_fails_with_it(
     assert desk.outcomes == [outcome, "failed"]
     assert says in desk.memory.attempts[0].why
     assert desk.memory.attempts[1].why.startswith("after recovery: ")
+
+
+@pytest.mark.parametrize("kind", NOT_ITS_OWN)
+def test_what_is_not_the_machines_own_is_no_failure_of_it(desk: Desk, kind: type[ProviderFault]) -> None:
+    Guest(desk, fault=kind.at("i-1", "no answer")).runs(*LAST)
+    assert desk.outcomes == ["aborted", "aborted"]
+    assert issubclass(Unlisted, NOT_ITS_OWN)
 
 
 def test_a_machine_that_does_not_come_back_is_a_timeout(desk: Desk) -> None:

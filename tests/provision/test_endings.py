@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from cloudcmp.errors import BadCredentials, CloudcmpError, LostAnswer, OtherAccount, ProviderFault, Refused, Unreached
+from cloudcmp.errors import (
+    BadCredentials,
+    CloudcmpError,
+    LostAnswer,
+    OtherAccount,
+    ProviderFault,
+    Refused,
+    Unlisted,
+    Unreached,
+)
 from cloudcmp.model.lease import STILL_THERE, LeaseEvent, LeaseState
 from cloudcmp.provision import Accounts, Patience, acquire, release, release_all, release_before
 
@@ -47,7 +56,8 @@ def test_one_that_is_there_and_may_not_be_ended_is_left_with_the_reason(world: A
 
 
 @pytest.mark.parametrize(
-    ("fault", "kind"), [(Unreached, Unreached), (BadCredentials, BadCredentials), (Refused, ProviderFault)]
+    ("fault", "kind"),
+    [(Unreached, Unreached), (BadCredentials, BadCredentials), (Unlisted, Unlisted), (Refused, ProviderFault)],
 )
 @pytest.mark.parametrize("known", [True, False], ids=["its id is known", "its answer was lost"])
 def test_a_fault_of_whoever_asks_stays_one(
