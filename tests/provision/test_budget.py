@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloudcmp.errors import BudgetSpent, Refused
-from cloudcmp.model.lease import FIREWALL, INSTANCE, STILL_THERE, LeaseEvent, LeaseRow
+from cloudcmp.model.lease import ENDS, FIREWALL, INSTANCE, STILL_THERE, LeaseEvent, LeaseRow
 from cloudcmp.model.offering import Billing, Offering, Price, Volume
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Barrier
@@ -60,8 +60,11 @@ def row(
     return replace(base, price_per_hour=price, currency="USD" if price else None, ttl_s=ttl_s, **more)
 
 
-def life(slot: str, price: Decimal, ttl_s: float, *, at: float = 0.0, until: float | None = None) -> list[LeaseRow]:
-    rows = [row(slot, LeaseEvent.INTENT, at, price, ttl_s), row(slot, LeaseEvent.CREATED, at + 1)]
+def life(
+    slot: str, price: Decimal, ttl_s: float, *, at: float = 0.0, until: float | None = None, ends: str = ENDS
+) -> list[LeaseRow]:
+    intent = row(slot, LeaseEvent.INTENT, at, price, ttl_s, detail=ends)
+    rows = [intent, row(slot, LeaseEvent.CREATED, at + 1)]
     return rows if until is None else [*rows, row(slot, LeaseEvent.GONE, until)]
 
 

@@ -11,7 +11,7 @@ from tests.emulated.ec2 import Ec2, Faults, ec2
 from tests.emulated.ec2_requests import REGION, launched, provider
 from tests.provision.conftest import MemoryJournal
 
-from cloudcmp.model.lease import INSTANCE, STILL_THERE, Lease, LeaseEvent, LeaseRow
+from cloudcmp.model.lease import ENDS, INSTANCE, STILL_THERE, Lease, LeaseEvent, LeaseRow
 from cloudcmp.provider.time import WallTime
 from cloudcmp.provision import Ledger, Patience, Release, charges, release, spent, terms_of
 from cloudcmp.store.ledger import fold
@@ -42,7 +42,7 @@ def ended(cloud: Ec2, *, dies: bool, stops: bool = False) -> tuple[Release, list
     _, id = asyncio.run(launched(driver, token="token-1"))
     intent = LeaseRow(
         "launch-0", 1, LeaseEvent.INTENT, "aws", REGION, INSTANCE, "it", "token-1", begun_at,
-        price_per_hour=Decimal(1), currency="USD", ttl_s=HOUR,
+        price_per_hour=Decimal(1), currency="USD", ttl_s=HOUR, detail=ENDS,
     )  # fmt: skip
     made = replace(intent, event=LeaseEvent.CREATED, at=begun_at + 1, cloud_id=id, price_per_hour=None, ttl_s=None)
     journal.rows += [intent, made]

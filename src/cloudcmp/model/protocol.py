@@ -139,6 +139,15 @@ class Particular(Provider, Protocol):
 
 
 @runtime_checkable
+class Ending(Protocol):
+    """A provider at which it rests on what is asked for whether a machine ends by itself at its time to live."""
+
+    def ends(self, request: CreateRequest) -> bool:
+        """Whether it is known that what is asked for does."""
+        ...
+
+
+@runtime_checkable
 class Remote(Provider, Protocol):
     """A provider whose machines are reached by SSH."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_UP, Context, Decimal
 
 from cloudcmp.errors import BudgetSpent, Refused
-from cloudcmp.model.lease import INSTANCE, STATE_OF, STILL_THERE, LeaseEvent, LeaseRow, LeaseState
+from cloudcmp.model.lease import ENDS, INSTANCE, STATE_OF, STILL_THERE, LeaseEvent, LeaseRow, LeaseState
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.safety import Spend
@@ -36,7 +36,8 @@ Terms = Mapping[str, Billing]
 class Charge:
     """One machine on the bill: its price (per hour), time to live and age (s), and whether it may still be there.
 
-    `most_s` is the most that it can have been there where machines of its provider end by themselves.
+    `most_s` is the most that it can have been there where machines of its provider end by themselves: no bound where
+    that is not known of this one.
     """
 
     key: Key
@@ -92,10 +93,10 @@ def charges(rows: Iterable[LeaseRow], now: float) -> tuple[Charge, ...]:
     """The machines of a ledger's rows as a bill sees them, `now` in Unix seconds.
 
     A machine's age runs from the first to the last of its rows, and to `now` until it is seen gone. Nobody may have
-    looked for days: where machines end by themselves, one that was not seen after its time to live ended at it, within
-    `SLACK_S`. One whose answer was lost counts from its intent on, whether or not it was ever there. A refused one was
-    never there. One without an intent of its own (a library asked twice) costs what the one with its token does, from
-    that one's intent on.
+    looked for days: one that is known to end by itself, and that was not seen after its time to live, ended at it,
+    within `SLACK_S`. One whose answer was lost counts from its intent on, whether or not it was ever there. A refused
+    one was never there. One without an intent of its own (a library asked twice) costs what the one with its token
+    does, from that one's intent on.
     """
     by_key: dict[Key, list[LeaseRow]] = {}
     intents: dict[str, LeaseRow] = {}
@@ -117,8 +118,8 @@ def _charge(key: Key, intent: LeaseRow, rows: list[LeaseRow], now: float) -> Cha
     # Rows may be out of order where the wall's clock was set: the whole span is never less than what went by.
     age_s = (max(now, *times) if is_open else max(times)) - min(times)
     ttl_s = intent.ttl_s or 0.0
-    outlived = is_open or intent.ttl_s is None or any(row.detail == STILL_THERE for row in rows)
-    most_s = math.inf if outlived else ttl_s + SLACK_S
+    outlived = is_open or any(row.detail == STILL_THERE for row in rows)
+    most_s = ttl_s + SLACK_S if intent.detail == ENDS and not outlived else math.inf
     return Charge(key, intent.provider, intent.price_per_hour, intent.currency, ttl_s, age_s, is_open, most_s)
 
 

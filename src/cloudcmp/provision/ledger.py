@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
-from cloudcmp.model.lease import INSTANCE, STATE_OF, CreateRequest, Lease, LeaseEvent, LeaseRow, LeaseState
+from cloudcmp.model.lease import ENDS, INSTANCE, STATE_OF, CreateRequest, Lease, LeaseEvent, LeaseRow, LeaseState
 from cloudcmp.model.plan import Candidate, Launch, unit_cost
-from cloudcmp.model.protocol import Provider
+from cloudcmp.model.protocol import Ending, Provider
 from cloudcmp.model.remote import Access
 from cloudcmp.provider.time import Time
 from cloudcmp.provision.accounts import Accounts
@@ -162,6 +162,7 @@ class Ledger:
             price_per_hour=None if price is None else unit_cost(candidate),
             currency=None if price is None else price.currency,
             ttl_s=request.ttl_s,
+            detail=ENDS if _ends(provider, request) else "",
         )
         lease = Lease(
             row.slot,
@@ -203,6 +204,12 @@ class Ledger:
         yield "cloudcmp:attempt", str(attempt)
         yield "cloudcmp:owner", self._owner
         yield "cloudcmp:expires", datetime.fromtimestamp(expires_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _ends(provider: Provider, request: CreateRequest) -> bool:
+    """Whether a machine that is asked for is known to end by itself: what barriers promise may rest on its image."""
+    promised = request.kind == INSTANCE and any(one.name == "death" and one.holds for one in provider.barriers)
+    return promised and (not isinstance(provider, Ending) or provider.ends(request))
 
 
 def slot_of(launch: Launch, part: Part = Part()) -> str:

@@ -1,6 +1,6 @@
 """What keeps machines of EC2 from being left behind, and on what that rests for a plan's own candidates."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from cloudcmp.model.plan import Candidate, Plan
@@ -40,6 +40,13 @@ def barriers_of(name: str, plan: Plan) -> tuple[Barrier, ...]:
     return tuple(
         replace(one, how="; ".join((one.how, *beside))) if one.name == "death" else one for one in BARRIERS[name]
     )
+
+
+def ends(options: Mapping[str, str]) -> bool:
+    """Whether a machine is known to have its timer armed: by cloud-init, of an image that we choose."""
+    image = options.get("image", "")
+    windows = options.get("os") == "windows" or image.startswith("windows-")
+    return not windows and (not image or image in LINES)
 
 
 def _images(candidates: Iterable[Candidate]) -> Iterator[str]:

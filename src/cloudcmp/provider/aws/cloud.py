@@ -14,7 +14,7 @@ from cloudcmp.model.protocol import nothing
 from cloudcmp.model.safety import Barrier, Finding, Sight
 from cloudcmp.provider.aws import listing
 from cloudcmp.provider.aws.address import controller
-from cloudcmp.provider.aws.barriers import AWS, BARRIERS, COMPATIBLE, barriers_of
+from cloudcmp.provider.aws.barriers import AWS, BARRIERS, COMPATIBLE, barriers_of, ends
 from cloudcmp.provider.aws.checking import Preflight, account_of, date_of
 from cloudcmp.provider.aws.existence import Existence
 from cloudcmp.provider.aws.faults import id_in
@@ -80,6 +80,10 @@ class Ec2Provider:
     def barriers_of(self, plan: Plan) -> tuple[Barrier, ...]:
         """The barriers as they are for a plan's own candidates and trials."""
         return barriers_of(self.name, plan)
+
+    def ends(self, request: CreateRequest) -> bool:
+        """Whether a machine is known to end itself: not where its image is the user's own, or Windows."""
+        return ends(dict(request.options))
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Credentials, account, clock, names, rights, quota, and capabilities where it is not AWS; creates nothing."""
