@@ -3,6 +3,7 @@
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,25 +69,31 @@ def engine(files: Sequence[Path]) -> Iterator["duckdb.DuckDBPyConnection"]:
             link = scratch / "samples"
             link.symlink_to(files[0].parent.absolute())
             names = ", ".join("'" + str(link / path.name).replace("'", "''") + "'" for path in files)
-            connection.execute(f"CREATE VIEW samples AS SELECT * FROM read_parquet([{names}])")  # noqa: S608 (our names)
+            _ask(connection, f"CREATE VIEW samples AS SELECT * FROM read_parquet([{names}])")  # noqa: S608 (our names)
             yield connection
         except duckdb.OutOfMemoryException as error:
             raise StorageFault(
                 Fault(str(scratch), "no room to sort the samples", "set TMPDIR to a larger disk")
             ) from error
-        except (RuntimeError, duckdb.Error) as error:
-            if _interrupted(error):
-                raise KeyboardInterrupt from None
-            if isinstance(error, RuntimeError):
-                raise
+        except duckdb.Error as error:
             raise corrupt(files[0].parent, f"the samples can not be read ({str(error).splitlines()[0]})") from error
         finally:
             connection.close()
 
 
-def _interrupted(error: Exception) -> bool:
-    """Whether a signal came: DuckDB catches it, and names it in an error of its own."""
-    return str(error) == "Query interrupted" or "KeyboardInterrupt" in str(error)
+def _ask(
+    connection: "duckdb.DuckDBPyConnection", query: str, values: Mapping[str, object] | None = None
+) -> "duckdb.DuckDBPyConnection":
+    """Run a query in a thread of its own, so that this one heeds signals.
+
+    DuckDB may hold whoever asks until it is done, or catch a signal and call it an error of its own.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            return pool.submit(connection.execute, query, values).result()
+        except BaseException:
+            connection.interrupt()
+            raise
 
 
 @contextmanager
@@ -144,7 +151,7 @@ def _measured(
     with engine(files) as connection:
         register(connection, cells, chosen, totals)
         parts = [
-            connection.execute(query, {"first": first, "last": last}).fetchnumpy()
+            _ask(connection, query, {"first": first, "last": last}).fetchnumpy()
             for first, last in _steps(chosen)
             for query in (_MEDIANS, _TOTALS, _HISTOGRAMS)
         ]
@@ -211,9 +218,10 @@ def histograms(
         return ()
     with engine(files) as connection:
         register(connection, (), chosen)
-        rows = connection.execute(
+        rows = _ask(
+            connection,
             "SELECT trial_id, metric, params, hist FROM samples JOIN chosen USING (trial_id, attempt)"
-            " WHERE hist IS NOT NULL ORDER BY trial_id, seq"
+            " WHERE hist IS NOT NULL ORDER BY trial_id, seq",
         ).fetchall()
     return tuple(HistogramRow(launches[trial], trial, metric, params, hist) for trial, metric, params, hist in rows)
 
@@ -244,7 +252,7 @@ def series(
     launches = {trial.index: trial.launch for trial in plan.trials}
     with engine(files) as connection:
         register(connection, cells, chosen)
-        rows = connection.execute(_SERIES, {"least": least, "most": most, "points": points}).fetchall()
+        rows = _ask(connection, _SERIES, {"least": least, "most": most, "points": points}).fetchall()
     return tuple(
         Series(launches[trial], trial, cells[cell], tuple(t_s), tuple(value)) for trial, cell, t_s, value in rows
     )
