@@ -1,18 +1,22 @@
 """What a machine is charged for beyond its age: that it may not end by itself, and that it was started again."""
 
+import asyncio
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from tests.emulated.ec2_requests import candidate
 from tests.provision.conftest import MemoryJournal
-from tests.provision.test_budget import BY_SECOND, HOUR, life
+from tests.provision.test_budget import BY_HOUR, BY_SECOND, HOUR, life, row
 
-from cloudcmp.model.lease import ENDS
+from cloudcmp.errors import StorageFault
+from cloudcmp.model.lease import ENDS, INSTANCE, STARTED, Handle, Lease, LeaseEvent
 from cloudcmp.model.plan import Launch
 from cloudcmp.provider.aws import Ec2Provider
 from cloudcmp.provider.time import WallTime
-from cloudcmp.provision import Ledger, charges, spent
+from cloudcmp.provision import Ledger, change_type, charges, committed, spent
+from cloudcmp.store.ledger import fold
 from cloudcmp.units import Money
 
 
@@ -44,3 +48,61 @@ def test_the_intent_says_whether_its_machine_is_known_to_end_itself(
     ledger = Ledger(journal, "study-a", WallTime())
     ledger.intend(ledger.request_for(one, Launch(0, 0, 0, None, 0.0, 1), HOUR), Ec2Provider(name), one)
     assert (journal.rows[0].detail == ENDS) is (ends and name == "aws")
+
+
+def restarted(*at: float, until: float | None = None) -> list[Any]:
+    """The rows of a machine whose time to live is two hours, of which one is counted for its one restart."""
+    rows = life("a", Decimal(1), 2 * HOUR)
+    rows += [row("a", LeaseEvent.CREATED, moment, detail=STARTED) for moment in at]
+    return rows + ([] if until is None else [row("a", LeaseEvent.GONE, until)])
+
+
+@pytest.mark.parametrize(("at", "hours"), [((), 1), ((600.0,), 2), ((600.0, 900.0), 3)])
+def test_each_start_is_paid_anew_also_once_the_machine_is_gone(at: tuple[float, ...], hours: int) -> None:
+    found = charges(restarted(*at, until=1800.0), 65 * HOUR)
+    assert spent(found, {"aws": BY_HOUR}, "USD") == Money(Decimal(hours), "USD")
+    assert spent(found, {"aws": BY_SECOND}, "USD") == spent(
+        charges(life("a", Decimal(1), 2 * HOUR, until=1800.0 + 60 * len(at)), 65 * HOUR), {"aws": BY_SECOND}, "USD"
+    )
+
+
+@pytest.mark.parametrize(("at", "hours"), [((), 2), ((600.0,), 2), ((600.0, 900.0), 3)])
+def test_what_its_time_to_live_counts_for_a_start_is_not_counted_twice(at: tuple[float, ...], hours: int) -> None:
+    assert committed(charges(restarted(*at), 1800.0), {"aws": BY_HOUR}, "USD") == Money(Decimal(hours), "USD")
+
+
+class Types:
+    """A provider that can do one thing."""
+
+    def __init__(self, journal: MemoryJournal) -> None:
+        self._journal = journal
+        self.seen: list[str] = []
+
+    async def resize(self, handle: Handle, offering: str, stopped: Any) -> None:
+        self.seen = [one.detail for one in self._journal.rows]
+        assert (handle, offering) == (Handle(INSTANCE, "us-east-1", "i-1"), "t3.small")
+        stopped()
+
+
+def test_a_start_is_written_down_before_the_machine_is_stopped() -> None:
+    journal, one = MemoryJournal(), candidate()
+    ledger, provider = Ledger(journal, "study-a", WallTime()), Types(journal)
+    lease = ledger.intend(ledger.request_for(one, Launch(0, 0, 0, None, 0.0, 1), HOUR), Ec2Provider(), one)
+    made: Lease = ledger.write(lease, LeaseEvent.CREATED, cloud_id="i-1")
+    asyncio.run(change_type(ledger, provider, made, "t3.small"))  # type: ignore[arg-type]
+    assert provider.seen[-1] == STARTED
+    assert [charge.starts for charge in charges(journal.rows, 0.0)] == [1]
+    (known,) = ledger.open_leases()
+    assert (known.created_at, known.cloud_id) == (made.created_at, "i-1")
+    assert fold(journal.rows)[0].created_at == journal.rows[1].at
+
+
+def test_where_a_start_can_not_be_written_down_nothing_is_stopped() -> None:
+    journal, one = MemoryJournal(), candidate()
+    ledger, provider = Ledger(journal, "study-a", WallTime()), Types(journal)
+    lease = ledger.intend(ledger.request_for(one, Launch(0, 0, 0, None, 0.0, 1), HOUR), Ec2Provider(), one)
+    made = ledger.write(lease, LeaseEvent.CREATED, cloud_id="i-1")
+    journal.fails = {LeaseEvent.CREATED}
+    with pytest.raises(StorageFault):
+        asyncio.run(change_type(ledger, provider, made, "t3.small"))  # type: ignore[arg-type]
+    assert provider.seen == []

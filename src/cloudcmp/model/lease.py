@@ -47,6 +47,8 @@ STATE_OF: dict[LeaseEvent, LeaseState] = {
 
 STILL_THERE = "seen there after its time to live"
 """The detail of a row, of the event DELETE_ASKED, that says of a machine that it did not end by itself."""
+STARTED = "started again"
+"""The detail of a row, of the event CREATED, before a machine is stopped and started: it is billed anew."""
 ENDS = "ends by itself at its time to live"
 """The detail of an INTENT where that is known of what is asked for."""
 

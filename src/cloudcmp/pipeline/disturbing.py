@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from cloudcmp.agent.host import host_command
 from cloudcmp.errors import ProviderFault
 from cloudcmp.measure import LOST_WHY, OVER_WHY, TAKEN_WHY, Hands, Visit, record_all, run_last
-from cloudcmp.model.lease import Handle
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import Remote
 from cloudcmp.model.trial import Outcome
@@ -19,8 +18,8 @@ _DIE_S = 1.0  # it never says that it is gone; waiting longer would be part of w
 async def disturb(stay: Stay) -> Visit:
     """Run what is left of the trials that disturb the launch's first machine, after all others."""
     todo = stay.left(stay.turns.last)
-    handle, provider = stay.machines[0].lease.handle(), stay.provider
-    if not todo or stay.machines[0].shell is None or handle is None or not isinstance(provider, Remote):
+    machine, provider = stay.machines[0], stay.provider
+    if not todo or machine.shell is None or machine.lease.handle() is None or not isinstance(provider, Remote):
         return Visit(Outcome.OK, True)
     if stay.left_s() < sum(trial.deadline_s for trial in todo):
         return stay.crew.stopped(f"{stay.candidate.id}: {OVER_WHY}")
@@ -28,7 +27,7 @@ async def disturb(stay: Stay) -> Visit:
         boot_id = await boot_id_of(stay.machines[0])
     except ProviderFault as fault:
         return await _unheard(stay, todo, fault)
-    guest, ways = _Guest(stay, provider, handle, boot_id), stay.crew.office.ways
+    guest, ways = _Guest(stay, provider, boot_id), stay.crew.office.ways
     hands = Hands(
         now=ways.time.monotonic,
         poll_s=ways.poll_s,
@@ -58,12 +57,11 @@ class _Guest:
 
     stay: Stay
     provider: Remote
-    handle: Handle
     boot_id: str
 
     async def resize(self, offering: str) -> None:
         """Make it another type."""
-        await change_type(self.provider, self.handle, offering)
+        await change_type(self.stay.crew.office.ledger, self.provider, self.stay.machines[0].lease, offering)
 
     async def die(self) -> None:
         """Have it kill itself."""

@@ -2,8 +2,8 @@
 
     committed = sum over machines of price x paid(age), or of price x paid(time to live) while it may still be there
 
-`paid` is the provider's minimum and every step begun. A machine ends by itself at its time to live, where the provider
-does that; so what is committed is what can be billed, whatever happens to the controller.
+`paid` is the provider's minimum and every step begun, anew from each start on. A machine ends by itself at its time to
+live, where the provider does that; so what is committed is what can be billed, whatever happens to the controller.
 """
 
 import math
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_UP, Context, Decimal
 
 from cloudcmp.errors import BudgetSpent, Refused
-from cloudcmp.model.lease import ENDS, INSTANCE, STATE_OF, STILL_THERE, LeaseEvent, LeaseRow, LeaseState
+from cloudcmp.model.lease import ENDS, INSTANCE, STARTED, STATE_OF, STILL_THERE, LeaseEvent, LeaseRow, LeaseState
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.safety import Spend
@@ -37,7 +37,7 @@ class Charge:
     """One machine on the bill: its price (per hour), time to live and age (s), and whether it may still be there.
 
     `most_s` is the most that it can have been there where machines of its provider end by themselves: no bound where
-    that is not known of this one.
+    that is not known of this one. `starts` is how often it was started again.
     """
 
     key: Key
@@ -48,11 +48,16 @@ class Charge:
     age_s: float
     open: bool
     most_s: float = math.inf
+    starts: int = 0
 
     def seconds(self, billing: Billing, *, worst: bool) -> int:
-        """Whole seconds that are paid by now; with `worst`, by the end of its life."""
-        used_s = max(self.age_s, self.ttl_s) if worst and self.open else self.age_s
-        return math.ceil(billing.paid_s(min(used_s, self.most_s) if billing.ends else used_s))
+        """Whole seconds that are paid by now; with `worst`, by the end of its life.
+
+        Each start begins a period of billing anew. Those that are still to come are in its time to live.
+        """
+        used_s = min(self.age_s, self.most_s) if billing.ends else self.age_s
+        paid_s = billing.paid_s(used_s) + self.starts * max(billing.minimum_s, billing.step_s)
+        return math.ceil(max(paid_s, billing.paid_s(self.ttl_s)) if worst and self.open else paid_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +125,8 @@ def _charge(key: Key, intent: LeaseRow, rows: list[LeaseRow], now: float) -> Cha
     ttl_s = intent.ttl_s or 0.0
     outlived = is_open or any(row.detail == STILL_THERE for row in rows)
     most_s = ttl_s + SLACK_S if intent.detail == ENDS and not outlived else math.inf
-    return Charge(key, intent.provider, intent.price_per_hour, intent.currency, ttl_s, age_s, is_open, most_s)
+    starts = sum(row.detail == STARTED for row in rows)
+    return Charge(key, intent.provider, intent.price_per_hour, intent.currency, ttl_s, age_s, is_open, most_s, starts)
 
 
 def spent(found: Iterable[Charge], terms: Terms, currency: str) -> Money | None:

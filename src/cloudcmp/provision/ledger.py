@@ -186,7 +186,7 @@ class Ledger:
     def write(self, lease: Lease, event: LeaseEvent, *, cloud_id: str | None = None, detail: str = "") -> Lease:
         """Commit what happened to a lease, and return it as it is now; known here even where the journal raises."""
         at = self.time.now()
-        created_at = at if event is LeaseEvent.CREATED else lease.created_at
+        created_at = at if event is LeaseEvent.CREATED and lease.created_at is None else lease.created_at
         after = replace(lease, state=STATE_OF[event], cloud_id=cloud_id or lease.cloud_id, created_at=created_at)
         self._leases[lease.slot, lease.attempt] = after
         self._journal.append_lease(
