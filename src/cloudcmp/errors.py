@@ -13,6 +13,7 @@ CloudcmpError                 carries one or more faults: where, what, what next
         ├── NoCapacity        told apart, because another zone may have some
         ├── Refused           permission, bad request: asking again does not help
         │   ├── QuotaReached  the account's own limit
+        │   ├── NotAllowed    the user may not do it
         │   └── NoCredentials there are none
         │       └── BadCredentials  wrong or expired ones
         │           └── OtherAccount  good ones, of another account than the study's
@@ -104,6 +105,10 @@ class QuotaReached(Refused):
     """The account's own limit is reached."""
 
 
+class NotAllowed(Refused):
+    """Whoever asks may not do it."""
+
+
 class NoCredentials(Refused):
     """There are no credentials."""
 
@@ -151,5 +156,5 @@ class BudgetSpent(OutsideFault):
 OUR_OWN = (NoCredentials, Unreached)
 """Faults that lie with whoever asks: they say nothing of what was asked for, and no candidate is to blame."""
 
-NOT_ITS_OWN = (QuotaReached, Throttled, LostAnswer, Unlisted)
+NOT_ITS_OWN = (QuotaReached, NotAllowed, Throttled, LostAnswer, Unlisted)
 """Faults of an account or of a call: one launch can not be had now, which says nothing of its candidate."""

@@ -99,7 +99,7 @@ REFUSALS = {
 }
 
 
-_OURS = {"quota"}
+_OURS = {"quota", "rights"}
 
 
 @pytest.mark.parametrize("name", REFUSALS)

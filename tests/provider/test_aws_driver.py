@@ -19,7 +19,16 @@ from tests.emulated.ec2_requests import (
     tags,
 )
 
-from cloudcmp.errors import BadCredentials, LostAnswer, NoCapacity, ProviderFault, QuotaReached, Refused, Throttled
+from cloudcmp.errors import (
+    BadCredentials,
+    LostAnswer,
+    NoCapacity,
+    NotAllowed,
+    ProviderFault,
+    QuotaReached,
+    Refused,
+    Throttled,
+)
 from cloudcmp.model.lease import FIREWALL, VOLUME
 from cloudcmp.model.offering import Volume
 from cloudcmp.model.protocol import Remote
@@ -226,7 +235,7 @@ def test_unknown_names_are_answered_by_the_nearest(cloud, change, match):
         ("MaxSpotInstanceCountExceeded", QuotaReached),
         ("VolumeLimitExceeded", QuotaReached),
         ("RequestLimitExceeded", Throttled),
-        ("UnauthorizedOperation", Refused),
+        ("UnauthorizedOperation", NotAllowed),
         ("RequestExpired", BadCredentials),
         ("ExpiredToken", BadCredentials),
         ("AuthFailure", BadCredentials),

@@ -13,6 +13,7 @@ from cloudcmp.errors import (
     LostAnswer,
     NoCapacity,
     NoCredentials,
+    NotAllowed,
     ProviderFault,
     QuotaReached,
     Refused,
@@ -72,7 +73,7 @@ _LOOKED_FOR = "it is looked for by token, tag and name"
 _KINDS: tuple[tuple[Set[str], type[ProviderFault], str], ...] = (
     (_CAPACITY, NoCapacity, "try later, another type or another region"),
     (_THROTTLED, Throttled, "wait, and ask less often"),
-    (DENIED, Refused, POLICY),
+    (DENIED, NotAllowed, POLICY),
     (_DONE_BEFORE, LostAnswer, _LOOKED_FOR),
 )
 

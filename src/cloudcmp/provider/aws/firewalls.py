@@ -8,7 +8,7 @@ import ipaddress
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloudcmp.errors import LostAnswer, ProviderFault, Refused, Unlisted
+from cloudcmp.errors import LostAnswer, NotAllowed, ProviderFault, Refused, Unlisted
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.provider.aws.faults import DENIED, NO_ACTION, POLICY, id_in
 from cloudcmp.provider.aws.launch import STRATEGIES, placement_of, tags_of
@@ -52,7 +52,7 @@ class Firewalls:
         """
         doors = _rules(request)
         if self.traits.deletes.get(request.region) is False:
-            raise Refused.at(request.name, "the last group that was made here may not be deleted", POLICY)
+            raise NotAllowed.at(request.name, "the last group that was made here may not be deleted", POLICY)
         group = await self._group(request)
         try:
             if "TagSpecifications" in self.traits.lacks:
@@ -81,7 +81,7 @@ class Firewalls:
                 return group
             if left:
                 await asyncio.sleep(self.pause_s)  # the tag that the right rests on may not be seen yet
-        refusal = Refused.at(request.name, f"{code}: what was just made may not be deleted ({_DELETE})", POLICY)
+        refusal = NotAllowed.at(request.name, f"{code}: what was just made may not be deleted ({_DELETE})", POLICY)
         self.traits.deletes[request.region] = False
         await self.undo(request, group, refusal)
         # It could be deleted after all: another one stands in for it.
