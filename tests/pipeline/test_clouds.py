@@ -20,7 +20,6 @@ RENTED = """\
   - provider: aws
     region: us-east-1
     offering: t3.micro
-    count: 2
     placement: cluster
     volume: {type: gp3, size: 1 GiB, price: 0.0001 USD/h}
     price: 0.0104 USD/h
@@ -35,7 +34,7 @@ candidates:
   - {probe: int, params: {threads: one, duration_s: 0.2}}
   - {probe: rtt, params: {path: zone, duration_s: 0.2}}
   - {probe: tcp, params: {path: zone, duration_s: 0.2}}
-  - {probe: scaling, params: {count: 2}}
+  - {probe: scaling, params: {count: [1, 2]}}
 launches: 1
 runs: 1
 budget: 1 USD
@@ -75,7 +74,7 @@ def wrong(folder: Path, candidates: str) -> list[str]:
         figures = [one for one in data["estimates"] if one["n_started"]]
         found += [f"{one['cell']}: {one['reason']}" for one in figures if one["n_ok"] != one["n_started"]]
         measured = {(one["candidate"], one["cell"].split()[0]) for one in figures}
-        pairs = range(0, len(data["candidates"]), 2)  # rented machines and guests, of which there are two
+        pairs = range(0, len(data["candidates"]), 2)  # rented machines and guests, of which each launch takes two
         wanted = {(n, cell) for n in pairs for cell in ("rtt_s", "tcp_bytes_per_s", "scaling_latency_s")}
         wanted |= {(n, "int_op_per_s") for n in range(len(data["candidates"]))}
         found += [f"not measured: {one}" for one in sorted(wanted - measured)]

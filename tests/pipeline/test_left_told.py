@@ -8,6 +8,7 @@ import pytest
 from cloudcmp.errors import StorageFault
 from cloudcmp.model.lease import INSTANCE, Lease, LeaseState
 from cloudcmp.pipeline import running
+from cloudcmp.pipeline.crew import Crew, Halt
 from cloudcmp.provision import Release
 from tests.measure.conftest import Told
 
@@ -41,10 +42,8 @@ def test_p4_what_is_left_is_told_with_the_fault(fault: Exception, monkeypatch: p
     monkeypatch.setattr(running, "run_rounds", full)
     monkeypatch.setattr(running, "watch_money", watched)
     heard = Heard()
-    crew = SimpleNamespace(
-        bench=SimpleNamespace(stop=asyncio.Event(), progress=heard), office=SimpleNamespace(ledger=None),
-        providers={}, guard=None, halt=None, store=SimpleNamespace(folder="out"),
-    )  # fmt: skip
+    bench, office = SimpleNamespace(stop=asyncio.Event(), progress=heard), SimpleNamespace(ledger=None)
+    crew = Crew(None, SimpleNamespace(folder="out"), {}, office, bench, None, Halt())  # type: ignore[arg-type]
 
     def leave(ending: object) -> None:
         raise AssertionError(ending)
