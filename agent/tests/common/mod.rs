@@ -245,7 +245,13 @@ impl Drop for Space {
 
 /// A server that has said hello and is about to say where it listens.
 pub fn serve(probe: &str, params: &[(&str, &str)]) -> Agent {
+    serve_for(30.0, probe, params)
+}
+
+/// A server whose trial may take so many seconds.
+pub fn serve_for(deadline_s: f64, probe: &str, params: &[(&str, &str)]) -> Agent {
     let mut job = job(probe, params);
+    job["deadline_s"] = deadline_s.into();
     job["role"] = "server".into();
     job["peer"] = "127.0.0.1:0".into();
     job["secret"] = SECRET.into();
