@@ -86,12 +86,21 @@ def leases(out: Path) -> dict[str, tuple[str | None, str]]:
     return found
 
 
+def named(out: Path) -> dict[str, str]:
+    """The name of each lease by its token, which is what a folder on a machine of the user's own is called."""
+    if not (out / "study.db").is_file():
+        return {}
+    with contextlib.closing(sqlite3.connect(out / "study.db")) as database:
+        return dict(database.execute("SELECT token, name FROM lease").fetchall())
+
+
 def unsaid(sky: Sky, out: Path, printed: str) -> list[str]:
     """What is left, by the ledger or in truth, and was not listed."""
     known = leases(out)
     listed = {name for name, (id, _) in known.items() if name in printed or (id and id in printed)}
     lines = [f"{name} ({event})" for name, (_, event) in known.items() if name not in listed and event not in _ENDED]
     there = {f"aws {one.kind} {one.id}": dict(one.tags).get("Name", "") for one in sky.cloud.alive()}
+    there |= {f"ssh folder {token}": name for token, name in named(out).items()}
     return [f"not listed: {one}" for one in lines] + [
         f"in truth, not listed: {one}"
         for one in sky.left()
