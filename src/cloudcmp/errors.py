@@ -156,5 +156,8 @@ class BudgetSpent(OutsideFault):
 OUR_OWN = (NoCredentials, Unreached)
 """Faults that lie with whoever asks: they say nothing of what was asked for, and no candidate is to blame."""
 
+NOTHING_MADE = (NoCapacity, Refused, Throttled, Unreached)
+"""Answers to a request to make something after which it is known that nothing was made."""
+
 NOT_ITS_OWN = (QuotaReached, NotAllowed, Throttled, LostAnswer, Unlisted)
 """Faults of an account or of a call: one launch can not be had now, which says nothing of its candidate."""

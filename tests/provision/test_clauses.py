@@ -1,13 +1,14 @@
 """The provider contract: every clause notices the provider that breaks it, and whatever came, nothing is left."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from cloudcmp.catalog import METRICS
-from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, Throttled, Unlisted
+from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, Throttled, Unlisted, Unreached
 from cloudcmp.model.lease import STATE_OF, CreateRequest, Found, Handle, Lease, LeaseRow, Listing
 from cloudcmp.model.offering import Offering, Truth
 from cloudcmp.model.plan import Candidate, Launch
@@ -147,12 +148,12 @@ class OfferedTwice(Honest):
         return super().offerings(region) * 2
 
 
-def held(provider: Honest) -> tuple[Held, dict[str, Ruling]]:
+def held(provider: Honest, say: Callable[[str], None] = lambda _: None) -> tuple[Held, dict[str, Ruling]]:
     """What comes of the whole contract on one cloud."""
     ledger = Ledger(Journal(), "study-a", provider.time)
     launches = [Launch(index, 0, index, None, 10.0 * index, index) for index in range(LAUNCHES)]
     stage = Stage(open_office(ledger, [provider]), provider, CANDIDATE, launches, 1800.0)
-    found = asyncio.run(hold(stage))
+    found = asyncio.run(hold(stage, say=say))
     return found, {one.clause: one for one in found.rulings}
 
 
@@ -211,7 +212,7 @@ def test_a_double_is_ended_as_well() -> None:
     assert found.left == ()
 
 
-@pytest.mark.parametrize("kind", [NoCapacity, Refused, Throttled, LostAnswer])
+@pytest.mark.parametrize("kind", [NoCapacity, Refused, Throttled, Unreached, LostAnswer])
 def test_where_nothing_can_be_made_nothing_can_be_told(kind: type[ProviderFault]) -> None:
     class Closed(Honest):
         async def create(self, request: CreateRequest) -> str:
@@ -279,3 +280,9 @@ def test_every_intent_is_written_before_its_create() -> None:
 
 def test_a_provider_that_was_never_tested_is_news() -> None:
     assert "each line above is news" in differences("elsewhere", ())[0]
+
+
+def test_each_clause_is_told_before_it_is_tried() -> None:
+    said: list[str] = []
+    held(Honest(), said.append)
+    assert said == [f"trying {number} of {len(CLAUSES)}: {one.name}" for number, one in enumerate(CLAUSES, 1)]

@@ -147,7 +147,7 @@ def cleanup(folder: Folder, json: Json = False) -> int:
     """
     from cloudcmp.pipeline import cleaning
 
-    cleaned = cleaning.cleanup(folder, _leaving(json))
+    cleaned = cleaning.cleanup(folder, _leaving(json), warn)
     if json:
         emit("cleanup", {"destroyed": cleaned.destroyed, "left": cleaned.left}, cleaned.unsure)
     else:

@@ -13,6 +13,7 @@ from cloudcmp.pipeline.stopping import Stopping
 from cloudcmp.pipeline.tools import tools
 from cloudcmp.provider.registry import make, names
 from cloudcmp.provision import Ledger, Release, ask_all, release_all
+from cloudcmp.provision.waiting import named, told_while
 from cloudcmp.store import StudyStore, open_to_end, tag_in
 from cloudcmp.units import Money, format_money
 
@@ -62,10 +63,11 @@ class _Salvage:
         return self._store.readable_leases()[0]
 
 
-def cleanup(folder: Path, leave: Leave | None = None) -> Cleaned:
+def cleanup(folder: Path, leave: Leave | None = None, say: Callable[[str], None] = lambda _: None) -> Cleaned:
     """Destroy all that a study still owns, whatever of its folder can still be read or written.
 
-    With `leave` the first signal ends it: all is asked to go, and `leave` ends the process. Raises the store's fault,
+    `say` is told what is waited for. With `leave` the first signal ends it: all is asked to go, and `leave` ends the
+    process. Raises the store's fault,
     with the way to go on without it, where nothing can be read.
     """
     try:
@@ -73,7 +75,7 @@ def cleanup(folder: Path, leave: Leave | None = None) -> Cleaned:
         with store:
             journal = _Salvage(store)
             providers, ledger = tools(store, journal=journal)
-            releases = asyncio.run(_end_all(ledger, providers, folder, leave))
+            releases = asyncio.run(_end_all(ledger, providers, folder, leave, say))
             unwritten = unwritten or next((one.unwritten for one in releases if one.unwritten), "")
             unsure = tuple(_unsure(store.tag, unwritten, journal.damaged))
     except (StorageFault, CorruptStore) as fault:
@@ -96,16 +98,16 @@ def _swept(tag: str | None) -> str:
 
 
 async def _end_all(
-    ledger: Ledger, providers: Mapping[str, Provider], folder: Path, leave: Leave | None
+    ledger: Ledger, providers: Mapping[str, Provider], folder: Path, leave: Leave | None, say: Callable[[str], None]
 ) -> tuple[Release, ...]:
     if leave is None:
-        return await release_all(ledger, providers)
+        return await told_while(release_all(ledger, providers), ledger, providers, say)
     stop, releases = asyncio.Event(), list[Release]()
     stop.set()  # it is the end already: there is nothing to wait for
     stopping = Stopping(stop, lambda _: None)
 
     async def work() -> None:
-        releases.extend(await release_all(ledger, providers))
+        releases.extend(await told_while(release_all(ledger, providers), ledger, providers, say))
 
     with stopping.heeding():
         if not await stopping.unless_hurried(work()):
@@ -137,7 +139,7 @@ def lines_left(releases: Iterable[Release]) -> tuple[str, ...]:
 
 def _line(one: Release) -> str:
     price = "" if one.evidence else _priced(one.lease)
-    return f"{_named(one.lease)}: {one.evidence or one.why}{price}"
+    return f"{named(one.lease)}: {one.evidence or one.why}{price}"
 
 
 def _priced(lease: Lease) -> str:
@@ -147,7 +149,3 @@ def _priced(lease: Lease) -> str:
     if lease.price_per_hour is not None and lease.currency is not None:
         return f", {format_money(Money(lease.price_per_hour, lease.currency))}/h"
     return ", price unknown" if lease.provider in names() and make(lease.provider).billed else ""
-
-
-def _named(lease: Lease) -> str:
-    return f"{lease.provider}/{lease.region} {lease.kind} {lease.cloud_id or lease.name}"

@@ -204,12 +204,12 @@ async def _held(tryout: Tryout, store: StudyStore, say: Callable[[str], None], l
     provider, launches = providers[tryout.provider], tryout.plan.launches[:LAUNCHES]
     stage = Stage(office, provider, tryout.candidate, launches, TTL_S, allow=tryout.allow)
     if leave is None:
-        return await hold(stage)
+        return await hold(stage, say=say)
     stop, held = asyncio.Event(), list[Held]()
     stopping = Stopping(stop, lambda _: say("ending all that was made; once more to leave at once"))
 
     async def work() -> None:
-        held.append(await hold(stage, stop=stop))
+        held.append(await hold(stage, stop=stop, say=say))
 
     with stopping.heeding():
         if not await stopping.unless_hurried(work()):

@@ -32,7 +32,8 @@ from cloudcmp.pipeline.tools import (
 from cloudcmp.pipeline.traffic import sent_in_all
 from cloudcmp.plan import check_runnable
 from cloudcmp.provider.registry import make, names
-from cloudcmp.provision import Guard, release_all, terms_of
+from cloudcmp.provision import Guard, Release, release_all, terms_of
+from cloudcmp.provision.waiting import told_while
 from cloudcmp.stats.histogram import from_base64
 from cloudcmp.store import StudyStore
 from cloudcmp.units import Money
@@ -162,6 +163,9 @@ async def _measure(crew: Crew, leave: Leave) -> tuple[str, tuple[str, ...], bool
     came: list[tuple[str, tuple[str, ...]]] = []
     ledger = crew.office.ledger
 
+    async def release() -> tuple[Release, ...]:
+        return await told_while(release_all(ledger, crew.providers), ledger, crew.providers, crew.bench.progress.note)
+
     def end(why: str) -> None:
         crew.halt.why = why
         stopping.end(why)
@@ -170,16 +174,16 @@ async def _measure(crew: Crew, leave: Leave) -> tuple[str, tuple[str, ...], bool
         reason = ""
         try:
             # What a killed controller left behind is ended before anything new is asked for.
-            await release_all(ledger, crew.providers)
+            await release()
             watching = asyncio.create_task(watch_money(crew.guard, crew.bench.progress, crew.spent, end))
             try:
                 reason = await stopping.draining(run_rounds(crew))
             finally:
                 watching.cancel()
         except BaseException as error:
-            _tell_left(crew, error, lines_left(await release_all(ledger, crew.providers)))
+            _tell_left(crew, error, lines_left(await release()))
             raise
-        came.append((_told(crew.halt, reason), lines_left(await release_all(ledger, crew.providers))))
+        came.append((_told(crew.halt, reason), lines_left(await release())))
 
     with stopping.heeding():
         if not await stopping.unless_hurried(work()):

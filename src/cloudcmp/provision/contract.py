@@ -5,7 +5,7 @@ be told, and everything that was made is released at the end, whatever came.
 """
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from cloudcmp.model.lease import Handle, Lease
 from cloudcmp.provision.clauses import CLAUSES
 from cloudcmp.provision.lifecycle import Release, release_all
 from cloudcmp.provision.stage import Broken, Clause, Stage, Untold
+from cloudcmp.provision.waiting import told_while
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +45,25 @@ class Held:
         return tuple(one for one in self.releases if one.evidence is None)
 
 
-async def hold(stage: Stage, clauses: Sequence[Clause] | None = None, stop: asyncio.Event | None = None) -> Held:
+async def hold(
+    stage: Stage,
+    clauses: Sequence[Clause] | None = None,
+    stop: asyncio.Event | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Held:
     """Try every clause in order, and release whatever was made; never raises for a provider that fails.
 
-    Once `stop` is set, the clause at hand is cut short and none is tried any more: it has no ruling.
+    `say` is told each clause before it is tried, and what is waited for at the end. Once `stop` is set, the clause at
+    hand is cut short and none is tried any more: it has no ruling.
     """
     stop = stop or asyncio.Event()
     rulings: list[Ruling] = []
     releases: tuple[Release, ...] = ()
     try:
-        for clause in CLAUSES if clauses is None else clauses:
+        tried = CLAUSES if clauses is None else clauses
+        for number, clause in enumerate(tried, 1):
+            if not stop.is_set():
+                say(f"trying {number} of {len(tried)}: {clause.name}")
             ruling = None if stop.is_set() else await _unless(stop, _rule(stage, clause))
             if ruling is None:
                 break
@@ -62,8 +72,8 @@ async def hold(stage: Stage, clauses: Sequence[Clause] | None = None, stop: asyn
         if stage.machine is not None and stage.machine.shell is not None:
             await stage.machine.shell.close()
         doubles = [await _end_double(stage, lease) for lease in stage.doubles]
-        named = {stage.provider.name: stage.provider}
-        releases = (*doubles, *await release_all(stage.office.ledger, named))
+        named, ledger = {stage.provider.name: stage.provider}, stage.office.ledger
+        releases = (*doubles, *await told_while(release_all(ledger, named), ledger, named, say))
     return Held(tuple(rulings), releases)
 
 

@@ -9,14 +9,11 @@ from dataclasses import dataclass, replace
 
 from cloudcmp.errors import (
     NOT_ITS_OWN,
+    NOTHING_MADE,
     OUR_OWN,
     LostAnswer,
-    NoCapacity,
     OtherAccount,
     ProviderFault,
-    Refused,
-    Throttled,
-    Unreached,
 )
 from cloudcmp.model.lease import INSTANCE, Found, Handle, Lease, LeaseEvent, LeaseState
 from cloudcmp.model.plan import Candidate, Launch
@@ -85,7 +82,7 @@ async def acquire(
     except LostAnswer as fault:
         try_write(ledger, lease, LeaseEvent.INDETERMINATE, detail=str(fault))
         return await _find_again(ledger, provider, lease, patience)
-    except (NoCapacity, Refused, Throttled, Unreached) as fault:
+    except NOTHING_MADE as fault:
         try_write(ledger, lease, LeaseEvent.REFUSED, detail=str(fault))
         raise
     except BaseException as error:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cloudcmp.errors import NoCapacity, Refused, Throttled
+from cloudcmp.errors import NOTHING_MADE
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Lease, LeaseEvent
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider, Remote
@@ -85,7 +85,7 @@ async def make(stage: Stage, launch: Launch, part: Part, **changes: Any) -> tupl
     lease = ledger.intend(request, stage.provider, stage.candidate)
     try:
         cloud_id = await stage.provider.create(request)
-    except (NoCapacity, Refused, Throttled) as fault:
+    except NOTHING_MADE as fault:
         ledger.write(lease, LeaseEvent.REFUSED, detail=str(fault))
         raise
     except BaseException as error:

@@ -1,0 +1,62 @@
+"""Waits that take long are told: for what, for how long already, and when they end at the latest."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, TypeVar
+
+from cloudcmp.model.lease import Lease
+from cloudcmp.model.protocol import Provider
+from cloudcmp.provision.ledger import Ledger, patience_with
+from cloudcmp.units import format_seconds
+
+FIRST_S = 2.0
+"""Nothing is said of waits that are over before."""
+EVERY_S = 20.0
+
+T = TypeVar("T")
+
+
+async def told_while(
+    work: Coroutine[Any, Any, T],
+    ledger: Ledger,
+    providers: Mapping[str, Provider],
+    say: Callable[[str], None],
+    first_s: float = FIRST_S,
+) -> T:
+    """What the work, which ends leases, returns; every now and then `say` tells what it still waits for.
+
+    Real seconds, also where the leases are simulated. What cuts this short cuts the work short.
+    """
+    task, began, pause_s = asyncio.create_task(work), time.monotonic(), first_s
+    try:
+        while not (await asyncio.wait({task}, timeout=pause_s))[0]:
+            say(_still(ledger.open_leases(), providers, time.monotonic() - began))
+            pause_s = EVERY_S
+        return await task
+    finally:
+        task.cancel()
+
+
+def _still(leases: tuple[Lease, ...], providers: Mapping[str, Provider], after_s: float) -> str:
+    after = f"after {format_seconds(after_s)}"
+    if not leases:
+        return f"{after}: looking whether anything else bears this study's tags"
+    first, more = leases[0], len(leases) - 1
+    others = f", and for {more} more" if more else ""
+    return f"{after}: waiting for {named(first)}: {_rule(first, providers.get(first.provider))}{others}"
+
+
+def named(lease: Lease) -> str:
+    """A lease in words: where it is, what it is, and its id or else its name."""
+    return f"{lease.provider}/{lease.region} {lease.kind} {lease.cloud_id or lease.name}"
+
+
+def _rule(lease: Lease, provider: Provider | None) -> str:
+    """What is waited for, and how long."""
+    if provider is None:
+        return "its provider is not at hand"
+    patience = patience_with(provider)
+    if lease.handle() is not None:
+        return f"it is asked to go, and given up after {format_seconds(patience.give_up_s)}"
+    return f"it may have been made, and is looked for until {format_seconds(patience.grace_s)} are over"
