@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.keyboard import heed
 from tests.numbered import numbered
 from tests.pipeline.planted import false_finds, missed
 from tests.pipeline.test_kills import killed
@@ -359,6 +360,7 @@ ROWS = (
 
 def main() -> int:
     """Run every row and print it; with names of rows, only these."""
+    heed()
     known = {check.__name__: check for check in ROWS}
     if unknown := [name for name in sys.argv[1:] if name not in known]:
         sys.stderr.write(f"no such row: {', '.join(unknown)}; known are {', '.join(known)}\n")

@@ -167,6 +167,22 @@ def test_p08_signals_once_and_twice_leave_nothing_that_is_not_said(tmp_path: Pat
     assert toll.studies == 8
 
 
+def test_p08_who_stops_before_anything_is_made_waits_for_no_answer(tmp_path: Path) -> None:
+    with Stand(tmp_path) as stand:
+        stand.sky.cloud.inject("RunInstances", "late", seconds=30.0)  # a dry run: whether it may be done
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            out, before = stand.folder(), len(stand.sky.cloud.calls("RunInstances"))
+            job = stand.begin("run", out)
+            _until(lambda n=before: len(stand.sky.cloud.calls("RunInstances")) > n, job)
+            job.kill(number)
+            began = time.monotonic()
+            assert job.wait(FIRST_S) == 130, job.said()
+            assert time.monotonic() - began < SECOND_S
+            assert "interrupted" in job.said(), number
+            assert not out.exists()
+        assert stand.seen() == []
+
+
 LONG = """\
 schema: 1
 question: Rented or owned?

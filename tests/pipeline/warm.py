@@ -35,15 +35,16 @@ closed terminal is ignored."""
 
 @dataclass
 class Job:
-    """One command; `out` is the file of all that it prints."""
+    """One command; `out` is the file of all that it prints. The `number` is its own, a `pid` is used again."""
 
     warm: "Warm"
     pid: int
     out: Path
+    number: int
 
     def code(self) -> int | None:
         """How it ended: the exit code, minus the signal's number, None while it runs."""
-        code = self.warm.ask({"look": self.pid})["code"]
+        code = self.warm.ask({"look": self.number})["code"]
         return None if code is None else int(code)
 
     def wait(self, within_s: float = 300.0) -> int:
@@ -58,8 +59,9 @@ class Job:
 
     def kill(self, number: int = signal.SIGKILL) -> None:
         """A signal to all of its group; to one that has ended it does nothing."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.pid, number)
+        if self.code() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, number)
 
     def said(self) -> str:
         """What it has printed so far."""
@@ -108,7 +110,7 @@ class Warm:
         out = cwd / f"said-{os.getpid()}-{self._count}"
         said = {"words": [str(one) for one in words], "environ": dict(environ), "cwd": str(cwd), "out": str(out)}
         found = self.ask({**said, "waits": dict(waits or {}), "terminal": terminal})
-        job = Job(self, int(found["pid"]), out)
+        job = Job(self, int(found["pid"]), out, int(found["number"]))
         self._jobs.append(job)
         return job
 
@@ -127,18 +129,20 @@ def _serve() -> None:
     from cloudcmp.provider.aws.sdk import new_session
 
     new_session("aws").client("ec2", region_name="us-east-1", aws_access_key_id="-", aws_secret_access_key="-")
+    pids: list[int] = []
     ended: dict[int, int] = {}
     for line in sys.stdin:
         asked = json.loads(line)
         if "look" in asked:
-            pid = asked["look"]
-            if pid not in ended:
-                done, status = os.waitpid(pid, os.WNOHANG)
+            number = asked["look"]
+            if number not in ended:
+                done, status = os.waitpid(pids[number], os.WNOHANG)
                 if done:
-                    ended[pid] = os.waitstatus_to_exitcode(status)
-            answer = {"code": ended.get(pid)}
+                    ended[number] = os.waitstatus_to_exitcode(status)
+            answer = {"code": ended.get(number)}
         else:
-            answer = {"pid": _fork(asked)}
+            pids.append(_fork(asked))
+            answer = {"pid": pids[-1], "number": len(pids) - 1}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 

@@ -1,13 +1,17 @@
 """A trial's value, with numpy as the second witness, whatever the order of samples, files and threads."""
 
+import os
 import random
 import signal
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import FrameType
 
-import duckdb
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -126,20 +130,45 @@ def test_many_samples_are_taken_in_steps(full: StudyStore, monkeypatch: pytest.M
     assert list(values._steps([])) == []
 
 
-def _ask_at_length(connection: duckdb.DuckDBPyConnection) -> None:
-    """Some ten seconds' work, and a signal after a fifth of one."""
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
-    values._ask(connection, "SELECT sum(a.range * b.range) FROM range(100000) a, range(200000) b")
+def _ask_at_length(one: values.Engine) -> None:
+    """Some ten seconds' work."""
+    one.rows("SELECT sum(a.range * b.range) FROM range(100000) a, range(200000) b")
 
 
-def test_a_signal_while_samples_are_read_is_an_interruption(tmp_path: Path) -> None:
-    store = store_of(tmp_path, [(1.0, 1.0)], [(1.0, 1.0)])
-    files = sorted(tmp_path.rglob("*.parquet"))
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+def _register_for_ever(one: values.Engine) -> None:
+    """Tables are read by calls back into Python, which a signal may reach."""
+    while True:
+        one.register(values.tables([f"rate n={n}" for n in range(50)], [(0, 0, 1)]))
+
+
+@contextmanager
+def _signal(after_s: float, handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """A signal for this process in a moment, and what it does."""
+    before = signal.signal(signal.SIGINT, handler)
+    timer = threading.Timer(after_s, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
     try:
-        with pytest.raises(KeyboardInterrupt), values.engine(files) as connection:
-            _ask_at_length(connection)
+        yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-        store.close()
+        timer.join()
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("work", [_ask_at_length, *[_register_for_ever] * 30])
+def test_a_signal_while_samples_are_read_is_an_interruption(
+    tmp_path: Path, work: Callable[[values.Engine], None]
+) -> None:
+    with store_of(tmp_path, [(1.0, 1.0)], [(1.0, 1.0)]):
+        files = sorted(tmp_path.rglob("*.parquet"))
+        soon = random.uniform(0.01, 0.1)
+        with _signal(soon, signal.default_int_handler), pytest.raises(KeyboardInterrupt), values.engine(files) as one:
+            work(one)
+
+
+def test_a_signal_that_interrupts_nothing_changes_nothing(tmp_path: Path) -> None:
+    came: list[int] = []
+    with store_of(tmp_path, [(1.0, 1.0)], [(1.0, 1.0)]):
+        files = sorted(tmp_path.rglob("*.parquet"))
+        with _signal(0.1, lambda number, _: came.append(number)), values.engine(files) as one:
+            assert one.rows("SELECT count(*) FROM range(40000) a, range(20000) b") == [(800_000_000,)]
+    assert came == [signal.SIGINT]

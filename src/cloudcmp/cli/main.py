@@ -8,15 +8,30 @@ import signal
 import sys
 from contextlib import suppress
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
+from typer._click.core import Context  # typer carries its own click
+from typer.core import TyperGroup
 
 from cloudcmp import __version__
 from cloudcmp.cli import answers, files, listing, measuring, safety
-from cloudcmp.cli.output import guarded, outlast_terminals, say
+from cloudcmp.cli.output import EXIT_INTERRUPTED, guarded, leave_now, outlast_terminals, say
 
 EPILOG = "Exit codes: 0 done, 1 a yes/no question answered no, 2 a mistake in what was asked, 3 a fault outside or a corrupt file, 130 interrupted."  # noqa: E501
+
+
+class _Interrupted(BaseException):
+    """A KeyboardInterrupt that typer does not take for an exit code, so that it is told."""
+
+
+class _Verbs(TyperGroup):
+    def invoke(self, ctx: Context) -> Any:
+        """Run the verb."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise _Interrupted from error
 
 
 def _version(wanted: bool) -> None:
@@ -37,6 +52,7 @@ def build() -> typer.Typer:
     """The application with all its verbs."""
     app = typer.Typer(
         name="cloudcmp",
+        cls=_Verbs,
         rich_markup_mode=None,
         add_completion=False,
         no_args_is_help=True,
@@ -89,4 +105,7 @@ def main() -> None:
     outlast_terminals()
     app = build()
     arguments = sys.argv[1:] or ["--help"]
-    sys.exit(guarded(lambda: app(args=arguments, standalone_mode=False), arguments))
+    code = guarded(lambda: app(args=arguments, standalone_mode=False), arguments)
+    if code == EXIT_INTERRUPTED:
+        leave_now()  # threads may still wait for answers that nobody wants any more
+    sys.exit(code)

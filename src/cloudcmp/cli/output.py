@@ -124,8 +124,6 @@ def guarded(action: Callable[[], Any], arguments: Sequence[str]) -> int:
     try:
         result = action()
     except typer.Exit as done:
-        if done.exit_code == EXIT_INTERRUPTED:  # typer's own word for the keyboard's
-            return _failed(*_told(KeyboardInterrupt(), arguments), arguments)
         return done.exit_code
     except BrokenPipeError:
         sys.stderr.close()

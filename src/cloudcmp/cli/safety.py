@@ -64,15 +64,14 @@ def check(
 
 
 def _look(named: Sequence[str], json: bool) -> int:
-    import asyncio
-
     from cloudcmp.pipeline import checking, planning
+    from cloudcmp.pipeline.asking import ask
 
     study = _study(named)
     if study is None:
-        checked = asyncio.run(checking.check_providers(named))
+        checked = ask(checking.check_providers(named))
     else:
-        checked = asyncio.run(checking.check_plan(planning.plan_file(study, on=None, short=False, seed=None)[0]))
+        checked = ask(checking.check_plan(planning.plan_file(study, on=None, short=False, seed=None)[0]))
     if json:
         emit("check", {"findings": checking.as_data(checked), "live": None})
     else:

@@ -11,6 +11,7 @@ from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.measure import Bench
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Progress
+from cloudcmp.pipeline.asking import ask
 from cloudcmp.pipeline.checking import check_plan, refuse
 from cloudcmp.pipeline.cleaning import Ending, Leave, faults_of, leave_at_once, lines_left, untouched
 from cloudcmp.pipeline.crew import Crew, Halt
@@ -78,7 +79,7 @@ def _look_first(plan: Plan, progress: Progress) -> None:
     runners = {candidate.runner for candidate in plan.candidates} - {"simulated", "local"}
     if runners:
         progress.note(f"looking first: {', '.join(sorted(runners))}")
-        refuse([one.finding for one in asyncio.run(check_plan(plan))])
+        refuse([one.finding for one in ask(check_plan(plan))])
 
 
 def resume(

@@ -2,11 +2,12 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cloudcmp.errors import Fault, StorageFault
 from cloudcmp.model.cell import parse_params
@@ -14,11 +15,15 @@ from cloudcmp.model.plan import Plan
 from cloudcmp.model.values import HistogramRow, Series, TrialValues
 from cloudcmp.store.arrow import numbers, texts
 from cloudcmp.store.faults import corrupt, from_os
+from cloudcmp.store.signals import held_signals
 
 if TYPE_CHECKING:
     import duckdb
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
+
+T = TypeVar("T")
 
 MEMORY_LIMIT = "1GB"
 SAMPLES_AT_ONCE = 5_000_000
@@ -48,8 +53,43 @@ WHERE trial_id BETWEEN $first AND $last AND hist IS NOT NULL
 """
 
 
+class Engine:
+    """A DuckDB connection whose work is done in another thread, while whoever asks only waits.
+
+    DuckDB may hold a thread until it is done, or catch a signal there and call it an error of its own; and an exception
+    that a signal raises while threads are started and joined would leave their locks held. So signals are taken note
+    of, end the query, and are passed on when nothing is under way any more.
+    """
+
+    def __init__(self, connection: "duckdb.DuckDBPyConnection") -> None:
+        self._connection = connection
+
+    def rows(self, query: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        return self._aside(lambda: self._connection.execute(query, values).fetchall())
+
+    def columns(self, query: str, values: Mapping[str, object]) -> "dict[str, NDArray[Any]]":
+        """All rows of a query, as an array for each column."""
+        return self._aside(lambda: self._connection.execute(query, values).fetchnumpy())
+
+    def register(self, tables: "Mapping[str, pa.Table]") -> None:
+        """Tables for queries, by name."""
+        for name, table in tables.items():
+            self._aside(partial(self._connection.register, name, table))
+
+    def _aside(self, work: Callable[[], T]) -> T:
+        import duckdb
+
+        while True:
+            with held_signals(self._connection.interrupt) as came, ThreadPoolExecutor(1) as pool:
+                future = pool.submit(work)
+                fault = future.exception()
+            if not (came and isinstance(fault, duckdb.InterruptException)):  # else they ended it and nothing more
+                return future.result()
+
+
 @contextmanager
-def engine(files: Sequence[Path]) -> Iterator["duckdb.DuckDBPyConnection"]:
+def engine(files: Sequence[Path]) -> Iterator[Engine]:
     """A DuckDB that sees the rows of `files`, one at least and all of one folder, as the view `samples`.
 
     The files are named through a link, because DuckDB would read `*`, `?` and `[` in a path as a pattern.
@@ -65,12 +105,13 @@ def engine(files: Sequence[Path]) -> Iterator["duckdb.DuckDBPyConnection"]:
             "autoload_known_extensions": False,
         }
         connection = duckdb.connect(config=settings)
+        one = Engine(connection)
         try:
             link = scratch / "samples"
             link.symlink_to(files[0].parent.absolute())
             names = ", ".join("'" + str(link / path.name).replace("'", "''") + "'" for path in files)
-            _ask(connection, f"CREATE VIEW samples AS SELECT * FROM read_parquet([{names}])")  # noqa: S608 (our names)
-            yield connection
+            one.rows(f"CREATE VIEW samples AS SELECT * FROM read_parquet([{names}])")  # noqa: S608 (our names)
+            yield one
         except duckdb.OutOfMemoryException as error:
             raise StorageFault(
                 Fault(str(scratch), "no room to sort the samples", "set TMPDIR to a larger disk")
@@ -79,21 +120,6 @@ def engine(files: Sequence[Path]) -> Iterator["duckdb.DuckDBPyConnection"]:
             raise corrupt(files[0].parent, f"the samples can not be read ({str(error).splitlines()[0]})") from error
         finally:
             connection.close()
-
-
-def _ask(
-    connection: "duckdb.DuckDBPyConnection", query: str, values: Mapping[str, object] | None = None
-) -> "duckdb.DuckDBPyConnection":
-    """Run a query in a thread of its own, so that this one heeds signals.
-
-    DuckDB may hold whoever asks until it is done, or catch a signal and call it an error of its own.
-    """
-    with ThreadPoolExecutor(1) as pool:
-        try:
-            return pool.submit(connection.execute, query, values).result()
-        except BaseException:
-            connection.interrupt()
-            raise
 
 
 @contextmanager
@@ -148,10 +174,10 @@ def _measured(
     """Values by trial x number of cells + cell, in the order of these keys."""
     import numpy as np
 
-    with engine(files) as connection:
-        register(connection, cells, chosen, totals)
+    with engine(files) as one:
+        one.register(tables(cells, chosen, totals))
         parts = [
-            _ask(connection, query, {"first": first, "last": last}).fetchnumpy()
+            one.columns(query, {"first": first, "last": last})
             for first, last in _steps(chosen)
             for query in (_MEDIANS, _TOTALS, _HISTOGRAMS)
         ]
@@ -178,13 +204,10 @@ def _steps(chosen: Sequence[Chosen]) -> Iterator[tuple[int, int]]:
         yield first, last
 
 
-def register(
-    connection: "duckdb.DuckDBPyConnection",
-    cells: Sequence[str],
-    chosen: Sequence[Chosen],
-    totals: frozenset[str] = frozenset(),
-) -> None:
-    """Give DuckDB the tables `chosen`, `cells` and `histogram_cells` (whose params are without the percentile)."""
+def tables(
+    cells: Sequence[str], chosen: Sequence[Chosen], totals: frozenset[str] = frozenset()
+) -> "dict[str, pa.Table]":
+    """The tables `chosen`, `cells` and `histogram_cells` (whose params are without the percentile) for queries."""
     import numpy as np
     import pyarrow as pa
 
@@ -199,7 +222,7 @@ def register(
             percentile.append((i, metric, ";".join(f"{key}={value}" for key, value in sorted(rest.items()))))
     pairs = np.array(chosen, dtype=np.int32).reshape(-1, 3)
     columns = [numbers(np.ascontiguousarray(pairs[:, 0])), numbers(np.ascontiguousarray(pairs[:, 1]))]
-    connection.register("chosen", pa.Table.from_arrays(columns, ["trial_id", "attempt"]))
+    named = {"chosen": pa.Table.from_arrays(columns, ["trial_id", "attempt"])}
     for name, rows in (("cells", plain), ("histogram_cells", percentile)):
         columns = [
             numbers(np.array([i for i, _, _ in rows], np.int32)),
@@ -207,7 +230,8 @@ def register(
             texts([params for _, _, params in rows]),
             numbers(np.array([metric in totals for _, metric, _ in rows], np.int32)),
         ]
-        connection.register(name, pa.Table.from_arrays(columns, ["cell", "metric", "params", "total"]))
+        named[name] = pa.Table.from_arrays(columns, ["cell", "metric", "params", "total"])
+    return named
 
 
 def histograms(
@@ -216,13 +240,12 @@ def histograms(
     """Every histogram of the chosen attempts; `launches` gives the launch of each trial."""
     if not files:
         return ()
-    with engine(files) as connection:
-        register(connection, (), chosen)
-        rows = _ask(
-            connection,
+    with engine(files) as one:
+        one.register(tables((), chosen))
+        rows = one.rows(
             "SELECT trial_id, metric, params, hist FROM samples JOIN chosen USING (trial_id, attempt)"
             " WHERE hist IS NOT NULL ORDER BY trial_id, seq",
-        ).fetchall()
+        )
     return tuple(HistogramRow(launches[trial], trial, metric, params, hist) for trial, metric, params, hist in rows)
 
 
@@ -250,9 +273,9 @@ def series(
         return ()
     cells = list(dict.fromkeys(cell for trial in plan.trials for cell in trial.cells))
     launches = {trial.index: trial.launch for trial in plan.trials}
-    with engine(files) as connection:
-        register(connection, cells, chosen)
-        rows = _ask(connection, _SERIES, {"least": least, "most": most, "points": points}).fetchall()
+    with engine(files) as one:
+        one.register(tables(cells, chosen))
+        rows = one.rows(_SERIES, {"least": least, "most": most, "points": points})
     return tuple(
         Series(launches[trial], trial, cells[cell], tuple(t_s), tuple(value)) for trial, cell, t_s, value in rows
     )

@@ -1,0 +1,38 @@
+"""Signals that wait until it is safe to raise something."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+_HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def held_signals(told: Callable[[], object]) -> Iterator[list[int]]:
+    """Inside, what interrupts is only taken note of, in the list given, and `told` is called; it is passed on after.
+
+    In another thread than the main one, which signals never interrupt, and for signals that end the process or are
+    ignored, nothing changes.
+    """
+    came: list[int] = []
+    before: dict[int, Callable[[int, FrameType | None], object]] = {}
+
+    def note(number: int, _: FrameType | None) -> None:
+        came.append(number)
+        told()
+
+    try:
+        if threading.current_thread() is threading.main_thread():
+            for one in _HELD:
+                former = signal.getsignal(one)
+                if callable(former):
+                    before[one] = former
+                    signal.signal(one, note)
+        yield came
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
+        for number in came:
+            before[number](number, None)
