@@ -46,6 +46,7 @@ class Server:
         self._loop = asyncio.new_event_loop()
         self._pool = ThreadPoolExecutor(16, thread_name_prefix="emulated")
         self._open: set[asyncio.Task[None]] = set()
+        self._closing = False
         self._listener = socket.create_server(("127.0.0.1", port))
         self.port = int(self._listener.getsockname()[1])
         self._ready = threading.Event()
@@ -70,17 +71,21 @@ class Server:
         self._loop.run_forever()
 
     async def _stop(self) -> None:
+        # No more are accepted; the server is closed last, because it drops those that it is just accepting.
+        self._loop.remove_reader(self._listener.fileno())
+        self._closing = True
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in self._open:  # a connection that was just accepted is none of them yet, and ends by itself
+                task.cancel()
+            await asyncio.wait(others, timeout=0.05)
         self._server.close()
-        for task in list(self._open):
-            task.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._open.add(task)
         try:
-            while await self._one(reader, writer):
+            while not self._closing and await self._one(reader, writer):
                 pass
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
