@@ -67,8 +67,7 @@ def cleanup(folder: Path, leave: Leave | None = None, say: Callable[[str], None]
     """Destroy all that a study still owns, whatever of its folder can still be read or written.
 
     `say` is told what is waited for. With `leave` the first signal ends it: all is asked to go, and `leave` ends the
-    process. Raises the store's fault,
-    with the way to go on without it, where nothing can be read.
+    process. Raises the store's fault, with the way to go on without it, where nothing can be read.
     """
     try:
         store, unwritten = open_to_end(folder)

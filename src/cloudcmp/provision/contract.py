@@ -62,9 +62,10 @@ async def hold(
     try:
         tried = CLAUSES if clauses is None else clauses
         for number, clause in enumerate(tried, 1):
-            if not stop.is_set():
-                say(f"trying {number} of {len(tried)}: {clause.name}")
-            ruling = None if stop.is_set() else await _unless(stop, _rule(stage, clause))
+            if stop.is_set():
+                break
+            say(f"trying {number} of {len(tried)}: {clause.name}")
+            ruling = await _unless(stop, _rule(stage, clause))
             if ruling is None:
                 break
             rulings.append(ruling)

@@ -1,4 +1,4 @@
-"""Waits that take long are told: for what, for how long already, and when they end at the latest."""
+"""Waits that take long are told: for what, for how long already, and by which rule they end."""
 
 import asyncio
 import time
