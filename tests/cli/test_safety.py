@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cloudcmp.cli.main import main
+from cloudcmp.cli.entry import main
 from cloudcmp.errors import NoCredentials, Unlisted
 from cloudcmp.model.lease import Found, Handle, Listing
 from cloudcmp.model.offering import Billing, Offering, Price

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.docs.pages import DOCS
 
-from cloudcmp.cli.main import main
+from cloudcmp.cli.entry import main
 from cloudcmp.model.safety import Spend
 
 PAGE = DOCS / "reference" / "json.md"

@@ -9,7 +9,7 @@ import pytest
 from tests.docs.pages import DOCS, blocks
 from tests.emulated.guests import missing
 
-from cloudcmp.cli.main import main
+from cloudcmp.cli.entry import main
 from cloudcmp.provider.registry import make
 
 

@@ -295,7 +295,7 @@ def noted(vault: Path) -> dict[str, list[bytes]]:
 
 if __name__ == "__main__":
     _spied(Path(sys.argv[1]))
-    from cloudcmp.cli.main import main
+    from cloudcmp.cli.entry import main
 
     sys.argv = ["cloudcmp", *sys.argv[2:]]
     main()

@@ -4,7 +4,7 @@ import os
 from dataclasses import replace
 from typing import Any
 
-from cloudcmp.cli.main import main
+from cloudcmp.cli.entry import main
 from cloudcmp.pipeline import running
 from cloudcmp.provision import Office
 

@@ -40,12 +40,12 @@ def _child(*arguments: str) -> int:
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
-    from cloudcmp.cli import main
+    from cloudcmp.cli import entry
 
     sys.argv = ["cloudcmp", *arguments]
     code = 70
     try:
-        main.main()
+        entry.main()
     except SystemExit as done:
         code = int(done.code or 0)
     finally:

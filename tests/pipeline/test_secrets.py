@@ -277,9 +277,9 @@ def test_p38_what_is_private_is_nobody_elses_to_read(evidence: Evidence) -> None
 def test_p38_a_crash_leaves_no_core(tmp_path: Path) -> None:
     code = (
         "import os, resource, sys\n"
-        "from cloudcmp.cli import main\n"
+        "from cloudcmp.cli import entry, main\n"
         "main.build = lambda: lambda **_: print(resource.getrlimit(resource.RLIMIT_CORE)[0])\n"
-        "sys.argv = ['cloudcmp', 'x']\nmain.main()\n"
+        "sys.argv = ['cloudcmp', 'x']\nentry.main()\n"
     )
     limits = resource.getrlimit(resource.RLIMIT_CORE)[1]
     done = subprocess.run(

@@ -183,6 +183,25 @@ def test_p08_who_stops_before_anything_is_made_waits_for_no_answer(tmp_path: Pat
         assert stand.seen() == []
 
 
+def test_p08_who_stops_many_times_before_anything_is_made_sees_one_line(tmp_path: Path) -> None:
+    chance = random.Random(20260105)
+    with Stand(tmp_path) as stand:
+        stand.sky.cloud.inject("RunInstances", "late", seconds=30.0)
+        for count in range(30):
+            number = SIGNALS[count % 3]
+            out, before = stand.folder(), len(stand.sky.cloud.calls("DescribeInstanceTypes"))
+            job = stand.begin("run", out)
+            _until(lambda n=before: len(stand.sky.cloud.calls("DescribeInstanceTypes")) > n, job)
+            for _ in range(3):
+                time.sleep(chance.uniform(0.0, 0.02))
+                job.kill(number)
+            assert job.wait(FIRST_S) == 130, job.said()
+            assert "Traceback" not in job.said(), job.said()
+            assert job.said().count("interrupted") in {1, 2}, job.said()
+            assert not out.exists()
+        assert stand.seen() == []
+
+
 LONG = """\
 schema: 1
 question: Rented or owned?

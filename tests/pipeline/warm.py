@@ -181,11 +181,11 @@ def _run(asked: dict[str, Any], begun: int) -> int:
     signal.signal(signal.SIGHUP, signal.SIG_IGN if waits.pop("nohup", 0.0) else signal.SIG_DFL)
     if waits:
         shorten(**waits)
-    from cloudcmp.cli import main
+    from cloudcmp.cli import entry
 
     sys.argv = ["cloudcmp", *asked["words"]]
     try:
-        main.main()
+        entry.main()
     except SystemExit as done:
         return int(done.code or 0)
     return 0

@@ -26,7 +26,7 @@ runs: 1
 budget: 1 USD
 seed: 1
 """
-_CALL = "from cloudcmp.cli.main import main; main()"
+_CALL = "from cloudcmp.cli.entry import main; main()"
 
 
 @pytest.fixture(autouse=True)

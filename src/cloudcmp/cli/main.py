@@ -4,11 +4,9 @@ Verbs parse, call and render. What they need is imported when they run, so that 
 """
 
 import resource
-import signal
 import sys
 from contextlib import suppress
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 import typer
 from typer._click.core import Context  # typer carries its own click
@@ -16,7 +14,8 @@ from typer.core import TyperGroup
 
 from cloudcmp import __version__
 from cloudcmp.cli import answers, files, listing, measuring, safety
-from cloudcmp.cli.output import EXIT_INTERRUPTED, guarded, leave_now, outlast_terminals, say
+from cloudcmp.cli.interruption import EXIT_INTERRUPTED, Interruption, leave_now
+from cloudcmp.cli.output import guarded, outlast_terminals, say
 
 EPILOG = "Exit codes: 0 done, 1 a yes/no question answered no, 2 a mistake in what was asked, 3 a fault outside or a corrupt file, 130 interrupted."  # noqa: E501
 
@@ -85,27 +84,13 @@ def _leave_no_core() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
-def _as_from_the_keyboard() -> None:
-    """Take SIGTERM and a closed terminal as Ctrl-C, but where they are ignored, as under `nohup`."""
-    for number, handler in ((signal.SIGTERM, signal.default_int_handler), (signal.SIGHUP, _hung_up)):
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, handler)
-
-
-def _hung_up(_number: int, _frame: FrameType | None) -> NoReturn:
-    """The shell and the system both tell that a terminal is gone: the second word must not cut short the first."""
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    raise KeyboardInterrupt
-
-
-def main() -> None:
-    """Entry point of the `cloudcmp` command."""
+def main(interruption: Interruption) -> None:
+    """The `cloudcmp` command, from its arguments to its exit code."""
     _leave_no_core()
-    _as_from_the_keyboard()
     outlast_terminals()
     app = build()
     arguments = sys.argv[1:] or ["--help"]
-    code = guarded(lambda: app(args=arguments, standalone_mode=False), arguments)
+    code = guarded(lambda: app(args=arguments, standalone_mode=False), arguments, interruption.over)
     if code == EXIT_INTERRUPTED:
         leave_now()  # threads may still wait for answers that nobody wants any more
     sys.exit(code)

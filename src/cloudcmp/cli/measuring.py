@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from cloudcmp.cli.interruption import EXIT_INTERRUPTED, leave_now
 from cloudcmp.cli.options import All, Figures, Json, On, Out, Short
-from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_INTERRUPTED, console, emit, leave_now, say, warn
+from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, console, emit, say, warn
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:

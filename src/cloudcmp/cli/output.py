@@ -12,18 +12,20 @@ from datetime import date
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 from typer._click.exceptions import UsageError  # typer carries its own click
 
+from cloudcmp.cli import interruption
+from cloudcmp.cli.interruption import EXIT_INTERRUPTED, verb_of
 from cloudcmp.errors import CloudcmpError, Fault
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 TRACEBACK = "CLOUDCMP_TRACEBACK"
-EXIT_DONE, EXIT_NO, EXIT_MISTAKE, EXIT_FAULT, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
+EXIT_DONE, EXIT_NO, EXIT_MISTAKE, EXIT_FAULT = 0, 1, 2, 3
 
 
 def plain(value: Any) -> Any:  # noqa: PLR0911 - one line for each kind of value
@@ -74,14 +76,6 @@ def emit(verb: str, data: Any, warnings: Sequence[str] = ()) -> None:
     say(document(verb, data, warnings))
 
 
-def leave_now() -> NoReturn:
-    """End this process as one that was interrupted, whatever its threads still wait for."""
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):
-            stream.flush()
-    os._exit(EXIT_INTERRUPTED)
-
-
 class _Lasting:
     """A terminal that may go away: then what is said goes nowhere, and what was begun comes to its end."""
 
@@ -119,23 +113,34 @@ def outlast_terminals() -> None:
             setattr(sys, name, _Lasting(stream))
 
 
-def guarded(action: Callable[[], Any], arguments: Sequence[str]) -> int:
-    """Run the command line; every failure becomes one line for each fault and its exit code, never a traceback."""
+def guarded(action: Callable[[], Any], arguments: Sequence[str], over: Callable[[int], None] = lambda _: None) -> int:
+    """Run the command line; every failure becomes one line for each fault and its exit code, never a traceback.
+
+    `over` is told the exit code before the lines are, which nobody needs to interrupt any more.
+    """
+    try:
+        faults, code = _outcome(action, arguments)
+    except KeyboardInterrupt as error:  # between the verb and here
+        faults, code = _told(error, arguments)
+    over(code)
+    return _failed(faults, code, arguments) if faults else code
+
+
+def _outcome(action: Callable[[], Any], arguments: Sequence[str]) -> tuple[tuple[Fault, ...], int]:
     try:
         result = action()
     except typer.Exit as done:
-        return done.exit_code
+        return (), done.exit_code
     except BrokenPipeError:
         sys.stderr.close()
-        return EXIT_DONE
+        return (), EXIT_DONE
     except SystemExit:
         raise
     except BaseException as error:
         if os.environ.get(TRACEBACK):
             raise
-        faults, code = _told(error, arguments)
-        return _failed(faults, code, arguments)
-    return result if isinstance(result, int) else EXIT_DONE
+        return _told(error, arguments)
+    return (), result if isinstance(result, int) else EXIT_DONE
 
 
 def _told(error: BaseException, arguments: Sequence[str] = ()) -> tuple[tuple[Fault, ...], int]:
@@ -150,21 +155,15 @@ def _told(error: BaseException, arguments: Sequence[str] = ()) -> tuple[tuple[Fa
         where, what = str(error.filename or "system"), (error.strerror or str(error)).lower()
         return (Fault(where, what, "check the path, its rights and the space left"),), EXIT_FAULT
     if isinstance(error, typer.Abort) or not isinstance(error, Exception):
-        measures = _verb(arguments) in {"run", "demo"}
-        next_ = "nothing measured is lost: 'cloudcmp run --resume DIR' or 'cloudcmp report DIR'" if measures else ""
-        return (Fault("", "interrupted", next_),), EXIT_INTERRUPTED
+        return (interruption.told(verb_of(arguments)),), EXIT_INTERRUPTED
     what = " ".join(f"{type(error).__name__}: {error}".split())
     return (Fault("cloudcmp", f"a fault of its own, {what}", f"report it, with what {TRACEBACK}=1 shows"),), EXIT_FAULT
 
 
 def _failed(faults: Sequence[Fault], code: int, arguments: Sequence[str]) -> int:
     if "--json" in arguments:
-        say(document(_verb(arguments), None, (), faults))
+        say(document(verb_of(arguments), None, (), faults))
     for fault in faults:
         with suppress(OSError):  # nobody may be there to read it: the terminal was closed
             warn(fault.line())
     return code
-
-
-def _verb(arguments: Sequence[str]) -> str:
-    return next((word for word in arguments if not word.startswith("-")), "cloudcmp")

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from cloudcmp.cli.interruption import EXIT_INTERRUPTED, leave_now
 from cloudcmp.cli.options import Folder, Json
-from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NO, console, emit, leave_now, say, warn
+from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_NO, console, emit, say, warn
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
