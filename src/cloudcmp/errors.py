@@ -22,6 +22,7 @@ CloudcmpError                 carries one or more faults: where, what, what next
         ├── LostAnswer        the request may or may not have been carried out
         ├── Unlisted          a list came incomplete or not at all: nothing may be concluded from it
         ├── Taken             the provider took a machine back before it was up
+        ├── TooLate           it did not come about in the time that it was given
         ├── LineLost          the connection to a machine broke: the machine may be well
         └── WrongHost         the machine that answers is not the one that was launched
 """
@@ -139,6 +140,10 @@ class Unlisted(ProviderFault):
 
 class Taken(ProviderFault):
     """The provider took a machine back before it was up, as it may where the market is spot."""
+
+
+class TooLate(ProviderFault):
+    """What was waited for did not come about in the time that it was given."""
 
 
 class LineLost(ProviderFault):

@@ -3,9 +3,14 @@ import subprocess
 
 import pytest
 from ruamel.yaml import YAML
+from tests.provision.conftest import MemoryJournal
 
 from cloudcmp.agent.cloud_config import BYTES_MAX, TTL_S_MAX, cloud_config, host_script
 from cloudcmp.agent.keys import new_key
+from cloudcmp.pipeline.office import open_office
+from cloudcmp.provider.aws import Ec2Provider
+from cloudcmp.provider.time import VirtualTime
+from cloudcmp.provision import Ledger
 
 HOST, CLIENT = new_key(), new_key()
 
@@ -133,6 +138,50 @@ def armed(folder, end, most):
     )
     assert (folder / "end").read_text() == f"{end}\n"
     return int(re.search(r"--on-active=(\d+) ", said.stdout)[1])
+
+
+ASKED, TTL_S = 1_000_000, 600
+BOOTS = {
+    "a minute after the request": ([60], [540]),
+    "a clock that is behind a little": ([-60], [600]),
+    "a restart": ([60, 300], [540, 300]),
+    "a restart after the end": ([60, 700], [540, 1]),
+    "made late": ([700], [1]),
+    "a clock of 1970": ([-ASKED], [600]),
+    "a clock of 1970 that is put right": ([-ASKED, 200], [600, 400]),
+    "a clock that is behind and put right": ([-7200, 200, 300], [600, 400, 300]),
+    "a clock that is behind and stays so": ([-7200, -7100], [600, 500]),
+}
+
+
+def boots(folder, text, clocks):
+    """What each boot's timer is asked for (s); `clocks` are its clock then, from the request on (s)."""
+    (boot,) = YAML(typ="safe", pure=True).load(text)["bootcmd"]
+    script = boot[2].replace("/var/lib/cloudcmp", str(folder)).replace("systemd-run", "run")
+    for since in clocks:
+        fakes = f'systemctl() {{ :; }}\ndate() {{ echo {ASKED + since}; }}\nrun() {{ echo "$@"; }}\n'
+        said = subprocess.run(["sh", "-c", fakes + script], capture_output=True, text=True, check=True, timeout=10)
+        assert said.stderr == ""
+        yield int(re.search(r"--on-active=(\d+) ", said.stdout)[1])
+
+
+@pytest.mark.parametrize("how", BOOTS)
+def test_p05_a_machine_ends_its_time_to_live_after_the_request_and_never_later_than_after_its_boot(tmp_path, how):
+    clocks, left = BOOTS[how]
+    text = cloud_config(HOST, CLIENT.public, TTL_S, ASKED)
+    assert list(boots(tmp_path / "var", text, clocks)) == left
+
+
+def test_p05_where_the_request_has_no_moment_it_counts_from_the_first_boot(tmp_path):
+    text = cloud_config(HOST, CLIENT.public, TTL_S)
+    assert list(boots(tmp_path / "var", text, [700, 800])) == [600, 500]
+
+
+def test_p12_every_machine_is_told_when_it_was_asked_for(tmp_path):
+    ledger = Ledger(MemoryJournal(), "study-a", VirtualTime(ASKED))
+    office = open_office(ledger, [Ec2Provider()])
+    text = office.keys.user_data(HOST, CLIENT.public, TTL_S)
+    assert list(boots(tmp_path / "var", text, [60])) == [540]
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,25 @@ except KeyboardInterrupt:
     assert (done.returncode, done.stdout, done.stderr) == (0, "gone on\nraised\n", "")
 
 
+def test_p08_what_was_half_made_when_the_signal_came_does_not_complain() -> None:
+    code = f"""
+class Half:
+    def __init__(self):
+        send({signal.SIGTERM})
+        self.whole = True
+    def __del__(self): self.whole
+async def asked(): pass
+try:
+    never = asked()
+    Half()
+except KeyboardInterrupt:
+    del never
+    print('raised')
+"""
+    done = _ends(code)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "raised\n", "")
+
+
 def test_other_faults_of_destructors_are_still_shown() -> None:
     done = _ends("class Bad:\n    def __del__(self): raise ValueError('oh')\none = Bad()\ndel one")
     assert "ValueError: oh" in done.stderr
@@ -101,7 +120,9 @@ def test_p08_what_is_ignored_stays_so() -> None:
 def test_p08_who_interrupts_the_first_moment_sees_no_traceback(number: signal.Signals) -> None:
     codes = set()
     for count in range(12):
-        with subprocess.Popen([COMMAND, "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+        with subprocess.Popen(
+            [COMMAND, "list", "metrics"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as job:
             _python_has_begun(job.pid)
             time.sleep(0.01 * count)
             job.send_signal(number)

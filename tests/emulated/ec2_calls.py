@@ -118,6 +118,8 @@ class Calls:
         for held in root.iter("attachmentSet"):
             for item in held.findall("item"):
                 xml.put(item, "deleteOnTermination", self._ends_along(region, item))
+        for item in items if action == "DescribeImages" else ():
+            self._with_disks(item)
         late = {id for id, at in self._is.groups_at.items() if self._is.lives.clock() < at + self._is.faults.read_lag_s}
         return paged(
             root.tag,
@@ -126,6 +128,14 @@ class Calls:
             params,
             self._is.faults.page,
         )
+
+    def _with_disks(self, image: ET.Element) -> None:
+        """The disks that an image brings beside its root, of which moto knows nothing."""
+        holder = image.find("blockDeviceMapping")
+        for name in self._is.account.disks.get(xml.text(image, "imageId"), ()):
+            disk = ET.SubElement(ET.SubElement(image, "blockDeviceMapping") if holder is None else holder, "item")
+            xml.put(disk, "deviceName", name)
+            xml.put(ET.SubElement(disk, "ebs"), "deleteOnTermination", "false")
 
     def _once(self, region: str, params: Params) -> Answer:
         """The instance types, which never change, and which moto tells slowly."""

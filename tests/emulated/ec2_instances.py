@@ -114,17 +114,19 @@ class Instances:
         for key, value in params.items():
             if key.endswith(".Ebs.VolumeType") and value in _FAST:
                 kept[key] = "gp3"
-        # The root disk without a size has its snapshot's.
+        disks = self._is.account.disks.get(params.get("ImageId", ""), ())
+        own = {} if image is None else {image.root_device_name: "true", **dict.fromkeys(disks, "false")}
+        # A disk of the image without a size has its snapshot's.
         for key, value in params.items():
             head = key.removesuffix(".DeviceName")
-            if image is not None and key != head and value == image.root_device_name:
+            if key != head and value in own:
                 kept.setdefault(f"{head}.Ebs.VolumeSize", "8")
-        if image is not None and image.root_device_name not in devices:
-            head = f"BlockDeviceMapping.{len(devices) + 1}"
+        for number, name in enumerate([name for name in own if name not in devices], len(devices) + 1):
+            head = f"BlockDeviceMapping.{number}"
             kept |= {
-                f"{head}.DeviceName": image.root_device_name,
+                f"{head}.DeviceName": name,
                 f"{head}.Ebs.VolumeSize": "8",
-                f"{head}.Ebs.DeleteOnTermination": "true",
+                f"{head}.Ebs.DeleteOnTermination": own[name],
             }
         return kept
 

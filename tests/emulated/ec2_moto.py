@@ -19,7 +19,7 @@ _NUMBERS = count(1)
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A machine image that this cloud has in every region."""
+    """A machine image that this cloud has in every region; `disks` are devices that stay unless a call says more."""
 
     name: str
     owner: str
@@ -27,6 +27,7 @@ class Image:
     root: str
     created: str
     platform: str | None = None
+    disks: tuple[str, ...] = ()
 
     def id(self, region: str) -> str:
         """Its id in a region."""
@@ -108,6 +109,7 @@ class Account:
         self.policy = policy
         iam.put_user_policy("tester", "tests", json.dumps(_plain(policy)))
         self._seeded: set[str] = set()
+        self.disks: dict[str, tuple[str, ...]] = {}
 
     def renew(self) -> None:
         """Give the user another key."""
@@ -138,6 +140,7 @@ class Account:
         from moto.ec2.models.amis import Ami
 
         backend, id = ec2_backends[self.id][region], id or image.id(region)
+        self.disks[id] = image.disks
         backend.amis[id] = Ami(
             backend, id, name=image.name, owner_id=image.owner, public=True,
             platform=image.platform,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.measure.conftest import START, Memory, Told
 
 from cloudcmp.catalog import METRICS, PROBES, cells_of, expected_s, fill
-from cloudcmp.errors import NOT_ITS_OWN, NoCapacity, ProviderFault, Refused, Unlisted
+from cloudcmp.errors import NOT_ITS_OWN, OUR_OWN, LineLost, NoCapacity, ProviderFault, Refused, Unlisted
 from cloudcmp.measure import Bench, Hands, Visit, record_arrival, record_release, run_last, staged
 from cloudcmp.measure.elastic import arrival, give_up_s
 from cloudcmp.model.offering import Offering
@@ -132,6 +132,15 @@ def test_one_machine_of_a_batch_that_never_comes_fails_the_batch(desk: Desk) -> 
     assert desk.memory.attempts[1].why == "1 of 2 machines came: no capacity"
 
 
+def test_a_machine_that_was_waited_for_in_vain_is_a_timeout_with_what_was_seen_last(desk: Desk) -> None:
+    record_arrival(desk.bench, CLOUD, [trial("scaling")], [Timeline(1.0)], 0.25, "it is still pending", late=True)
+    record_release(desk.bench, CLOUD, [trial("scale_in", 1)], None, 1.0, "it is still shutting-down", late=True)
+    assert desk.outcomes == ["timeout", "timeout"]
+    assert [one.why for one in desk.memory.attempts] == [
+        "0 of 1 machines came, one was not running: it is still pending", "it is still shutting-down",
+    ]  # fmt: skip
+
+
 def test_a_machine_that_comes_too_late_is_a_timeout(desk: Desk) -> None:
     record_arrival(desk.bench, CLOUD, [trial("scaling", give_up_s="50 s")], [SEEN], 0.25)
     assert desk.outcomes == ["timeout"]
@@ -220,7 +229,7 @@ class Guest:
     def __init__(self, desk: Desk, back_s: float = 30.0, fault: ProviderFault | None = None) -> None:
         self.desk, self.back_s, self.fault = desk, back_s, fault
         self.boots, self.became, self.taken = 1, "", ""
-        self.reboots = True
+        self.reboots, self.blind = True, False
 
     async def resize(self, to: str) -> None:
         await self.desk.time.sleep(10.0)
@@ -245,7 +254,9 @@ class Guest:
         return self.taken or None
 
     def runs(self, *trials: PlannedTrial) -> Visit:
-        hands = Hands(self.desk.time.monotonic, 0.25, "boot-1", self.resize, self.die, self.back, self.gone)
+        hands = Hands(
+            self.desk.time.monotonic, 0.25, "boot-1", self.resize, self.die, self.back, self.gone, lambda: self.blind
+        )
         return asyncio.run(run_last(self.desk.bench, CLOUD, trials, hands))
 
 
@@ -286,11 +297,22 @@ def test_what_a_machine_refuses_is_a_result_and_what_follows_fails_with_it(
     assert desk.memory.attempts[1].why.startswith("after recovery: ")
 
 
-@pytest.mark.parametrize("kind", NOT_ITS_OWN)
-def test_what_is_not_the_machines_own_is_no_failure_of_it(desk: Desk, kind: type[ProviderFault]) -> None:
-    Guest(desk, fault=kind.at("i-1", "no answer")).runs(*LAST)
-    assert desk.outcomes == ["aborted", "aborted"]
+@pytest.mark.parametrize("kind", [*NOT_ITS_OWN, *OUR_OWN, LineLost])
+def test_p31_what_is_not_the_machines_own_counts_nowhere_and_is_left_to_be_run_again(
+    desk: Desk, kind: type[ProviderFault]
+) -> None:
+    visit = Guest(desk, fault=kind.at("i-1", "no answer")).runs(*LAST)
+    assert not visit.finished
+    assert [(one.trial, one.outcome.value, one.interrupted) for one in desk.memory.attempts] == [(0, "aborted", True)]
+    assert "no answer" in visit.why
     assert issubclass(Unlisted, NOT_ITS_OWN)
+
+
+def test_p31_p35_what_came_back_while_nobody_could_look_is_not_timed(desk: Desk) -> None:
+    guest = Guest(desk)
+    guest.blind = True
+    assert not guest.runs(*LAST).finished
+    assert [(one.outcome.value, one.interrupted) for one in desk.memory.attempts] == [("aborted", True)]
 
 
 def test_a_machine_that_does_not_come_back_is_a_timeout(desk: Desk) -> None:
@@ -319,5 +341,5 @@ def test_p35_what_was_slept_through_is_not_timed(desk: Desk) -> None:
     desk.bench = replace(desk.bench, slept_s=lambda: next(nights))
     guest.runs(LAST[0])
     (attempt,) = desk.memory.attempts
-    assert (attempt.outcome, attempt.n_samples) == (Outcome.ABORTED, 0)
+    assert (attempt.outcome, attempt.interrupted, attempt.n_samples) == (Outcome.ABORTED, True, 0)
     assert "slept for 600 s" in attempt.why

@@ -3,6 +3,8 @@
 import asyncio
 import resource
 from collections.abc import Iterator
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
 import pytest
 from tests.emulated.ssh_server import SshMachine, machine_in_thread
@@ -38,12 +40,14 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshMachine]:
 def visit(rig, machine):
     """Runs trials on the machine, with whatever it has in the agent's place."""
 
-    def run(trials, *, gone=None, again=None, **bench):
+    def run(trials, *, gone=None, again=None, start=None, **bench):
         async def whole():
             where = Endpoint(machine.address, machine.port, host_key=HOST.public, client=CLIENT)
             shell = await dial(where, 10)
             try:
                 instance = await deploy(shell, folder="lies", lease_s=60.0)
+                if start:
+                    instance = SimpleNamespace(cpus=instance.cpus, folder=instance.folder, start=start)
                 made = Bench(
                     rig.memory, METRICS, PROBES, WallTime(), rig.told, histogram.from_base64, rig.stop, **bench
                 )
@@ -221,6 +225,24 @@ def test_p36_silence_of_a_machine_out_of_reach_is_no_timeout(rig, visit, machine
 
     seen = visit([rig.trial(0, "fma", deadline_s=0.3)], again=again, grace_s=0.2)
     assert (seen.why, [one.interrupted for one in rig.memory.attempts]) == (LOST_WHY, [True])
+
+
+@pytest.mark.parametrize(("link", "outcome"), [(Link.HELD, "failed"), (Link.BACK, "aborted"), (None, "aborted")])
+def test_p36_an_agent_that_can_not_be_started_over_a_dead_line_is_no_failure_of_the_machine(rig, visit, link, outcome):
+    @asynccontextmanager
+    async def start(*_args):
+        raise ProviderFault.at("box", "no answer within 15 s (opening a session)")
+        yield
+
+    async def again(shell):
+        if link is None:
+            raise LineLost.at("box", "no answer within 20 s (SSH connect)", "")
+        return link
+
+    visit([rig.trial(0, "fma")], again=again, start=start)
+    (attempt,) = rig.memory.attempts
+    assert (attempt.outcome.value, attempt.interrupted) == (outcome, link is None)
+    assert attempt.why.startswith("the agent could not be started: box: no answer within 15 s")
 
 
 def test_p36_a_machine_that_is_gone_was_taken_away(rig, visit, machine):

@@ -103,7 +103,7 @@ def test_p21_p31_a_machine_whose_time_ran_out_while_its_controller_slept_was_not
         assert cloud.alive() == []
 
 
-def test_p35_a_machine_that_came_while_its_controller_slept_has_no_scaling_latency(tmp_path: Path) -> None:
+def test_p21_p35_a_machine_that_came_while_its_controller_slept_is_timed_by_another_launch(tmp_path: Path) -> None:
     study = tmp_path / "s.yaml"
     study.write_text(_STUDY % "  - {probe: scaling}\n  - {probe: fma}")
     with ec2(Faults(pending_s=2.0), boot=ssh_boot(tmp_path / "m")) as cloud:
@@ -113,8 +113,15 @@ def test_p35_a_machine_that_came_while_its_controller_slept_has_no_scaling_laten
 
         night = once(made, lambda: (tmp_path / "night").write_text("60"))
         code, said = ran(tmp_path, cloud, "run", study, "--out", tmp_path / "out", meanwhile=night)
-        assert code == 0, said
+        assert code == 3, said
+        assert "1 launch put off: aws/us-east-1/t3.micro: this machine slept for 60 s during it" in said
         scaling, fma = attempts(tmp_path)
-        assert (scaling.outcome.value, scaling.n_samples) == ("aborted", 0)
-        assert "slept for 60 s" in scaling.why
+        assert (scaling.outcome.value, scaling.interrupted, scaling.n_samples) == ("aborted", True, 0)
         assert fma.outcome.value == "ok"
+        (tmp_path / "night").unlink()
+        code, said = ran(tmp_path, cloud, "run", "--resume", tmp_path / "out")
+        assert code == 0, said
+        timed, fma = (one for one in attempts(tmp_path) if not one.interrupted)
+        # The emulated machine is this one, and was up long before it was asked for.
+        assert (timed.outcome.value, "its uptime of" in timed.why, fma.outcome.value) == ("invalid", True, "ok")
+        assert cloud.alive() == []

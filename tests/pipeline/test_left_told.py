@@ -1,15 +1,19 @@
-"""A run that ends by a fault of its own still says which machines it could not see gone."""
+"""A run that ends by a fault of its own, or is interrupted, still says which machines it could not see gone."""
 
 import asyncio
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from cloudcmp.errors import StorageFault
-from cloudcmp.model.lease import INSTANCE, Lease, LeaseState
-from cloudcmp.pipeline import running
+from cloudcmp.model.lease import INSTANCE, Lease, LeaseEvent, LeaseRow, LeaseState
+from cloudcmp.pipeline import cleaning, planning, running
 from cloudcmp.pipeline.crew import Crew, Halt
 from cloudcmp.provision import Release
+from cloudcmp.report.progress import Silence
+from cloudcmp.store import StudyStore
 from tests.measure.conftest import Told
 
 
@@ -54,3 +58,54 @@ def test_p4_what_is_left_is_told_with_the_fault(fault: Exception, monkeypatch: p
     told = "\n".join([*heard.notes, *(one.line() for one in getattr(fault, "faults", ()))])
     assert "aws/eu-west-1 instance i-0123: it is still there" in told
     assert "cloudcmp cleanup out" in told
+
+
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What is interrupted leaves its runner open, for the process ends then; this one does not."""
+    runners: list[asyncio.Runner] = []
+
+    class Runner(asyncio.Runner):
+        def __init__(self) -> None:
+            super().__init__()
+            runners.append(self)
+
+    monkeypatch.setattr(asyncio, "Runner", Runner)
+    yield
+    for one in runners:
+        one.close()
+
+
+class Left(Exception):
+    """In place of the end of the process."""
+
+
+def test_p08_who_interrupts_before_anything_came_is_told_what_may_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closed: None
+) -> None:
+    plan, text = planning.plan_file(Path(__file__).with_name("small.yaml"), on=None, short=False, seed=1)
+    told: list[cleaning.Ending] = []
+
+    def leave(ending: cleaning.Ending) -> None:
+        told.append(ending)
+        raise Left
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with StudyStore.create(tmp_path / "small", plan, study_text=text, provenance={}, created_at=0.0) as store:
+        store.append_lease(
+            LeaseRow("launch-0", 1, LeaseEvent.INTENT, "simulated", "stratus", INSTANCE, "cloudcmp-n", "t", 0.0)
+        )
+    monkeypatch.setattr(StudyStore, "interrupt_open", interrupted)
+    how = {"work": None, "wait": False, "progress": Silence(), "leave": leave}
+    with pytest.raises(Left):
+        running.resume(tmp_path / "small", **how)  # type: ignore[arg-type]
+    monkeypatch.setattr(cleaning, "tools", interrupted)
+    with pytest.raises(Left):
+        cleaning.cleanup(tmp_path / "small", leave)  # type: ignore[arg-type]
+    for ending in told:
+        (line,) = ending.left
+        assert line.startswith("simulated/stratus instance cloudcmp-n: ")
+        assert ending.interrupted
+        assert ending.reason == "interrupted"

@@ -82,6 +82,22 @@ def test_p08_a_second_signal_leaves_a_try_out_with_the_list_of_what_is_left(sky:
     assert sky.left() == []
 
 
+def test_p08_who_stops_a_try_out_before_anything_is_made_waits_for_no_answer(sky: Sky) -> None:
+    sky.cloud.inject("RunInstances", "late", seconds=30.0)  # a dry run: whether it may be done
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        before = len(sky.cloud.calls("RunInstances"))
+        job = warmth().start(LIVE, sky.environ, sky.folder, SHORT)
+        _until(job, lambda n=before: len(sky.cloud.calls("RunInstances")) > n)
+        assert "looking first: aws" in job.said()
+        job.kill(number)
+        began = time.monotonic()
+        assert job.wait(60.0) == 130, job.said()
+        assert time.monotonic() - began < SECOND_S
+        assert job.said().splitlines()[-1] == "interrupted", number
+        assert not (sky.folder / "cloudcmp-studies").exists()
+    assert sky.left() == []
+
+
 def test_p08_a_task_that_is_cut_short_is_an_interruption_and_advises_only_what_helps(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

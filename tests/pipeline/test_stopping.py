@@ -11,6 +11,8 @@ import select
 import shutil
 import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +23,7 @@ import pytest
 from tests.pipeline.cloud_walk import OWNED, RENTED, Stand, Toll
 from tests.pipeline.clouds import Sky, unable
 from tests.pipeline.kills import acknowledged
-from tests.pipeline.warm import SHORT, Job
+from tests.pipeline.warm import ROOT, SHORT, Job
 
 pytestmark = pytest.mark.skipif(bool(unable()), reason=unable() or "studies can run")
 
@@ -329,3 +331,38 @@ def test_p08_a_cleanup_that_is_left_says_what_is_left(stand: Stand) -> None:
     assert unsaid(stand.sky, out, " ".join(job.said().split())) == []
     assert "left: aws/us-east-1 instance i-" in job.said()
     assert stand.mend("cleanup", out) == []
+
+
+_SHORT = "from tests.pipeline import warm; warm.shorten(**(warm.SHORT | {'give_up_s': %g}))"
+_COMMAND = "from cloudcmp.cli import entry; entry.main()"
+
+
+def _unread(stand: Stand, *words: str | Path, give_up_s: float) -> subprocess.Popen[bytes]:
+    """The command with pipes that nobody reads any more."""
+    code, path = f"{_SHORT % give_up_s}; {_COMMAND}", os.pathsep.join([str(ROOT), *sys.path])
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-c", code, *words], cwd=stand.sky.folder, stdout=writer, stderr=writer,
+            env={**stand.sky.environ, "PYTHONPATH": path},
+        )  # fmt: skip
+    finally:
+        os.close(writer)
+
+
+def test_p08_a_cleanup_that_nobody_listens_to_comes_to_its_end(stand: Stand) -> None:
+    out = stand.folder()
+    killed = _running(stand, out)
+    killed.kill()
+    assert killed.wait() == -9
+    with stand.sky.offline():  # so that it has to wait, and would tell for what
+        with _unread(stand, "cleanup", out, give_up_s=4.0) as job:
+            assert job.wait(FIRST_S) == 3
+        assert stand.sky.left() != []
+        job = _unread(stand, "cleanup", out, give_up_s=120.0)
+        time.sleep(6.0)
+        assert job.poll() is None
+    assert job.wait(FIRST_S) == 0
+    assert stand.sky.left() == []
+    assert {event for _, event in leases(out).values()} == {"GONE"}

@@ -115,9 +115,13 @@ class Warm:
         return job
 
 
-@cache
 def warmth() -> Warm:
-    """This process's own, which ends with it."""
+    """This process's own, which ends with it; a process that was forked from one that has it gets another."""
+    return _warmth(os.getpid())
+
+
+@cache
+def _warmth(_pid: int) -> Warm:
     one = Warm().__enter__()
     atexit.register(one.__exit__)
     return one

@@ -359,3 +359,24 @@ def test_a_machine_that_can_be_neither_tagged_nor_found_is_ended(compatible):
 
     asyncio.run(walk())
     assert [thing.kind for thing in compatible.alive()] == ["firewall"]
+
+
+@pytest.mark.parametrize("name", ["aws", "ec2"])
+def test_nothing_is_looked_up_between_a_machines_request_and_its_call(cloud, name):
+    async def walk():
+        driver = provider(name)
+        group = await driver.create(request(FIREWALL, options={"image": "ubuntu-24.04"}))
+        before = len(cloud.journal)
+        await driver.create(request(options={"image": "ubuntu-24.04", "firewall": group}))
+        return [call.action for call in cloud.journal[before:]]
+
+    assert asyncio.run(walk()) == ["RunInstances"]
+
+
+@pytest.mark.parametrize("action", ["DescribeImages", "DescribeInstanceTypes"])
+def test_what_can_not_be_looked_up_is_told_by_the_machines_own_request(cloud, action):
+    cloud.inject(action, "error:UnauthorizedOperation", times=99)
+    driver = provider()
+    group = asyncio.run(driver.create(request(FIREWALL)))
+    with pytest.raises(NotAllowed, match="UnauthorizedOperation"):
+        asyncio.run(driver.create(request(options={"firewall": group})))

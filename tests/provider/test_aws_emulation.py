@@ -304,3 +304,18 @@ def test_policy_conditions_are_decided_as_iam_does():
     assert permitted(policy, asked(tags={"mark": "1"}))
     assert not permitted(policy, asked(tags={"mark": "1", "keep": "yes"}))
     assert permitted(None, asked())
+
+
+def test_a_disk_that_an_image_brings_stays_unless_the_call_says_otherwise():
+    with ec2() as cloud:
+        ec = client(cloud)
+        image = replace(IMAGES[1], name="mine", owner=cloud.account.id, disks=("/dev/sdg",))
+        cloud.account.add("us-east-1", image)
+        asked = {"ImageId": image.id("us-east-1"), "InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1}
+        (told,) = ec.describe_images(ImageIds=[asked["ImageId"]])["Images"]
+        assert [one["DeviceName"] for one in told["BlockDeviceMappings"]] == ["/dev/xvda", "/dev/sdg"]
+        ends = [{"DeviceName": "/dev/sdg", "Ebs": {"DeleteOnTermination": True}}]
+        for more, left in (({"BlockDeviceMappings": ends}, 0), ({}, 1)):
+            id = ec.run_instances(**asked, **more)["Instances"][0]["InstanceId"]
+            ec.terminate_instances(InstanceIds=[id])
+            assert [thing.kind for thing in cloud.alive()] == ["volume"] * left

@@ -234,3 +234,18 @@ def test_p01_a_study_ends_by_what_find_names(cloud):
     with pytest.raises(Throttled):
         asyncio.run(driver.destroy(instance("i-0123456789abcdef0")))
     asyncio.run(driver.destroy(firewall("sg-0123456789abcdef0")))
+
+
+@pytest.mark.parametrize("how", ["empty", "none"])
+def test_p07_no_regions_is_no_list(cloud, how):
+    """Whoever answers is in one: what names none must not count as having looked everywhere."""
+    if how == "none":
+        cloud.state.regions = ()
+    else:
+        cloud.inject("DescribeRegions", how, times=99)
+    driver = provider()
+    with pytest.raises(Unlisted, match="without regions"):
+        asyncio.run(driver.find("study-a"))
+    with pytest.raises(Unlisted, match="without regions"):
+        driver.offerings(REGION)
+    assert "regions: they can not be listed" in asyncio.run(driver.leftovers()).unlisted[0]

@@ -1,13 +1,16 @@
 """Leases of machines at the emulated EC2 while answers are lost: written down, found again, ended, never doubled."""
 
 import asyncio
+import http.client
 import random
+from urllib.parse import urlsplit
 
 import pytest
 from tests.emulated.ec2 import Faults, ec2
-from tests.emulated.ec2_requests import ALLOW, REGION, candidate, provider, tags
+from tests.emulated.ec2_requests import ALLOW, REGION, STUDY, candidate, launched, provider, tags
+from tests.emulated.ec2_wire import Answer, Server
 
-from cloudcmp.errors import ProviderFault
+from cloudcmp.errors import LostAnswer, ProviderFault, Unreached
 from cloudcmp.model.lease import FIREWALL, STATE_OF, Lease, LeaseRow
 from cloudcmp.model.plan import Launch
 from cloudcmp.provider.time import WallTime
@@ -86,3 +89,34 @@ def lost_answers(n, seed, setenv):
 @pytest.mark.parametrize("seed", [1, 101])
 def test_p02_lost_answers_leave_nothing_and_double_nothing(seed, monkeypatch):
     assert lost_answers(6, seed, monkeypatch.setenv) == []
+
+
+def proxy(lost):
+    """A forwarding proxy that hands on every whole request, and closes instead of answering those of an action."""
+
+    def forward(asked):
+        to = urlsplit(asked.path)
+        link = http.client.HTTPConnection(to.hostname, to.port, timeout=30)
+        kept = {name: value for name, value in asked.headers.items() if name.lower() != "expect"}
+        link.request(asked.method, to.path, asked.body, kept)
+        said = link.getresponse()
+        answer = Answer(said.status, said.read(), {"Content-Type": said.getheader("Content-Type")})
+        link.close()
+        return Answer(how="close") if f"Action={lost}&".encode() in asked.body + b"&" else answer
+
+    return Server(forward)
+
+
+def test_p02_an_answer_that_a_proxy_loses_is_lost_and_what_was_made_is_found(cloud, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "")
+    monkeypatch.setenv("no_proxy", "")
+    with proxy("RunInstances") as between:
+        for name in ("HTTP_PROXY", "http_proxy"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{between.port}")
+        with pytest.raises(LostAnswer, match="ProxyConnectionError"):
+            asyncio.run(launched(provider()))
+        (made,) = [thing.id for thing in cloud.alive() if thing.kind == "instance"]
+        found = asyncio.run(provider().find(STUDY, "token-1", region=REGION))
+        assert made in {one.cloud_id for one in found}
+    with pytest.raises(Unreached):  # nobody listens any more
+        asyncio.run(provider().find(STUDY, region=REGION))

@@ -11,6 +11,7 @@ from tests.plan.clouds import planned
 from cloudcmp.errors import Refused, UserMistake
 from cloudcmp.model.offering import Billing, Offering, Price
 from cloudcmp.model.plan import unit_cost
+from cloudcmp.pipeline.spending import asked, restarts_s
 from cloudcmp.plan import check_runnable
 
 SOLD = (
@@ -93,6 +94,42 @@ def test_p12_the_public_address_is_in_the_price_that_is_counted():
     left_out = next(note for note in plan.quote.notes if "no cost counts" in note)
     for word in ("disk under the system", "2 USD/h for each region", "credits: unlimited", "traffic"):
         assert word in left_out
+
+
+MINE = "image: ami-0123456789abcdef0"
+
+
+@pytest.mark.parametrize(
+    ("more", "hourly"),
+    [("", False), (", image: ubuntu-24.04", False), (f", {MINE}", True), (", image: my-own", True)],
+)
+def test_p12_whole_hours_are_counted_where_it_is_not_known_how_an_image_is_billed(more, hourly):
+    plan, by_the_second = plan_of(written("m5.large", more)), plan_of(written("m5.large"))
+    (one,) = plan.candidates
+    hours = plan.quote.worst_cost.amount / Decimal("0.105")
+    assert (hours % 1 < Decimal("0.0001")) is hourly
+    assert (plan.quote.worst_cost.amount > by_the_second.quote.worst_cost.amount) is hourly
+    assert (plan.quote.expected_cost.amount > by_the_second.quote.expected_cost.amount) is hourly
+    assert any(f"by the hour begun, for how its image is billed is not known: {one.id}" in note
+               for note in plan.quote.notes) is hourly  # fmt: skip
+    assert asked(provider(), one, plan.trials, ("launch-0",)).hourly is hourly
+
+
+@pytest.mark.parametrize(("more", "start_s"), [("", 60), (f", {MINE}", 3600)])
+def test_p12_a_start_after_a_resize_is_counted_like_the_rest_of_its_machine(more, start_s):
+    plan = plan_of(written("m5.large", more), probes="[{probe: resize, params: {to: m5.xlarge}}]")
+    (one,) = plan.candidates
+    first = [trial for trial in plan.trials if trial.launch == 0]
+    starts = sum(trial.probe == "resize" for trial in first)
+    assert restarts_s(provider(), one, first) == start_s * starts > 0
+
+
+def test_windows_is_billed_by_the_second_as_far_as_the_image_is_amazons_own():
+    billing = provider().billing
+    assert not billing.hourly({"os": "windows"})
+    assert not billing.hourly({"os": "windows", "image": "windows-2022"})
+    assert billing.hourly({"os": "windows", "image": "ami-1"})
+    assert not Billing().hourly({"image": "ami-1"})
 
 
 def test_in_another_currency_the_address_is_not_counted_and_the_plan_says_so():

@@ -6,7 +6,16 @@ from dataclasses import dataclass, field, replace
 import pytest
 from tests.provision.conftest import START, MemoryJournal, candidate_with
 
-from cloudcmp.errors import BadCredentials, ProviderFault, Taken, Throttled, Unlisted
+from cloudcmp.errors import (
+    BadCredentials,
+    LineLost,
+    ProviderFault,
+    Taken,
+    Throttled,
+    TooLate,
+    Unlisted,
+    Unreached,
+)
 from cloudcmp.model.lease import INSTANCE, Handle, Lease, LeaseState
 from cloudcmp.model.offering import Billing, Faults
 from cloudcmp.model.plan import Launch
@@ -28,6 +37,7 @@ class Far:
     asked: list = field(default_factory=list)
     refuses: list = field(default_factory=list)
     creates: list = field(default_factory=list)
+    watch: Stopwatch | None = None
 
     name = "far"
     simulated, billed, settle_s, parts, barriers = False, True, 0.0, (INSTANCE,), ()
@@ -59,12 +69,29 @@ async def dialled(endpoint, within_s):
     raise AssertionError("nobody is dialled: the name says where it is")
 
 
-def arrived(looks, market="on-demand", **ways):
+def raising(fault):
+    async def act(*_args):
+        raise fault
+
+    return act
+
+
+async def connected(endpoint, within_s):
+    """A shell that can only be closed."""
+
+    class Line:
+        async def close(self):
+            pass
+
+    return Line()
+
+
+def arrived(looks, market="on-demand", system="windows", **ways):
     time = VirtualTime(START)
     far = Far(looks, time)
-    watch = Stopwatch(time)
+    watch = far.watch = Stopwatch(time)
     how = replace(Ways(time, dialled, None, KeyPair("", "")), **ways)
-    windows = replace(candidate_with(Faults()), runner="far", options=(("market", market), ("os", "windows")))
+    windows = replace(candidate_with(Faults()), runner="far", options=(("market", market), ("os", system)))
     line = asyncio.run(arrive(how, far, LEASE, windows, Launch(0, 0, 0, None, 0.0, 1), watch, 600.0)).timeline
     return far, line
 
@@ -77,6 +104,43 @@ def test_p31_a_look_that_is_not_answered_is_no_failure_of_the_machine(fault):
     far, line = arrived([fault, Sight("pending"), fault, fault, UP], poll_s=1.0)
     assert len(far.asked) == 5
     assert line.running_s == pytest.approx(4.0)
+
+
+def test_p31_p35_a_look_for_which_there_is_no_way_leaves_what_it_times_unknown():
+    blind = Stopwatch(VirtualTime(START)).blind
+    for fault in (Unlisted.at("far", "no answer"), Unreached.at("far", "no way")):
+        far, _ = arrived([fault, UP], poll_s=1.0)
+        assert far.watch.blind is isinstance(fault, Unreached)
+    assert blind is False
+
+
+@pytest.mark.parametrize("kind", [Unreached, Throttled, Unlisted])
+def test_p31_a_login_that_breaks_while_its_provider_can_not_be_asked_is_no_word_on_the_machine(kind):
+    dial = raising(ProviderFault.at("box", "no answer within 60 s"))
+    with pytest.raises(kind):
+        arrived([UP, kind.at("far", "no way")], system="linux", dial=dial, give_up_s=0.0)
+    with pytest.raises(TooLate):
+        arrived([UP], system="linux", dial=dial, give_up_s=0.0)
+
+
+@pytest.mark.parametrize("kind", [Unreached, Throttled, Unlisted])
+def test_p31_a_connection_that_breaks_while_a_machine_is_made_ready_is_told_as_that(kind):
+    broken = {"dial": connected, "deploy": raising(LineLost.at("box", "the connection broke"))}
+    with pytest.raises(LineLost):
+        arrived([UP], system="linux", **broken)
+    with pytest.raises(kind):
+        arrived([UP, kind.at("far", "no way")], system="linux", **broken)
+    with pytest.raises(ProviderFault, match="it is gone before it was usable"):
+        arrived([UP, Sight("gone")], system="linux", **broken)
+
+
+def test_p31_a_machine_that_is_waited_for_in_vain_is_told_apart_from_one_that_ends():
+    for look in (Sight("pending"), Sight("running", "127.0.0.1", 1)):
+        with pytest.raises(TooLate):
+            arrived([look], poll_s=1.0, give_up_s=5.0)
+    with pytest.raises(ProviderFault) as ended:
+        arrived([Sight("stopped", taken=False)])
+    assert not isinstance(ended.value, TooLate)
 
 
 def test_p24_looks_that_are_never_answered_end_in_time():

@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 from tests.emulated.ec2_requests import candidate
 from tests.provision.conftest import MemoryJournal
-from tests.provision.test_budget import BY_HOUR, BY_SECOND, HOUR, life, row
+from tests.provision.test_budget import BY_HOUR, BY_SECOND, HOUR, ask_for, guard_of, life, row
 
 from cloudcmp.errors import StorageFault
-from cloudcmp.model.lease import ENDS, INSTANCE, STARTED, Handle, Lease, LeaseEvent
+from cloudcmp.model.lease import ENDS, HOURLY, INSTANCE, STARTED, Handle, Lease, LeaseEvent
+from cloudcmp.model.offering import Price
 from cloudcmp.model.plan import Launch
 from cloudcmp.provider.aws import Ec2Provider
 from cloudcmp.provider.time import WallTime
-from cloudcmp.provision import Ledger, change_type, charges, committed, spent
+from cloudcmp.provision import Ledger, change_type, charges, committed, spent, terms_of
 from cloudcmp.store.ledger import fold
 from cloudcmp.units import Money
 
@@ -48,6 +49,37 @@ def test_the_intent_says_whether_its_machine_is_known_to_end_itself(
     ledger = Ledger(journal, "study-a", WallTime())
     ledger.intend(ledger.request_for(one, Launch(0, 0, 0, None, 0.0, 1), HOUR), Ec2Provider(name), one)
     assert (journal.rows[0].detail == ENDS) is (ends and name == "aws")
+
+
+@pytest.mark.parametrize(
+    ("options", "hourly"),
+    [({}, False), ({"image": "al2023"}, False), ({"os": "windows"}, False), ({"image": "ami-1"}, True)],
+)
+def test_p12_the_intent_says_whether_its_machine_is_counted_by_the_hour_begun(
+    options: dict[str, str], hourly: bool
+) -> None:
+    """From the ledger's rows alone, so also once another process counts: half an hour, with a start in between."""
+    journal, one = MemoryJournal(), candidate(**options)
+    one = replace(one, offering=replace(one.offering, price=Price(Decimal(1), "USD", "test")))
+    ledger, aws = Ledger(journal, "study-a", WallTime()), Ec2Provider()
+    ledger.intend(ledger.request_for(one, Launch(0, 0, 0, None, 0.0, 1), 1800.0), aws, one)
+    (intent,) = journal.rows
+    assert (HOURLY in intent.detail) is hourly
+    moment = intent.at + 1800.0
+    found, terms = charges([replace(intent, at=moment - 1800.0)], moment), terms_of({"aws": aws})
+    assert committed(found, terms, "USD") == Money(Decimal(1) if hourly else Decimal("0.5"), "USD")
+    again = replace(intent, event=LeaseEvent.CREATED, at=intent.at + 60.0, detail=STARTED)
+    started = committed(charges([intent, again], moment), terms, "USD")
+    assert started is not None
+    assert started.amount == (2 if hourly else Decimal("0.516667"))
+
+
+@pytest.mark.parametrize(("hourly", "ttl_s"), [(False, 1.5 * HOUR), (True, HOUR)])
+def test_p12_the_guard_counts_by_the_hour_begun_what_is_asked_for_so(hourly: bool, ttl_s: float) -> None:
+    guard = guard_of("1.5", [], BY_SECOND)
+    ask = replace(ask_for(Decimal(1), 2 * HOUR), hourly=hourly)
+    assert guard.allow(ask) == ttl_s
+    assert guard.spend().committed == Money(Decimal(1) if hourly else Decimal("1.5"), "USD")
 
 
 def restarted(*at: float, until: float | None = None) -> list[Any]:

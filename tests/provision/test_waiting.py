@@ -93,3 +93,20 @@ def test_what_cuts_the_wait_short_cuts_the_work_short(world: Any) -> None:
 
     asyncio.run(cut())
     assert ended == [True]
+
+
+def test_p08_that_nobody_can_be_told_cuts_nothing_short(world: Any) -> None:
+    one, over = world(), asyncio.Event()
+    lease = made(one)
+
+    def closed(_: str) -> None:
+        over.set()
+        raise BrokenPipeError(32, "broken pipe")
+
+    async def work() -> Any:
+        await over.wait()
+        return await release_all(one.ledger, {one.cloud.name: one.cloud})
+
+    (done,) = asyncio.run(told_while(work(), one.ledger, {one.cloud.name: one.cloud}, closed, 0.01))
+    assert done.lease.cloud_id == lease.cloud_id
+    assert done.evidence

@@ -16,18 +16,24 @@ BYTES_MAX = 16 * 1024
 Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html
 """
 
-# Runs at every boot, before anything that could hang: what is left counts from the first one.
+# Runs at every boot, before anything that could hang: what is left counts from the first one, and ends with what is
+# paid. An end before the request was told by a clock that was wrong then: it holds until the clock is right.
 _BOOT = """{arm}
 end=$(cat /var/lib/cloudcmp/end 2>/dev/null) || end=
-case "$end" in '' | *[!0-9]*) end=$(($(date +%s) + {ttl_s})) ;; esac
+now=$(date +%s)
+case "$end" in '' | *[!0-9]*) end=$((now + {ttl_s})) ;; esac
+if [ "$now" -ge {asked_at} ] && [ "$end" -le {asked_at} ]; then end={ends_at}; fi
+[ "$end" -le {ends_at} ] || end={ends_at}
 arm "$end" {ttl_s}
 """
+_NEVER = 9_999_999_999  # the last Unix second of ten digits
 
 
-def cloud_config(host: KeyPair, client_public: str, ttl_s: float) -> str:
+def cloud_config(host: KeyPair, client_public: str, ttl_s: float, asked_at: float | None = None) -> str:
     """The user data of a machine: its host key, our login, the few things that root does for us, and its end.
 
-    After `ttl_s` seconds from its first boot it powers itself off; what that leaves billed is the provider's matter.
+    After `ttl_s` seconds from its first boot, or from the moment when it was asked for (Unix s) where that is sooner by
+    its own clock, it powers itself off; what that leaves billed is the provider's matter.
     The injected host key is in the text, so that `rotate` must replace it at the first login. Written as JSON, which
     every reader of cloud-config takes. Raises ValueError for a time to live out of range.
     Keys of cloud-config: https://docs.cloud-init.io/en/latest/reference/modules.html
@@ -36,7 +42,7 @@ def cloud_config(host: KeyPair, client_public: str, ttl_s: float) -> str:
     if not 1 <= seconds <= TTL_S_MAX:
         raise ValueError(f"a time to live of {ttl_s:g} s is not between 1 and {TTL_S_MAX} s")
     config = {
-        "bootcmd": [["sh", "-c", _BOOT.format(arm=_arm(), ttl_s=seconds)]],
+        "bootcmd": [["sh", "-c", _boot(seconds, asked_at)]],
         "ssh_deletekeys": True,
         "ssh_genkeytypes": ["ed25519"],
         "ssh_keys": {"ed25519_private": host.private, "ed25519_public": host.public},
@@ -56,6 +62,12 @@ def cloud_config(host: KeyPair, client_public: str, ttl_s: float) -> str:
 def host_script() -> str:
     """`cloudcmp-host` as it is installed, with the timer in it."""
     return script().replace("# @arm@\n", _arm())
+
+
+def _boot(ttl_s: int, asked_at: float | None) -> str:
+    asked = 0 if asked_at is None else math.ceil(asked_at)
+    ends_at = _NEVER if asked_at is None else asked + ttl_s
+    return _BOOT.format(arm=_arm(), ttl_s=ttl_s, asked_at=asked, ends_at=ends_at)
 
 
 def _arm() -> str:

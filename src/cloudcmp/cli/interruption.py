@@ -7,6 +7,7 @@ here holds before and after that, and for all other verbs.
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
@@ -69,6 +70,7 @@ class Interruption:
             leave_now(self._over)
         if not self._came:
             self._came = number
+            warnings.simplefilter("ignore")  # of coroutines that nobody awaits any more, and the like
             raise KeyboardInterrupt
         if number != signal.SIGHUP:
             self.leave()
@@ -80,11 +82,14 @@ class Interruption:
         leave_now()
 
     def _swallowed(self, unraisable: Any) -> None:
-        """What is raised within a destructor goes nowhere: it is raised once more, outside of it."""
-        if unraisable.exc_type is KeyboardInterrupt and self._came:
-            signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
-        else:
+        """What is raised within a destructor goes nowhere: it is raised once more, outside of it.
+
+        What destructors of half-made things complain of once we were interrupted is nobody's concern.
+        """
+        if not self._came:
             self._unraisable(unraisable)
+        elif unraisable.exc_type is KeyboardInterrupt:
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
 
     def _once_more(self, _number: int, _frame: FrameType | None) -> None:
         number, self._came = self._came, 0

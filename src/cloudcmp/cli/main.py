@@ -14,8 +14,9 @@ from typer.core import TyperGroup
 
 from cloudcmp import __version__
 from cloudcmp.cli import answers, files, listing, measuring, safety
-from cloudcmp.cli.interruption import EXIT_INTERRUPTED, Interruption, leave_now
-from cloudcmp.cli.output import guarded, outlast_terminals, say
+from cloudcmp.cli.interruption import EXIT_INTERRUPTED, Interruption, leave_now, verb_of
+from cloudcmp.cli.output import guarded, say
+from cloudcmp.cli.streams import MAKING, outlast_readers, settle
 
 EPILOG = "Exit codes: 0 done, 1 a yes/no question answered no, 2 a mistake in what was asked, 3 a fault outside or a corrupt file, 130 interrupted."  # noqa: E501
 
@@ -87,10 +88,11 @@ def _leave_no_core() -> None:
 def main(interruption: Interruption) -> None:
     """The `cloudcmp` command, from its arguments to its exit code."""
     _leave_no_core()
-    outlast_terminals()
-    app = build()
     arguments = sys.argv[1:] or ["--help"]
+    outlast_readers(goes_on=verb_of(arguments) in MAKING)
+    app = build()
     code = guarded(lambda: app(args=arguments, standalone_mode=False), arguments, interruption.over)
     if code == EXIT_INTERRUPTED:
         leave_now()  # threads may still wait for answers that nobody wants any more
+    settle()
     sys.exit(code)

@@ -114,8 +114,10 @@ def _leaving(verb: str, json: bool) -> "Leave":
     """Tells what is left, and ends the process: its threads may wait for clouds that do not answer."""
 
     def leave(ending: "Ending") -> NoReturn:
-        _unfinished(verb, ending, json)
-        leave_now()
+        try:
+            _unfinished(verb, ending, json)
+        finally:
+            leave_now()
 
     return leave
 
@@ -136,9 +138,6 @@ def _unfinished(verb: str, ending: "Ending", json: bool) -> None:
 
 def _ended(verb: str, ending: "Ending", figures: Path | None, json: bool, *, every: bool) -> int:
     """Show what a measuring verb came to: the tables and the report's path as the last line."""
-    from cloudcmp.pipeline import viewing
-    from cloudcmp.report import terminal
-
     if not ending.finished:
         _unfinished(verb, ending, json)
         if ending.interrupted and not ending.left:
@@ -146,6 +145,10 @@ def _ended(verb: str, ending: "Ending", figures: Path | None, json: bool, *, eve
         return EXIT_FAULT if ending.left or ending.fault else EXIT_DONE
     for line in ending.left:
         warn(f"left: {line}; end it with: cloudcmp cleanup {ending.folder}")
+    # Only now, for it takes a while: whoever interrupts it knows already what is left.
+    from cloudcmp.pipeline import viewing
+    from cloudcmp.report import terminal
+
     if not json:
         warn("comparing, and writing the report")
     view = viewing.view(ending.folder)

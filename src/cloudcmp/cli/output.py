@@ -1,7 +1,6 @@
 """What every verb says: one JSON document, or lines for people; and the exit code of every way to end."""
 
 import dataclasses
-import errno
 import json
 import math
 import os
@@ -12,13 +11,14 @@ from datetime import date
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer._click.exceptions import UsageError  # typer carries its own click
 
 from cloudcmp.cli import interruption
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, verb_of
+from cloudcmp.cli.streams import MAKING
 from cloudcmp.errors import CloudcmpError, Fault
 
 if TYPE_CHECKING:
@@ -76,43 +76,6 @@ def emit(verb: str, data: Any, warnings: Sequence[str] = ()) -> None:
     say(document(verb, data, warnings))
 
 
-class _Lasting:
-    """A terminal that may go away: then what is said goes nowhere, and what was begun comes to its end."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        """All of it, as far as anybody is there to read it."""
-        self._told(lambda: self._stream.write(text))
-        return len(text)
-
-    def flush(self) -> None:
-        """What was written, to whoever reads."""
-        self._told(self._stream.flush)
-
-    def _told(self, tell: Callable[[], object]) -> None:
-        try:
-            tell()
-        except OSError as error:
-            if error.errno != errno.EIO:
-                raise
-            nowhere = os.open(os.devnull, os.O_WRONLY)  # what waits in buffers goes there as well
-            os.dup2(nowhere, self._stream.fileno())
-            os.close(nowhere)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
-def outlast_terminals() -> None:
-    """Have no terminal that goes away be a fault of what prints on it."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is not None and stream.isatty():
-            setattr(sys, name, _Lasting(stream))
-
-
 def guarded(action: Callable[[], Any], arguments: Sequence[str], over: Callable[[int], None] = lambda _: None) -> int:
     """Run the command line; every failure becomes one line for each fault and its exit code, never a traceback.
 
@@ -129,14 +92,14 @@ def guarded(action: Callable[[], Any], arguments: Sequence[str], over: Callable[
 def _outcome(action: Callable[[], Any], arguments: Sequence[str]) -> tuple[tuple[Fault, ...], int]:
     try:
         result = action()
+        sys.stdout.flush()  # an answer that can not be given is a fault, which nobody would tell any later
     except typer.Exit as done:
         return (), done.exit_code
-    except BrokenPipeError:
-        sys.stderr.close()
-        return (), EXIT_DONE
     except SystemExit:
         raise
     except BaseException as error:
+        if isinstance(error, BrokenPipeError) and verb_of(arguments) not in MAKING:
+            return (), EXIT_DONE
         if os.environ.get(TRACEBACK):
             raise
         return _told(error, arguments)
@@ -162,8 +125,9 @@ def _told(error: BaseException, arguments: Sequence[str] = ()) -> tuple[tuple[Fa
 
 def _failed(faults: Sequence[Fault], code: int, arguments: Sequence[str]) -> int:
     if "--json" in arguments:
-        say(document(verb_of(arguments), None, (), faults))
+        with suppress(OSError, typer.Exit):  # it may be why the answer could not be given
+            say(document(verb_of(arguments), None, (), faults))
     for fault in faults:
-        with suppress(OSError):  # nobody may be there to read it: the terminal was closed
+        with suppress(OSError):  # nobody may be there to read it
             warn(fault.line())
     return code

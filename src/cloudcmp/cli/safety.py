@@ -1,6 +1,6 @@
 """Verbs for whoever pays: check before, cleanup and sweep after."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -12,8 +12,10 @@ from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_NO, console, emit, s
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
+    from cloudcmp.model.protocol import Provider
     from cloudcmp.pipeline.cleaning import Ending, Leave
     from cloudcmp.pipeline.leftovers import Swept
+    from cloudcmp.pipeline.opening import Unopened
     from cloudcmp.pipeline.proving import Tryout
 
 
@@ -101,6 +103,7 @@ def _live(provider: str, budget: str | None, region: str | None, offering: str |
         for one in proving.told_before(trial):
             say(one)
     proved = proving.prove(trial, warn, _leaving_live(trial, json))
+    _warn_left(proved.left, trial.folder)  # first: nothing that comes between may keep it from being told
     if json:
         emit("check", {"findings": [], "live": proving.as_data(proved)})
     else:
@@ -109,7 +112,6 @@ def _live(provider: str, budget: str | None, region: str | None, offering: str |
         terminal.table(console(), *proving.table(proved))
         for one in proving.told_after(proved):
             terminal.say(console(), one)
-    _warn_left(proved.left, trial.folder)
     if proved.left:
         return EXIT_FAULT
     if proved.interrupted:
@@ -122,13 +124,15 @@ def _leaving_live(trial: "Tryout", json: bool) -> "Leave":
     from cloudcmp.pipeline import proving
 
     def leave(ending: "Ending") -> NoReturn:
-        _warn_left(ending.left, ending.folder)
-        if json:
-            proved = proving.Proved(trial, (), (), ending.left, interrupted=True)
-            emit("check", {"findings": [], "live": proving.as_data(proved)})
-        else:
-            say(ending.reason)
-        leave_now()
+        try:
+            _warn_left(ending.left, ending.folder)
+            if json:
+                proved = proving.Proved(trial, (), (), ending.left, interrupted=True)
+                emit("check", {"findings": [], "live": proving.as_data(proved)})
+            else:
+                say(ending.reason)
+        finally:
+            leave_now()
 
     return leave
 
@@ -148,14 +152,12 @@ def cleanup(folder: Folder, json: Json = False) -> int:
     from cloudcmp.pipeline import cleaning
 
     cleaned = cleaning.cleanup(folder, _leaving(json), warn)
-    if json:
-        emit("cleanup", {"destroyed": cleaned.destroyed, "left": cleaned.left}, cleaned.unsure)
-    else:
-        say(f"{len(cleaned.destroyed)} destroyed, {len(cleaned.left)} left")
-        for line in cleaned.left:
-            warn(f"left: {line}")
-        for line in cleaned.unsure:
+    if not json:
+        for line in (*(f"left: {one}" for one in cleaned.left), *cleaned.unsure):
             warn(line)
+        say(f"{len(cleaned.destroyed)} destroyed, {len(cleaned.left)} left")
+    else:
+        emit("cleanup", {"destroyed": cleaned.destroyed, "left": cleaned.left}, cleaned.unsure)
     return EXIT_FAULT if cleaned.left or cleaned.unsure else EXIT_DONE
 
 
@@ -163,13 +165,15 @@ def _leaving(json: bool) -> "Leave":
     """Tells what is left, and ends the process: its threads may wait for clouds that do not answer."""
 
     def leave(ending: "Ending") -> NoReturn:
-        for line in ending.left:
-            warn(f"left: {line}")
-        if json:
-            emit("cleanup", {"destroyed": (), "left": ending.left})
-        else:
-            say(f"{ending.reason}; once more: cloudcmp cleanup {ending.folder}")
-        leave_now()
+        try:
+            for line in ending.left:
+                warn(f"left: {line}")
+            if json:
+                emit("cleanup", {"destroyed": (), "left": ending.left})
+            else:
+                say(f"{ending.reason}; once more: cloudcmp cleanup {ending.folder}")
+        finally:
+            leave_now()
 
     return leave
 
@@ -191,28 +195,32 @@ def sweep(
 
     Example: cloudcmp sweep aws
     """
-    import asyncio
-
-    from cloudcmp.pipeline import leftovers, opening, sweeping
+    from cloudcmp.pipeline import asking, leftovers, opening, sweeping
     from cloudcmp.provider.time import WallTime
 
     def leave(swept: "Swept") -> NoReturn:
-        _tell(swept, delete, json)
-        if not json:
-            say("interrupted: nothing was destroyed" if not delete else "interrupted; give the same command once more")
-        leave_now()
+        try:
+            _tell(swept, delete, json)
+            if not json:
+                next_ = "; give the same command once more" if delete else ": nothing was destroyed"
+                say(f"interrupted{next_}")
+        finally:
+            leave_now()
 
-    try:
-        made, unopened = opening.opened(opening.wanted(providers or []))
-    except KeyboardInterrupt:
-        leave(leftovers.Swept(unlisted=("interrupted before anything was looked at",)))
-    swept = asyncio.run(
-        sweeping.sweep(
+    came = [leftovers.Swept(unlisted=("interrupted before anything was looked at",))]
+
+    async def all_of_it(made: Mapping[str, "Provider"], unopened: Sequence["Unopened"]) -> None:
+        swept = await sweeping.sweep(
             made, WallTime(), study=study, delete=delete, unopened=unopened, named=bool(providers), leave=leave
         )
-    )
-    _tell(swept, delete, json)
-    return EXIT_DONE if swept.complete else EXIT_FAULT
+        came.append(swept)
+
+    try:
+        asking.unheld(all_of_it(*opening.opened(opening.wanted(providers or []))))
+    except KeyboardInterrupt:
+        leave(came[-1])
+    _tell(came[-1], delete, json)
+    return EXIT_DONE if came[-1].complete else EXIT_FAULT
 
 
 def _tell(swept: "Swept", delete: bool, json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from cloudcmp.measure.bench import Bench, Records, Visit
 from cloudcmp.measure.elastic import (
+    BLIND_WHY,
     Hands,
     Staged,
     give_up_s,
@@ -15,19 +16,23 @@ from cloudcmp.measure.launch import (
     LOST_WHY,
     OVER_WHY,
     SLEPT_S,
+    STOPPED_WHY,
     TAKEN_WHY,
     Place,
     record_all,
     run_launch,
+    set_aside,
     was_taken,
 )
 from cloudcmp.measure.trial import Again, Gone, Link, OutOfReach, Turn, run_trial
 
 __all__ = [
     "ASLEEP_WHY",
+    "BLIND_WHY",
     "LOST_WHY",
     "OVER_WHY",
     "SLEPT_S",
+    "STOPPED_WHY",
     "TAKEN_WHY",
     "Again",
     "Bench",
@@ -47,6 +52,7 @@ __all__ = [
     "run_last",
     "run_launch",
     "run_trial",
+    "set_aside",
     "staged",
     "was_taken",
 ]

@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from cloudcmp.agent import clean
-from cloudcmp.errors import NOT_ITS_OWN, OUR_OWN, ProviderFault
+from cloudcmp.errors import NOT_ITS_OWN, OUR_OWN, LineLost, ProviderFault
 from cloudcmp.measure.bench import Bench, Visit
-from cloudcmp.measure.launch import SLEPT_S, TAKEN_WHY, begin, finish, record_all
+from cloudcmp.measure.launch import SLEPT_S, STOPPED_WHY, TAKEN_WHY, begin, finish, interrupt, record_all
 from cloudcmp.measure.trial import Gone
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Probe, When
@@ -22,6 +22,9 @@ from cloudcmp.model.safety import Timeline
 from cloudcmp.model.trial import Outcome, Sample, TrialResult
 
 _STEPS = (("answered_s", "answered"), ("running_s", "running"), ("reachable_s", "reachable"), ("usable_s", "usable"))
+BLIND_WHY = "there was no way to the provider for a while"
+"""Why the time that something took is not known, although it came about."""
+
 _GRACE_S = 5.0  # that whoever waits may overstay its limit before it is cut off
 
 
@@ -57,16 +60,19 @@ def record_arrival(
     timelines: Sequence[Timeline],
     poll_s: float,
     why: str = "",
+    *,
+    late: bool = False,
 ) -> None:
     """Record the trials that time a launch's coming, from the timelines of its machines.
 
     `todo` are `Staged.arrival` without those that have ended; `timelines` are of all machines that were asked for, as
     far as they came, none where nothing was asked; `poll_s` is how often each step was looked for; `why` says what went
-    wrong. Records `timeout` where a machine did not come within the trial's deadline and nothing else went wrong,
-    `failed` for any other step that was not reached, `invalid` where the clocks contradict each other.
+    wrong, and `late` that it was only waited for too long. Records `timeout` where a machine did not come within the
+    trial's deadline and nothing else went wrong, `failed` for any other step that was not reached, `invalid` where the
+    clocks contradict each other.
     """
     for trial in todo:
-        result = arrival(trial, timelines, poll_s, why)
+        result = arrival(trial, timelines, poll_s, why, late=late)
         seen = [when for line in timelines for when in _times(line).values() if when is not None]
         _record(bench, candidate, trial, result, lasted_s=max(seen, default=0.0))
 
@@ -78,17 +84,19 @@ def record_release(
     gone_s: float | None,
     poll_s: float,
     why: str = "",
+    *,
+    late: bool = False,
 ) -> None:
     """Record the trials that time a launch's going: seconds from asking until all machines were seen gone, or None.
 
-    `todo` are `Staged.release` without those that have ended; a machine that was never there gives None and why.
+    `todo` are `Staged.release` without those that have ended; a machine that was never there gives None and why, one
+    that was not seen gone in time None, what was seen last, and `late`.
     """
     facts = _facts(poll_s)
     for trial in todo:
         if gone_s is None or gone_s > trial.deadline_s:
-            late = f"not seen gone within {trial.deadline_s:g} s"
-            outcome = Outcome.FAILED if why and gone_s is None else Outcome.TIMEOUT
-            result = TrialResult(outcome, (), clean(why or late), facts)
+            outcome = Outcome.FAILED if why and gone_s is None and not late else Outcome.TIMEOUT
+            result = TrialResult(outcome, (), clean(why or f"not seen gone within {trial.deadline_s:g} s"), facts)
         else:
             result = _values(trial, {"scale_in_latency_s": gone_s}, facts)
         _record(bench, candidate, trial, result, lasted_s=gone_s or 0.0)
@@ -100,7 +108,8 @@ class Hands:
 
     `resize` asks for another type and returns when the provider has it started; `die` has the guest kill itself;
     `back` returns the boot id of the guest once its agent answers, or raises TimeoutError after so many seconds. They
-    raise ProviderFault for what the provider or the machine refuses.
+    raise ProviderFault for what the provider or the machine refuses. `blind` tells whether there was no way to the
+    provider for a while since the last call of `resize` or `die`: then no time of it counts.
     """
 
     now: Callable[[], float]
@@ -110,31 +119,37 @@ class Hands:
     die: Callable[[], Awaitable[None]]
     back: Callable[[float], Awaitable[str]]
     gone: Gone
+    blind: Callable[[], bool] = lambda: False
 
 
 async def run_last(bench: Bench, candidate: Candidate, todo: Sequence[PlannedTrial], hands: Hands) -> Visit:
     """Run and record the trials that disturb a machine, in the plan's order; `todo` are `Staged.last` that are left.
 
-    What follows a machine that did not come back is recorded with it. Raises nothing that is the candidate's doing.
+    What follows a machine that did not come back is recorded with it. A trial that says nothing of the candidate is
+    kept as interrupted, and the rest is left. Raises nothing that is the candidate's doing.
     """
     for place, trial in enumerate(todo):
         if bench.stop.is_set():
-            return Visit(Outcome.ABORTED, False, "stopped on request")
+            return Visit(Outcome.ABORTED, False, STOPPED_WHY)
         rest = todo[place + 1 :]
-        result, boot_id = await _disturbed(bench, candidate, trial, hands)
+        result, boot_id, counts = await _disturbed(bench, candidate, trial, hands)
+        if not counts:
+            return Visit(Outcome.ABORTED, False, f"{trial.probe}: {result.why}")
         if result.outcome is Outcome.PREEMPTED:
             record_all(bench, candidate, rest, Outcome.PREEMPTED, TAKEN_WHY)
             return Visit(Outcome.PREEMPTED, True, result.why)
-        if result.outcome in {Outcome.FAILED, Outcome.TIMEOUT, Outcome.ABORTED} and rest:
-            why = f"after {trial.probe}: {result.why}"
-            after = Outcome.ABORTED if result.outcome is Outcome.ABORTED else Outcome.FAILED
-            return record_all(bench, candidate, rest, after, why)
+        if result.outcome in {Outcome.FAILED, Outcome.TIMEOUT}:
+            return record_all(bench, candidate, rest, Outcome.FAILED, f"after {trial.probe}: {result.why}")
         hands = replace(hands, boot_id=boot_id)
     return Visit(Outcome.OK, True)
 
 
-async def _disturbed(bench: Bench, candidate: Candidate, trial: PlannedTrial, hands: Hands) -> tuple[TrialResult, str]:
-    """Resize a machine or have it kill itself, time it until it is usable again, and record it; its boot id then."""
+async def _disturbed(
+    bench: Bench, candidate: Candidate, trial: PlannedTrial, hands: Hands
+) -> tuple[TrialResult, str, bool]:
+    """Resize a machine or have it kill itself, time it until it is usable again, and record it; its boot id then, and
+    whether the trial counts.
+    """
     number, started_at = begin(bench, trial)
     began, boot_id, slept_s = hands.now(), hands.boot_id, bench.slept_s()
     try:
@@ -144,16 +159,26 @@ async def _disturbed(bench: Bench, candidate: Candidate, trial: PlannedTrial, ha
     except TimeoutError:
         result = await _lost(hands, Outcome.TIMEOUT, f"not usable again within {trial.deadline_s:g} s")
     except ProviderFault as fault:
-        outcome = Outcome.ABORTED if isinstance(fault, (*OUR_OWN, *NOT_ITS_OWN)) else Outcome.FAILED
-        result = await _lost(hands, outcome, str(fault))
+        ours = isinstance(fault, (*OUR_OWN, *NOT_ITS_OWN, LineLost))
+        result = await _lost(hands, Outcome.ABORTED if ours else Outcome.FAILED, str(fault))
     else:
         result = _back(trial, hands, hands.now() - began, boot_id)
-    slept_s = bench.slept_s() - slept_s
-    if slept_s >= SLEPT_S and result.outcome is not Outcome.PREEMPTED:
-        result = TrialResult(Outcome.ABORTED, (), f"this machine slept for {slept_s:.0f} s during it", result.facts)
+    result = _seen_through(result, bench.slept_s() - slept_s, blind=hands.blind())
+    if result.outcome is Outcome.ABORTED:
+        interrupt(bench, candidate, trial, number, started_at, result.why, result.facts)
+        return result, boot_id, False
     ended_at = bench.clock.at(trial.start_s + trial.expected_s)
     finish(bench, candidate, trial, number, started_at, ended_at, result, None, None)
-    return result, boot_id
+    return result, boot_id, True
+
+
+def _seen_through(result: TrialResult, slept_s: float, *, blind: bool) -> TrialResult:
+    """The result, where we could see all the time what it timed."""
+    if result.outcome is Outcome.PREEMPTED:
+        return result
+    if slept_s >= SLEPT_S:
+        return TrialResult(Outcome.ABORTED, (), f"this machine slept for {slept_s:.0f} s during it", result.facts)
+    return TrialResult(Outcome.ABORTED, (), BLIND_WHY, result.facts) if blind else result
 
 
 def _back(trial: PlannedTrial, hands: Hands, took_s: float, boot_id: str) -> TrialResult:
@@ -177,7 +202,9 @@ async def _lost(hands: Hands, outcome: Outcome, why: str) -> TrialResult:
     return TrialResult(outcome, (), clean(why), _facts(hands.poll_s))
 
 
-def arrival(trial: PlannedTrial, timelines: Sequence[Timeline], poll_s: float, why: str = "") -> TrialResult:
+def arrival(
+    trial: PlannedTrial, timelines: Sequence[Timeline], poll_s: float, why: str = "", *, late: bool = False
+) -> TrialResult:
     """What a trial of `scaling` comes to, from the timelines of the machines that were asked for.
 
     All counts until the last machine; the split is of the machine that was usable last. Nothing is clamped: an uptime
@@ -188,7 +215,7 @@ def arrival(trial: PlannedTrial, timelines: Sequence[Timeline], poll_s: float, w
     asked, last_step = int(params["count"]), "reachable_s" if params["os"] == "windows" else "usable_s"
     steps = _STEPS if last_step == "usable_s" else _STEPS[:-1]
     if why or len(timelines) < asked or not all(_complete(line, steps) for line in timelines):
-        return _never(trial, timelines, steps, why, facts)
+        return _never(trial, timelines, steps, why, facts, late=late)
     slowest = max(timelines, key=lambda line: _times(line)[last_step] or 0.0)
     whole_s = _times(slowest)[last_step] or 0.0
     if whole_s > trial.deadline_s:
@@ -213,7 +240,13 @@ def _complete(line: Timeline, steps: Sequence[tuple[str, str]]) -> bool:
 
 
 def _never(
-    trial: PlannedTrial, timelines: Sequence[Timeline], steps: Sequence[tuple[str, str]], why: str, facts: str
+    trial: PlannedTrial,
+    timelines: Sequence[Timeline],
+    steps: Sequence[tuple[str, str]],
+    why: str,
+    facts: str,
+    *,
+    late: bool,
 ) -> TrialResult:
     """Machines that did not come: how many of those asked for, the first step that one did not reach, and why."""
     missing = [next(word for key, word in steps if getattr(line, key) is None)
@@ -221,7 +254,7 @@ def _never(
     asked = int(dict(trial.params)["count"])
     came = len(timelines) - len(missing)
     told = f"{came} of {asked} machines came" + (f", one was not {missing[0]}" if missing else "")
-    outcome = Outcome.FAILED if why else Outcome.TIMEOUT
+    outcome = Outcome.FAILED if why and not late else Outcome.TIMEOUT
     return TrialResult(outcome, (), clean(f"{told}: {why or f'not within {trial.deadline_s:g} s'}"), facts)
 
 

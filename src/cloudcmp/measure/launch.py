@@ -136,15 +136,15 @@ async def _awake(bench: Bench, candidate: Candidate, turn: Turn, number: int, st
     slept_s = bench.slept_s() - slept_before_s
     if result.outcome is not Outcome.OK and slept_s >= SLEPT_S:
         told = f"this machine slept for {slept_s:.0f} s during it ({result.why})"
-        _interrupted(bench, candidate, turn.trial, number, started_at, told, result.facts)
+        interrupt(bench, candidate, turn.trial, number, started_at, told, result.facts)
         return Visit(Outcome.ABORTED, False, ASLEEP_WHY)
     if lost:
-        _interrupted(bench, candidate, turn.trial, number, started_at, result.why, result.facts)
+        interrupt(bench, candidate, turn.trial, number, started_at, result.why, result.facts)
         return Visit(Outcome.ABORTED, False, LOST_WHY)
     return result
 
 
-def _interrupted(
+def interrupt(
     bench: Bench, candidate: Candidate, trial: PlannedTrial, number: int, started_at: float, why: str, facts: str
 ) -> None:
     """Write that an attempt was cut short by what is not the candidate's: the trial is left to be run again."""
@@ -169,6 +169,12 @@ def record_all(bench: Bench, candidate: Candidate, trials: Sequence[PlannedTrial
         number, started_at = begin(bench, trial)
         finish(bench, candidate, trial, number, started_at, started_at, TrialResult(outcome, (), line), None, None)
     return Visit(outcome, True, line)
+
+
+def set_aside(bench: Bench, candidate: Candidate, trials: Sequence[PlannedTrial], why: str) -> None:
+    """Keep an interrupted attempt of each trial that could not be timed for what is not the candidate's doing."""
+    for trial in trials:
+        interrupt(bench, candidate, trial, *begin(bench, trial), why, "")
 
 
 def was_taken(trials: Sequence[PlannedTrial], before: Mapping[int, Outcome]) -> bool:

@@ -75,19 +75,19 @@ async def _run(bench: Bench, turn: Turn) -> TrialResult:
     except LineLost as lost:
         return await _cut_off(turn, lost.faults[0].what)
     except (ProviderFault, OSError) as fault:
-        return TrialResult(Outcome.FAILED, (), clean(f"the agent could not be started: {fault}"))
+        return await _if_held(turn, TrialResult(Outcome.FAILED, (), clean(f"the agent could not be started: {fault}")))
     return await _if_held(turn, result) if result.outcome is Outcome.TIMEOUT else result
 
 
-async def _if_held(turn: Turn, late: TrialResult) -> TrialResult:
-    """A timeout as it is where the machine could be heard all the time; else it is no word on the machine."""
+async def _if_held(turn: Turn, silent: TrialResult) -> TrialResult:
+    """A result as it is where the machine could be heard all the time; else it is no word on the machine."""
     if turn.again is None:
-        return late
+        return silent
     try:
         held = await turn.again() is Link.HELD
     except ProviderFault as fault:
-        return await _unreached(turn, f"{late.why}: nothing came any more", fault)
-    return late if held else TrialResult(Outcome.ABORTED, (), f"{late.why}: the connection was lost meanwhile")
+        return await _unreached(turn, f"{silent.why}: nothing came any more", fault)
+    return silent if held else TrialResult(Outcome.ABORTED, (), f"{silent.why}: the connection was lost meanwhile")
 
 
 async def _cut_off(turn: Turn, what: str) -> TrialResult:

@@ -50,7 +50,9 @@ STILL_THERE = "seen there after its time to live"
 STARTED = "started again"
 """The detail of a row, of the event CREATED, before a machine is stopped and started: it is billed anew."""
 ENDS = "ends by itself at its time to live"
-"""The detail of an INTENT where that is known of what is asked for."""
+"""In the detail of an INTENT where that is known of what is asked for."""
+HOURLY = "counted by the hour begun"
+"""In the detail of an INTENT where its provider's own terms are not known to hold for what is asked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,12 @@
 """Things sold with a price."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
+
+_HOUR_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +61,24 @@ class Billing:
 
     `beside` is what each machine costs an hour beside its type and its volumes; `uncounted` are in words what else is
     billed and in no price. `ends`: machines end by themselves, and with them what they cost, at their time to live.
+    `images` are those that are known to be billed so, where it rests on the image.
     """
 
-    minimum_s: float = 3600.0
-    step_s: float = 3600.0
+    minimum_s: float = _HOUR_S
+    step_s: float = _HOUR_S
     beside: Price | None = None
     uncounted: tuple[str, ...] = ()
     ends: bool = False
+    images: tuple[str, ...] = ()
+
+    def hourly(self, options: Mapping[str, str]) -> bool:
+        """Whether a machine with these options is counted by the hour begun: how its image is billed is not known."""
+        image = options.get("image", "")
+        return bool(self.images and image) and image not in self.images
+
+    def in_hours(self) -> "Billing":
+        """The same, by the hour begun."""
+        return replace(self, minimum_s=_HOUR_S, step_s=_HOUR_S)
 
     def paid_s(self, seconds: float) -> float:
         """Seconds that are paid for so many used: never fewer than those."""

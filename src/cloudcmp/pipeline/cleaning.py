@@ -1,18 +1,20 @@
 """The end of all that a study owns, and the lines that tell what could not be seen to go."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
 from cloudcmp.errors import CorruptStore, Fault, StorageFault
 from cloudcmp.model.lease import FIREWALL, Lease, LeaseRow, LeaseState
 from cloudcmp.model.protocol import Provider
+from cloudcmp.pipeline.asking import unheld
 from cloudcmp.pipeline.stopping import Stopping
 from cloudcmp.pipeline.tools import tools
 from cloudcmp.provider.registry import make, names
-from cloudcmp.provision import Ledger, Release, ask_all, release_all
+from cloudcmp.provision import Journal, Ledger, Release, ask_all, release_all
 from cloudcmp.provision.waiting import named, told_while
 from cloudcmp.store import StudyStore, open_to_end, tag_in
 from cloudcmp.units import Money, format_money
@@ -73,8 +75,7 @@ def cleanup(folder: Path, leave: Leave | None = None, say: Callable[[str], None]
         store, unwritten = open_to_end(folder)
         with store:
             journal = _Salvage(store)
-            providers, ledger = tools(store, journal=journal)
-            releases = asyncio.run(_end_all(ledger, providers, folder, leave, say))
+            releases = _ended(folder, store, journal, leave, say)
             unwritten = unwritten or next((one.unwritten for one in releases if one.unwritten), "")
             unsure = tuple(_unsure(store.tag, unwritten, journal.damaged))
     except (StorageFault, CorruptStore) as fault:
@@ -94,6 +95,23 @@ def _unsure(tag: str, unwritten: str, damaged: int) -> Iterator[str]:
 
 def _swept(tag: str | None) -> str:
     return f"cloudcmp sweep --study {tag} --delete" if tag else "cloudcmp sweep, then cloudcmp sweep --delete"
+
+
+def _ended(
+    folder: Path, store: StudyStore, journal: Journal, leave: Leave | None, say: Callable[[str], None]
+) -> tuple[Release, ...]:
+    """What came of ending all; whoever interrupts it outside of its own heeding is told what is left as well."""
+    releases: list[Release] = []
+    came: list[Ending] = []
+
+    async def work() -> None:
+        providers, ledger = tools(store, journal=journal)
+        releases.extend(await _end_all(ledger, providers, folder, leave, say))
+        came.append(Ending(folder, False, "interrupted", True, lines_left(releases)))
+
+    with left_told(folder, journal, leave, came):
+        unheld(work())
+    return tuple(releases)
 
 
 async def _end_all(
@@ -120,10 +138,25 @@ async def leave_at_once(ledger: Ledger, providers: Mapping[str, Provider], folde
     leave(Ending(folder, False, "left at once", True, lines))
 
 
-def untouched(store: StudyStore) -> tuple[str, ...]:
-    """A line for each thing that may be there and was not asked to go."""
-    left = [one for one in store.leases() if one.state is not LeaseState.GONE]
-    return tuple(_line(Release(one, None, "not asked to go")) for one in left)
+@contextmanager
+def left_told(folder: Path, journal: Journal, leave: Leave | None, came: Sequence[Ending] = ()) -> Iterator[None]:
+    """Whoever interrupts what is inside while no `Stopping` heeds signals is told what is left, by `leave`.
+
+    That is what already `came` of it, else what may be there by the ledger.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        if leave is None:
+            raise
+        known = came[-1] if came else Ending(folder, False, left=untouched(journal, "not seen gone"))
+        leave(replace(known, finished=False, reason=known.reason or "interrupted", interrupted=True))
+
+
+def untouched(journal: Journal, why: str = "not asked to go") -> tuple[str, ...]:
+    """A line for each thing that may be there by the ledger, and was not asked to go, or `why` it is told."""
+    left = [one for one in journal.leases() if one.state is not LeaseState.GONE]
+    return tuple(_line(Release(one, None, why)) for one in left)
 
 
 def faults_of(folder: Path, left: Iterable[str]) -> tuple[Fault, ...]:

@@ -5,8 +5,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from cloudcmp.catalog import PROBES
-from cloudcmp.errors import NOT_ITS_OWN, OUR_OWN, AgentMissing, BudgetSpent, ProviderFault, Taken
-from cloudcmp.measure import TAKEN_WHY, Visit, give_up_s, record_all, record_arrival, record_release, staged, was_taken
+from cloudcmp.errors import (
+    NOT_ITS_OWN,
+    OUR_OWN,
+    AgentMissing,
+    BudgetSpent,
+    LineLost,
+    ProviderFault,
+    Taken,
+    TooLate,
+)
+from cloudcmp.measure import (
+    BLIND_WHY,
+    TAKEN_WHY,
+    Visit,
+    give_up_s,
+    record_all,
+    record_arrival,
+    record_release,
+    set_aside,
+    staged,
+    was_taken,
+)
 from cloudcmp.model.lease import INSTANCE
 from cloudcmp.model.plan import Launch, PlannedTrial
 from cloudcmp.model.trial import Outcome
@@ -14,7 +34,7 @@ from cloudcmp.pipeline.crew import Crew, Stay
 from cloudcmp.pipeline.spending import asked, paid_for, restarts_s
 from cloudcmp.pipeline.visiting import work
 from cloudcmp.plan import machines
-from cloudcmp.provision import Part, Release, set_up, slot_of, tear_down
+from cloudcmp.provision import Part, Release, patience_with, set_up, slot_of, tear_down
 
 
 async def carry_out(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], before: Mapping[int, Outcome]) -> None:
@@ -32,7 +52,7 @@ async def carry_out(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], 
     slots = tuple(slot_of(launch, Part(INSTANCE, number + 1)) for number in range(count))
     try:
         paying = await asyncio.to_thread(paid_for, provider, candidate, todo, crew.plan.candidates)
-        ttl_s = crew.guard.allow(asked(provider, paying, todo, slots)) - restarts_s(provider, todo)
+        ttl_s = crew.guard.allow(asked(provider, paying, todo, slots)) - restarts_s(provider, paying, todo)
     except BudgetSpent as fault:
         # What was not launched is not a failure of the candidate: it can be run when there is money for it.
         crew.spent(str(fault))
@@ -70,50 +90,85 @@ async def _come_and_work(stay: Stay) -> Visit:
         stay.machines = await set_up(
             office, stay.provider, stay.candidate, stay.launch, stay.ttl_s, stay.watches, stay.count,
             one_zone=stay.one_zone(),
-            paid_s=restarts_s(stay.provider, stay.left(turns.last)),
+            paid_s=restarts_s(stay.provider, stay.candidate, stay.left(turns.last)),
         )  # fmt: skip
     except (*OUR_OWN, AgentMissing) as fault:
         return crew.stopped(str(fault))
-    except NOT_ITS_OWN as fault:
+    except (*NOT_ITS_OWN, LineLost) as fault:
         return crew.put_off(str(fault))
     except ProviderFault as fault:
         missing = fault
+    if missing is None:
+        return await _came(stay, ways.poll_s)
+    return _lost(stay, ways.poll_s, missing)
+
+
+def _lost(stay: Stay, poll_s: float, missing: ProviderFault) -> Visit:
+    """Machines that did not all come, and why."""
+    crew, turns = stay.crew, stay.turns
     if stay.slept():
-        return await _slept_through(stay, missing)
+        return crew.stopped(f"{stay.slept()} ({missing})")
+    late = isinstance(missing, TooLate)
+    if late and _blind(stay):
+        return crew.put_off(f"{missing} ({BLIND_WHY})")
     if isinstance(missing, Taken):
         todo = stay.left([*turns.arrival, *turns.visit, *turns.last])
         return record_all(crew.bench, stay.candidate, todo, Outcome.PREEMPTED, str(missing))
-    return await _came(stay, ways.poll_s, str(missing or ""))
+    lines = [watch.timeline() for watch in stay.watches][: stay.candidate.count]
+    record_arrival(crew.bench, stay.candidate, stay.left(turns.arrival), lines, poll_s, str(missing), late=late)
+    return record_all(crew.bench, stay.candidate, stay.left([*turns.visit, *turns.last]), Outcome.FAILED, str(missing))
 
 
-async def _slept_through(stay: Stay, missing: ProviderFault | None) -> Visit:
-    """The rest of a launch whose machines came, or did not, while this machine slept."""
-    if missing is not None:
-        return stay.crew.stopped(f"{stay.slept()} ({missing})")
-    # No clock that times their coming went on, and some that are in it did.
-    record_all(stay.crew.bench, stay.candidate, stay.left(stay.turns.arrival), Outcome.ABORTED, stay.slept())
+async def _came(stay: Stay, poll_s: float) -> Visit:
+    """How the machines came, timed, and the trials on them."""
+    todo, why = stay.left(stay.turns.arrival), _unseen(stay)
+    if why and todo:
+        set_aside(stay.crew.bench, stay.candidate, todo, why)
+        stay.crew.put_off(f"{stay.candidate.id}: {why}")  # all else of it goes on
+    else:
+        lines = [machine.timeline for machine in stay.machines][: stay.candidate.count]
+        record_arrival(stay.crew.bench, stay.candidate, todo, lines, poll_s)
     return await work(stay)
 
 
-async def _came(stay: Stay, poll_s: float, why: str) -> Visit:
-    """How the machines came, timed, and the trials on them; `why` says what went wrong, if anything did."""
-    bench, turns = stay.crew.bench, stay.turns
-    lines = [machine.timeline for machine in stay.machines] or [watch.timeline() for watch in stay.watches]
-    record_arrival(bench, stay.candidate, stay.left(turns.arrival), lines[: stay.candidate.count], poll_s, why)
-    if why:
-        todo = stay.left([*turns.visit, *turns.last])
-        return record_all(bench, stay.candidate, todo, Outcome.FAILED, why)
-    return await work(stay)
+def _blind(stay: Stay) -> bool:
+    return any(watch.blind for watch in stay.watches)
+
+
+def _unseen(stay: Stay) -> str:
+    """Why nobody knows how long machines took that came; nothing where it was seen."""
+    if stay.slept():
+        return stay.slept()  # no clock that times their coming went on, and some that are in it did
+    if _blind(stay):
+        return BLIND_WHY
+    lost = any(watch.timeline().answered_s is None for watch in stay.watches)
+    return "an answer of its provider was lost" if lost else ""
 
 
 def _record_going(stay: Stay, releases: Sequence[Release], visit: Visit) -> None:
-    """The trials that time a launch's going: until the last of its machines was seen gone."""
-    took = [one.took_s for one in releases if one.took_s is not None]
-    why = "" if took else visit.why or "no machine was there to go"
-    unseen = next((one.why for one in releases if one.evidence is None), "")
-    gone_s = None if unseen or not took else max(took)
-    todo = stay.left(stay.turns.release)
-    if stay.slept():
-        record_all(stay.crew.bench, stay.candidate, todo, Outcome.ABORTED, stay.slept())
-        return
-    record_release(stay.crew.bench, stay.candidate, todo, gone_s, stay.crew.office.ways.poll_s, unseen or why)
+    """The trials that time a launch's going: until the last of its machines was seen gone.
+
+    Only machines that were well are timed: one that never came, or was taken, is gone sooner than any other.
+    """
+    bench, todo = stay.crew.bench, stay.left(stay.turns.release)
+    machines = [one for one in releases if one.lease.kind == INSTANCE]
+    unseen = next((one for one in machines if one.evidence is None), None)
+    if visit.outcome is not Outcome.OK:
+        record_all(bench, stay.candidate, todo, visit.outcome, visit.why)
+    elif any(one.evidence and one.took_s is None for one in machines):
+        record_all(bench, stay.candidate, todo, Outcome.PREEMPTED, "a machine was gone before it was asked to go")
+    elif todo and (why := stay.slept() or _not_its_own(unseen)):
+        set_aside(bench, stay.candidate, todo, why)
+        stay.crew.put_off(f"{stay.candidate.id}: {why}")
+    else:
+        took = [one.took_s for one in machines if one.took_s is not None]
+        gone_s = None if unseen or not took else max(took)
+        why = unseen.why if unseen else "" if took else "no machine was there to go"
+        late = unseen is not None and unseen.fault is None
+        record_release(bench, stay.candidate, todo, gone_s, patience_with(stay.provider).poll_s, why, late=late)
+
+
+def _not_its_own(unseen: Release | None) -> str:
+    """Why it is not known whether a machine is gone, where that is not its provider's doing."""
+    ours = unseen is not None and isinstance(unseen.fault, (*OUR_OWN, *NOT_ITS_OWN))
+    return unseen.why if unseen and ours else ""

@@ -22,7 +22,12 @@ def open_office(ledger: Ledger, providers: Iterable[Provider]) -> Office:
     from cloudcmp.agent.keys import new_key
 
     poll_s = _POLL_BILLED_S if any(one.billed for one in some) else _POLL_S
-    return Office(ledger, replace(ways, client=new_key(), poll_s=poll_s), Keys(new_key, cloud_config))
+
+    def user_data(host: KeyPair, client: str, ttl_s: float) -> str:
+        """What a machine is told that is asked for now: the budget counts from the same moment on."""
+        return cloud_config(host, client, ttl_s, ledger.time.now())
+
+    return Office(ledger, replace(ways, client=new_key(), poll_s=poll_s), Keys(new_key, user_data))
 
 
 async def _deploy(shell: Shell, folder: str, address: str, lease_s: float) -> Ready:

@@ -13,24 +13,28 @@ from pathlib import Path
 from typing import NoReturn
 
 from cloudcmp import agent
-from cloudcmp.catalog import hint
+from cloudcmp.agent.ssh import dial
+from cloudcmp.catalog import METRICS, hint
 from cloudcmp.errors import AgentMissing, BudgetSpent, CloudcmpError, UserMistake
-from cloudcmp.model.lease import FIREWALL, LeaseState
+from cloudcmp.model.lease import FIREWALL
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import Provider
 from cloudcmp.pipeline import planning, running
+from cloudcmp.pipeline.asking import ask, unheld
 from cloudcmp.pipeline.checking import preflight, refuse
-from cloudcmp.pipeline.cleaning import Ending, Leave, faults_of, leave_at_once, lines_left
+from cloudcmp.pipeline.cleaning import Ending, Leave, faults_of, leave_at_once, lines_left, untouched
 from cloudcmp.pipeline.office import open_office
-from cloudcmp.pipeline.opening import opened, wanted
+from cloudcmp.pipeline.opening import brief, opened, wanted
 from cloudcmp.pipeline.stopping import Stopping
 from cloudcmp.pipeline.tools import tools
+from cloudcmp.provider.registry import Means, make
 from cloudcmp.provision import Release
 from cloudcmp.provision.clauses import CLAUSES
 from cloudcmp.provision.contract import TESTED, Held, Ruling, differences, hold
 from cloudcmp.provision.prices import price_to_create
 from cloudcmp.provision.stage import LAUNCHES, MACHINES_MOST, Stage
+from cloudcmp.provision.waiting import aside
 from cloudcmp.store import StudyStore
 from cloudcmp.units import Money, format_money, format_seconds, parse_money, parse_price_per_hour
 
@@ -117,38 +121,58 @@ def prove(tryout: Tryout, say: Callable[[str], None] = lambda _: None, leave: Le
     first signal ends the clauses, and `say` tells it; at the second one all is asked to go, and `leave` ends the
     process. Raises what the preflight refuses, before anything is created.
     """
+    say = aside(say)
+    binary = _agent(tryout)
+    _look_first(tryout, say)
     plan, began = tryout.plan, time.time()
     created_at = plan.start_at if tryout.candidate.simulated else began
     store = StudyStore.create(
         tryout.folder, plan, study_text=tryout.text, provenance={"by": "cloudcmp check --live"}, created_at=created_at
     )
-    unseen: tuple[str, ...] = ()
+    came: list[Held] = []
+    clean = False  # until it was seen: whatever is raised meanwhile, the ledger is what cleanup goes by
     try:
         with store:
             try:
-                held = asyncio.run(_held(tryout, store, say, leave))
-                unseen = lines_left(held.releases)
+                unheld(_try_out(tryout, store, binary, say, leave, came))
+                clean = not came[0].left
             except BaseException as error:
-                unseen = _told_with(error, tryout, store, say)
+                clean = _told_with(error, tryout, store, came, say)
                 raise
     finally:
-        if not unseen:
+        if clean:
             shutil.rmtree(tryout.folder, ignore_errors=True)
-    rulings, cut = held.rulings, len(held.rulings) < len(CLAUSES)
-    return Proved(tryout, rulings, differences(tryout.provider, rulings), unseen, cut)
+    rulings, left = came[0].rulings, lines_left(came[0].releases)
+    return Proved(tryout, rulings, differences(tryout.provider, rulings), left, len(rulings) < len(CLAUSES))
 
 
-def _told_with(error: BaseException, tryout: Tryout, store: StudyStore, say: Callable[[str], None]) -> tuple[str, ...]:
-    """What is not seen gone when a try-out ends by a fault, told with the fault: nothing else will tell it."""
-    open_ = (one for one in store.leases() if one.state is not LeaseState.GONE)
-    lines = lines_left(Release(one, None, "not seen gone") for one in open_)
+def _look_first(tryout: Tryout, say: Callable[[str], None]) -> None:
+    """Refuse what the provider would refuse, before there is anything that whoever interrupts it could leave."""
+    say(f"looking first: {tryout.provider}")
+    means = Means(metrics=METRICS, candidates=tryout.plan.candidates, dial=dial)
+    refuse(ask(preflight({tryout.provider: make(tryout.provider, means)}, tryout.plan)))
+
+
+def _told_with(
+    error: BaseException, tryout: Tryout, store: StudyStore, came: Sequence[Held], say: Callable[[str], None]
+) -> bool:
+    """Tell what is not seen gone with what ended a try-out, for nothing else will; whether it is known to be nothing.
+
+    Where nothing came of it, only a ledger in which nothing was ever asked for says so.
+    """
+    nothing = False
+    try:
+        lines = lines_left(came[0].releases) if came else untouched(store, "not seen gone")
+        nothing = not (lines if came else store.leases())
+    except CloudcmpError as unread:
+        lines = (f"what it made may be there: {brief(unread)}",)
     faults = faults_of(tryout.folder, lines)
     if isinstance(error, CloudcmpError):
         error.faults = (*error.faults, *faults)
     else:
         for fault in faults:
             say(fault.line())
-    return lines
+    return nothing
 
 
 def told_before(tryout: Tryout) -> tuple[str, ...]:
@@ -197,24 +221,27 @@ def as_data(proved: Proved) -> dict[str, object]:
     }
 
 
-async def _held(tryout: Tryout, store: StudyStore, say: Callable[[str], None], leave: Leave | None) -> Held:
-    providers, ledger = tools(store, _agent(tryout))
-    refuse(await preflight(providers, tryout.plan))
+async def _try_out(
+    tryout: Tryout, store: StudyStore, binary: Path | None, say: Callable[[str], None], leave: Leave | None,
+    came: list[Held],
+) -> None:  # fmt: skip
+    """Try the contract out; what came of it is kept outside, where no interruption can take it away."""
+    providers, ledger = tools(store, binary)
     office = open_office(ledger, providers.values())
     provider, launches = providers[tryout.provider], tryout.plan.launches[:LAUNCHES]
     stage = Stage(office, provider, tryout.candidate, launches, TTL_S, allow=tryout.allow)
     if leave is None:
-        return await hold(stage, say=say)
-    stop, held = asyncio.Event(), list[Held]()
+        came.append(await hold(stage, say=say))
+        return
+    stop = asyncio.Event()
     stopping = Stopping(stop, lambda _: say("ending all that was made; once more to leave at once"))
 
     async def work() -> None:
-        held.append(await hold(stage, stop=stop, say=say))
+        came.append(await hold(stage, stop=stop, say=say))
 
     with stopping.heeding():
         if not await stopping.unless_hurried(work()):
             await leave_at_once(ledger, providers, tryout.folder, _with_doubles(stage, leave))
-    return held[0]
 
 
 def _with_doubles(stage: Stage, leave: Leave) -> Leave:

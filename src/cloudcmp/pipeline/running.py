@@ -11,9 +11,9 @@ from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.measure import Bench
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Progress
-from cloudcmp.pipeline.asking import ask
+from cloudcmp.pipeline.asking import ask, unheld
 from cloudcmp.pipeline.checking import check_plan, refuse
-from cloudcmp.pipeline.cleaning import Ending, Leave, faults_of, leave_at_once, lines_left, untouched
+from cloudcmp.pipeline.cleaning import Ending, Leave, faults_of, leave_at_once, left_told, lines_left, untouched
 from cloudcmp.pipeline.crew import Crew, Halt
 from cloudcmp.pipeline.office import open_office
 from cloudcmp.pipeline.rounds import run_rounds
@@ -111,9 +111,10 @@ def resume(
         except KeyboardInterrupt:
             lines = untouched(store)
             leave(Ending(folder, False, "interrupted before it went on", True, lines))
-        moment = time_of(plan)
-        store.interrupt_open(lambda trial: moment.at(plan.trials[trial].start_s))
-        return _drive(store, agent_of(plan), work, wait, progress, leave)
+        with left_told(folder, store, leave):
+            moment = time_of(plan)
+            store.interrupt_open(lambda trial: moment.at(plan.trials[trial].start_s))
+            return _drive(store, agent_of(plan), work, wait, progress, leave)
 
 
 def _same_work(store: StudyStore, work: Path | None) -> Path | None:
@@ -144,14 +145,20 @@ def _drive(
     todo = [trial for trial in plan.trials if trial.index not in done]
     # Virtual time is none of the reader's: how long the rest takes is then told from the trials so far.
     progress.begin(len(todo), 0.0 if is_simulated(plan) else sum(trial.expected_s for trial in todo))
-    try:
-        reason, left, asked = asyncio.run(_measure(crew, leave))
-    finally:
-        progress.end()
-    finished = not reason
-    if finished:
-        store.compact()
-    return Ending(store.folder, finished, reason, asked, left, fault=crew.halt.fault)
+    came: list[Ending] = []
+
+    async def measure() -> None:
+        reason, left, asked = await _measure(crew, leave)
+        came.append(Ending(store.folder, not reason, reason, asked, left, fault=crew.halt.fault))
+
+    with left_told(store.folder, store, leave, came):
+        try:
+            unheld(measure())
+        finally:
+            progress.end()
+        if came[0].finished:
+            store.compact()
+    return came[0]
 
 
 async def _measure(crew: Crew, leave: Leave) -> tuple[str, tuple[str, ...], bool]:

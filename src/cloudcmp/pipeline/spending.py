@@ -33,7 +33,7 @@ def asked(provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial]
 
     What its restarts cost is counted as time that it lives.
     """
-    beside_s = restarts_s(provider, todo)
+    beside_s = restarts_s(provider, candidate, todo)
     sold, work_s = candidate.offering, sum(trial.deadline_s for trial in todo)
     return Ask(
         provider=provider.name,
@@ -43,12 +43,13 @@ def asked(provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial]
         wanted_ttl_s=work_s + LEASE_MARGIN_S + beside_s,
         shortest_ttl_s=work_s + _SHORTEST_MARGIN_S + beside_s,
         slots=slots,
+        hourly=provider.billing.hourly(dict(candidate.options)),
     )
 
 
-def restarts_s(provider: Provider, todo: Iterable[PlannedTrial]) -> float:
+def restarts_s(provider: Provider, candidate: Candidate, todo: Iterable[PlannedTrial]) -> float:
     """Seconds that are paid beside a machine's time to live: each start begins a period of billing anew."""
-    billing = provider.billing
+    billing = provider.billing.in_hours() if provider.billing.hourly(dict(candidate.options)) else provider.billing
     return sum(max(billing.minimum_s, billing.step_s) for trial in todo if trial.probe == "resize" and provider.billed)
 
 

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -40,17 +41,21 @@ class Stopping:
         One that is ignored (`nohup`, a job of a script in the background) stays so.
         """
         loop, before = asyncio.get_running_loop(), {}
+
+        def came(number: int, _frame: FrameType | None) -> None:
+            loop.call_soon_threadsafe(self.signalled, number)
+
+        # Not by the loop's own handlers: it would give a signal back to the system before whoever had it.
         for number in SIGNALS:
             former = signal.getsignal(number)
-            if former is not signal.SIG_IGN:
-                with suppress(ValueError, RuntimeError):
-                    loop.add_signal_handler(number, self.signalled, number)
+            if former not in {None, signal.SIG_IGN}:
+                with suppress(ValueError):
+                    signal.signal(number, came)
                     before[number] = former
         try:
             yield
         finally:
             for number, former in before.items():
-                loop.remove_signal_handler(number)
                 signal.signal(number, former)
 
     def signalled(self, number: int = signal.SIGINT) -> None:

@@ -1,7 +1,7 @@
 """The trials of a launch on its machines, from the first to those that disturb a machine."""
 
 from cloudcmp.errors import BudgetSpent
-from cloudcmp.measure import ASLEEP_WHY, LOST_WHY, OVER_WHY, Place, Visit, run_launch
+from cloudcmp.measure import ASLEEP_WHY, LOST_WHY, OVER_WHY, TAKEN_WHY, Place, Visit, record_all, run_launch
 from cloudcmp.model.trial import Outcome
 from cloudcmp.pipeline.crew import Stay
 from cloudcmp.pipeline.disturbing import disturb
@@ -22,6 +22,8 @@ async def work(stay: Stay) -> Visit:
         return stay.crew.stopped(f"{stay.candidate.id}: {visit.why}")
     if visit.why == LOST_WHY:
         return stay.crew.put_off(f"{stay.candidate.id}: {visit.why}")
+    if visit.finished and visit.outcome is Outcome.PREEMPTED:
+        record_all(stay.crew.bench, stay.candidate, stay.left(stay.turns.last), Outcome.PREEMPTED, TAKEN_WHY)
     return await disturb(stay) if visit.finished and visit.outcome is Outcome.OK else visit
 
 

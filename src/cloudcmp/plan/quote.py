@@ -58,6 +58,9 @@ def beside_notes(candidates: Sequence[Candidate], billing_of: BillingOf) -> list
         missing = [*billing.uncounted, *([billing.beside.source] if billing.beside and not counted else [])]
         if missing:
             lines.append(f"{name}: no cost counts {'; '.join(missing)}")
+    hourly = [c.id for c in candidates if c.offering.price and _terms(c, billing_of) != billing_of(c.offering.provider)]
+    if hourly:
+        lines.append(f"counted by the hour begun, for how its image is billed is not known: {_listed(hourly)}")
     return lines
 
 
@@ -68,7 +71,7 @@ def expected_cost(
 
     None where a price is unknown or currencies differ.
     """
-    paid = {c.index: _expected_s(visits, c, billing_of(c.offering.provider)) * rounds for c in visits.candidates}
+    paid = {c.index: _expected_s(visits, c, _terms(c, billing_of)) * rounds for c in visits.candidates}
     return _cost([_with_peers(visits, c) for c in _counted(visits.candidates, free)], paid, ROUND_HALF_EVEN)
 
 
@@ -81,9 +84,15 @@ def worst_cost(
     study takes anew: its interrupted launch gets a second machine. A machine that is resized costs the dearer price all
     the time, and begins a period of billing anew each time.
     """
-    worst = {c.index: _paid_s(visits.of(c), billing_of(c.offering.provider)) * rounds for c in visits.candidates}
+    worst = {c.index: _paid_s(visits.of(c), _terms(c, billing_of)) * rounds for c in visits.candidates}
     counted = _counted(visits.candidates, free)
     return _cost([_at_most(_with_peers(visits, c), visits.of(c)) for c in counted], worst, ROUND_UP)
+
+
+def _terms(candidate: Candidate, billing_of: BillingOf) -> Billing:
+    """How a candidate's machines are billed: by the hour begun where its provider's terms rest on an unknown image."""
+    billing = billing_of(candidate.offering.provider)
+    return billing.in_hours() if billing.hourly(dict(candidate.options)) else billing
 
 
 def _counted(candidates: Sequence[Candidate], free: Free) -> list[Candidate]:

@@ -3,8 +3,19 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from cloudcmp.errors import ProviderFault, Taken, Throttled, Unlisted, Unreached, WrongHost
+from cloudcmp.errors import (
+    NOT_ITS_OWN,
+    OUR_OWN,
+    ProviderFault,
+    Taken,
+    Throttled,
+    TooLate,
+    Unlisted,
+    Unreached,
+    WrongHost,
+)
 from cloudcmp.model.lease import Handle, Lease
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Direct, Instance, Provider, Remote
@@ -13,6 +24,7 @@ from cloudcmp.model.safety import Sight, Timeline
 from cloudcmp.provider.time import Time
 from cloudcmp.provision.disks import mounted_volume
 
+_Kind = TypeVar("_Kind", bound=ProviderFault)
 _SSH_GREETING = b"SSH-"
 _DOORS = {"windows": (3389, 5985)}  # remote desktop, remote management: where a Windows machine is seen to be up
 _TRY_S = 1.0
@@ -78,7 +90,8 @@ class Start:
 class Stopwatch:
     """The steps of one machine, from the start stamp that it shares with its launch; its own making until there is one.
 
-    A request that waits for its turn, or is repeated, is part of what is timed.
+    A request that waits for its turn, or is repeated, is part of what is timed. `blind` says that for a while there was
+    no way to the provider, and so perhaps none to the machine: then it came no later than its times say.
     """
 
     def __init__(self, time: Time, start: Start | None = None) -> None:
@@ -86,6 +99,7 @@ class Stopwatch:
         self._made = time.monotonic()
         self._start = start or Start()
         self._seen: dict[str, float] = {}
+        self.blind = False
 
     def start(self) -> None:
         """The request is about to be sent, for the first time or again."""
@@ -117,8 +131,9 @@ async def arrive(
 ) -> Machine:
     """The machine of a lease, once agents run on it.
 
-    Raises WrongHost where another machine answers, Taken where its provider takes it back before it is up,
-    ProviderFault where it does not come in time or ends before.
+    Raises WrongHost where another machine answers, Taken where its provider takes it back before it is up, TooLate
+    where it does not come in time, LineLost where it runs and the connection broke, OUR_OWN and NOT_ITS_OWN where its
+    provider can not be asked how it is, ProviderFault where it ends before or is not as it should be.
     """
     if isinstance(provider, Direct):
         instance = await provider.connect(lease, candidate, launch)
@@ -147,24 +162,32 @@ async def arrive(
 
 
 async def come_back(
-    ways: Ways, provider: Provider, machine: Machine, candidate: Candidate, ttl_s: float, within_s: float
+    ways: Ways,
+    provider: Provider,
+    machine: Machine,
+    candidate: Candidate,
+    ttl_s: float,
+    within_s: float,
+    watch: Stopwatch,
 ) -> Machine:
     """A machine that went down and comes up again, once agents run on it; only the host key that it had is accepted.
 
-    Raises TimeoutError where it does not come in time, ProviderFault where it ends.
+    `watch` is a new one, which tells whether we could see all of it.
+    Raises TimeoutError where it does not come in time, ProviderFault where it ends, or where it is not known.
     """
     handle = machine.lease.handle()
     if not isinstance(provider, Remote) or handle is None or machine.endpoint is None:
         raise ProviderFault.at(machine.lease.name, "there is no way to reach it again", "cloudcmp cleanup")
     if machine.shell is not None:
         await machine.shell.close()
-    watch = Stopwatch(ways.time)
     patient = replace(ways, give_up_s=within_s, login_s=_AGAIN_S)
     try:
         sight = await _running(patient, provider, handle, watch, candidate)
         await _reachable(patient, provider, handle, sight, (sight.port,), watch, candidate)
         endpoint = replace(machine.endpoint, address=sight.address or "", port=sight.port)
         shell = await _dialled(patient, endpoint, watch)
+    except (*OUR_OWN, *NOT_ITS_OWN):
+        raise
     except ProviderFault:
         if watch.elapsed_s() >= within_s:
             raise TimeoutError from None
@@ -222,7 +245,7 @@ async def _reachable(
             if ended:  # they failed at once: a closed door is not knocked at without a pause
                 await _wait(ways, handle, watch, "it runs and can not be reached", now.why)
             elif watch.elapsed_s() > ways.give_up_s:
-                raise _never(handle, f"it runs and can not be reached after {ways.give_up_s:g} s", now.why)
+                raise _late(handle, f"it runs and can not be reached after {ways.give_up_s:g} s", now.why)
     finally:
         for task in tries:
             task.cancel()
@@ -235,6 +258,7 @@ async def _look(ways: Ways, provider: Remote, handle: Handle, watch: Stopwatch) 
     except (Unlisted, Throttled, Unreached) as fault:
         if watch.elapsed_s() > ways.give_up_s:
             raise
+        watch.blind |= isinstance(fault, Unreached)
         return Sight("unknown", why=str(fault))
 
 
@@ -273,22 +297,27 @@ async def _dialled(ways: Ways, endpoint: Endpoint, watch: Stopwatch) -> Shell:
             return await ways.dial(endpoint, min(ways.login_s, max(_TRY_S, ways.give_up_s - watch.elapsed_s())))
         except WrongHost:
             raise
-        except ProviderFault:
+        except ProviderFault as fault:
             if watch.elapsed_s() > ways.give_up_s:
-                raise
+                raise TooLate(*fault.faults) from fault
             await ways.time.sleep(ways.poll_s)
 
 
 async def _wait(ways: Ways, handle: Handle, watch: Stopwatch, what: str, why: str) -> None:
     if watch.elapsed_s() > ways.give_up_s:
-        raise _never(handle, f"{what} after {ways.give_up_s:g} s", why)
+        raise _late(handle, f"{what} after {ways.give_up_s:g} s", why)
     await ways.time.sleep(ways.poll_s)
 
 
 async def _still_there(provider: Remote, handle: Handle, candidate: Candidate) -> None:
-    """Raises the reason why a machine that does not let us in has ended, where its provider says that it has."""
+    """Raises the reason why a machine that does not let us in has ended, where its provider says that it has.
+
+    Where the provider can not be asked either, it raises that: it may be we who are cut off.
+    """
     try:
         now = await provider.look(handle)
+    except (*OUR_OWN, *NOT_ITS_OWN):
+        raise
     except ProviderFault:
         return
     if now.state in {"stopped", "gone"}:
@@ -298,10 +327,13 @@ async def _still_there(provider: Remote, handle: Handle, candidate: Candidate) -
 def _ended(handle: Handle, what: str, sight: Sight, candidate: Candidate) -> ProviderFault:
     """A machine that ended on its way: taken back where its provider says so, or says nothing and may do so."""
     spot = dict(candidate.options).get("market") == "spot"
-    fault = _never(handle, what, sight.why)
-    return Taken(*fault.faults) if sight.taken or (sight.taken is None and spot) else fault
+    kind = Taken if sight.taken or (sight.taken is None and spot) else ProviderFault
+    return _never(handle, what, sight.why, kind)
 
 
-def _never(handle: Handle, what: str, why: str) -> ProviderFault:
-    told = f"{what} ({why})" if why else what
-    return ProviderFault.at(handle.cloud_id, told, "see the provider's console")
+def _late(handle: Handle, what: str, why: str) -> TooLate:
+    return _never(handle, what, why, TooLate)
+
+
+def _never(handle: Handle, what: str, why: str, kind: type[_Kind]) -> _Kind:
+    return kind.at(handle.cloud_id, f"{what} ({why})" if why else what, "see the provider's console")

@@ -2,8 +2,9 @@
 
     committed = sum over machines of price x paid(age), or of price x paid(time to live) while it may still be there
 
-`paid` is the provider's minimum and every step begun, anew from each start on. A machine ends by itself at its time to
-live, where the provider does that; so what is committed is what can be billed, whatever happens to the controller.
+`paid` is the provider's minimum and every step begun, anew from each start on; whole hours for a machine of which it is
+not known that it is billed so. A machine ends by itself at its time to live, where the provider does that; so what is
+committed is what can be billed, whatever happens to the controller.
 """
 
 import math
@@ -12,7 +13,17 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_UP, Context, Decimal
 
 from cloudcmp.errors import BudgetSpent, Refused
-from cloudcmp.model.lease import ENDS, INSTANCE, STARTED, STATE_OF, STILL_THERE, LeaseEvent, LeaseRow, LeaseState
+from cloudcmp.model.lease import (
+    ENDS,
+    HOURLY,
+    INSTANCE,
+    STARTED,
+    STATE_OF,
+    STILL_THERE,
+    LeaseEvent,
+    LeaseRow,
+    LeaseState,
+)
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.safety import Spend
@@ -37,7 +48,8 @@ class Charge:
     """One machine on the bill: its price (per hour), time to live and age (s), and whether it may still be there.
 
     `most_s` is the most that it can have been there where machines of its provider end by themselves: no bound where
-    that is not known of this one. `starts` is how often it was started again.
+    that is not known of this one. `starts` is how often it was started again; `hourly`: it is counted by the hour
+    begun, whatever its provider's terms.
     """
 
     key: Key
@@ -49,12 +61,14 @@ class Charge:
     open: bool
     most_s: float = math.inf
     starts: int = 0
+    hourly: bool = False
 
     def seconds(self, billing: Billing, *, worst: bool) -> int:
         """Whole seconds that are paid by now; with `worst`, by the end of its life.
 
         Each start begins a period of billing anew. Those that are still to come are in its time to live.
         """
+        billing = billing.in_hours() if self.hourly else billing
         used_s = min(self.age_s, self.most_s) if billing.ends else self.age_s
         paid_s = billing.paid_s(used_s) + self.starts * max(billing.minimum_s, billing.step_s)
         return math.ceil(max(paid_s, billing.paid_s(self.ttl_s)) if worst and self.open else paid_s)
@@ -73,7 +87,7 @@ class Ask:
     """What a launch wants: so many machines of one price (per hour, each) for a time to live.
 
     `where` names region and offering for a refusal; `slots` are those of the machines, so that what is allowed counts
-    from now on and not only from their intents on.
+    from now on and not only from their intents on. `hourly` as in `Charge`.
     """
 
     provider: str
@@ -83,6 +97,7 @@ class Ask:
     wanted_ttl_s: float
     shortest_ttl_s: float
     slots: tuple[str, ...]
+    hourly: bool = False
 
 
 def terms_of(providers: Mapping[str, Provider]) -> dict[str, Billing]:
@@ -124,9 +139,10 @@ def _charge(key: Key, intent: LeaseRow, rows: list[LeaseRow], now: float) -> Cha
     age_s = (max(now, *times) if is_open else max(times)) - min(times)
     ttl_s = intent.ttl_s or 0.0
     outlived = is_open or any(row.detail == STILL_THERE for row in rows)
-    most_s = ttl_s + SLACK_S if intent.detail == ENDS and not outlived else math.inf
-    starts = sum(row.detail == STARTED for row in rows)
-    return Charge(key, intent.provider, intent.price_per_hour, intent.currency, ttl_s, age_s, is_open, most_s, starts)
+    most_s = ttl_s + SLACK_S if ENDS in intent.detail and not outlived else math.inf
+    starts, price, currency = sum(row.detail == STARTED for row in rows), intent.price_per_hour, intent.currency
+    hourly = HOURLY in intent.detail
+    return Charge(key, intent.provider, price, currency, ttl_s, age_s, is_open, most_s, starts, hourly)
 
 
 def spent(found: Iterable[Charge], terms: Terms, currency: str) -> Money | None:
@@ -200,10 +216,13 @@ class Guard:
         found = self._charges(rows)
         self._check_caps(ask, found)
         billing = self._terms.get(ask.provider)
+        if billing is not None and ask.hourly:
+            billing = billing.in_hours()
         ttl_s = ask.wanted_ttl_s if billing is None else self._fitting(ask, billing, found)
         for slot in ask.slots:
             attempt = 1 + max((row.attempt for row in rows if row.slot == slot), default=0)
-            one = Charge((slot, attempt), ask.provider, ask.price_per_hour, ask.currency, ttl_s, 0.0, open=True)
+            one = Charge((slot, attempt), ask.provider, ask.price_per_hour, ask.currency, ttl_s, 0.0, open=True,
+                         hourly=ask.hourly)  # fmt: skip
             self._held[slot] = one
             self._since[one.key] = self._time.monotonic()
         return ttl_s

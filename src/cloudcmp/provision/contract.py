@@ -6,6 +6,7 @@ be told, and everything that was made is released at the end, whatever came.
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,7 @@ from cloudcmp.model.lease import Handle, Lease
 from cloudcmp.provision.clauses import CLAUSES
 from cloudcmp.provision.lifecycle import Release, release_all
 from cloudcmp.provision.stage import Broken, Clause, Stage, Untold
-from cloudcmp.provision.waiting import told_while
+from cloudcmp.provision.waiting import aside, told_while
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ async def hold(
     `say` is told each clause before it is tried, and what is waited for at the end. Once `stop` is set, the clause at
     hand is cut short and none is tried any more: it has no ruling.
     """
-    stop = stop or asyncio.Event()
+    stop, say = stop or asyncio.Event(), aside(say)
     rulings: list[Ruling] = []
     releases: tuple[Release, ...] = ()
     try:
@@ -71,7 +72,8 @@ async def hold(
             rulings.append(ruling)
     finally:
         if stage.machine is not None and stage.machine.shell is not None:
-            await stage.machine.shell.close()
+            with suppress(Exception):  # it goes with its machine
+                await stage.machine.shell.close()
         doubles = [await _end_double(stage, lease) for lease in stage.doubles]
         named, ledger = {stage.provider.name: stage.provider}, stage.office.ledger
         releases = (*doubles, *await told_while(release_all(ledger, named), ledger, named, say))
@@ -162,7 +164,7 @@ async def _end_double(stage: Stage, lease: Lease) -> Release:
             evidence = await stage.provider.gone(handle)
             if evidence is not None:
                 return Release(lease, evidence)
-        except (CloudcmpError, OSError) as fault:
-            why = str(fault)
+        except Exception as fault:  # whatever it is, all else must still be ended
+            why = str(fault) or type(fault).__name__
         await time.sleep(stage.waits.poll_s)
     return Release(lease, None, why)

@@ -42,8 +42,10 @@ async def end(
     unwritten = try_write(ledger, lease, LeaseEvent.DELETE_ASKED, cloud_id=handle.cloud_id) if write else ""
     watch = Watch(ledger.time.now() if lease.created_at is None else lease.created_at, patience)
     outliving = _Outliving(ledger, provider, lease, handle, noted=not write)
+    there = True  # until the contrary is known
     with suppress(Exception):  # seen before it goes, it need not grow old before its absence is believed
-        if await provider.gone(handle) is None:
+        there = await provider.gone(handle) is None
+        if there:
             watch.told(None, ledger.time.now(), ledger.time.monotonic())
     await outliving.note(watch.seen_at)
     began, last = ledger.time.monotonic(), Last()
@@ -55,7 +57,8 @@ async def end(
             return Release(lease, None, told(fault), unwritten, fault=fault)
         await outliving.note(watch.seen_at)
         if watch.evidence is not None:
-            return _gone(ledger, lease, handle, watch, max(0.0, watch.first - began), unwritten, write=write)
+            took_s = max(0.0, watch.first - began) if there else None
+            return _gone(ledger, lease, handle, watch, took_s, unwritten, write=write)
         moment = ledger.time.monotonic()
         late = moment - began >= patience.give_up_s or last.refused(moment, patience.give_up_s)
         if watch.agree <= before and late:
@@ -64,7 +67,7 @@ async def end(
 
 
 def _gone(
-    ledger: Ledger, lease: Lease, handle: Handle, watch: Watch, took_s: float, unwritten: str, *, write: bool
+    ledger: Ledger, lease: Lease, handle: Handle, watch: Watch, took_s: float | None, unwritten: str, *, write: bool
 ) -> Release:
     """What is seen gone, written down."""
     if write:

@@ -9,7 +9,17 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
-from cloudcmp.model.lease import ENDS, INSTANCE, STATE_OF, CreateRequest, Lease, LeaseEvent, LeaseRow, LeaseState
+from cloudcmp.model.lease import (
+    ENDS,
+    HOURLY,
+    INSTANCE,
+    STATE_OF,
+    CreateRequest,
+    Lease,
+    LeaseEvent,
+    LeaseRow,
+    LeaseState,
+)
 from cloudcmp.model.plan import Candidate, Launch, unit_cost
 from cloudcmp.model.protocol import Ending, Provider
 from cloudcmp.model.remote import Access
@@ -162,7 +172,7 @@ class Ledger:
             price_per_hour=None if price is None else unit_cost(candidate),
             currency=None if price is None else price.currency,
             ttl_s=request.ttl_s,
-            detail=ENDS if _ends(provider, request) else "",
+            detail="; ".join(_known(provider, request)),
         )
         lease = Lease(
             row.slot,
@@ -204,6 +214,14 @@ class Ledger:
         yield "cloudcmp:attempt", str(attempt)
         yield "cloudcmp:owner", self._owner
         yield "cloudcmp:expires", datetime.fromtimestamp(expires_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _known(provider: Provider, request: CreateRequest) -> Iterator[str]:
+    """What the budget must know of a machine that is asked for, beside its price."""
+    if _ends(provider, request):
+        yield ENDS
+    if request.kind == INSTANCE and provider.billing.hourly(dict(request.options)):
+        yield HOURLY
 
 
 def _ends(provider: Provider, request: CreateRequest) -> bool:

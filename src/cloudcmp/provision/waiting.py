@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from cloudcmp.model.lease import Lease
@@ -26,8 +27,10 @@ async def told_while(
 ) -> T:
     """What the work, which ends leases, returns; every now and then `say` tells what it still waits for.
 
-    Real seconds, also where the leases are simulated. What cuts this short cuts the work short.
+    Real seconds, also where the leases are simulated. What cuts this short cuts the work short; that nobody can be told
+    does not.
     """
+    say = aside(say)
     task, began, pause_s = asyncio.create_task(work), time.monotonic(), first_s
     try:
         while not (await asyncio.wait({task}, timeout=pause_s))[0]:
@@ -36,6 +39,16 @@ async def told_while(
         return await task
     finally:
         task.cancel()
+
+
+def aside(say: Callable[[str], None]) -> Callable[[str], None]:
+    """`say` for words beside the ending of machines, which goes on also where they can not be said."""
+
+    def told(line: str) -> None:
+        with suppress(OSError):
+            say(line)
+
+    return told
 
 
 def _still(leases: tuple[Lease, ...], providers: Mapping[str, Provider], after_s: float) -> str:

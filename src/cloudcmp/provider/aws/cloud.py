@@ -19,6 +19,7 @@ from cloudcmp.provider.aws.checking import Preflight, account_of, date_of
 from cloudcmp.provider.aws.existence import Existence
 from cloudcmp.provider.aws.faults import id_in
 from cloudcmp.provider.aws.firewalls import Firewalls, Traits, probe, tag_after, unknown
+from cloudcmp.provider.aws.images import LINES
 from cloudcmp.provider.aws.launch import run_params, tags_of
 from cloudcmp.provider.aws.prices import ADDRESS, UNCOUNTED
 from cloudcmp.provider.aws.sdk import Sdk
@@ -51,9 +52,9 @@ class Ec2Provider:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = name
-        # Amazon bills seconds after the first minute; of others nothing is known, so whole hours are counted.
-        # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/concepts.html
-        self.billing = Billing(60.0, 1.0, ADDRESS, UNCOUNTED) if name == AWS else Billing()
+        # Amazon bills seconds after the first minute, but the hour begun of some publishers' systems, such as SUSE's:
+        # https://aws.amazon.com/ec2/pricing/on-demand/. Of other clouds nothing is known, so whole hours are counted.
+        self.billing = Billing(60.0, 1.0, ADDRESS, UNCOUNTED, images=tuple(LINES)) if name == AWS else Billing()
         self.barriers: tuple[Barrier, ...] = BARRIERS[name]
         self._sdk = sdk or Sdk(name)
         self._compatible = name == COMPATIBLE
@@ -124,21 +125,30 @@ class Ec2Provider:
 
     async def _create_firewall(self, request: CreateRequest) -> str:
         options = dict(request.options)
+        # Machines are timed from their request on, firewalls are not: what is looked up once is looked up here.
+        await self._shelf.warm(request.region, request.offering, options)
         if "allow" not in options:
             options["allow"] = await asyncio.to_thread(controller, self._sdk.endpoint())
             request = replace(request, options=tuple(sorted(options.items())))
         group = await self._firewalls.create(request)
         if not self._compatible:
             return await self._firewalls.prove(request, group)
+        try:
+            await self._tracked(request, group)
+        except BaseException as error:
+            await self._firewalls.undo(request, group, error)
+            raise
+        return group
+
+    async def _tracked(self, request: CreateRequest, group: str) -> None:
+        """Raises Refused where what is made could not be found again, and the study does not take that risk."""
         await probe(self._sdk, self._traits, request.region, group, request.token)
         untracked = not (self._traits.tags or self._traits.token)
         if untracked and dict(request.options).get("accept_untracked") != "yes":
-            await self._firewalls.destroy(request.region, group)
             what = (
                 "this cloud keeps neither tags nor client tokens: a machine whose answer is lost is never found again"
             )
             raise Refused.at(f"{self.name}/{request.region}", what, "accept_untracked: true takes the risk")
-        return group
 
     async def _run(self, request: CreateRequest, params: dict[str, Any]) -> dict[str, Any]:
         """RunInstances; again only where surely nothing was made: a group not seen yet, an unknown parameter."""
@@ -158,17 +168,19 @@ class Ec2Provider:
                     raise await self._shelf.named(fault, request.region, request.offering) from None
 
     async def _tag_or_end(self, request: CreateRequest, id: str) -> None:
-        """Tag a machine where the call itself can not; one that can be neither tagged nor found is ended."""
+        """Tag a machine where the call itself can not; one that can be neither tagged nor found is asked to end.
+
+        Raises only where it is seen gone. Else its id must be told, for nothing else leads to it, and whoever looks for
+        it is told that it ends, whatever the cloud says: so it is not used, and ended with its launch.
+        """
         try:
             await tag_after(self._sdk, request.region, id, tags_of(request))
         except ProviderFault as fault:
             if self._traits.token:
                 return
-            try:
-                await self.destroy(Handle(INSTANCE, request.region, id))
-            except ProviderFault:
-                return  # whoever holds its id ends it with the launch: without the id nobody could
-            raise ProviderFault.at(request.name, f"it could not be tagged: {fault}", "it was ended again") from fault
+            why = f"it could not be tagged: {fault}"
+            if await self._existence.undo(Handle(INSTANCE, request.region, id), why):
+                raise ProviderFault.at(request.name, why, "it was ended again") from fault
 
     async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
         """Machines, volumes that would stay, and groups of a study, by tag and by token."""

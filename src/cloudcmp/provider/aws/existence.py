@@ -16,6 +16,7 @@ _STATES = {"shutting-down": "gone", "terminated": "gone", "stopping": "stopped",
 _STATES |= {"pending": "pending", "running": "running"}
 _MISSING = ("InvalidInstanceID.NotFound", "InvalidVolume.NotFound")
 _STOP_S = 600.0
+_TRIES = 10
 _START_S = 60.0  # how long a list may still tell of a machine as it was before it was started
 _ENDINGS = {INSTANCE: ("terminate_instances", "InstanceIds"), VOLUME: ("delete_volume", "VolumeId")}
 _TAKEN = {"Server.SpotInstanceTermination", "Server.SpotInstanceShutdown"}
@@ -41,6 +42,7 @@ class Existence:
     clock: Callable[[], float] = time.monotonic
     _unseen: dict[tuple[str, str], float] = field(default_factory=dict)
     _deleted: set[tuple[str, str]] = field(default_factory=set)
+    _unwanted: dict[tuple[str, str], str] = field(default_factory=dict)
 
     async def destroy(self, handle: Handle) -> None:
         """Ask for a machine, a volume or a group to be deleted; what has gone is no error."""
@@ -61,6 +63,21 @@ class Existence:
                 raise
             return False
         return True
+
+    async def undo(self, handle: Handle, why: str) -> bool:
+        """End a machine that was just made, which may not be seen everywhere yet; whether two looks show it gone.
+
+        Whatever comes of that, from now on every look at it says that it ends, and why.
+        """
+        self._unwanted[handle.region, handle.cloud_id] = why
+        try:
+            for left in reversed(range(_TRIES)):
+                if await self._end(handle) or not left:
+                    break
+                await asyncio.sleep(self.pause_s)
+            return all([await self.gone(handle) for _ in range(2)])
+        except ProviderFault:
+            return False
 
     async def gone(self, handle: Handle) -> str | None:
         """The state `terminated`, or that complete lists do not show it: at once for a group or volume whose deletion
@@ -97,6 +114,9 @@ class Existence:
 
     async def look(self, handle: Handle) -> Sight:
         """How a machine is; one that is not listed yet is pending."""
+        unwanted = self._unwanted.get((handle.region, handle.cloud_id))
+        if unwanted is not None:
+            return Sight("gone", why=unwanted, taken=False)
         said = await self._seen(handle)
         if said is None:
             return Sight("pending", why="it is not listed yet")

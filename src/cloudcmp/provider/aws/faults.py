@@ -33,7 +33,8 @@ _CAPACITY = {
     "UnfulfillableCapacity",
 }
 _UNUSABLE = {"CredentialRetrievalError", "PartialCredentialsError", "ProfileNotFound"}
-_NO_WAY = {"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError"}
+_NO_WAY = {"EndpointConnectionError", "ConnectTimeoutError"}
+_BY_PROXY = "ProxyConnectionError"
 _SET = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
 _CREDENTIALS = {
     "AuthFailure": "the key or its secret is wrong",
@@ -147,8 +148,10 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpE
         return NoCredentials.at(where, "there are no credentials", _SET)
     if "Token" in kind or "SSO" in kind or kind in _UNUSABLE:
         return BadCredentials.at(where, f"the credentials can not be had ({kind})", RENEW)
-    if kind in _NO_WAY or kind == "SSLError":
-        silent = Unreached if kind in _NO_WAY else ProviderFault
+    # A proxy that drops the connection after the whole request is told like one that was never reached.
+    unsent = kind in _NO_WAY or (kind == _BY_PROXY and not changes)
+    if unsent or kind == "SSLError":
+        silent = Unreached if unsent else ProviderFault
         return silent.at(where, f"it can not be reached ({kind})", "check the network and the region's name")
     if kind in {"ParamValidationError", "InvalidRegionError", "UnknownEndpointError", "NoRegionError"}:
         return Refused.at(where, f"the request can not be made ({kind})", "check the names in the study")

@@ -101,11 +101,21 @@ class Firewalls:
     async def undo(self, request: CreateRequest, group: str, error: BaseException) -> None:
         """Delete a group that is of no use; one that stays is no refusal, or nobody would look for it again."""
         try:
-            await self.destroy(request.region, group)
-        except ProviderFault as stays:
-            if isinstance(error, Exception):
-                what = f"{error}; and its group {group} is still there: {stays.faults[0].what}"
-                raise ProviderFault.at(request.name, what, "cloudcmp cleanup") from error
+            stays = "" if await self._delete_new(request.region, group) else "it can not be deleted yet"
+        except ProviderFault as fault:
+            stays = fault.faults[0].what
+        if stays and isinstance(error, Exception):
+            what = f"{error}; and its group {group} is still there: {stays}"
+            raise ProviderFault.at(request.name, what, "cloudcmp cleanup") from error
+
+    async def _delete_new(self, region: str, group: str) -> bool:
+        """Delete what was just made, which may not be seen everywhere yet; whether that was accepted."""
+        for left in reversed(range(_TRIES)):
+            if await self.destroy(region, group):
+                return True
+            if left:
+                await asyncio.sleep(self.pause_s)
+        return False
 
     async def _group(self, request: CreateRequest) -> str:
         """The empty group, found again where the answer was lost or an earlier try made it."""

@@ -36,13 +36,17 @@ LINES = {
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image: its id and name, its processor, the name of its root device, and whether it is Windows."""
+    """An image: its id and name, its processor, the name of its root device, and whether it is Windows.
+
+    `disks` are the device names of the volumes that it brings beside the root.
+    """
 
     id: str
     name: str
     architecture: str
     root: str
     windows: bool
+    disks: tuple[str, ...] = ()
 
 
 async def find_image(sdk: Sdk, region: str, asked: str, architecture: str) -> Image:
@@ -73,7 +77,9 @@ def _image(said: dict[str, Any]) -> Image:
     architecture = "aarch64" if said.get("Architecture") == "arm64" else "x86_64"
     windows = str(said.get("Platform", "")).lower() == "windows"
     root = str(said.get("RootDeviceName") or "/dev/xvda")
-    return Image(str(said["ImageId"]), str(said.get("Name", "")), architecture, root, windows)
+    mapped = {str(one["DeviceName"]) for one in said.get("BlockDeviceMappings") or () if "Ebs" in one}
+    disks = tuple(sorted(mapped - {root}))
+    return Image(str(said["ImageId"]), str(said.get("Name", "")), architecture, root, windows, disks)
 
 
 def default_image(system: str) -> str:

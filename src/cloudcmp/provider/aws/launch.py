@@ -110,7 +110,10 @@ def _placement(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _disks(volume: Volume | None, image: Image, where: str) -> list[dict[str, Any]]:
-    """The root disk always, so that it surely ends with the machine; a separate volume beside it if asked for."""
+    """The root disk always, so that it surely ends with the machine; a separate volume beside it if asked for.
+
+    An image may say of the disks that it brings that they stay: each is told to end with the machine as well.
+    """
     root: dict[str, Any] = {"DeleteOnTermination": True}
     if volume is not None and volume.root:
         root |= _ebs(volume)
@@ -119,7 +122,10 @@ def _disks(volume: Volume | None, image: Image, where: str) -> list[dict[str, An
         if volume.size_bytes is None:
             raise Refused.at(where, "a separate volume needs a size", "write volume: {type: gp3, size: 20 GiB}")
         disks.append({"DeviceName": _SEPARATE[image.windows], "Ebs": {"DeleteOnTermination": True} | _ebs(volume)})
-    return disks
+    named = {disk["DeviceName"] for disk in disks}
+    return disks + [
+        {"DeviceName": name, "Ebs": {"DeleteOnTermination": True}} for name in image.disks if name not in named
+    ]
 
 
 def _ebs(volume: Volume) -> dict[str, Any]:

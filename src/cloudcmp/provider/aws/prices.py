@@ -11,6 +11,7 @@ ADDRESS = Price(
 """What each public address costs, in every region, from this day on."""
 UNCOUNTED = (
     "the disk under the system unless it is written as a volume (some 0.001 USD/h for 8 GiB)",
+    "further disks that an image brings",
     "traffic",
     "CPU time beyond the credits under credits: unlimited",
     "2 USD/h for each region while it has machines of tenancy: dedicated (https://aws.amazon.com/ec2/pricing/dedicated-instances/)",

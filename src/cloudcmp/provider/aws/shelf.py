@@ -2,9 +2,10 @@
 
 import difflib
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
-from cloudcmp.errors import Refused
+from cloudcmp.errors import ProviderFault, Refused, Unlisted
 from cloudcmp.model.offering import Offering
 from cloudcmp.provider.aws.faults import NO_ACTION
 from cloudcmp.provider.aws.images import Image, default_image, find_image
@@ -40,7 +41,7 @@ class Shelf:
 
     def _types_now(self, region: str) -> list[Any] | None:
         """What the cloud tells of its instance types, None where it tells none or the region is not enabled."""
-        if region not in _names(self._sdk.read_now("ec2", self._sdk.home(), "describe_regions")):
+        if region not in self._names(self._sdk.read_now("ec2", self._sdk.home(), "describe_regions")):
             return None
         try:
             return self._sdk.pages_now(region, "describe_instance_types", "InstanceTypes")
@@ -52,8 +53,15 @@ class Shelf:
     async def regions(self) -> tuple[str, ...]:
         """The regions that are enabled for the account."""
         if not self._regions:
-            self._regions = _names(await self._sdk.read("ec2", self._sdk.home(), "describe_regions"))
+            self._regions = self._names(await self._sdk.read("ec2", self._sdk.home(), "describe_regions"))
         return self._regions
+
+    def _names(self, answer: dict[str, Any]) -> tuple[str, ...]:
+        """The regions that an answer names; one that names none was cut short, for whoever answers is in one."""
+        names = tuple(sorted(str(one["RegionName"]) for one in answer.get("Regions") or ()))
+        if not names:
+            raise Unlisted.at(self._name, "describe_regions answered without regions", "ask again")
+        return names
 
     async def named(self, fault: Refused, region: str, offering: str) -> Refused:
         """The refusal, with the nearest name where the instance type is unknown."""
@@ -93,6 +101,14 @@ class Shelf:
         facts = await self._facts(region, offering)
         return facts.get("burstable") == "yes" if facts else None
 
+    async def warm(self, region: str, offering: str, options: dict[str, str]) -> None:
+        """Look up now what a machine will need, so that nothing is asked between its request and RunInstances.
+
+        What fails is looked up again by the machine's own request, which tells why.
+        """
+        with suppress(ProviderFault):
+            await self.image_for(region, offering, options)
+
     async def image_for(self, region: str, offering: str, options: dict[str, str]) -> Image:
         """The image of a machine: the study's, or the newest Debian for the type's processor."""
         asked = options.get("image") or default_image(options.get("os", "linux"))
@@ -101,10 +117,6 @@ class Shelf:
         if key not in self._images:
             self._images[key] = await find_image(self._sdk, *key)
         return self._images[key]
-
-
-def _names(answer: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(sorted(str(one["RegionName"]) for one in answer.get("Regions", ())))
 
 
 def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
