@@ -4,6 +4,7 @@ Each row is one that `make test` runs a slice of. The exit code is 1 when a prom
 and does not say why.
 """
 
+import multiprocessing
 import os
 import shutil
 import sys
@@ -71,8 +72,13 @@ def _false(seed: int) -> bool:
         return bool(false_finds(seed, folder / "tied"))
 
 
+def _pool(workers: int) -> ProcessPoolExecutor:
+    """Processes that begin anew: a copy of this one would have what earlier rows left in it, such as their clouds."""
+    return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+
+
 def _seeds(check: Callable[[int], bool], n: int) -> int:
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    with _pool(os.cpu_count() or 1) as pool:
         return sum(pool.map(check, range(1, n + 1)))
 
 
@@ -114,7 +120,7 @@ def slices() -> Row:
 def _seeded(played: Callable[[int, int], list[Any]], n: int, workers: int = os.cpu_count() or 1) -> list[Any]:
     """What was broken in n cases, played by so many processes."""
     shares = [n // workers + (k < n % workers) for k in range(workers)]
-    with ProcessPoolExecutor(workers) as pool:
+    with _pool(workers) as pool:
         parts = pool.map(played, shares, [SEED + k for k in range(workers)])
         return [one for part in parts for one in part]
 
@@ -176,7 +182,7 @@ def _walked(verb: str, mend: str) -> "Toll":
 
 def crash_walk() -> Row:
     """Every passing of every named crash point of a study on two clouds, while it runs, goes on and cleans up."""
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    with _pool(os.cpu_count() or 1) as pool:
         tolls = list(pool.map(_walked, *zip(*WALKS, strict=True)))
     _show(line for toll in tolls for line in toll.wrong)
     return Row("P1 P16", "dead at every crash point of two clouds: 0 left, 0 foreign touched",
@@ -194,7 +200,7 @@ def cloud_kills() -> Row:
     """Controllers of a study on two clouds, killed at random moments."""
     n = 3000 if LONG else 500
     workers = os.cpu_count() or 1
-    with ProcessPoolExecutor(workers) as pool:
+    with _pool(workers) as pool:
         shares = [n // workers + (k < n % workers) for k in range(workers)]
         tolls = list(pool.map(_killed, shares, [SEED + k for k in range(workers)]))
     wrong = [line for toll in tolls for line in toll.wrong]
