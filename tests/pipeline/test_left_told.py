@@ -1,7 +1,6 @@
 """A run that ends by a fault of its own, or is interrupted, still says which machines it could not see gone."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -58,22 +57,6 @@ def test_p4_what_is_left_is_told_with_the_fault(fault: Exception, monkeypatch: p
     told = "\n".join([*heard.notes, *(one.line() for one in getattr(fault, "faults", ()))])
     assert "aws/eu-west-1 instance i-0123: it is still there" in told
     assert "cloudcmp cleanup out" in told
-
-
-@pytest.fixture
-def closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What is interrupted leaves its runner open, for the process ends then; this one does not."""
-    runners: list[asyncio.Runner] = []
-
-    class Runner(asyncio.Runner):
-        def __init__(self) -> None:
-            super().__init__()
-            runners.append(self)
-
-    monkeypatch.setattr(asyncio, "Runner", Runner)
-    yield
-    for one in runners:
-        one.close()
 
 
 class Left(Exception):

@@ -1,7 +1,6 @@
 """The folder of a try-out, with the ledger by which cleanup goes, stays until all that was made is seen gone."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +16,7 @@ from cloudcmp.provision import acquire
 from cloudcmp.provision.stage import Stage
 from cloudcmp.store import StudyStore
 
-
-@pytest.fixture(autouse=True)
-def closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What is interrupted leaves its runner open, for the process ends then; this one does not."""
-    runners: list[asyncio.Runner] = []
-
-    class Runner(asyncio.Runner):
-        def __init__(self) -> None:
-            super().__init__()
-            runners.append(self)
-
-    monkeypatch.setattr(asyncio, "Runner", Runner)
-    yield
-    for one in runners:
-        one.close()
+pytestmark = pytest.mark.usefixtures("closed")
 
 
 @pytest.fixture
