@@ -12,52 +12,26 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tests.emulated import ec2_xml as xml
-from tests.emulated.ec2_boot import ssh_boot, why_not
+from tests.emulated.boot import Boot, ssh_boot, why_not
+from tests.emulated.cloud import Call, Thing
 from tests.emulated.ec2_calls import Calls
-from tests.emulated.ec2_faults import EUCALYPTUS, Chooser, Fault, Faults
-from tests.emulated.ec2_lives import Boot, Lives
+from tests.emulated.ec2_faults import EUCALYPTUS, Faults
+from tests.emulated.ec2_lives import Lives
 from tests.emulated.ec2_moto import IMAGES, Account, call_of
 from tests.emulated.ec2_policy import permitted
 from tests.emulated.ec2_state import State
 from tests.emulated.ec2_touched import touched
-from tests.emulated.ec2_wire import Answer, Request, Server
+from tests.emulated.faults import Chooser, Fault
+from tests.emulated.wire import Answer, Request, Server
 
 REGIONS = ("us-east-1", "eu-central-1")
 
 __all__ = ["EUCALYPTUS", "IMAGES", "REGIONS", "Call", "Ec2", "Fault", "Faults", "Thing", "ec2"]
-
-
-@dataclass(slots=True)
-class Call:
-    """One call as it came, and how it was answered (HTTP status, error code, or the fault's name)."""
-
-    at: float
-    service: str
-    region: str
-    action: str
-    params: dict[str, str]
-    outcome: str = ""
-
-    @property
-    def name(self) -> str:
-        """The action as policies write it."""
-        return f"{self.service}:{self.action}"
-
-
-@dataclass(frozen=True, slots=True)
-class Thing:
-    """A resource that exists, whether or not any list shows it."""
-
-    kind: str
-    region: str
-    id: str
-    state: str
-    tags: tuple[tuple[str, str], ...] = ()
 
 
 class Ec2:
@@ -91,7 +65,7 @@ class Ec2:
     @faults.setter
     def faults(self, faults: Faults) -> None:
         self.state.faults = self.state.lives.faults = faults
-        self._chooser = Chooser(faults)
+        self._chooser = Chooser(faults.seed, faults.shares, faults.at)
 
     def inject(self, action: str, what: str, first: int = 1, times: int = 1, seconds: float = 0.0) -> None:
         """A fault at the calls of an action to come."""

@@ -10,7 +10,7 @@ from tests.emulated import ec2_xml as xml
 from tests.emulated.ec2_instances import Instances
 from tests.emulated.ec2_query import Params, filters_of, many, matches, paged, tags_of
 from tests.emulated.ec2_state import Placement, State
-from tests.emulated.ec2_wire import Answer
+from tests.emulated.wire import Answer
 
 _LISTS = {
     "DescribeVolumes": "volumeSet",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from tests.emulated import ec2_xml as xml
 from tests.emulated.ec2_query import Params, filters_of, many, paged, tags_of
 from tests.emulated.ec2_state import Spot, State
-from tests.emulated.ec2_wire import Answer
+from tests.emulated.wire import Answer
 
 _FAST = ("io1", "io2")
 

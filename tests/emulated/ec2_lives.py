@@ -4,27 +4,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
+from tests.emulated.boot import Boot, Machine
 from tests.emulated.ec2_faults import Faults
-
-
-class Machine(Protocol):
-    """What stands behind an instance: it listens on port 22 of an address of its own."""
-
-    address: str
-
-    def alive(self) -> bool:
-        """False once it has ended by itself."""
-        ...
-
-    def kill(self) -> None:
-        """End it at once; ending it again is no error."""
-        ...
-
-
-Boot = Callable[[str, str], Machine]
-"""Starts a machine from its user data and the instance's id; may block while it starts."""
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from tests.emulated.ec2_wire import Answer, Request
+from tests.emulated.wire import Answer, Request
 
 _NUMBERS = count(1)
 

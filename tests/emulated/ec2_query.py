@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
 from tests.emulated import ec2_xml as xml
-from tests.emulated.ec2_wire import Answer
+from tests.emulated.wire import Answer
 
 Params = dict[str, str]
 

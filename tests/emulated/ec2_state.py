@@ -7,7 +7,7 @@ from tests.emulated.ec2_faults import Faults
 from tests.emulated.ec2_lives import Lives
 from tests.emulated.ec2_moto import Account
 from tests.emulated.ec2_query import Params
-from tests.emulated.ec2_wire import Answer
+from tests.emulated.wire import Answer
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
-from tests.emulated.ec2_wire import Answer
+from tests.emulated.wire import Answer
 
 NAMESPACE = "http://ec2.amazonaws.com/doc/2016-11-15/"
 

@@ -8,7 +8,7 @@ import pytest
 from cloudcmp.errors import CloudcmpError
 from cloudcmp.provider.qemu.image import cache_folder, small_image
 from cloudcmp.provider.qemu.program import find_program
-from tests.emulated.ec2_boot import told
+from tests.emulated.boot import told
 from tests.emulated.ec2_query import tags_of
 from tests.emulated.guests import missing
 from tests.pipeline.cloud_walk import kills, walk

@@ -11,7 +11,7 @@ import pytest
 
 from cloudcmp.model.trial import Attempt
 from tests.emulated.ec2 import Ec2, Faults, ec2
-from tests.emulated.ec2_boot import ssh_boot, why_not
+from tests.emulated.boot import ssh_boot, why_not
 from tests.pipeline.test_asleep import attempts, once, ran, slow_machines
 from tests.pipeline.test_put_off import refuse_in
 

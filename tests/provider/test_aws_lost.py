@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.emulated.ec2 import Faults, ec2
 from tests.emulated.ec2_requests import ALLOW, REGION, STUDY, candidate, launched, provider, tags
-from tests.emulated.ec2_wire import Answer, Server
+from tests.emulated.wire import Answer, Server
 
 from cloudcmp.errors import LostAnswer, ProviderFault, Unreached
 from cloudcmp.model.lease import FIREWALL, STATE_OF, Lease, LeaseRow

@@ -1,17 +1,15 @@
 """boto3 behind a fence: imported at the first call, every call with a deadline, every error one of ours."""
 
-import asyncio
 import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
 
-from cloudcmp.errors import LostAnswer, NoCredentials, Unlisted, UserMistake
+from cloudcmp.errors import NoCredentials, Unlisted, UserMistake
+from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.aws.faults import fault_of
 
 Answer = dict[str, Any]
@@ -136,52 +134,11 @@ class Sdk:
 
     def within(self, work: Callable[[], _T], region: str) -> _T:
         """Blocking work that only looks, for whoever can not await; raises Unlisted once the deadline has passed."""
-        done = Future[_T]()
-
-        def run() -> None:
-            try:
-                done.set_result(work())
-            except BaseException as raised:
-                done.set_exception(raised)
-
-        threading.Thread(target=run, name=f"{self.name}-look", daemon=True).start()
-        try:
-            return done.result(self.deadline_s)
-        except TimeoutError:
-            what = f"no whole answer within {self.deadline_s:g} s"
-            raise Unlisted.at(self._where(region), what, "check the network") from None
+        return within(work, self._where(region), self.deadline_s)
 
     async def aside(self, work: Callable[[], _T], region: str, *, changes: bool = False) -> _T:
-        """Run blocking work in a thread that nobody waits for once the deadline has passed.
-
-        Then raises LostAnswer where it `changes` something, else Unlisted.
-        """
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[_T] = loop.create_future()
-
-        def settle(result: _T | None, error: BaseException | None) -> None:
-            if done.cancelled():
-                return
-            if error is not None:
-                done.set_exception(error)
-            else:
-                done.set_result(result)  # type: ignore[arg-type]
-
-        def run() -> None:
-            result, error = None, None
-            try:
-                result = work()
-            except BaseException as raised:
-                error = raised
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(settle, result, error)
-
-        threading.Thread(target=run, name=f"{self.name}-call", daemon=True).start()
-        try:
-            return await asyncio.wait_for(done, self.deadline_s)
-        except TimeoutError:
-            kind = LostAnswer if changes else Unlisted
-            raise kind.at(self._where(region), f"no answer within {self.deadline_s:g} s", "check the network") from None
+        """Blocking work in a thread; see `provider.aside`."""
+        return await aside(work, self._where(region), self.deadline_s, changes=changes)
 
 
 def new_session(name: str) -> Any:

@@ -4,10 +4,27 @@ import contextlib
 import json
 import random
 import socket
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from tests.emulated.ec2_lives import Boot
+
+class Machine(Protocol):
+    """What stands behind an instance: it listens on port 22 of an address of its own."""
+
+    address: str
+
+    def alive(self) -> bool:
+        """False once it has ended by itself."""
+        ...
+
+    def kill(self) -> None:
+        """End it at once; ending it again is no error."""
+        ...
+
+
+Boot = Callable[[str, str], Machine]
+"""Starts a machine from its user data and the instance's id; may block while it starts."""
 
 
 def why_not() -> str:
