@@ -25,8 +25,8 @@ from cloudcmp.provider.qemu.image import cache_folder
 from cloudcmp.provider.qemu.inventory import Inventory
 from cloudcmp.provider.qemu.running import running
 from tests.cli.command import COMMAND, Said
-from tests.emulated.ec2 import Call, Ec2, Faults, ec2
 from tests.emulated.boot import SshServer, why_not
+from tests.emulated.ec2 import Call, Ec2, Faults, ec2
 from tests.emulated.ec2_query import tags_of
 from tests.emulated.guests import request
 from tests.emulated.ssh_server import SshMachine, machine_in_thread

@@ -15,8 +15,8 @@ import pytest
 
 from cloudcmp.model.trial import Attempt
 from cloudcmp.store import StudyStore
-from tests.emulated.ec2 import Ec2, Faults, ec2
 from tests.emulated.boot import SshServer, ssh_boot, why_not
+from tests.emulated.ec2 import Ec2, Faults, ec2
 from tests.measure.liars import lie
 
 ROOT = Path(__file__).parent.parent.parent

@@ -18,8 +18,8 @@ from cloudcmp.model.trial import Attempt, Outcome
 from cloudcmp.pipeline import viewing
 from cloudcmp.store import StudyStore
 from tests.emulated import ec2_xml as xml
-from tests.emulated.ec2 import Ec2, Faults, ec2
 from tests.emulated.boot import SshServer, ssh_boot, why_not
+from tests.emulated.ec2 import Ec2, Faults, ec2
 from tests.emulated.ssh_server import Lies
 from tests.measure.liars import lie
 

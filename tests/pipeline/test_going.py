@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cloudcmp.model.trial import Attempt
-from tests.emulated.ec2 import Ec2, Faults, ec2
 from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.ec2 import Ec2, Faults, ec2
 from tests.pipeline.test_asleep import attempts, once, ran, slow_machines
 from tests.pipeline.test_put_off import refuse_in
 

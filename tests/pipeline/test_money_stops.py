@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.emulated.ec2 import Ec2, ec2
 from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.ec2 import Ec2, ec2
 from tests.pipeline.test_not_its_fault import command, outcomes
 from tests.pipeline.test_put_off import refuse_in
 

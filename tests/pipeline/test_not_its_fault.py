@@ -12,8 +12,8 @@ import pytest
 
 from cloudcmp.store import StudyStore
 from tests.emulated import ec2_xml as xml
-from tests.emulated.ec2 import Ec2, ec2
 from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.ec2 import Ec2, ec2
 
 ROOT = Path(__file__).parent.parent.parent
 STUDY = """\

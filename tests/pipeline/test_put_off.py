@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.emulated import ec2_xml as xml
-from tests.emulated.ec2 import Ec2, ec2
 from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.ec2 import Ec2, ec2
 from tests.pipeline.test_not_its_fault import STUDY, command, outcomes
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "machines can listen")

@@ -19,10 +19,10 @@ from urllib.parse import parse_qs
 import pytest
 
 from cloudcmp.provider.local.leftovers import VARIABLE
-from tests.emulated.ec2 import Ec2
 from tests.emulated.boot import ssh_boot, told, why_not
-from tests.emulated.wire import Answer, Request
+from tests.emulated.ec2 import Ec2
 from tests.emulated.ssh_server import machine_in_thread
+from tests.emulated.wire import Answer, Request
 from tests.pipeline.canaries import Nest, Seen, noted, run, seeds
 from tests.pipeline.search import Searcher, packed
 

@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from tests.emulated.ec2 import Faults, ec2
 from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.ec2 import Faults, ec2
 from tests.emulated.ec2_requests import REGION, instance, provider, request
 
 from cloudcmp.agent.cloud_config import cloud_config

@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from tests.emulated.ec2 import Faults, ec2
 from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.ec2 import Faults, ec2
 from tests.emulated.ec2_query import tags_of
 
 from cloudcmp.errors import AgentMissing

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.emulated.ec2 import Ec2, Faults, ec2
 from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.ec2 import Ec2, Faults, ec2
 from tests.pipeline.test_not_its_fault import command
 
 from cloudcmp.model.trial import Attempt

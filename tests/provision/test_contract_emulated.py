@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.emulated.ec2 import EUCALYPTUS, Faults, ec2
 from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.ec2 import EUCALYPTUS, Faults, ec2
 from tests.emulated.ec2_requests import ALLOW, candidate, provider
 from tests.emulated.guests import missing
 from tests.emulated.ssh_server import machine_in_thread

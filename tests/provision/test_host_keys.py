@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.emulated.ec2 import ec2
 from tests.emulated.boot import SshServer, ssh_boot, why_not
+from tests.emulated.ec2 import ec2
 from tests.emulated.ec2_requests import ALLOW, candidate, provider
 from tests.provision.test_contract_emulated import PATIENCE, Journal
 
