@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tests.emulated import ec2_told as told
 from tests.emulated import ec2_xml as xml
 from tests.emulated.boot import Boot, ssh_boot, why_not
 from tests.emulated.cloud import Call, Thing
@@ -157,7 +158,7 @@ class Ec2:
         return [call for call in self.journal if call.action == action]
 
     def alive(self) -> list[Thing]:
-        """All that exists now, in every region: instances not terminated, volumes, groups, interfaces and spots."""
+        """All that exists now, in every region: instances not terminated, volumes, groups, cards and spots."""
         with self._lock:
             self.state.lives.settle()
             return [thing for region in self.account.regions() for thing in self._there(region)]
@@ -180,6 +181,22 @@ class Ec2:
         for spot in self.state.spots.values():
             if spot.region == region and self.state.spot_state(spot) == "active":
                 yield Thing("spot request", region, spot.id, "active", tuple(spot.tags.items()))
+        for (there, name), group in list(self.state.placements.items()):
+            if there == region:
+                yield Thing("placement group", region, name, "there", tuple(group.tags.items()))
+
+    def made_by(self, call: Call) -> str | None:
+        """The token or name that a call which makes something names; a placement group's is its firewall's name."""
+        named = told.made_by(call)
+        group = told.firewall_of(named or "")
+        if call.action != "CreatePlacementGroup" or group is None:
+            return named
+        all_of = self.account.ec2(call.region).groups.values()
+        return next((str(of_vpc[group].name) for of_vpc in all_of if group in of_vpc), named)
+
+    def changed_by(self, call: Call) -> tuple[str, ...]:
+        """The ids that a call which changes or ends something names."""
+        return told.changed_by(call)
 
     def plant(self, kind: str, region: str, name: str, tags: Mapping[str, str]) -> str:
         """Make a resource behind the product's back, which no journal shows; returns its id."""

@@ -1,6 +1,6 @@
 """Controllers of a study on two clouds that die: at every named crash point, and at random moments.
 
-One cloud is an emulated EC2, the other a machine of the user's own (or guests of this host). What is looked at after
+One is an emulated cloud, the other a machine of the user's own (or guests of this host). What is looked at after
 each death and its mending is the truth, not the ledger: nothing of ours exists, nothing foreign is gone or was touched.
 Waits for clouds are shortened in the processes that die and mend; see warm.py.
 """
@@ -15,34 +15,29 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from cloudcmp.provider import make
 from cloudcmp.provision import CLOUD_CRASH_POINTS
 from cloudcmp.store.crash import CRASH_POINTS
+from tests.emulated.kinds import KINDS, kind
 from tests.pipeline.clouds import Sky, clouds
 from tests.pipeline.kills import acknowledged
 from tests.pipeline.warm import SHORT, Job, warmth
 
 POINTS = (*CRASH_POINTS, *CLOUD_CRASH_POINTS)
-RENTED = """\
-  - provider: aws
-    region: us-east-1
-    offering: t3.micro
-    volume: {type: gp3, size: 1 GiB, price: 0.0001 USD/h}
-    price: 0.0104 USD/h"""
-OWNED = "  - {provider: ssh, offering: box}"
-GUEST = "  - {provider: qemu, region: local, offering: 1cpu-128mb}"
+RENTED = kind("aws").rented()
+OWNED = "  - {provider: ssh, offering: box}\n"
+GUEST = "  - {provider: qemu, region: local, offering: 1cpu-128mb}\n"
 STUDY = """\
 schema: 1
 question: Rented or owned?
 candidates:
-%s
-probes:
+%sprobes:
   - {probe: int, params: {threads: one, duration_s: 0.02}}
 launches: 1
 runs: 2
 budget: 1 USD
 """
 _STUDIES_A_SKY = 20  # clouds that remember hundreds of ended machines answer slowly
-_ALL_THERE = "cloud.after_create:3"  # the rented machine, its firewall, and the folder on the owned one
 MENDS = ("cleanup", "resume")
 
 
@@ -60,8 +55,9 @@ class Stand:
 
     def __init__(self, folder: Path, candidates: Iterable[str] = (RENTED, OWNED)) -> None:
         self._folder = folder
-        self._candidates = "\n".join(candidates)
-        self._guests = "qemu" in self._candidates
+        self.candidates = tuple(candidates)
+        self._guests = GUEST in self.candidates
+        self.clouds = tuple(name for name in KINDS if any(f"provider: {name}\n" in one for one in self.candidates))
         self._studies = self._skies = 0
         self._stack = ExitStack()
         self.sky: Sky
@@ -80,10 +76,20 @@ class Stand:
         self._skies += 1
         place = self._folder / f"sky-{self._skies}"
         self._stack.callback(shutil.rmtree, place, ignore_errors=True)
-        self.sky = self._stack.enter_context(clouds(place, guest=self._guests))
-        machines = [one for one in self.sky.foreign if one.startswith("aws instance")]
-        assert len(machines) == 2, "without foreign machines nothing shows that none is touched"
-        (place / "study.yaml").write_text(STUDY % self._candidates)
+        self.sky = self._stack.enter_context(clouds(place, self.clouds, guest=self._guests))
+        for name in self.clouds:
+            machines = [one for one in self.sky.foreign if one.startswith(f"{name} instance")]
+            assert len(machines) == 2, "without foreign machines nothing shows that none is touched"
+        (place / "study.yaml").write_text(STUDY % "".join(self.candidates))
+
+    @property
+    def leased(self) -> int:
+        """How many things a whole study leases: all parts of each rented machine, and a folder or guest of each other.
+
+        So many creates have been answered when everything is there.
+        """
+        others = len(self.candidates) - len(self.clouds)
+        return others + sum(len(make(name).parts) for name in self.clouds)
 
     def folder(self) -> Path:
         """The folder of a new study."""
@@ -117,8 +123,8 @@ class Stand:
             code = job.wait()
             wrong += [f"{how}: exit code {code}: {job.said()}"] if code != 0 else []
         if how in {"run", "resume"}:
-            done = len({trial for trial, _ in acknowledged(out)})
-            wrong += [f"only {done} of 4 trials were measured"] if done != 4 else []
+            done, all_of = len({trial for trial, _ in acknowledged(out)}), 2 * len(self.candidates)
+            wrong += [f"only {done} of {all_of} trials were measured"] if done != all_of else []
         after = acknowledged(out)
         wrong += [f"trial {key} is lost or another" for key, digest in before.items() if after.get(key) != digest]
         return wrong + self.seen()
@@ -133,14 +139,16 @@ class Stand:
 
 
 def walk(
-    folder: Path, points: Iterable[str] = POINTS, *, verb: str = "run", mend: str = "cleanup", most: int | None = None
-) -> Toll:
+    folder: Path, points: Iterable[str] = POINTS, *, verb: str = "run", mend: str = "cleanup", most: int | None = None,
+    cloud: str = "aws",
+) -> Toll:  # fmt: skip
     """Die at each passing of each point (at most so many of each) while `verb` runs, and mend it by `mend`.
 
-    `resume` and `cleanup` are given studies whose controllers died when all their machines were there.
+    One candidate is rented at `cloud`, the other owned. `resume` and `cleanup` are given studies whose controllers died
+    when all their machines were there.
     """
     toll = Toll()
-    with Stand(folder) as stand:
+    with Stand(folder, (kind(cloud).rented(), OWNED)) as stand:
         for point in points:
             nth = 1
             while (most is None or nth <= most) and _dies(stand, f"{point}:{nth}", verb, mend, toll):
@@ -154,7 +162,7 @@ def _dies(stand: Stand, at: str, verb: str, mend: str, toll: Toll) -> bool:
     toll.studies += 1
     wrong = []
     if verb != "run":
-        prepared = stand.begin("run", out, _ALL_THERE).wait()
+        prepared = stand.begin("run", out, f"cloud.after_create:{stand.leased}").wait()
         wrong += [] if prepared == -9 else [f"it ended with {prepared} before"]
     job = stand.begin(verb, out, at)
     code = job.wait()
@@ -208,11 +216,16 @@ def _killed_on(stand: Stand, out: Path, n: int, length_s: float, chance: random.
     return wrong + stand.mend(chance.choice(MENDS), out)
 
 
+def _asked(place: Path, how: str, words: list[str]) -> Toll:
+    """`kills N SEED [guests | CLOUD...]`, or `walk FIRST STEP VERB MEND [CLOUD]`: each STEPth point from FIRST on."""
+    if how == "kills":
+        n, seed, *others = words
+        named = [kind(one).rented() for one in others if one != "guests"]
+        return kills(place, int(n), int(seed), (*(named or [RENTED]), GUEST if "guests" in others else OWNED))
+    first, step, verb, mend, *cloud = words
+    points = POINTS[int(first) :: int(step)]
+    return walk(place, points, verb=verb, mend=mend, cloud=cloud[0] if cloud else "aws")
+
+
 if __name__ == "__main__":
-    place, how, *words = sys.argv[1:]
-    done = (
-        kills(Path(place), int(words[0]), int(words[1]), (RENTED, GUEST if words[2:] else OWNED))
-        if how == "kills"
-        else walk(Path(place), POINTS[int(words[0]) :: int(words[1])], verb=words[2], mend=words[3])
-    )
-    print(json.dumps(asdict(done)))
+    print(json.dumps(asdict(_asked(Path(sys.argv[1]), sys.argv[2], sys.argv[3:]))))

@@ -1,8 +1,8 @@
-"""Clouds of a test's own for whole studies: an emulated EC2, a machine of the user's, and guests of this host.
+"""Clouds of a test's own for whole studies: emulated ones, a machine of the user's, and guests of this host.
 
-`with clouds(folder) as sky:` gives `sky.environ` for the product, in which nothing else can be reached, and the truth:
-`sky.left()` is whatever exists that was not there before, `sky.harm()` whatever foreign is gone or was touched. What
-stands for EC2 is an emulation, whose machines are SSH servers on loopback addresses; see tests/emulated.
+`with clouds(folder, which) as sky:` gives `sky.environ` for the product, in which nothing else can be reached, and the
+truth: `sky.left()` is whatever exists that was not there before, `sky.harm()` whatever foreign is gone or was touched.
+What stands for a provider is an emulation, whose machines are SSH servers on loopback addresses; see tests/emulated.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import os
 import sqlite3
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,14 +26,13 @@ from cloudcmp.provider.qemu.inventory import Inventory
 from cloudcmp.provider.qemu.running import running
 from tests.cli.command import COMMAND, Said
 from tests.emulated.boot import SshServer, why_not
-from tests.emulated.ec2 import Call, Ec2, Faults, ec2
-from tests.emulated.ec2_query import tags_of
+from tests.emulated.cloud import Call, Emulated
+from tests.emulated.ec2 import Ec2
 from tests.emulated.guests import request
+from tests.emulated.kinds import kind
 from tests.emulated.ssh_server import SshMachine, machine_in_thread
 
-REGION = "us-east-1"
-_SETTING = ("AWS_", "CLOUDCMP_", "XDG_", "SSH_")
-_MUTATES = ("Terminate", "Delete", "Modify", "Stop", "Start", "Authorize", "Revoke", "CreateTags", "Cancel")
+_SETTING = ("AWS_", "AZURE_", "ARM_", "CLOUDCMP_", "CLOUDSDK_", "GCE_", "GOOGLE_", "OS_", "XDG_", "SSH_")
 # A machine of a cloud has a disk that was asked for with it and was booted a moment ago; here `cat` says so.
 _CAT = r"""#!/bin/sh
 if [ "$*" = /proc/uptime ]; then
@@ -68,11 +67,18 @@ class Sky:
     """Clouds and what is in them. `foreign` was there before any study; `unwritten` are creates without an intent."""
 
     folder: Path
-    cloud: Ec2
+    clouds: dict[str, Emulated]
     box: SshMachine
     environ: dict[str, str]
     foreign: set[str] = field(default_factory=set)
     unwritten: list[str] = field(default_factory=list)
+
+    @property
+    def cloud(self) -> Ec2:
+        """The emulated EC2, with all that only it has."""
+        one = self.clouds["aws"]
+        assert isinstance(one, Ec2)
+        return one
 
     def cloudcmp(self, *words: str | Path, within_s: float = 300.0, **environ: str) -> Said:
         """The installed command in a process of its own, which finds these clouds and no others."""
@@ -83,13 +89,16 @@ class Sky:
         return Said(done.returncode, done.stdout, done.stderr)
 
     @contextmanager
-    def offline(self) -> Iterator[None]:
-        """Inside, nothing listens where the emulated cloud is: connections are refused."""
-        self.cloud.leave()
+    def offline(self, *which: str) -> Iterator[None]:
+        """Inside, nothing listens where the emulated clouds are (or those named): connections are refused."""
+        gone = [self.clouds[name] for name in which or self.clouds]
+        for cloud in gone:
+            cloud.leave()
         try:
             yield
         finally:
-            self.cloud.come_back()
+            for cloud in gone:
+                cloud.come_back()
 
     @property
     def state(self) -> Path:
@@ -97,10 +106,9 @@ class Sky:
         return (self.folder / "state" / "cloudcmp" / "qemu").resolve()
 
     def there(self) -> set[str]:
-        """All that exists: at the emulated cloud, on the user's machine, and the guests of this sky's state folder."""
+        """All that exists: at the emulated clouds, on the user's machine, and the guests of this sky's state folder."""
         state = self.state
-        found = {f"aws {one.kind} {one.id}" for one in self.cloud.alive()}
-        found |= {f"aws placement group {name}" for _, name in list(self.cloud.state.placements)}
+        found = {f"{name} {one.kind} {one.id}" for name, cloud in self.clouds.items() for one in cloud.alive()}
         found |= {f"ssh folder {one.name}" for one in (self.box.home / ".cloudcmp").iterdir()}
         found |= {f"qemu folder {one.cloud_id}" for one in Inventory(state).all()}
         return found | {f"qemu process {one.identity.cloud_id}" for one in running() if one.folder.parent == state}
@@ -111,30 +119,35 @@ class Sky:
 
     def harm(self) -> list[str]:
         """Whatever foreign is gone, and every change that named it."""
-        ids = {name.split()[-1] for name in self.foreign}
         touched = [
-            f"{call.action} named {value}"
-            for call in list(self.cloud.journal)
-            if call.action.startswith(_MUTATES)
-            for value in call.params.values()
-            if value in ids
+            f"{name}: {call.action} named {id}"
+            for name, cloud in self.clouds.items()
+            for call in list(cloud.journal)
+            for id in cloud.changed_by(call)
+            if id in self._foreign_at(name)
         ]
         return sorted(f"{name} is gone" for name in self.foreign - self.there()) + touched
+
+    def _foreign_at(self, cloud: str) -> set[str]:
+        return {one.split()[-1] for one in self.foreign if one.startswith(f"{cloud} ")}
+
+    def bodies(self) -> list[str]:
+        """What is missing in the calls that made something at any cloud: a line for each (P5)."""
+        return [f"{name}: {line}" for name, cloud in self.clouds.items() for line in kind(name).bodies(cloud)]
 
 
 class _Witness(list[Call]):
     """A journal that looks, at each call that makes something, whether a study's ledger has its intent already (P1)."""
 
-    def __init__(self, sky: Sky) -> None:
+    def __init__(self, sky: Sky, cloud: Emulated) -> None:
         super().__init__()
-        self._sky = sky
+        self._sky, self._cloud = sky, cloud
 
     def append(self, call: Call) -> None:
         super().append(call)
-        named = call.params.get("ClientToken") or call.params.get("GroupName")
-        makes = call.action in {"RunInstances", "CreateSecurityGroup"} and call.params.get("DryRun") != "true"
-        if makes and not any(_intended(study, named or "") for study in self._sky.folder.glob("*/study.db")):
-            self._sky.unwritten.append(f"{call.action} {named}")
+        named = self._cloud.made_by(call)
+        if named is not None and not any(_intended(study, named) for study in self._sky.folder.glob("*/study.db")):
+            self._sky.unwritten.append(f"{call.name} {named}")
 
 
 def _intended(study: Path, named: str) -> bool:
@@ -143,33 +156,20 @@ def _intended(study: Path, named: str) -> bool:
         return bool(database.execute(asked, (named,)).fetchone()[0])
 
 
-def bodies(cloud: Ec2) -> list[str]:
-    """What is missing in the bodies of the calls that made machines: a line for each (P5)."""
-    wrong = []
-    for call in cloud.calls("RunInstances"):
-        params, tags = call.params, tags_of(call.params)
-        if params.get("DryRun") == "true":
-            continue
-        named = {kind for kind, some in tags.items() if {"cloudcmp:study", "cloudcmp:slot"} <= set(some)}
-        wrong += [] if 0 < len(params.get("ClientToken", "")) <= 64 else ["no token"]
-        wrong += [] if {"instance", "volume", "network-interface"} <= named else [f"tags only on {sorted(named)}"]
-        wrong += [] if params.get("InstanceInitiatedShutdownBehavior") == "terminate" else ["it would only stop"]
-        wrong += [] if params.get("MetadataOptions.HttpTokens") == "required" else ["IMDSv1 answers"]
-        kept = [name for name in params if name.endswith("DeleteOnTermination") and params[name] != "true"]
-        wrong += [f"{name} stays" for name in kept]
-    return wrong
-
-
 @contextmanager
-def clouds(folder: Path, faults: Faults | None = None, *, cheap: bool = False, guest: bool = False) -> Iterator[Sky]:
-    """A sky for studies under a folder of its own. `cheap`: without foreign machines; `guest`: with one of qemu."""
+def clouds(folder: Path, which: Sequence[str] = ("aws",), *, cheap: bool = False, guest: bool = False) -> Iterator[Sky]:
+    """A sky of these emulated clouds for studies under a folder of its own.
+
+    `cheap`: without foreign machines; `guest`: with a foreign guest of qemu.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        cloud = stack.enter_context(ec2(faults or Faults(pending_s=0.1, read_lag_s=0.1), _boot(folder / "machines")))
+        there = {name: stack.enter_context(kind(name).opened(_boot(folder / "machines" / name))) for name in which}
         box = _box(folder, stack)
-        sky = Sky(folder, cloud, box, _environ(folder, cloud))
+        sky = Sky(folder, there, box, _environ(folder, there.values()))
         stack.callback(_end_guests, sky)
-        cloud.journal = _Witness(sky)
+        for cloud in there.values():
+            cloud.journal = _Witness(sky, cloud)
         _plant(sky, cheap)
         if guest:
             provider = QemuProvider(sky.state, cache_folder())
@@ -209,12 +209,14 @@ def _box(folder: Path, stack: ExitStack) -> SshMachine:
     return box
 
 
-def _environ(folder: Path, cloud: Ec2) -> dict[str, str]:
+def _environ(folder: Path, there: Iterable[Emulated]) -> dict[str, str]:
     """A home of its own and these clouds only; the images of guests are this user's own, for they take minutes."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_SETTING)}
+    given = [pair for cloud in there for pair in cloud.environ.items()]
+    assert len(dict(given)) == len(given), "two clouds are pointed to by one name"
     return {
         **kept,
-        **cloud.environ,
+        **dict(given),
         "HOME": str(folder),
         "XDG_CACHE_HOME": str(cache_folder().parents[1]),
         "XDG_STATE_HOME": str(folder / "state"),
@@ -227,10 +229,12 @@ def _environ(folder: Path, cloud: Ec2) -> dict[str, str]:
 def _plant(sky: Sky, cheap: bool) -> None:
     """What other people have in the same places, some of it named and tagged like ours."""
     other = {"cloudcmp:schema": "1", "cloudcmp:study": "another", "cloudcmp:slot": "launch-0", "cloudcmp:attempt": "1"}
-    kinds: Sequence[str] = ("firewall", "volume") if cheap else ("instance", "firewall", "volume")
-    for kind in kinds:
-        sky.cloud.plant(kind, REGION, f"their {kind}", {})
-        sky.cloud.plant(kind, REGION, f"cloudcmp-another-{kind}", other)
+    for name, cloud in sky.clouds.items():
+        place = kind(name)
+        for one in place.planted:
+            if not (cheap and one == "instance"):
+                cloud.plant(one, place.region, f"their-{one}", {})
+                cloud.plant(one, place.region, f"cloudcmp-another-{one}", other)
     theirs = sky.box.home / ".cloudcmp" / "someone-elses"
     theirs.mkdir(parents=True)
     (theirs / "card.json").write_text(json.dumps(_OTHERS_CARD))

@@ -1,6 +1,5 @@
-"""Studies on several clouds: an emulated EC2 with SSH servers as machines, a machine of one's own, and real guests."""
+"""Studies on several clouds: emulated ones with SSH servers as machines, a machine of one's own, and real guests."""
 
-import base64
 from pathlib import Path
 
 import pytest
@@ -9,32 +8,24 @@ from cloudcmp.errors import CloudcmpError
 from cloudcmp.provider.qemu.image import cache_folder, small_image
 from cloudcmp.provider.qemu.program import find_program
 from tests.emulated.boot import told
-from tests.emulated.ec2_query import tags_of
 from tests.emulated.guests import missing
+from tests.emulated.kinds import KINDS, kind
 from tests.pipeline.cloud_walk import kills, walk
-from tests.pipeline.clouds import Sky, bodies, clouds, unable
+from tests.pipeline.clouds import Sky, clouds, unable
 
 pytestmark = pytest.mark.skipif(bool(unable()), reason=unable() or "studies can run")
 
-RENTED = """\
-  - provider: aws
-    region: us-east-1
-    offering: t3.micro
-    placement: cluster
-    volume: {type: gp3, size: 1 GiB, price: 0.0001 USD/h}
-    price: 0.0104 USD/h
-"""
 OWNED = "  - {provider: ssh, offering: box}\n"
 GUESTS = "  - {provider: qemu, region: local, offering: 1cpu-128mb, count: 2}\n"
 STUDY = """\
 schema: 1
 question: Where does it run best, rented, owned or in a guest?
 candidates:
-%sprobes:
+%(candidates)sprobes:
   - {probe: int, params: {threads: one, duration_s: 0.2}}
   - {probe: rtt, params: {path: zone, duration_s: 0.2}}
   - {probe: tcp, params: {path: zone, duration_s: 0.2}}
-  - {probe: scaling, params: {count: [1, 2]}}
+  - {probe: scaling, params: {count: %(counts)s}}
 launches: 1
 runs: 1
 budget: 1 USD
@@ -55,21 +46,25 @@ def no_guests() -> str:
 
 def keys_kept(sky: Sky) -> list[str]:
     """Machines that ended with the host key of their user data, which others may read (P23)."""
-    calls = [call for call in sky.cloud.calls("RunInstances") if call.params.get("DryRun") != "true"]
-    given = {told(base64.b64decode(call.params["UserData"]).decode())[0].public for call in calls}
-    shown = {one: one.read_text().strip() for one in sky.folder.glob("machines/*/.machine/host_key.pub")}
+    given = {
+        told(kind(name).user_data(call))[0].public
+        for name, cloud in sky.clouds.items()
+        for call in kind(name).machines(cloud)
+    }
+    shown = {one: one.read_text().strip() for one in sky.folder.glob("machines/*/*/.machine/host_key.pub")}
     some = [] if shown else ["no machine's host key was seen"]
     return some + [f"{file.parts[-3]} kept its host key" for file, key in shown.items() if key in given]
 
 
-def wrong(folder: Path, candidates: str) -> list[str]:
-    """All that is wrong with one study from launch to report."""
-    with clouds(folder) as sky:
-        (folder / "study.yaml").write_text(STUDY % candidates)
+def wrong(folder: Path, cloud: str, others: str) -> list[str]:
+    """All that is wrong with one study from launch to report, on a cloud and beside it."""
+    where, counts = kind(cloud), "[1, 2]" if "count: 2" in others else "1"
+    with clouds(folder, (cloud,)) as sky:
+        (folder / "study.yaml").write_text(STUDY % {"candidates": where.rented(where.also) + others, "counts": counts})
         ran = sky.cloudcmp("run", "study.yaml", "--out", "out", "--json")
         assert ran.code == 0, ran.out + ran.err
         data = ran.json["data"]
-        found = [f"left: {one}" for one in [*data["left"], *sky.left()]] + sky.harm() + bodies(sky.cloud)
+        found = [f"left: {one}" for one in [*data["left"], *sky.left()]] + sky.harm() + sky.bodies()
         found += [f"without intent: {one}" for one in sky.unwritten]
         figures = [one for one in data["estimates"] if one["n_started"]]
         found += [f"{one['cell']}: {one['reason']}" for one in figures if one["n_ok"] != one["n_started"]]
@@ -78,19 +73,23 @@ def wrong(folder: Path, candidates: str) -> list[str]:
         wanted = {(n, cell) for n in pairs for cell in ("rtt_s", "tcp_bytes_per_s", "scaling_latency_s")}
         wanted |= {(n, "int_op_per_s") for n in range(len(data["candidates"]))}
         found += [f"not measured: {one}" for one in sorted(wanted - measured)]
-        made = [tags_of(call.params) for call in sky.cloud.calls("RunInstances") if "DryRun" not in call.params]
+        made = where.machines(sky.clouds[cloud])
         found += [] if len(made) == 2 else [f"{len(made)} machines were asked for, not two"]
         found += keys_kept(sky)
         report = (folder / data["report"]).read_text()
-        found += [f"{word} is not in the report" for word in ("t3.micro", "box") if word not in report]
+        found += [f"{word} is not in the report" for word in (where.offering, "box") if word not in report]
         return found
 
 
+@pytest.mark.parametrize("cloud", KINDS)
+def test_p01_p05_one_study_runs_on_rented_and_owned_machines(cloud: str, tmp_path: Path) -> None:
+    assert wrong(tmp_path / "sky", cloud, OWNED) == []
+
+
 def test_p01_p05_one_study_runs_on_rented_and_owned_machines_and_on_guests(tmp_path: Path) -> None:
-    why = no_guests()
-    assert wrong(tmp_path / "sky", RENTED + OWNED + ("" if why else GUESTS)) == []
-    if why:
-        pytest.skip(f"it ran without guests, for none can be booted here: {why}")
+    if why := no_guests():
+        pytest.skip(f"no guest can be booted here: {why}")
+    assert wrong(tmp_path / "sky", "aws", OWNED + GUESTS) == []
 
 
 def test_p01_a_study_on_two_clouds_that_died_leaves_nothing_after_cleanup(tmp_path: Path) -> None:

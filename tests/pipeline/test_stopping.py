@@ -208,8 +208,7 @@ LONG = """\
 schema: 1
 question: Rented or owned?
 candidates:
-%s
-probes:
+%sprobes:
   - {probe: int, params: {threads: one, duration_s: 60 s}}
 launches: 1
 runs: 1
@@ -221,7 +220,7 @@ budget: 1 USD
 def stand(tmp_path: Path) -> Iterator[Stand]:
     """Two clouds on which a trial takes a minute."""
     with Stand(tmp_path) as one:
-        (one.sky.folder / "study.yaml").write_text(LONG % f"{RENTED}\n{OWNED}")
+        (one.sky.folder / "study.yaml").write_text(LONG % f"{RENTED}{OWNED}")
         yield one
 
 
