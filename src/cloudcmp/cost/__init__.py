@@ -1,5 +1,7 @@
-"""What figures cost: money for a task, work for money. A price of zero or none is unknown, never free."""
+"""What things cost: bills for what is used, money for a task, work for money. A price of zero or none is unknown."""
 
+from cloudcmp.cost.bill import bill, known_part
 from cloudcmp.cost.figures import is_task, price_of, with_cost, work_unit
+from cloudcmp.cost.rates import either, given, rates
 
-__all__ = ["is_task", "price_of", "with_cost", "work_unit"]
+__all__ = ["bill", "either", "given", "is_task", "known_part", "price_of", "rates", "with_cost", "work_unit"]

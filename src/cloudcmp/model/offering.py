@@ -76,6 +76,11 @@ class Billing:
         image = options.get("image", "")
         return bool(self.images and image) and image not in self.images
 
+    @property
+    def anew_s(self) -> float:
+        """The most seconds that a further start adds to what is paid: paid(a) + paid(b) <= paid(a + b) + anew_s."""
+        return self.minimum_s if self.minimum_s >= self.step_s else self.minimum_s + self.step_s
+
     def in_hours(self) -> "Billing":
         """The same, by the hour begun."""
         return replace(self, minimum_s=_HOUR_S, step_s=_HOUR_S)

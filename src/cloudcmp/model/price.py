@@ -7,7 +7,10 @@ from enum import StrEnum
 
 
 class Item(StrEnum):
-    """What is priced. VCPU and MEMORY are the parts of a custom machine; IO is billed by the operation."""
+    """What is priced. VCPU and MEMORY are the parts of a custom machine; IO is billed by the operation.
+
+    FEE is what is billed beside, such as for each region in which machines of tenancy: dedicated run.
+    """
 
     INSTANCE = "instance"
     VCPU = "vcpu"
@@ -23,6 +26,7 @@ class Item(StrEnum):
     EGRESS = "egress"
     ADDRESS = "address"
     SUPPORT = "support"
+    FEE = "fee"
 
 
 class Purchase(StrEnum):

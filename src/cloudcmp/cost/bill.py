@@ -1,0 +1,166 @@
+"""A bill as a provider would write it, for what was used or will be."""
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+from decimal import ROUND_HALF_EVEN, ROUND_UP, Decimal
+
+from cloudcmp.cost.metering import EXACT, SHORTEST_MONTH_HOURS, Part, misfit, parts, sustained_hours
+from cloudcmp.cost.own import own_lines
+from cloudcmp.model.bill import Bill, BillLine, Rate, RateOf, Use
+from cloudcmp.model.price import MONTH_HOURS, PriceRow, Unit
+from cloudcmp.model.terms import NO_TERMS, Terms
+from cloudcmp.units import Money
+
+STEP = Decimal("1e-10")
+"""Amounts are kept to ten decimals, as in AWS's cost and usage reports (R)."""
+FRESH_DAYS = 30
+
+
+def bill(
+    usage: Iterable[Use],
+    price: RateOf,
+    terms: Terms = NO_TERMS,
+    *,
+    on: date | None = None,
+    month_h: int = MONTH_HOURS,
+    worst: bool = False,
+) -> Bill:
+    """The bill for all that was used in one month, line by line, each tier of a price a line of its own.
+
+    `price` looks a use's rate up; `terms` are the account's own, whose lines follow the list's. `on` is the day of the
+    bill: a credit that has ended pays nothing, and a rate that is more than 30 days older is not believed. A month's
+    price for a part of the month is shared out over `month_h` hours. With `worst` nothing is taken for granted that may
+    be used up, or that the calendar gives: each use costs its dearest tier, no long use makes it cheaper, the month is
+    the shortest one, amounts are rounded up, and nothing but a support plan is counted of the terms.
+
+    A price that is zero, missing, too old, ambiguous or in another currency than the rest makes its line unknown, and
+    with it the sums. Taxes are in no bill, nor is what none of the uses tells of.
+    """
+    wanted = tuple(usage)
+    if worst:
+        month_h, terms = SHORTEST_MONTH_HOURS, Terms(support=terms.support, currency=terms.currency)
+    lines: list[BillLine] = []
+    before: dict[tuple[PriceRow, ...], Decimal] = {}
+    currency = terms.currency
+    uses: list[Use] = []
+    for use in wanted:
+        rate = price(use)
+        why = _unknown(use, rate, currency, on)
+        if why:
+            lines.append(BillLine(use.label(), None, "", None, None, why, use.about))
+            uses.append(use)
+            continue
+        currency = currency or rate.rows[0].currency
+        for one in _lines(use, rate, before, month_h, worst=worst):
+            lines.append(one)
+            uses.append(use)
+    listed = _sum(lines, currency)
+    own = own_lines(list(zip(uses, lines, strict=True)), terms, on, STEP) if listed is not None else ()
+    total = _sum([*lines, *own], currency)
+    unknown = tuple(f"{one.item}: {one.why}" for one in (*lines, *own) if one.amount is None)
+    return Bill(tuple(lines), own, listed, total, unknown)
+
+
+def known_part(found: Bill) -> Money | None:
+    """What the lines come to whose amount is known, None where none is."""
+    return _sum([one for one in found.lines if one.amount is not None], None)
+
+
+def _unknown(use: Use, rate: Rate, currency: str | None, on: date | None) -> str:
+    """Why a use has no amount; nothing where it has one."""
+    rows = rate.rows
+    if rate.why or not rows:
+        return rate.why or "no price is known for it"
+    if on is not None and rate.dated is not None and (on - rate.dated).days > FRESH_DAYS:
+        return f"its price is of {rate.dated}, more than {FRESH_DAYS} days old"
+    if currency is not None and rows[0].currency != currency:
+        return f"its price is in {rows[0].currency}, the others are in {currency}"
+    return _senseless(rows) or misfit(use, rows[0].unit)
+
+
+def _senseless(rows: Sequence[PriceRow]) -> str:
+    """Why the rows of a price tell none."""
+    if any(not row.amount.is_finite() or row.amount < 0 for row in rows):
+        return "its price says nothing"
+    if all(row.amount == 0 for row in rows):
+        return "its price is zero, which is unknown and not free"
+    if len({(row.unit, row.currency) for row in rows}) > 1:
+        return "its tiers are in several units or currencies"
+    return "its tiers do not follow each other: which price holds is ambiguous" if _broken(rows) else ""
+
+
+def _broken(rows: Sequence[PriceRow]) -> bool:
+    """Whether tiers leave a gap, overlap, or do not begin at nothing and go on without an end."""
+    ends = [row.tier_until for row in rows]
+    return (
+        rows[0].tier_from != 0
+        or ends[-1] is not None
+        or any(end != later.tier_from for end, later in zip(ends, rows[1:], strict=False))
+    )
+
+
+def _lines(
+    use: Use, rate: Rate, before: dict[tuple[PriceRow, ...], Decimal], month_h: int, *, worst: bool
+) -> list[BillLine]:
+    """A use's lines: one for each tier, and one for what long use takes off."""
+    key = rate.rows
+    had = before.get(key, Decimal(0))
+    found = parts(use, rate, had, month_h=month_h, worst=worst)
+    before[key] = had + sum((one.quantity for one in found), Decimal(0))
+    lines = [_line(use, rate, one, worst=worst) for one in found]
+    row = rate.rows[0]
+    if rate.monthly and row.unit is Unit.HOUR and len(rate.rows) == 1 and not worst:
+        lines += _sustained(use, rate, had, before[key], month_h)
+    return lines
+
+
+def _line(use: Use, rate: Rate, part: Part, *, worst: bool) -> BillLine:
+    row = part.row
+    amount = EXACT.multiply(part.quantity, row.amount)
+    money = Money(amount.quantize(STEP, ROUND_UP if worst else ROUND_HALF_EVEN), row.currency)
+    return BillLine(
+        use.label(), part.quantity, row.unit.value, row.amount, money, _why(use, rate, row, worst=worst), use.about
+    )
+
+
+def _why(use: Use, rate: Rate, row: PriceRow, *, worst: bool) -> str:
+    """How the quantity came about, in words."""
+    told = []
+    if use.periods_s:
+        told.append(f"{use.times} x {use.count} for {_plain(sum(use.periods_s, Decimal(0)))} s each")
+        told.append(f"at least {rate.billing.minimum_s:g} s, then each {rate.billing.step_s:g} s begun")
+    if len(rate.rows) > 1:
+        end = "" if row.tier_until is None else f" up to {_plain(row.tier_until)}"
+        told.append("the dearest tier" if worst else f"from {_plain(row.tier_from)}{end} {row.unit.value} in a month")
+    if rate.included:
+        told.append(f"{_plain(rate.included)} of each are included")
+    if rate.source:
+        told.append(f"{rate.source}, {rate.dated}" if rate.dated else rate.source)
+    return "; ".join(told)
+
+
+def _sustained(use: Use, rate: Rate, had: Decimal, now: Decimal, month_h: int) -> list[BillLine]:
+    row = rate.rows[0]
+    full = now - had
+    billed = sustained_hours(now, month_h, rate.monthly) - sustained_hours(had, month_h, rate.monthly)
+    off = EXACT.multiply(full - billed, row.amount).quantize(STEP, ROUND_HALF_EVEN)
+    if off <= 0:
+        return []
+    why = "long use in a month is cheaper by itself"
+    return [BillLine(f"sustained use of {use.label()}", None, "", None, Money(-off, row.currency), why, use.about)]
+
+
+def _sum(lines: Sequence[BillLine], currency: str | None) -> Money | None:
+    """The sum of the lines, None where one is unknown or there are none."""
+    amounts = [one.amount for one in lines]
+    known = [one for one in amounts if one is not None]
+    if not known or len(known) < len(amounts):
+        return None
+    code = currency or known[0].currency
+    if any(one.currency != code for one in known):
+        return None
+    return Money(sum((one.amount for one in known), Decimal(0)), code)
+
+
+def _plain(value: Decimal) -> str:
+    return f"{value.normalize():f}" if value == value.to_integral_value() else f"{value:.3f}".rstrip("0")

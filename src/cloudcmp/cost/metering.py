@@ -1,0 +1,120 @@
+"""How much of its unit a use is billed for: time in minimums and steps, sizes in their least, tiers within a month."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+
+from cloudcmp.model.bill import Rate, Use
+from cloudcmp.model.offering import Billing
+from cloudcmp.model.price import MONTH_HOURS, Item, PriceRow, Unit
+
+EXACT = Context(prec=60)
+SHORTEST_MONTH_HOURS = 28 * 24
+"""February: a month's price for a part of the month is the dearest in it."""
+_HOUR_S = Decimal(3600)
+_SCALE = {
+    Unit.GB_MONTH: Decimal(10**9), Unit.GB_HOUR: Decimal(10**9), Unit.GB: Decimal(10**9),
+    Unit.GIB_MONTH: Decimal(2**30), Unit.GIB_HOUR: Decimal(2**30), Unit.GIB: Decimal(2**30),
+    Unit.MILLION: Decimal(10**6), Unit.MB_PER_S_MONTH: Decimal(10**6),
+}  # fmt: skip
+_MONTHLY = frozenset({Unit.GB_MONTH, Unit.GIB_MONTH, Unit.IOPS_MONTH, Unit.MB_PER_S_MONTH, Unit.MONTH})
+_TIMED = _MONTHLY | {Unit.HOUR, Unit.GB_HOUR, Unit.GIB_HOUR}
+_BY_SIZE = frozenset({Unit.IOPS_MONTH, Unit.MB_PER_S_MONTH})
+"""Units whose tiers are of each volume, not of a month's sum (https://aws.amazon.com/ebs/pricing/, io2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """So much of a unit at one row's price."""
+
+    quantity: Decimal
+    row: PriceRow
+
+
+def paid_s(seconds: Decimal, billing: Billing) -> Decimal:
+    """The seconds that one period is paid for: the minimum, then every step begun; exact."""
+    least, step = Decimal(repr(billing.minimum_s)), Decimal(repr(billing.step_s))
+    if seconds <= least:
+        return least
+    if step <= 0:
+        return seconds
+    steps = EXACT.divide(seconds - least, step).to_integral_value(ROUND_CEILING)
+    return least + steps * step
+
+
+def timed(use: Use) -> bool:
+    """Whether a use has periods."""
+    return bool(use.periods_s)
+
+
+def misfit(use: Use, unit: Unit) -> str:
+    """Why a use can not be counted in a unit, nothing where it can."""
+    if unit is Unit.RATIO:
+        return "its price is a share of other money"
+    if (unit in _TIMED) != timed(use) and unit is not Unit.MONTH:
+        return f"its price is for a {unit.value}, and {'its time' if timed(use) else 'no time'} is what is told of it"
+    return ""
+
+
+def parts(use: Use, rate: Rate, before: Decimal, *, month_h: int = MONTH_HOURS, worst: bool = False) -> list[Part]:
+    """A use spread over the tiers of its rate; `before` is what the month has already had of the unit.
+
+    A tier begins where the one before it ends, and what lies in it costs its price. With `worst` all of it costs the
+    dearest tier's, whatever the month has had. Sizes below the row's least count as the least, for each thing.
+    """
+    unit = rate.rows[0].unit
+    each = _each(use, rate)
+    hours = _hours(use, rate) if unit in _TIMED and timed(use) else Decimal(1)
+    if unit in _MONTHLY and timed(use):
+        hours = EXACT.divide(hours, Decimal(month_h))
+    of_each = EXACT.multiply(hours, Decimal(use.count * use.times))
+    if unit in _BY_SIZE:
+        return [
+            Part(EXACT.multiply(one.quantity, of_each), one.row) for one in _spread(each, Decimal(0), rate, worst=worst)
+        ]
+    return _spread(EXACT.multiply(each, of_each), before, rate, worst=worst)
+
+
+def _each(use: Use, rate: Rate) -> Decimal:
+    """The size of each thing in the row's unit: what is included is not billed, and no less than the least is."""
+    row = rate.rows[0]
+    if row.unit in {Unit.HOUR, Unit.MONTH} and use.item in {Item.VOLUME, Item.SNAPSHOT, Item.STORAGE}:
+        return Decimal(1)  # a price for the whole of it
+    size = EXACT.divide(use.size, _SCALE.get(row.unit, Decimal(1)))
+    size = max(Decimal(0), size - rate.included)
+    return max(size, row.least) if size > 0 else size
+
+
+def _hours(use: Use, rate: Rate) -> Decimal:
+    total = sum((paid_s(period, rate.billing) for period in use.periods_s), Decimal(0))
+    return EXACT.divide(total, _HOUR_S)
+
+
+def _spread(quantity: Decimal, before: Decimal, rate: Rate, *, worst: bool) -> list[Part]:
+    if worst:
+        return [Part(quantity, max(rate.rows, key=lambda row: row.amount))]
+    return graduated(quantity, before, rate.rows)
+
+
+def graduated(quantity: Decimal, before: Decimal, rows: Sequence[PriceRow]) -> list[Part]:
+    """The parts of a quantity that follows `before`, each in its tier."""
+    found, start, end = [], before, before + quantity
+    for row in rows:
+        low = max(start, row.tier_from)
+        high = end if row.tier_until is None else min(end, row.tier_until)
+        if high > low:
+            found.append(Part(high - low, row))
+    return found or [Part(quantity, rows[0])]
+
+
+def sustained_hours(hours: Decimal, month_h: int, monthly: Sequence[Decimal]) -> Decimal:
+    """Hours at full price that cost what these do, where each equal part of a month has its own share of the price.
+
+    https://cloud.google.com/compute/docs/sustained-use-discounts: hours of machines of one kind in a region are added;
+    so one machine for a whole month costs what two do that follow each other.
+    """
+    width = EXACT.divide(Decimal(month_h), Decimal(len(monthly)))
+    full, rest = divmod(hours, Decimal(month_h))
+    whole = EXACT.multiply(width, sum(monthly, Decimal(0)))
+    begun = (max(Decimal(0), min(rest - n * width, width)) * share for n, share in enumerate(monthly))
+    return EXACT.multiply(full, whole) + sum(begun, Decimal(0))

@@ -1,0 +1,142 @@
+"""What an account's own terms add to a bill at list price and take off it."""
+
+from collections.abc import Sequence
+from datetime import date
+from decimal import ROUND_HALF_EVEN, ROUND_UP, Decimal
+
+from cloudcmp.cost.metering import EXACT
+from cloudcmp.model.bill import BillLine, Use
+from cloudcmp.model.price import MONTH_HOURS, Item, Purchase, Unit
+from cloudcmp.model.terms import Commitment, Credit, Discount, Support, SupportTier, Terms
+from cloudcmp.units import Money
+
+Listed = Sequence[tuple[Use, BillLine]]
+
+
+def own_lines(listed: Listed, terms: Terms, on: date | None, step: Decimal) -> tuple[BillLine, ...]:
+    """The lines that follow a list's: commitments, discounts, support, credits, in the order in which they are taken.
+
+    A commitment takes its machines off the list, and what it costs for their hours in its place. A discount is of what
+    the list still asks for. Support is a share of what the list asks, before discounts and credits
+    (https://aws.amazon.com/premiumsupport/pricing/). A credit pays what is left, and never more. Lines must be known.
+    """
+    left = [one.amount.amount if one.amount else Decimal(0) for _, one in listed]
+    lines: list[BillLine] = []
+    for number, (use, one) in enumerate(listed):
+        lines += _committed(use, one, terms, left, number, step)
+    for discount in terms.discounts:
+        lines += _discounted(discount, listed, left, step)
+    due = sum(left, Decimal(0))
+    for plan in terms.support:
+        spend = sum(
+            (one.amount.amount for use, one in listed if use.provider == plan.provider and one.amount), Decimal(0)
+        )
+        lines.append(_support(plan, spend, _currency(listed), step))
+        due += lines[-1].amount.amount if lines[-1].amount else Decimal(0)
+    for credit in terms.credits:
+        lines += _credited(credit, listed, left, due, on)
+        due += lines[-1].amount.amount if lines and lines[-1].item == "credit" and lines[-1].amount else Decimal(0)
+    return tuple(lines)
+
+
+def commitment_for(use: Use, terms: Terms) -> Commitment | None:
+    """The commitment that covers a use, None where there is none: machines on demand of its type and region."""
+    if use.item is not Item.INSTANCE or use.purchase is not Purchase.ON_DEMAND:
+        return None
+    return next(
+        (
+            one
+            for one in terms.commitments
+            if (one.provider, one.offering) == (use.provider, use.name) and one.region in {"", use.region}
+        ),
+        None,
+    )
+
+
+def effective_per_hour(one: Commitment) -> Money:
+    """What an hour of a commitment costs with its share of what is paid at the beginning, if every hour is used."""
+    share = EXACT.divide(one.upfront, Decimal(one.term_months * MONTH_HOURS))
+    return Money(one.hourly.amount + share, one.hourly.currency)
+
+
+def support_due(plan: Support, spend: Decimal) -> Decimal:
+    """What a support plan costs for a month's spend: the greater of its minimum and of the tiers' shares."""
+    return max(plan.minimum.amount, _shares(plan.tiers, spend))
+
+
+def _shares(tiers: Sequence[SupportTier], spend: Decimal) -> Decimal:
+    total, start = Decimal(0), Decimal(0)
+    for tier in tiers:
+        end = spend if tier.up_to is None else min(spend, tier.up_to)
+        if end > start:
+            total += EXACT.multiply(end - start, tier.share)
+            start = end
+    return total
+
+
+def _support(plan: Support, spend: Decimal, currency: str, step: Decimal) -> BillLine:
+    name = f"support, {plan.provider}"
+    if plan.minimum.currency != currency:
+        return BillLine(name, None, "", None, None, f"it is in {plan.minimum.currency}, the bill in {currency}")
+    due = support_due(plan, plan.spend + spend) - (support_due(plan, plan.spend) if plan.spend else Decimal(0))
+    why = f"the greater of {plan.minimum.amount} {currency} and its shares of the spend"
+    if plan.spend:
+        why = f"what the bill adds to it beside {plan.spend} {currency} of other spend"
+    return BillLine(name, None, "", None, Money(due.quantize(step, ROUND_UP), currency), why)
+
+
+def _committed(
+    use: Use, line: BillLine, terms: Terms, left: list[Decimal], number: int, step: Decimal
+) -> list[BillLine]:
+    found = commitment_for(use, terms)
+    if found is None or line.quantity is None or line.amount is None or line.unit != Unit.HOUR.value:
+        return []
+    hour = effective_per_hour(found)
+    name = f"{found.purchase.value}, {line.item}"
+    if hour.currency != line.amount.currency:
+        why = f"it is in {hour.currency}, the bill in {line.amount.currency}"
+        return [BillLine(name, None, "", None, None, why, line.about)]
+    share = min(Decimal(1), EXACT.divide(Decimal(found.count), Decimal(use.count)))
+    hours = EXACT.multiply(line.quantity, share)
+    off = EXACT.multiply(line.amount.amount, share)
+    change = (EXACT.multiply(hours, hour.amount) - off).quantize(step, ROUND_HALF_EVEN)
+    left[number] += change
+    why = f"{hour.amount:.6g} {hour.currency}/h in place of the list price, if every hour of its term is used"
+    return [BillLine(name, hours, Unit.HOUR.value, hour.amount, Money(change, hour.currency), why, line.about)]
+
+
+def _discounted(discount: Discount, listed: Listed, left: list[Decimal], step: Decimal) -> list[BillLine]:
+    hit = [
+        number
+        for number, (use, _) in enumerate(listed)
+        if discount.provider in {"", use.provider} and discount.item in {"", use.item.value}
+    ]
+    off = Decimal(0)
+    for number in hit:
+        one = EXACT.multiply(left[number], discount.share).quantize(step, ROUND_HALF_EVEN)
+        left[number] -= one
+        off += one
+    if not hit:
+        return []
+    what = " ".join(filter(None, (discount.provider, discount.item))) or "everything"
+    told = f"{(discount.share * 100).normalize():f}"
+    return [BillLine("discount", None, "", None, Money(-off, _currency(listed)), f"{told} % off {what}")]
+
+
+def _credited(credit: Credit, listed: Listed, left: Sequence[Decimal], due: Decimal, on: date | None) -> list[BillLine]:
+    if credit.until is not None and on is not None and on > credit.until:
+        return []
+    currency = _currency(listed)
+    if credit.money.currency != currency:
+        why = f"it is in {credit.money.currency}, the bill in {currency}"
+        return [BillLine("credit", None, "", None, None, why)]
+    if credit.provider:
+        own = (rest for (use, _), rest in zip(listed, left, strict=True) if use.provider == credit.provider)
+        due = min(due, sum(own, Decimal(0)))
+    paid = max(Decimal(0), min(credit.money.amount, due))
+    until = f", until {credit.until}" if credit.until else ""
+    return [BillLine("credit", None, "", None, Money(-paid, currency), f"of {credit.money.amount} {currency}{until}")]
+
+
+def _currency(listed: Listed) -> str:
+    return next((one.amount.currency for _, one in listed if one.amount), "")

@@ -1,0 +1,104 @@
+"""From price lists to the rate of a use: the one row that fits it, with its tiers, or why there is none."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+from cloudcmp.cost.rules import clock_of, included, sustained
+from cloudcmp.model.bill import Rate, RateOf, Use
+from cloudcmp.model.offering import Billing, Price
+from cloudcmp.model.price import PriceList, PriceRow, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    row: PriceRow
+    source: str
+    dated: date
+
+
+def rates(lists: Iterable[PriceList], today: date) -> RateOf:
+    """Looks uses up in price lists, as of a day: prices that begin later do not count.
+
+    A row fits a use where provider, item, name, way of buying, tenancy, term and direction are the same, and region and
+    system are the same or empty in the row. Of several lists of a provider the latest that has a row counts.
+    """
+    known = tuple(lists)
+    found: dict[Use, Rate] = {}
+
+    def rate_of(use: Use) -> Rate:
+        if use not in found:
+            found[use] = _rate(use, known, today)
+        return found[use]
+
+    return rate_of
+
+
+def given(price: Price, use: Use, billing: Billing | None = None) -> Rate:
+    """The rate of a use whose price for an hour is told: by a study, or by a provider's own list."""
+    row = PriceRow(use.provider, use.region, use.item, use.name, price.amount_per_hour, price.currency, Unit.HOUR,
+                   purchase=use.purchase, tenancy=use.tenancy)  # fmt: skip
+    monthly = sustained(use) if price.source != "study file" else ()
+    return Rate((row,), billing or clock_of(use), monthly=monthly, source=price.source, dated=price.as_of)
+
+
+def either(*ways: RateOf) -> RateOf:
+    """The first rate that has a price; else why the last one has none."""
+
+    def rate_of(use: Use) -> Rate:
+        rate = Rate(why="no price is known for it")
+        for way in ways:
+            rate = way(use)
+            if rate.rows:
+                return rate
+        return rate
+
+    return rate_of
+
+
+def _rate(use: Use, lists: Sequence[PriceList], today: date) -> Rate:
+    fits: list[_Fit] = []
+    for one in sorted(lists, key=_day, reverse=True):
+        fits = [
+            _Fit(row, one.source, _day(one))
+            for row in one.rows
+            if _fits(row, use) and (row.starts is None or row.starts <= today)
+        ]
+        if fits:
+            break
+    if not fits:
+        doubts = [
+            doubt.why
+            for one in lists
+            for doubt in one.doubts
+            if (doubt.provider, doubt.name) == (use.provider, use.name)
+        ]
+        return Rate(why=doubts[0] if doubts else "no price is known for it")
+    best = _most_particular([fit.row for fit in fits], use)
+    rows = tuple(sorted(set(best), key=lambda row: row.tier_from))
+    if len({row.tier_from for row in rows}) < len(rows):
+        amounts = sorted({row.amount for row in rows})
+        return Rate(why=f"it is listed at {len(rows)} prices, {amounts[0]} to {amounts[-1]}")
+    return Rate(rows, clock_of(use), included(use), sustained(use), fits[0].source, fits[0].dated)
+
+
+def _fits(row: PriceRow, use: Use) -> bool:
+    return (
+        (row.provider, row.item, row.name) == (use.provider, use.item, use.name)
+        and (row.purchase, row.tenancy, row.term_months, row.to) == (use.purchase, use.tenancy, use.term_months, use.to)
+        and row.region in {"", use.region}
+        and (row.system in {"", use.system} or not use.system)
+    )
+
+
+def _most_particular(rows: Sequence[PriceRow], use: Use) -> list[PriceRow]:
+    """The rows of the use's own region and system, where such are among them."""
+    for wanted in ((use.region, use.system), (use.region, ""), ("", use.system)):
+        some = [row for row in rows if (row.region, row.system) == wanted]
+        if some:
+            return some
+    return list(rows)
+
+
+def _day(one: PriceList) -> date:
+    return one.published or datetime.fromtimestamp(one.fetched_at, UTC).date()

@@ -1,0 +1,47 @@
+"""How providers bill beside what their price lists tell: time, what is included, long use."""
+
+from decimal import Decimal
+
+from cloudcmp.model.bill import Use
+from cloudcmp.model.offering import Billing
+from cloudcmp.model.price import Item, Purchase
+
+BY_SECOND = Billing(60.0, 1.0)
+_EBS = (Item.VOLUME, Item.IOPS, Item.THROUGHPUT)
+_CLOCKS: dict[tuple[str, Item], Billing] = {
+    # https://aws.amazon.com/ebs/pricing/: by the second, 60 s at least.
+    **{("aws", item): BY_SECOND for item in _EBS},
+    # https://aws.amazon.com/vpc/pricing/: in steps of a second, a minute at least (R).
+    ("aws", Item.ADDRESS): BY_SECOND,
+    # https://cloud.google.com/compute/vm-instance-pricing: a minute at least, then by the second.
+    **{("gcp", item): BY_SECOND for item in (Item.INSTANCE, Item.VCPU, Item.MEMORY)},
+    # https://cloud.google.com/compute/disks-image-pricing: by the second (R).
+    **{("gcp", item): BY_SECOND for item in _EBS},
+}
+_INCLUDED = {
+    # https://aws.amazon.com/ebs/pricing/: what comes with each gp3 volume.
+    ("aws", Item.IOPS, "gp3"): Decimal(3000),
+    ("aws", Item.THROUGHPUT, "gp3"): Decimal(125),
+}
+_THIRTY = tuple(map(Decimal, ("1", "0.8", "0.6", "0.4")))
+_TWENTY = tuple(map(Decimal, ("1", "0.8678", "0.733", "0.6")))
+# https://cloud.google.com/compute/docs/sustained-use-discounts; the four rates of 20 % are R.
+_SUSTAINED = {"n1": _THIRTY, "f1": _THIRTY, "g1": _THIRTY, "m1": _THIRTY, "m2": _THIRTY,
+              "n2": _TWENTY, "n2d": _TWENTY, "c2": _TWENTY}  # fmt: skip
+
+
+def clock_of(use: Use) -> Billing:
+    """How the time of a use is billed; by the hour begun where that is not known."""
+    return _CLOCKS.get((use.provider, use.item), Billing())
+
+
+def included(use: Use) -> Decimal:
+    """What comes with each thing, in the unit of its price."""
+    return _INCLUDED.get((use.provider, use.item, use.name), Decimal(0))
+
+
+def sustained(use: Use) -> tuple[Decimal, ...]:
+    """The shares of the price in the quarters of a month, () where long use is not cheaper by itself."""
+    if use.provider != "gcp" or use.item is not Item.INSTANCE or use.purchase is not Purchase.ON_DEMAND:
+        return ()
+    return _SUSTAINED.get(use.name.partition("-")[0], ())

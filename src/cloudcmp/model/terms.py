@@ -1,0 +1,82 @@
+"""The terms of an account: what its owner pays beside or in place of the list price."""
+
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+from cloudcmp.model.price import Purchase
+from cloudcmp.units import Money
+
+
+@dataclass(frozen=True, slots=True)
+class Discount:
+    """A share (0.1 is 10 %) off a provider's things, off one kind of item, or off everything."""
+
+    share: Decimal
+    provider: str = ""
+    item: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Credit:
+    """Money that was given and pays bills up to a day, the last one included; None: without an end."""
+
+    money: Money
+    until: date | None = None
+    provider: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Commitment:
+    """A machine type that is paid for a term, whether it is used or not.
+
+    `upfront` is paid at the beginning, `hourly` each hour of the term; `count` machines at once are covered.
+    """
+
+    provider: str
+    offering: str
+    purchase: Purchase
+    term_months: int
+    hourly: Money
+    upfront: Decimal = Decimal(0)
+    region: str = ""
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SupportTier:
+    """A share of the month's spend, up to a sum of it; None: of all that is above the tier before."""
+
+    share: Decimal
+    up_to: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """A support plan: the greater of a minimum and of the tiers' shares of the spend, on what one provider bills.
+
+    `spend` is what else that provider bills in the month: then only the difference that a study makes is counted.
+    """
+
+    provider: str
+    minimum: Money
+    tiers: tuple[SupportTier, ...]
+    spend: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """All of an account's terms. `currency` is the one that the account is billed in; None where nobody says."""
+
+    discounts: tuple[Discount, ...] = ()
+    credits: tuple[Credit, ...] = ()
+    commitments: tuple[Commitment, ...] = ()
+    support: tuple[Support, ...] = ()
+    currency: str | None = None
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return self != Terms()
+
+
+NO_TERMS = Terms()

@@ -1,0 +1,38 @@
+"""Rows and rates for bills: small, and without a list."""
+
+from decimal import Decimal
+
+from cloudcmp.model.bill import Rate, Use
+from cloudcmp.model.offering import Billing
+from cloudcmp.model.price import Item, PriceRow, Unit
+
+SECOND = Billing(60.0, 1.0)
+
+
+def row(amount: str, unit: Unit = Unit.HOUR, item: Item = Item.INSTANCE, **more: object) -> PriceRow:
+    """One row in USD."""
+    return PriceRow("aws", "eu", item, "x", Decimal(amount), "USD", unit, **more)  # type: ignore[arg-type]
+
+
+def tiers(*steps: tuple[str, str | None], unit: Unit = Unit.GB, item: Item = Item.EGRESS) -> tuple[PriceRow, ...]:
+    """Rows of a price by (amount, until): each begins where the one before ends."""
+    found, start = [], Decimal(0)
+    for amount, until in steps:
+        end = None if until is None else Decimal(until)
+        found.append(row(amount, unit, item, tier_from=start, tier_until=end))
+        start = end or start
+    return tuple(found)
+
+
+def use(item: Item = Item.INSTANCE, seconds: object = (), size: object = 1, **more: object) -> Use:
+    """A use of the thing `x`, in periods of seconds."""
+    periods = seconds if isinstance(seconds, tuple) else (seconds,)
+    told = tuple(Decimal(str(one)) for one in periods)
+    return Use("aws", "eu", item, "x", size=Decimal(str(size)), periods_s=told, **more)  # type: ignore[arg-type]
+
+
+def at(rows: PriceRow | tuple[PriceRow, ...], billing: Billing = SECOND, **more: object):  # type: ignore[no-untyped-def]
+    """Every use at this rate."""
+    known = rows if isinstance(rows, tuple) else (rows,)
+    rate = Rate(known, billing, **more)  # type: ignore[arg-type]
+    return lambda _: rate
