@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from cloudcmp.model.protocol import Direct, Provider
 from cloudcmp.model.safety import BARRIERS
 from cloudcmp.provider.aws import policy
 from cloudcmp.provider.registry import make, names
-from cloudcmp.provision.contract import CLAUSES, TESTED
+from cloudcmp.provision.contract import CHECKED, CLAUSES, TESTED, Tested
 from cloudcmp.units import format_seconds
 
 HERE = Path(__file__).parent / "reference"
@@ -112,31 +113,23 @@ def support_page() -> Iterator[str]:
     yield "No provider was ever run on a real cloud account. What that means for yours, `cloudcmp check --live` tells"
     yield "([check an account](../how-to/check-an-account.md)).\n"
     yield "## Providers\n"
-    yield from _table(("", *(one.name for one in providers)), _facts(providers))
-    yield "\n## Against leftovers\n"
-    yield "Whether each barrier holds, how, and what stays billed where only it does.\n"
-    yield from _table(("provider", "barrier", "holds", "how"), _barriers(providers))
-    yield "\n## Promises\n"
-    yield "Tried out in this order on one set of machines. Where the provider was tested: `+` holds, `-` does not hold,"
-    yield "`?` can not be told.\n"
-    yield from _table(("clause", "promise", *(one.name for one in providers)), _clauses(providers))
+    yield from _table(
+        ("provider", *_FACTS), ((one.name, *(fact(one) for fact in _FACTS.values())) for one in providers)
+    )
+    yield "\nThe tests ran each against something that is no real account:\n"
     for one in providers:
-        tested = TESTED.get(one.name)
-        apart = {**tested.untold, **tested.broken} if tested else {}
-        yield from (f"\n{one.name}, *{clause}*: {why}." for clause, why in apart.items())
+        yield from _wrapped(f"- **{one.name}**: {_tested(one).against}")
+    yield from _checks(providers)
+    yield from _leftovers(providers)
+    yield from _promises(providers)
 
 
-def _facts(providers: list[Provider]) -> Iterator[tuple[str, ...]]:
-    facts: dict[str, Callable[[Provider], str]] = {
-        "numbers": lambda one: "planted" if one.simulated else "measured",
-        "billed": lambda one: "yes" if one.billed else "no",
-        "billed by": lambda one: _billed_by(one) if one.billed else "-",
-        "a launch leases": lambda one: ", ".join(one.parts),
-        "reached": lambda one: "directly" if isinstance(one, Direct) else "by SSH",
-        "tested against": lambda one: TESTED[one.name].against if one.name in TESTED else "nothing yet",
-    }
-    for name, fact in facts.items():
-        yield name, *(fact(one) for one in providers)
+_FACTS: dict[str, Callable[[Provider], str]] = {
+    "numbers": lambda one: "planted" if one.simulated else "measured",
+    "billed by": lambda one: _billed_by(one) if one.billed else "not billed",
+    "a launch leases": lambda one: ", ".join(one.parts),
+    "reached": lambda one: "directly" if isinstance(one, Direct) else "by SSH",
+}
 
 
 def _billed_by(provider: Provider) -> str:
@@ -144,21 +137,58 @@ def _billed_by(provider: Provider) -> str:
     return f"{format_seconds(step)} begun, at least {format_seconds(least)}"
 
 
-def _barriers(providers: list[Provider]) -> Iterator[tuple[str, ...]]:
-    for provider in providers:
-        for one in sorted(provider.barriers, key=lambda barrier: BARRIERS.index(barrier.name)):
-            yield provider.name, one.name, "yes" if one.holds else "no", one.how
+def _tested(provider: Provider) -> Tested:
+    return TESTED.get(provider.name, Tested("nothing yet"))
 
 
-def _clauses(providers: list[Provider]) -> Iterator[tuple[str, ...]]:
-    for clause in CLAUSES:
-        yield clause.name, clause.text, *(_ruled(one.name, clause.name) for one in providers)
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
-def _ruled(provider: str, clause: str) -> str:
-    if provider not in TESTED:
+def _checks(providers: list[Provider]) -> Iterator[str]:
+    """What a provider can be asked before anything is made there."""
+    yield "\n## Before a study\n"
+    yield "What [`cloudcmp check`](commands.md#cloudcmp-check) asks each provider itself; it creates nothing:"
+    yield "`+` is asked, `-` is not. Prices and the agent are looked at for every provider.\n"
+    kinds = [what for what in CHECKED if any(what in _tested(one).checked for one in providers)]
+    rows = ((one.name, *("+" if what in _tested(one).checked else "-" for what in kinds)) for one in providers)
+    yield from _table(("provider", *kinds), rows)
+    yield ""
+    yield from (f"- *{what}*: {CHECKED[what]}" for what in kinds)
+
+
+def _leftovers(providers: list[Provider]) -> Iterator[str]:
+    yield "\n## Against leftovers\n"
+    yield "Whether each barrier holds; beneath, how, and what stays billed where only it does.\n"
+    held = {one.name: {barrier.name: barrier for barrier in one.barriers} for one in providers}
+    words = {True: "yes", False: "no"}
+    rows = ((name, *(words[of[barrier].holds] for barrier in BARRIERS)) for name, of in held.items())
+    yield from _table(("provider", *BARRIERS), rows)
+    for name, of in held.items():
+        yield f"\n### {name}\n"
+        for barrier in BARRIERS:
+            yield from _wrapped(f"- *{barrier}*: {words[of[barrier].holds]}: {of[barrier].how}")
+
+
+def _promises(providers: list[Provider]) -> Iterator[str]:
+    yield "\n## Promises\n"
+    yield "Tried out in this order on one set of machines. Where the provider was tested: `+` holds, `-` does not hold,"
+    yield "`?` can not be told.\n"
+    numbers = range(1, len(CLAUSES) + 1)
+    rows = ((one.name, *(_ruled(one, clause.name) for clause in CLAUSES)) for one in providers)
+    yield from _table(("provider", *map(str, numbers)), rows)
+    yield ""
+    yield from _table(("", "clause", "promise"), ((str(n), one.name, one.text) for n, one in enumerate(CLAUSES, 1)))
+    for one in providers:
+        for clause, why in {**_tested(one).untold, **_tested(one).broken}.items():
+            yield ""
+            yield from _wrapped(f"{one.name}, *{clause}*: {why}.")
+
+
+def _ruled(provider: Provider, clause: str) -> str:
+    if provider.name not in TESTED:
         return "not tested"
-    return {True: "+", False: "-", None: "?"}[TESTED[provider].holds(clause)]
+    return {True: "+", False: "-", None: "?"}[TESTED[provider.name].holds(clause)]
 
 
 def policy_file() -> Iterator[str]:

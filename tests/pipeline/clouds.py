@@ -31,6 +31,7 @@ from tests.emulated.ec2 import Ec2
 from tests.emulated.guests import request
 from tests.emulated.kinds import kind
 from tests.emulated.ssh_server import SshMachine, machine_in_thread
+from tests.pipeline.warm import SHORT, warmth
 
 _SETTING = ("AWS_", "AZURE_", "ARM_", "CLOUDCMP_", "CLOUDSDK_", "GCE_", "GOOGLE_", "OS_", "XDG_", "SSH_")
 # A machine of a cloud has a disk that was asked for with it and was booted a moment ago; here `cat` says so.
@@ -87,6 +88,12 @@ class Sky:
             capture_output=True, text=True, timeout=within_s, check=False,
         )  # fmt: skip
         return Said(done.returncode, done.stdout, done.stderr)
+
+    def shortly(self, *words: str | Path, **environ: str) -> Said:
+        """The command in a process that waits for clouds only shortly (see warm.py); all that it prints is in `out`."""
+        job = warmth().start(words, {**self.environ, **environ}, self.folder, SHORT)
+        code = job.wait()
+        return Said(code, job.said(), "")
 
     @contextmanager
     def offline(self, *which: str) -> Iterator[None]:

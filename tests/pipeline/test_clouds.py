@@ -61,7 +61,7 @@ def wrong(folder: Path, cloud: str, others: str) -> list[str]:
     where, counts = kind(cloud), "[1, 2]" if "count: 2" in others else "1"
     with clouds(folder, (cloud,)) as sky:
         (folder / "study.yaml").write_text(STUDY % {"candidates": where.rented(where.also) + others, "counts": counts})
-        ran = sky.cloudcmp("run", "study.yaml", "--out", "out", "--json")
+        ran = sky.shortly("run", "study.yaml", "--out", "out", "--json")
         assert ran.code == 0, ran.out + ran.err
         data = ran.json["data"]
         found = [f"left: {one}" for one in [*data["left"], *sky.left()]] + sky.harm() + sky.bodies()

@@ -9,6 +9,7 @@ and in which order, not how long is waited for it (tests/provider/test_aws_study
 
 import atexit
 import contextlib
+import inspect
 import json
 import os
 import signal
@@ -23,10 +24,12 @@ from typing import Any
 
 IMPORTS = (
     "cloudcmp.cli.main cloudcmp.pipeline.planning cloudcmp.pipeline.running cloudcmp.pipeline.exchange "
-    "cloudcmp.pipeline.viewing cloudcmp.study.build cloudcmp.provider.simulated cloudcmp.provider.aws "
+    "cloudcmp.pipeline.viewing cloudcmp.study.build cloudcmp.provider.simulated "
     "cloudcmp.provider.ssh cloudcmp.provider.qemu cloudcmp.agent.deploy cloudcmp.agent.cloud_config "
-    "cloudcmp.agent.keys asyncssh boto3 botocore.session duckdb pyarrow.parquet rich.console rich.progress"
+    "cloudcmp.agent.keys asyncssh duckdb pyarrow.parquet rich.console rich.progress"
 )
+CLIENTS = {"AWS_": "boto3 botocore.session"}
+"""What is imported besides, before the first command whose environment has a name that begins so."""
 ROOT = Path(__file__).parents[2]
 SHORT = {"grace_s": 1.0, "settle_s": 1.0, "poll_s": 0.1, "interval_s": 0.05, "drain_s": 50.0, "give_up_s": 120.0}
 """Seconds: ten times the emulated clouds' lag, where the product waits ten times a real one's. With `nohup` (not 0) a
@@ -130,9 +133,7 @@ def _warmth(_pid: int) -> Warm:
 def _serve() -> None:
     for name in IMPORTS.split():
         __import__(name)
-    from cloudcmp.provider.aws.sdk import new_session
-
-    new_session("aws").client("ec2", region_name="us-east-1", aws_access_key_id="-", aws_secret_access_key="-")
+    loaded: set[str] = set()
     pids: list[int] = []
     ended: dict[int, int] = {}
     for line in sys.stdin:
@@ -145,10 +146,25 @@ def _serve() -> None:
                     ended[number] = os.waitstatus_to_exitcode(status)
             answer = {"code": ended.get(number)}
         else:
+            _load(asked["environ"], loaded)
             pids.append(_fork(asked))
             answer = {"pid": pids[-1], "number": len(pids) - 1}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
+
+
+def _load(environ: Mapping[str, str], loaded: set[str]) -> None:
+    """Import the official clients that a command will use, once; what they read for a first client too."""
+    for begins in CLIENTS.keys() - loaded:
+        if any(name.startswith(begins) for name in environ):
+            loaded.add(begins)
+            for name in CLIENTS[begins].split():
+                __import__(name)
+            if begins == "AWS_":
+                from cloudcmp.provider.aws.sdk import new_session
+
+                keys = {"aws_access_key_id": "-", "aws_secret_access_key": "-"}
+                new_session("aws").client("ec2", region_name="us-east-1", **keys)
 
 
 def _fork(asked: dict[str, Any]) -> int:
@@ -200,7 +216,7 @@ def shorten(
 ) -> None:
     """Have this process wait for clouds only so long; nothing else of it is changed."""
     from cloudcmp.pipeline import office, stopping
-    from cloudcmp.provider.aws import Ec2Provider
+    from cloudcmp.provider import make, names
     from cloudcmp.provision import ending, lifecycle, pacing
     from cloudcmp.provision.ledger import Patience, patience_with
 
@@ -212,9 +228,18 @@ def shorten(
     lifecycle.patience_with = patience
     ending._AGAIN_S = poll_s
     office._POLL_BILLED_S = poll_s
-    Ec2Provider.__init__.__kwdefaults__ |= {"settle_s": settle_s, "pause_s": poll_s}
+    for name in names():
+        if (provider := make(name)).billed:
+            _quicken(type(provider), settle_s=settle_s, pause_s=poll_s)
     pacing.Pace.__init__.__defaults__ = (pacing.Tempo(interval_s=interval_s),)
     stopping.Stopping.__init__.__defaults__ = (drain_s,)
+
+
+def _quicken(driver: type, **waits: float) -> None:
+    """Shorten what a driver waits by itself, under the names that every driver gives these waits."""
+    defaults = inspect.unwrap(driver.__init__).__kwdefaults__ or {}  # type: ignore[misc]
+    assert waits.keys() <= defaults.keys(), f"{driver.__name__} waits otherwise: {', '.join(defaults)}"
+    defaults |= waits
 
 
 if __name__ == "__main__":

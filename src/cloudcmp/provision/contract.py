@@ -104,13 +104,30 @@ async def _rule(stage: Stage, clause: Clause) -> Ruling:
     return Ruling(clause.name, clause.text, holds, why)
 
 
+CHECKED: Mapping[str, str] = {
+    "credentials": "whether they are there and taken",
+    "account": "whose they are, and whether it is the one that the study names",
+    "clock": "whether this machine's clock agrees with the provider's",
+    "capability": "whether the region, the offering and what safety rests on are there on this installation",
+    "image": "whether the operating system's image is there",
+    "rights": "whether what a study needs to make and to end may be done",
+    "quota": "whether the account's limits leave room",
+    "host": "whether this machine, or the one that is named, can run the agent",
+}
+"""What a provider itself may be asked before a study, in the words of its findings."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """What a provider was tested against, and the clauses that do not hold or can not be told there, with why."""
+    """What a provider was tested against, and the clauses that do not hold or can not be told there, with why.
+
+    `checked` is what it told there when it was asked for a study that can be run.
+    """
 
     against: str
     untold: Mapping[str, str] = field(default_factory=dict)
     broken: Mapping[str, str] = field(default_factory=dict)
+    checked: tuple[str, ...] = ()
 
     def holds(self, clause: str) -> bool | None:
         """What came of a clause there."""
@@ -119,18 +136,22 @@ class Tested:
 
 _NO_SSH = {"wrong host": "it is not reached by SSH", "unknown offering": "it stands in for any offering"}
 _EMULATED = "an emulator (moto behind a proxy that adds what it lacks) with SSH servers behind its addresses"
+_ASKED = ("credentials", "account", "clock", "image", "rights", "quota")
 TESTED: Mapping[str, Tested] = {
-    "aws": Tested(_EMULATED),
+    "aws": Tested(_EMULATED, checked=_ASKED),
     "ec2": Tested(
         f"{_EMULATED}, with tokens, filters and guest shutdown switched off",
         untold={"offerings": "this cloud does not list its instance types"},
         broken={"same token": "this cloud ignores tokens: a second machine is seen by its tags, and ended"},
+        checked=("capability", *_ASKED),
     ),
-    "local": Tested("the machine that the tests run on", _NO_SSH),
-    "qemu": Tested("guests of the machine that the tests run on"),
-    "simulated": Tested("its own planted clouds", _NO_SSH),
+    "local": Tested("the machine that the tests run on", _NO_SSH, checked=("host",)),
+    "qemu": Tested("guests of the machine that the tests run on", checked=("host", "image", "quota")),
+    "simulated": Tested("its own planted clouds", _NO_SSH, checked=("host",)),
     "ssh": Tested(
-        "an SSH server of the tests' own", untold={"wrong host": "the user's own SSH configuration knows its key"}
+        "an SSH server of the tests' own",
+        untold={"wrong host": "the user's own SSH configuration knows its key"},
+        checked=("host",),
     ),
 }
 """What the tests hold each provider's clauses against: all that is not named holds there.
