@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cost.bills import Usage, focus_rows, write
 from tests.docs.pages import DOCS
 
 from cloudcmp.cli.entry import main
 from cloudcmp.model.safety import Spend
+from cloudcmp.store import StudyStore
 
 PAGE = DOCS / "reference" / "json.md"
 NAMED = frozenset(re.findall(r"`([a-z_0-9]+)`", PAGE.read_text(encoding="utf-8")))
@@ -116,3 +118,16 @@ def test_a_mistake_is_a_document_too(typist: Typist) -> None:
     assert told["data"] is None
     assert _unnamed(told) == set()
     assert told["errors"][0]["next"]
+
+
+def test_every_key_of_a_bill_is_named(typist: Typist) -> None:
+    typist.types("run", "two.yaml", "--out", "two")
+    used = [Usage("i-0aaa", "1"), Usage("i-0bbb", "2", study="other"), Usage("i-0ccc", "1", study="two", type="tax")]
+    with StudyStore.open(typist.folder / "two", write=False) as store:
+        used.append(Usage("i-0ddd", "1", study=store.tag))
+        used.append(Usage("i-0ddd", "-1", study=store.tag, type="credit"))
+    write(typist.folder / "bill.csv", focus_rows(used))
+    billed = typist.types("reconcile", "two", "--bill", "bill.csv", code=1)  # no simulated machine is on a bill
+    assert billed["data"]["alarms"]
+    assert len(billed["data"]["lines"]) == 2
+    assert _unnamed(billed) == set()

@@ -2,6 +2,7 @@
 
 from cloudcmp.store.crash import CRASH_POINTS, crash_point
 from cloudcmp.store.ledger import LaunchRecord
+from cloudcmp.store.records import parquet_columns, parquet_rows
 from cloudcmp.store.study_store import StudyStore, open_to_end, tag_in
 from cloudcmp.store.tidy import TidyRow, csv_text, write_csv, write_parquet
 from cloudcmp.store.tidy_agree import TidyTable
@@ -22,6 +23,8 @@ __all__ = [
     "export_rows",
     "import_table",
     "open_to_end",
+    "parquet_columns",
+    "parquet_rows",
     "read_tidy",
     "tag_in",
     "write_csv",

@@ -1,0 +1,52 @@
+"""The verb that holds the estimate against the bill: reconcile."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cloudcmp.cli.options import Folder, Json
+from cloudcmp.cli.output import EXIT_DONE, EXIT_NO, console, emit, warn
+
+
+def reconcile(
+    folder: Folder,
+    bill: Annotated[
+        list[Path], typer.Option("--bill", metavar="FILE", help="A file of a bill; may be given again.",
+                                 show_default=False)
+    ],
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", metavar="aws-cur|azure|gcp|focus", help="Whose bill; else its columns tell.",
+                     show_default=False),
+    ] = None,
+    json: Json = False,
+) -> int:  # fmt: skip
+    """Set what was really billed beside the estimate.
+
+    Reads AWS Cost and Usage Reports, Azure cost exports, Google billing exports and FOCUS; CSV, gzip, Parquet, NDJSON.
+    Exit code 1 where something was billed that the ledger does not know, or after its end.
+
+    Example: cloudcmp reconcile cloudcmp-studies/demo-20260105T000000Z --bill focus.parquet
+    """
+    from cloudcmp.pipeline import reconciling
+
+    found = reconciling.reconcile(folder, bill, format_)
+    if json:
+        emit("reconcile", reconciling.as_data(found), found.notes)
+    else:
+        from cloudcmp.report import terminal
+
+        heads, rows = reconciling.table(found)
+        terminal.table(console(), [heads[0], *map(terminal.Head, heads[1:])], rows)
+        for line in reconciling.told(found):
+            terminal.say(console(), line)
+        for line in found.notes:
+            terminal.say(console(), f"note: {line}", "yellow")
+        from cloudcmp.report.text import clean
+
+        for line in found.alarms:
+            warn(f"alarm: {clean(line)}")
+        if found.alarms:
+            warn("look for leftovers with: cloudcmp sweep")
+    return EXIT_NO if found.alarms else EXIT_DONE

@@ -1,0 +1,25 @@
+"""What was really billed: bills of clouds read line by line, and set beside our own count."""
+
+from cloudcmp.cost.billed.beside import ALARMS, Estimated, Leased, Reconciled, Side, State, Total, set_beside
+from cloudcmp.cost.billed.formats import Format
+from cloudcmp.cost.billed.gather import Billed, read
+from cloudcmp.cost.billed.line import USED, Kind
+from cloudcmp.cost.billed.tally import Key, Wanted
+
+__all__ = [
+    "ALARMS",
+    "USED",
+    "Billed",
+    "Estimated",
+    "Format",
+    "Key",
+    "Kind",
+    "Leased",
+    "Reconciled",
+    "Side",
+    "State",
+    "Total",
+    "Wanted",
+    "read",
+    "set_beside",
+]

@@ -1,0 +1,263 @@
+"""What was billed beside what was estimated, resource by resource and kind by kind.
+
+Nothing is converted: what was billed in another currency than the estimate's has no difference.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from cloudcmp.cost.billed.formats import Format
+from cloudcmp.cost.billed.gather import Billed, Charged, Foreign
+from cloudcmp.cost.billed.line import USED, Kind
+from cloudcmp.cost.billed.tally import Key
+from cloudcmp.units import Money, format_money
+
+_HOUR_S = 3600.0
+_DAY_S = 86400.0
+# Days after the end of a month until its bill is seldom changed. AWS invoices in the first days of the next month, and
+# charges what rests on the whole month on the sixth or seventh (docs.aws.amazon.com/cur/latest/userguide/
+# view-finalized-cur.html). Azure closes usage three days after the period (R). Google promises no time (R).
+_SETTLES_DAYS = {Format.AWS: 7, Format.AZURE: 5, Format.GCP: 7, Format.FOCUS: 7}
+
+
+class State(StrEnum):
+    """How a line of the bill stands to the ledger. The last two are alarms."""
+
+    BOTH = "billed"
+    NOT_YET = "not billed yet"
+    BY_TAG = "by its tag alone"
+    AFTER_END = "billed after its end"
+    UNKNOWN = "not in the ledger"
+
+
+ALARMS = (State.AFTER_END, State.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """What our own count makes of one kind on one lease; None where no price is known."""
+
+    key: Key
+    kind: Kind
+    money: Money | None
+
+
+@dataclass(frozen=True, slots=True)
+class Leased:
+    """A machine of the ledger: whose it is, its id, and its time (Unix s; `until` None while it may be there)."""
+
+    candidate: str
+    cloud_id: str
+    since: float
+    until: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One line of the answer. What is not known is None; `ratio` is billed / estimated."""
+
+    slot: str
+    attempt: int | None
+    candidate: str
+    resource: str
+    kind: Kind
+    billed: Money | None
+    estimated: Money | None
+    difference: Money | None
+    ratio: float | None
+    state: State
+    lines: int = 0
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The sums in one currency: what was used, what was estimated for it, and what stands apart from use."""
+
+    currency: str
+    used: Decimal
+    estimated: Decimal | None
+    difference: Decimal | None
+    ratio: float | None
+    apart: tuple[tuple[Kind, Decimal], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """The bill beside the estimate.
+
+    `preliminary_until` is the Unix time until which the bill may still change, None where all of it is on an invoice
+    or the time is over.
+    """
+
+    sides: tuple[Side, ...]
+    totals: tuple[Total, ...]
+    foreign: tuple[Foreign, ...]
+    alarms: tuple[str, ...]
+    notes: tuple[str, ...]
+    reach: float | None
+    preliminary_until: float | None
+
+
+def set_beside(billed: Billed, estimated: Iterable[Estimated], leased: Mapping[Key, Leased], now: float) -> Reconciled:
+    """Set a bill beside an estimate; `now` in Unix seconds."""
+    estimates = {(one.key, one.kind): one.money for one in estimated}
+    until = _settled(billed, leased, now)
+    used = [one for one in billed.charged if one.item.kind in USED]
+    apart = [one for one in billed.charged if one.item.kind not in USED]
+    sides = [*_merged(used, estimates, leased), *_unbilled(used, estimates, leased)]
+    sides.sort(key=lambda one: (one.slot == "", one.slot, one.attempt or 0, one.resource, USED.index(one.kind)))
+    apart_sides = [_side(one, None, leased, State.BOTH) for one in apart]
+    return Reconciled(
+        sides=(*sides, *apart_sides),
+        totals=_totals(sides, apart),
+        foreign=billed.foreign,
+        alarms=tuple(_alarm(one) for one in sides if one.state in ALARMS),
+        notes=(*_told(billed, sides, estimates, leased, until), *billed.notes),
+        reach=billed.reach,
+        preliminary_until=until,
+    )
+
+
+def _merged(
+    used: Sequence[Charged], estimates: Mapping[tuple[Key, Kind], Money | None], leased: Mapping[Key, Leased]
+) -> list[Side]:
+    """A line for each thing that was billed; the estimate stands beside the first of those that share it."""
+    sides = []
+    groups: dict[tuple[Key, Kind], list[Charged]] = {}
+    for one in used:
+        if one.item.key is not None:
+            groups.setdefault((one.item.key, one.item.kind), []).append(one)
+    shared = {key: _share(some) for key, some in groups.items()}
+    for one in used:
+        key = one.item.key
+        estimate = None
+        if key is not None and shared[key, one.item.kind] is one:
+            estimate = estimates.get((key, one.item.kind))
+        sides.append(_side(one, estimate, leased, _state(one, leased)))
+    return sides
+
+
+def _share(some: Sequence[Charged]) -> Charged:
+    return max(some, key=lambda one: (one.amount, one.item.resource))
+
+
+def _side(one: Charged, estimate: Money | None, leased: Mapping[Key, Leased], state: State) -> Side:
+    key, money = one.item.key, Money(one.amount, one.item.currency)
+    lease = leased.get(key) if key else None
+    difference, ratio = _compared(money, estimate)
+    return Side(key[0] if key else "", key[1] if key else None, lease.candidate if lease else "", one.item.resource,
+                one.item.kind, money, estimate, difference, ratio, state, one.lines, one.what)  # fmt: skip
+
+
+def _compared(billed: Money, estimate: Money | None) -> tuple[Money | None, float | None]:
+    if estimate is None or estimate.currency != billed.currency:
+        return None, None
+    difference = Money(billed.amount - estimate.amount, billed.currency)
+    return difference, float(billed.amount / estimate.amount) if estimate.amount else None
+
+
+def _state(one: Charged, leased: Mapping[Key, Leased]) -> State:
+    """A machine must be in the ledger; what comes with machines may bear the study's tag alone, in the study's time."""
+    lease = leased.get(one.item.key) if one.item.key else None
+    if lease is not None:
+        late = lease.until is not None and one.last is not None and one.last > lease.until + _slack(one)
+        return State.AFTER_END if late else State.BOTH
+    if one.item.kind is Kind.MACHINE or not leased:
+        return State.UNKNOWN
+    ends = [each.until for each in leased.values()]
+    over = None if None in ends else max(end for end in ends if end is not None)
+    late = over is not None and one.last is not None and one.last > over + _slack(one)
+    return State.AFTER_END if late else State.BY_TAG
+
+
+def _slack(one: Charged) -> float:
+    """How far beyond its end a thing's last line may reach: it is rounded up to an hour, or to a day."""
+    daily = one.last is not None and one.first is not None and not one.last % _DAY_S and not one.first % _DAY_S
+    return _DAY_S if daily else _HOUR_S
+
+
+def _unbilled(
+    used: Sequence[Charged], estimates: Mapping[tuple[Key, Kind], Money | None], leased: Mapping[Key, Leased]
+) -> list[Side]:
+    """What the ledger has and the bill has not, kind by kind."""
+    seen = {(one.item.key, one.item.kind) for one in used}
+    return [
+        Side(key[0], key[1], leased[key].candidate, leased[key].cloud_id, kind, None, money, None, None, State.NOT_YET)
+        for (key, kind), money in estimates.items()
+        if (key, kind) not in seen and key in leased
+    ]
+
+
+def _totals(sides: Sequence[Side], apart: Sequence[Charged]) -> tuple[Total, ...]:
+    """By currency; there is no difference as long as something that was estimated is not billed yet."""
+    late = any(one.state is State.NOT_YET for one in sides)
+    moneys = [money for one in sides for money in (one.billed, one.estimated) if money]
+    currencies = sorted({one.currency for one in moneys} | {one.item.currency for one in apart})
+    totals = []
+    for code in currencies:
+        used = sum((one.billed.amount for one in sides if one.billed and one.billed.currency == code), Decimal(0))
+        told = [one.estimated.amount for one in sides if one.estimated and one.estimated.currency == code]
+        whole = bool(told) and not late and any(one.billed and one.billed.currency == code for one in sides)
+        guess = sum(told, Decimal(0)) if told else None
+        kinds = {one.item.kind for one in apart if one.item.currency == code}
+        sums = ((kind, sum((one.amount for one in apart if (one.item.kind, one.item.currency) == (kind, code)),
+                           Decimal(0))) for kind in sorted(kinds))  # fmt: skip
+        difference = used - guess if whole and guess is not None else None
+        ratio = float(used / guess) if whole and guess else None
+        totals.append(Total(code, used, guess, difference, ratio, tuple(sums)))
+    return tuple(totals)
+
+
+def _alarm(one: Side) -> str:
+    money = format_money(one.billed) if one.billed else "an unknown amount"
+    what = f"{one.kind} {one.resource or 'without an id'}: {money}"
+    if one.state is State.AFTER_END:
+        return f"{what}, billed after it was seen gone"
+    return f"{what}, billed with this study's tag, and not in its ledger"
+
+
+def _settled(billed: Billed, leased: Mapping[Key, Leased], now: float) -> float | None:
+    """Until when the bill may change: some days after the month of the last use."""
+    if billed.invoiced:
+        return None
+    last = max([now if one.until is None else one.until for one in leased.values()], default=billed.reach or now)
+    day = datetime.fromtimestamp(last, UTC)
+    month_end = datetime(day.year + day.month // 12, day.month % 12 + 1, 1, tzinfo=UTC).timestamp()
+    until = month_end + max((_SETTLES_DAYS[one] for one in billed.formats), default=7) * _DAY_S
+    return until if now < until else None
+
+
+def _told(
+    billed: Billed, sides: Sequence[Side], estimates: Mapping[tuple[Key, Kind], Money | None],
+    leased: Mapping[Key, Leased], until: float | None,
+) -> Iterable[str]:  # fmt: skip
+    if until is not None:
+        yield f"preliminary: bills come hours to days late, and this one may change until {_day(until)}"
+    missing = [one for one in sides if one.state is State.NOT_YET and one.kind is Kind.MACHINE]
+    if missing:
+        reach = f"the files reach until {_time(billed.reach)}" if billed.reach else "the files tell of no use"
+        after = sum(billed.reach is None or leased[one.slot, one.attempt or 0].since >= billed.reach for one in missing)
+        later = f", {after} of them began later" if after else ""
+        yield f"{len(missing)} of {len(leased)} machines of the ledger are not billed yet; {reach}{later}"
+    currencies = {one.currency for one in estimates.values() if one}
+    other = sorted({one.billed.currency for one in sides if one.billed} - currencies)
+    if currencies and other:
+        yield f"billed in {', '.join(other)}, estimated in {', '.join(sorted(currencies))}: no difference is known"
+    if any(one.state is State.BY_TAG for one in sides):
+        yield "some lines bear the study's tag alone: activate cloudcmp:slot and cloudcmp:attempt as tags too"
+    if any(one is None for one in estimates.values()):
+        yield "for some of the ledger no price is known: it has no estimate"
+    if any(one.kind is Kind.TRAFFIC for one in sides):
+        yield "no traffic is in the estimate: its line has none"
+
+
+def _day(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")

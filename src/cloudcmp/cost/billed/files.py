@@ -1,0 +1,213 @@
+"""Files of bills, opened: CSV, gzip, one JSON object a line, Parquet; untrusted, and of any length.
+
+A line at a time is held (of Parquet a batch). Every fault is a UserMistake that names the place.
+"""
+
+import csv
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from cloudcmp.cost.billed.fields import own_column, plain_name
+from cloudcmp.cost.billed.formats import LAYOUTS, Format, Layout, Record, told
+from cloudcmp.errors import UserMistake
+from cloudcmp.store import parquet_columns, parquet_rows
+
+_LONGEST_LINE = 4 * 2**20
+_LARGEST_MANIFEST = 64 * 2**20
+_NESTED = ("labels", "tags", "credits", "system_labels")
+_KNOWN = "AWS Cost and Usage Report, Azure cost export, Google billing export, FOCUS"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A file of a known format: its records with their places, and which fields it can tell at all."""
+
+    layout: Layout
+    has: frozenset[str]
+    records: Iterator[tuple[str, Record]]
+
+
+def opened(path: Path, format: Format | None = None) -> Opened:
+    """Open a file of a bill; `format` where it is not to be told from its columns.
+
+    Raises UserMistake where it is missing, of no known format, or lacks a column; so may its records.
+    """
+    if not path.is_file():
+        raise _mistake(path, "is a folder" if path.is_dir() else "no such file", "name the files of a bill")
+    with _reading(path), path.open("rb") as file:
+        head = file.read(4)
+    if head == b"PAR1":
+        return _of_parquet(path, format)
+    if head[:2] == b"PK":
+        raise _mistake(path, "is a zip archive", "unpack it, and name the file that was in it")
+    lines = _lines(path, zipped=head[:2] == b"\x1f\x8b")
+    first = next(lines, "")
+    if first.lstrip()[:1] == "{":
+        return _of_json(path, first, lines, format)
+    return _of_csv(path, first, lines, format)
+
+
+def manifest(path: Path) -> tuple[str, ...] | None:
+    """The files that a manifest of an AWS report names, None where the file is no manifest."""
+    if path.suffix.lower() != ".json" or not path.is_file() or path.stat().st_size > _LARGEST_MANIFEST:
+        return None
+    try:
+        with _reading(path):
+            found = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None
+    for key in ("reportKeys", "dataFiles"):
+        keys = found.get(key) if isinstance(found, dict) else None
+        if isinstance(keys, list):
+            return tuple(str(one) for one in keys)
+    return None
+
+
+def _of_csv(path: Path, first: str, rest: Iterator[str], format: Format | None) -> Opened:
+    def lines() -> Iterator[str]:
+        yield first
+        yield from rest
+
+    reader = csv.reader(lines(), strict=True)
+    try:
+        header = next(reader, [])
+    except csv.Error as error:
+        raise _mistake(f"{path}:1", f"no CSV ({error})", f"name a file of: {_KNOWN}") from None
+    layout, at = _layout(path, header, format)
+    places = [(field, at[name]) for field, name in _columns(layout, at).items()]
+
+    def records() -> Iterator[tuple[str, Record]]:
+        line = reader.line_num
+        width = len(header)
+        try:
+            for cells in reader:
+                begun, line = line + 1, reader.line_num
+                if not cells:
+                    continue
+                if len(cells) != width:
+                    what = f"{len(cells)} fields where the header has {width}"
+                    raise _mistake(f"{path}:{begun}", what, "fetch the file again")
+                yield f"{path}:{begun}", {field: cells[place] for field, place in places}
+        except csv.Error as error:
+            raise _mistake(f"{path}:{line + 1}", f"no CSV ({error})", "fetch the file again") from None
+
+    return Opened(layout, frozenset(field for field, _ in places), records())
+
+
+def _of_json(path: Path, first: str, rest: Iterator[str], format: Format | None) -> Opened:
+    top = _flat(f"{path}:1", first)
+    layout, at = _layout(path, list(top), format)
+
+    def records() -> Iterator[tuple[str, Record]]:
+        yield f"{path}:1", _picked(layout, top)
+        for number, line in enumerate(rest, 2):
+            if line.strip():
+                yield f"{path}:{number}", _picked(layout, _flat(f"{path}:{number}", line))
+
+    # A record leaves out what is null in it: what one has, others may not, and the other way round.
+    return Opened(layout, frozenset(layout.columns) | _columns(layout, at).keys(), records())
+
+
+def _of_parquet(path: Path, format: Format | None) -> Opened:
+    header = parquet_columns(path)
+    layout, at = _layout(path, header, format)
+    chosen = {field: header[at[name]] for field, name in _columns(layout, at).items()}
+
+    def records() -> Iterator[tuple[str, Record]]:
+        for number, cells in enumerate(parquet_rows(path, tuple(dict.fromkeys(chosen.values()))), 1):
+            row = dict(zip(dict.fromkeys(chosen.values()), cells, strict=True))
+            yield f"{path}:row {number}", {field: row[column] for field, column in chosen.items()}
+
+    return Opened(layout, frozenset(chosen), records())
+
+
+def _layout(path: Path, header: Iterable[str], format: Format | None) -> tuple[Layout, dict[str, int]]:
+    at: dict[str, int] = {}
+    for place, column in enumerate(header):
+        at.setdefault(plain_name(column), place)
+    found = told(at)
+    layout = LAYOUTS[format] if format else found
+    if layout is None:
+        raise _mistake(path, "its columns are of no bill that is known", f"name a file of: {_KNOWN}")
+    for mark in layout.marks:
+        if not any(name in at for name in layout.columns[mark]):
+            wanted = " or ".join(layout.columns[mark])
+            other = f"it looks like {found.format.value}" if found else "choose another --format"
+            raise _mistake(path, f"no column {wanted}, which {layout.format.value} has", other)
+    return layout, at
+
+
+def _columns(layout: Layout, at: Mapping[str, int]) -> dict[str, str]:
+    """For each field that the file can tell, the column that holds it."""
+    own = {ours: name for name in at if (ours := own_column(name))}
+    fields = {field: next((one for one in names if one in at), "") for field, names in layout.columns.items()}
+    return {**{field: name for field, name in fields.items() if name}, **own}
+
+
+def _picked(layout: Layout, flat: Mapping[str, str]) -> Record:
+    names = _columns(layout, dict.fromkeys(flat, 0))
+    record = {field: flat[name] for field, name in names.items()}
+    return {"amount": "", "currency": "", **record}
+
+
+def _flat(place: str, line: str) -> dict[str, str]:
+    """The fields of a JSON object, those of objects within it under both names."""
+    try:
+        found = json.loads(line, parse_float=str, parse_int=str)  # as written: money is no binary fraction
+    except (ValueError, RecursionError):
+        raise UserMistake.at(place, "no JSON object", "give one object a line") from None
+    if not isinstance(found, dict):
+        raise UserMistake.at(place, "no JSON object", "give one object a line")
+    flat: dict[str, str] = {}
+    for key, value in found.items():
+        name = plain_name(key)
+        if isinstance(value, dict) and name not in _NESTED:
+            flat.update({f"{name}_{plain_name(inner)}": _text(one) for inner, one in value.items()})
+        else:
+            flat[name] = _text(value)
+    return flat
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _lines(path: Path, *, zipped: bool) -> Iterator[str]:
+    with _reading(path), path.open("rb") as plain:
+        file: IO[bytes] = gzip.open(plain) if zipped else plain  # type: ignore[assignment]  # noqa: SIM115 - of the open file
+        number = 0
+        try:
+            while raw := file.readline(_LONGEST_LINE + 1):
+                number += 1
+                if len(raw) > _LONGEST_LINE:
+                    raise _mistake(f"{path}:{number}", "a line of more than 4 MiB", f"name a file of: {_KNOWN}")
+                yield raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            raise _mistake(f"{path}:{number}", "is not UTF-8 text", f"name a file of: {_KNOWN}") from None
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            raise _mistake(f"{path}:{number + 1}", "the gzip file ends or breaks here", "fetch it again") from None
+
+
+class _reading:  # noqa: N801 - a context like those of contextlib
+    """What the system says of a file becomes one line."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
+            raise _mistake(self._path, (error.strerror or str(error)).lower(), "check its rights") from None
+
+
+def _mistake(where: Path | str, what: str, next: str) -> UserMistake:
+    return UserMistake.at(str(where), what, next)

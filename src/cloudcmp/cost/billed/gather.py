@@ -1,0 +1,143 @@
+"""The files of a bill as one: lines that were delivered twice count once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from cloudcmp.cost.billed.files import manifest
+from cloudcmp.cost.billed.formats import Format
+from cloudcmp.cost.billed.tally import Day, Item, Sum, Tally, Wanted, tally
+from cloudcmp.errors import UserMistake
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """What was billed for one resource, kind and currency, with the time that it spans (Unix s)."""
+
+    item: Item
+    amount: Decimal
+    lines: int
+    first: float | None
+    last: float | None
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """What was billed for things that bear another study's tag."""
+
+    study: str
+    amount: Decimal
+    currency: str
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class Billed:
+    """All that the files say of a study.
+
+    `reach` is the end of the last use that any line of the files tells of (Unix s), `invoiced` whether each line of use
+    is on an invoice, `notes` what a reader must know of how the files were read.
+    """
+
+    charged: tuple[Charged, ...]
+    foreign: tuple[Foreign, ...]
+    reach: float | None
+    invoiced: bool
+    notes: tuple[str, ...]
+    formats: tuple[Format, ...]
+    records: int
+
+
+def read(paths: Sequence[Path], wanted: Wanted, format: Format | None = None) -> Billed:
+    """Read the files of a bill; manifests of AWS reports among them say which delivery is the newest.
+
+    Raises UserMistake where nothing but manifests is named, or a file can not be read.
+    """
+    manifests = {path: keys for path in dict.fromkeys(paths) if (keys := manifest(path)) is not None}
+    files = [path for path in dict.fromkeys(paths) if path not in manifests]
+    if not files:
+        raise UserMistake.at("--bill", "only manifests were named", "name the files of the report too")
+    found = [tally(path, wanted, format) for path in files]
+    for at, said in enumerate(sorted(manifests, key=lambda one: one.stat().st_mtime), 1):
+        for one in found:
+            one.listed = at if _lists(manifests[said], one.path, files) else one.listed
+    return gather(found)
+
+
+def _lists(keys: Sequence[str], path: Path, files: Sequence[Path]) -> bool:
+    """Whether a manifest names a file: by name and folder, by name alone where only one file has it."""
+    alike = [one for one in files if one.name == path.name]
+    ends = [key.rstrip("/").split("/")[-2:] for key in keys]
+    return any(
+        end[-1] == path.name and (len(alike) == 1 or len(end) < 2 or end[0] == path.absolute().parent.name)
+        for end in ends
+    )
+
+
+def gather(found: Sequence[Tally]) -> Billed:
+    """The sum of the files, oldest first.
+
+    A file that holds a line of the study which a newer one holds too was delivered again: reports are cumulative, so on
+    each day of an account that the newer one covers, the newer one alone counts. Files without a line in common are
+    parts of one bill.
+    """
+    ordered = sorted(found, key=lambda one: (one.listed, one.modified, str(one.path)))
+    sums: dict[Item, Sum] = {}
+    notes = list(_notes(found))
+    for at, one in enumerate(ordered):
+        newer = [other for other in ordered[at + 1 :] if other.identities & one.identities]
+        gone: set[Day] = set().union(*(other.days for other in newer))
+        left = 0
+        for (day, item), some in one.own.items():
+            if day in gone:
+                left += some.lines
+                continue
+            total = sums.setdefault(item, Sum())
+            total.amount += some.amount
+            total.lines += some.lines
+            total.what = total.what or some.what
+            total.spans(some.first, some.last)
+        if left:
+            by = "its manifest" if newer[-1].listed > one.listed else "the time of its file"
+            lines = f"{left} {'lines' if left > 1 else 'line'}"
+            notes.append(f"{one.path}: {lines} left out, delivered again in {newer[-1].path} (newer by {by})")
+    charged = (Charged(item, one.amount, one.lines, one.first, one.last, one.what) for item, one in sums.items())
+    reaches = [one.reach for one in found if one.reach is not None]
+    return Billed(
+        charged=tuple(sorted(charged, key=lambda one: (one.item.key or ("~", 0), one.item.kind, one.item.resource))),
+        foreign=_foreign(ordered),
+        reach=max(reaches, default=None),
+        invoiced=bool(sums) and not any(one.open_lines for one in found),
+        notes=tuple(notes),
+        formats=tuple(dict.fromkeys(one.format for one in ordered)),
+        records=sum(one.records for one in found),
+    )
+
+
+def _foreign(ordered: Sequence[Tally]) -> tuple[Foreign, ...]:
+    """Each other study's sum as the newest file that has it tells it: what was delivered twice is not doubled."""
+    newest: dict[tuple[str, str], Sum] = {}
+    for one in ordered:
+        newest.update(one.others)
+    return tuple(Foreign(study, one.amount, code, one.lines) for (study, code), one in sorted(newest.items()))
+
+
+def _notes(found: Sequence[Tally]) -> list[str]:
+    notes = []
+    for one in found:
+        if not one.tells & {"tags", "study"}:
+            notes.append(
+                f"{one.path}: no column of tags: lines are known by resource ids alone; disks, addresses and leftovers "
+                "may be missed: activate cloudcmp:study, cloudcmp:slot and cloudcmp:attempt as tags of the bill"
+            )
+        elif "resource" not in one.tells:
+            notes.append(f"{one.path}: no column of resource ids: lines are known by tags alone")
+        if not one.records:
+            notes.append(f"{one.path}: no line of a bill is in it")
+    untagged = sum(one.untagged for one in found)
+    if untagged:
+        lines = f"{untagged} {'lines' if untagged > 1 else 'line'}"
+        notes.append(f"{lines} of tax, credits or refunds bear no tag: they are the whole account's, and not shown")
+    return notes

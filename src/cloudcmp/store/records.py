@@ -1,0 +1,79 @@
+"""Parquet files of others, read in batches as records of text; untrusted."""
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from cloudcmp.errors import UserMistake
+from cloudcmp.store.faults import storage
+
+_ROWS_AT_ONCE = 16 * 1024
+
+
+def parquet_columns(path: Path) -> tuple[str, ...]:
+    """The names of a Parquet file's columns, fields within a column as `column.field`.
+
+    Raises UserMistake where it is none that can be read.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with storage(path):
+        try:
+            with pq.ParquetFile(path) as file:
+                return tuple(name for column in file.schema_arrow for name in _names(column, pa))
+        except (pa.ArrowException, ValueError, OSError) as error:
+            raise _unreadable(path, error) from None
+
+
+def parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[list[str]]:
+    """The rows of those columns alone, each cell as text: nothing for null, maps and lists as JSON.
+
+    A batch of rows is held at a time. Raises UserMistake where the file is not what it says.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with storage(path):
+        try:
+            with pq.ParquetFile(path) as file:
+                for batch in file.iter_batches(_ROWS_AT_ONCE, columns=list(columns), use_threads=False):
+                    read = [_cells(batch, name) for name in columns]
+                    yield from (list(cells) for cells in zip(*read, strict=True))
+        except (pa.ArrowException, ValueError, OSError, KeyError) as error:
+            raise _unreadable(path, error) from None
+
+
+def _names(column: Any, pa: Any) -> list[str]:
+    """What a column is called, or what the fields of a struct are."""
+    if pa.types.is_struct(column.type):
+        return [f"{column.name}.{within.name}" for within in column.type]
+    return [str(column.name)]
+
+
+def _cells(batch: Any, name: str) -> list[str]:
+    """One column of a batch, or one field of it."""
+    if name in batch.schema.names:
+        return [_text(cell) for cell in batch.column(name).to_pylist()]
+    column, _, field = name.partition(".")
+    return [_text(None if cell is None else cell.get(field)) for cell in batch.column(column).to_pylist()]
+
+
+def _text(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, date):  # and times, which are dates too
+        return cell.isoformat()
+    if isinstance(cell, list):  # a map comes as a list of pairs
+        pairs = all(isinstance(one, tuple) and len(one) == 2 for one in cell)
+        return json.dumps(dict(cell) if cell and pairs else cell, default=str)
+    return json.dumps(cell, default=str) if isinstance(cell, dict) else str(cell)
+
+
+def _unreadable(path: Path, error: Exception) -> UserMistake:
+    what = (str(error).splitlines() or ["unknown"])[0]
+    return UserMistake.at(str(path), f"no readable Parquet file ({what[:200]})", "fetch it again")
