@@ -17,3 +17,15 @@ def test_the_document_holds_every_figure() -> None:
     azure = [c for c in one["checks"] if c["table"] == "8" and c["row"] == "Azure" and c["column"] == "multi"]
     assert azure[0]["printed"] == "919.19"
     assert azure[0]["verdict"] == "does not follow"
+
+
+def test_the_prices_of_a_document_are_listed_as_history() -> None:
+    said = cloudcmp("list", "prices", "cloudcmp-2010")
+    assert said.code == 0
+    assert max(map(len, said.out.splitlines())) <= 80
+    assert "C4.4" in said.out
+    assert "2010-05-31" in said.out
+    assert "never used to create anything" in said.err
+    document = cloudcmp("list", "prices", "deval-2017", "--json").json
+    assert document["data"]["rows"][0]["price"] == "0.073 XXX/h"
+    assert any("implied" in line for line in document["warnings"])

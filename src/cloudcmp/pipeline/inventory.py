@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
+from cloudcmp import published
+from cloudcmp.analysis.published import NO_CURRENCY, price_lists
 from cloudcmp.catalog import METRICS, PROBES, SUITES, hint
 from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.model.metric import Param
@@ -24,7 +26,9 @@ def table(kind: str, name: str | None) -> Table:
 
 
 def unasked(kind: str, name: str | None) -> tuple[str, ...]:
-    """A line for each provider whose offerings are not in the table because it could not be asked."""
+    """A line for each thing that is not in the table, such as a provider that could not be asked, or is doubtful."""
+    if kind == "prices" and name in published.documents():
+        return _doubted(name)
     if kind not in {"offerings", "prices"} or name is not None:
         return ()
     return tuple(f"{each} is left out: {why}" for each in names() if (why := _asked(each)[1]))
@@ -57,8 +61,31 @@ def _offerings(name: str | None) -> Table:
 
 
 def _prices(name: str | None) -> Table:
+    if name in published.documents():
+        return _printed(name)
     rows = [(one.provider, one.region, one.name, *_priced(one.price)) for one in _all_offerings(name)]
     return ("provider", "region", "offering", "price", "source", "as of"), rows
+
+
+def _printed(name: str) -> Table:
+    """The prices that a published document prints or implies: history, which no study is ever made on."""
+    rows = [
+        (row.provider, row.name, row.item.value, f"{row.amount} {row.currency}/{row.unit.value}", one.source,
+         str(one.published))
+        for one in price_lists(published.load(name)) for row in one.rows
+    ]  # fmt: skip
+    return ("provider", "offering", "item", "price", "source", "as of"), rows
+
+
+def _doubted(name: str) -> tuple[str, ...]:
+    """What is to be known of a document's prices, a line each."""
+    document = published.load(name)
+    lines = [f"{document.title} ({document.year}), {document.source}: published prices, never used to create anything"]
+    lines += dict.fromkeys(f"table {one.table}: {one.dated_by}" for one in document.catalogues)
+    if any(one.currency == NO_CURRENCY for one in document.catalogues):
+        lines.append(f"{NO_CURRENCY}: the document prints no currency")
+    lists = price_lists(document)
+    return (*lines, *(f"{each.provider} {each.name}: {each.why}" for one in lists for each in one.doubts))
 
 
 def _priced(price: Price | None) -> Row:

@@ -1,7 +1,7 @@
 """The tables, relations and sentences of published studies, as data with their page; computes nothing.
 
-One folder a document: `document.toml` names it and lists its files; each file holds `[[table]]`, `[[relation]]` and
-`[[claim]]` blocks whose keys are the fields of `Table`, `Relation` and `Claim`.
+One folder a document: `document.toml` names it and lists its files; each file holds `[[table]]`, `[[relation]]`,
+`[[claim]]` and `[[catalogue]]` blocks whose keys are the fields of `Table`, `Relation`, `Claim` and `Catalogue`.
 """
 
 import tomllib
@@ -10,9 +10,9 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from cloudcmp.errors import UserMistake
-from cloudcmp.published.document import Claim, Document, Relation, Table
+from cloudcmp.published.document import Catalogue, Claim, Document, Relation, Table
 
-__all__ = ["Claim", "Document", "Relation", "Table", "documents", "load"]
+__all__ = ["Catalogue", "Claim", "Document", "Relation", "Table", "documents", "load"]
 
 
 def documents() -> tuple[str, ...]:
@@ -28,7 +28,7 @@ def load(name: str) -> Document:
         raise UserMistake.at("", f"no published document {name!r}", f"there are: {', '.join(known)}")
     folder = resources.files(__package__).joinpath(name.replace("-", "_"))
     head = _read(folder, "document.toml")
-    blocks: dict[str, list[dict[str, Any]]] = {"table": [], "relation": [], "claim": []}
+    blocks: dict[str, list[dict[str, Any]]] = {"table": [], "relation": [], "claim": [], "catalogue": []}
     for file in head.pop("files"):
         for kind, found in _read(folder, file).items():
             blocks[kind].extend(found)
@@ -37,6 +37,7 @@ def load(name: str) -> Document:
         tables=tuple(Table(**_frozen(block)) for block in blocks["table"]),
         relations=tuple(Relation(**_frozen(block)) for block in blocks["relation"]),
         claims=tuple(Claim(**_frozen(block)) for block in blocks["claim"]),
+        catalogues=tuple(Catalogue(**_frozen(block)) for block in blocks["catalogue"]),
         **head,
     )
 

@@ -87,6 +87,35 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Catalogue:
+    """Which cells of a table are prices, and when they held.
+
+    dated: the last day (ISO) on which they can have been looked up; dated_by: what the document says of that.
+    item, unit: one of those of `cloudcmp.model.price`. currency: `XXX` (ISO 4217: none) where none is printed.
+    provider, name, vcpus, memory_gib, amount: the columns that hold them, or the rows where the table is read `across`.
+    mark: what follows the figure in those cells that count, where a column holds several kinds.
+    implied_by: tables of values from which the price follows, where no amount is printed.
+    left_out: why a cell without a price has none.
+    """
+
+    table: str
+    dated: str
+    dated_by: str
+    item: str
+    unit: str
+    currency: str
+    provider: str
+    name: str
+    amount: str = ""
+    vcpus: str = ""
+    memory_gib: str = ""
+    mark: str = ""
+    across: bool = False
+    implied_by: tuple[str, ...] = ()
+    left_out: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """A published study as data.
 
@@ -102,6 +131,7 @@ class Document:
     relations: tuple[Relation, ...] = ()
     claims: tuple[Claim, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
+    catalogues: tuple[Catalogue, ...] = ()
 
     def table(self, number: str) -> Table:
         """The table of that number; KeyError when the document holds none."""

@@ -5,12 +5,13 @@ and its claims (the sentences about them). Whether a figure follows is decided b
 the inputs included, and by nothing else.
 """
 
+from cloudcmp.analysis.published.catalogues import NO_CURRENCY, price_lists
 from cloudcmp.analysis.published.claims import check_claim
 from cloudcmp.analysis.published.relations import KINDS, repeated_columns
 from cloudcmp.analysis.published.verdict import Check, ClaimCheck, Recomputation, Verdict
 from cloudcmp.published import Document
 
-__all__ = ["Check", "ClaimCheck", "Recomputation", "Verdict", "recompute"]
+__all__ = ["NO_CURRENCY", "Check", "ClaimCheck", "Recomputation", "Verdict", "price_lists", "recompute"]
 
 
 def recompute(document: Document) -> Recomputation:

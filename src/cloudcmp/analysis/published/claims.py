@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Collection
 
 from cloudcmp.analysis.published.number import Number, cov_of, read
+from cloudcmp.analysis.published.offered import OFFERED
 from cloudcmp.analysis.published.reading import columns, cov_row, label, numbers, pair_of, printed, sessions
 from cloudcmp.analysis.published.verdict import ClaimCheck, Verdict
 from cloudcmp.published import Claim, Document
@@ -194,6 +195,7 @@ KINDS: dict[str, Predicate] = {
     "per_core": per_core,
     "count": count,
     "present": present,
+    **OFFERED,
 }
 
 
