@@ -1,7 +1,10 @@
 """For every test: signals as a terminal would give them, whoever started the tests."""
 
+import os
+import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -11,9 +14,18 @@ from tests.keyboard import heed
 _TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 
+_DATA = tempfile.mkdtemp(prefix="cloudcmp-data-")
+
+
 def pytest_configure() -> None:
-    """Heed Ctrl-C from the beginning."""
+    """Heed Ctrl-C from the beginning; the price book of whoever runs the tests is none of theirs."""
     heed()
+    os.environ["XDG_DATA_HOME"] = _DATA
+
+
+def pytest_unconfigure() -> None:
+    """Leave no price book."""
+    shutil.rmtree(_DATA, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

@@ -11,12 +11,19 @@ _HOUR_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """A price for one hour of one unit; never zero: a price of zero or none is unknown (None)."""
+    """A price for one hour of one unit; never zero: a price of zero or none is unknown (None).
+
+    `how` is that of the price list that told it (`cloudcmp.model.price`), empty where none did; `list` is the
+    beginning of that list's SHA-256, and `sku` the list's own name for what is sold.
+    """
 
     amount_per_hour: Decimal
     currency: str
     source: str
     as_of: date | None = None
+    how: str = ""
+    sku: str = ""
+    list: str = ""
 
 
 @dataclass(frozen=True, slots=True)

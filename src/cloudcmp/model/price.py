@@ -1,7 +1,7 @@
 """Price lists: what was asked for each thing sold, when, by whose word."""
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import StrEnum
 
@@ -63,11 +63,13 @@ MONTH_HOURS = 730
 class PriceRow:
     """One line of a price list.
 
-    `name` is the provider's own word (an instance type, a volume type, a service); `region` is empty where one price
-    holds everywhere. `system` is linux, rhel, suse or windows, empty where it does not matter; `tenancy` is shared or
-    dedicated. `term_months` and `upfront` are of a commitment. A price holds from `tier_from` (in its unit, in a month)
-    up to `tier_until`. `to` is where egress goes: internet, region, zone, or a region's name. `least` is the smallest
-    quantity that is billed. `starts` is the first day of the price, where the list tells one.
+    `name` is the provider's own word (an instance type, a volume type, a service; for VCPU and MEMORY a family of
+    machines); `region` is empty where one price holds everywhere. `system` is linux, rhel, suse or windows, empty where
+    it does not matter; `tenancy` is shared or dedicated. `term_months`, `upfront` and `plan` (which of a provider's
+    kinds: `standard no upfront`) are of a commitment: `amount` may be zero only where `upfront` is more. A price holds
+    from `tier_from` (in its unit, in a month) up to `tier_until`; for a VOLUME by the MONTH the tier is its size in
+    GiB, and the price that of the whole disk. `to` is where egress goes: internet, region, zone, or a region's name.
+    `least` is the smallest quantity that is billed. `starts` is the first day of the price, where the list tells one.
     """
 
     provider: str
@@ -88,6 +90,7 @@ class PriceRow:
     least: Decimal = Decimal(0)
     sku: str = ""
     starts: date | None = None
+    plan: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,22 +108,78 @@ class Sold:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A line of a price list that tells no price, and why; such a price is unknown."""
+    """A line of a price list that tells no price, and why; such a price is unknown.
+
+    What is said of the thing (`item`, `system`, `purchase`, `tenancy`) narrows the doubt to it; what is not said (None,
+    or empty) leaves every such thing of that name in doubt, and without a name every thing of the region.
+    """
 
     provider: str
     region: str
     sku: str
     name: str
     why: str
+    item: Item | None = None
+    system: str = ""
+    purchase: Purchase | None = None
+    tenancy: str = ""
+
+    def line(self) -> str:
+        """The doubt as one line."""
+        return doubted(self.provider, self.region, self.sku, self.name, self.why)
+
+
+def doubted(provider: str, region: str, sku: str, name: str, why: str) -> str:
+    """One line that names what is sold, its SKU, its region and why its price is unknown."""
+    return f"{provider}/{region or 'all regions'} {name or 'everything'}, SKU {sku or 'unknown'}: {why}"
+
+
+Told = PriceRow | Sold | Doubt | date
+"""What a reader of a price list yields; a date is the list's own, and comes before anything else."""
+
+
+class How(StrEnum):
+    """How a list came to us; see `PriceList`."""
+
+    GIVEN = "given"
+    FETCHED = "fetched"
+    RECORDED = "recorded"
+    BUNDLED = "bundled"
+    PUBLISHED = "published"
+
+
+OLD_BY_NATURE = (How.BUNDLED, How.PUBLISHED)
+"""Lists whose prices are shown, and never rented at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A list as the price book names it; `id` is the book's own number."""
+
+    id: int
+    source: str
+    how: str
+    fetched_at: float
+    sha256: str
+    published: date | None = None
+
+    @property
+    def dated(self) -> date | None:
+        """The day on which its prices held: of a fetched or given list, unless it says itself, when it came."""
+        came = datetime.fromtimestamp(self.fetched_at, UTC).date()
+        if self.how == How.FETCHED:
+            return came
+        return self.published or (came if self.how == How.GIVEN else None)
 
 
 @dataclass(frozen=True, slots=True)
 class PriceList:
     """A provider's prices as they were told at one time.
 
-    `how` is fetched (from the provider, just then), recorded (an answer kept in a file), bundled (comes with a
-    library), or published (printed in a paper). `fetched_at` is a Unix time (s); `published` the list's own date;
-    `sha256` is of the bytes that were read. `regions` are those that the list covers, empty where all.
+    `how` is fetched (from the provider, just then), recorded (an answer kept in a file), given (the user's own word),
+    bundled (comes with a library), or published (printed in a paper). `fetched_at` is a Unix time (s); `published` the
+    list's own date; `sha256` is of the bytes that were read. `provider` and `currency` are empty where the rows have
+    several. `regions` are those that the list covers, empty where all.
     """
 
     provider: str

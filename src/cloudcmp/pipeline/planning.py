@@ -14,6 +14,7 @@ from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import Particular, Provider
 from cloudcmp.model.safety import Barrier
 from cloudcmp.model.study import Study
+from cloudcmp.pipeline import catalogue
 from cloudcmp.provider.registry import make, names
 
 # A Monday at midnight, UTC: when virtual time begins in every simulated study.
@@ -68,6 +69,7 @@ def _planned(read: Study, on: str | None, short: bool, seed: int | None) -> Plan
         host_of=host_of,
         billing_of=billing_of,
         free=_free,
+        priced=catalogue.price if on is None else planner.as_listed,
         on=on,
         short=short,
         start_at=VIRTUAL_START if simulated else time.time(),
@@ -75,16 +77,17 @@ def _planned(read: Study, on: str | None, short: bool, seed: int | None) -> Plan
 
 
 def offerings_of(provider: str, region: str | None) -> tuple[Offering, ...]:
-    """What a provider offers, in a region or anywhere; nothing for one that can not be asked.
+    """What a provider offers, in a region or anywhere, with the price book's prices where it tells none.
 
-    A study can be quoted without credentials; it is the look before a run that asks for them.
+    For one that can not be asked it is what the price book knows: a study can be quoted without credentials, and it is
+    the look before a run that asks for them.
     """
     if provider not in names():
-        return ()
+        return catalogue.booked(provider, region)
     try:
-        return make(provider).offerings(region)
+        return catalogue.with_prices(make(provider).offerings(region))
     except (ProviderFault, UserMistake):  # no answer, no credentials, no endpoint, no extra
-        return ()
+        return catalogue.booked(provider, region)
 
 
 def _without_asking(provider: str, region: str | None) -> tuple[Offering, ...]:

@@ -1,5 +1,6 @@
 """The plan: which trials a study takes, in which order, when, and for what money."""
 
+from cloudcmp.plan.candidates import as_listed
 from cloudcmp.plan.make import make
 from cloudcmp.plan.printed import printed_offerings, printed_providers
 from cloudcmp.plan.resized import price_of_resized
@@ -9,6 +10,7 @@ from cloudcmp.plan.traffic import OWN_GUESTS, at_once, machines
 
 __all__ = [
     "OWN_GUESTS",
+    "as_listed",
     "at_once",
     "check_runnable",
     "machines",

@@ -21,6 +21,13 @@ _SHOWN = ("credits", "market", "os", "placement", "tenancy")
 _USUAL = ("linux", "on-demand", "shared", "standard")
 
 OfferingsOf = Callable[[str, str | None], Sequence[Offering]]
+PricedBy = Callable[[Candidate], tuple[Candidate, tuple[str, ...]]]
+"""A candidate with the prices of a price list, and a line for each that is not known there."""
+
+
+def as_listed(candidate: Candidate) -> tuple[Candidate, tuple[str, ...]]:
+    """The candidate as it is: there is no price list."""
+    return candidate, ()
 
 
 def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str | None) -> tuple[Candidate, ...]:
@@ -59,7 +66,8 @@ def _offering(spec: CandidateSpec, offerings_of: OfferingsOf, on: str | None) ->
     """What a candidate stands for, with the study's own price where it gives one."""
     listed = tuple(offerings_of(spec.provider, spec.region))
     known = listed or printed_offerings(spec.provider, spec.region)
-    sold = _matching(spec, spec.match, known) if spec.match else _named(spec, known, certain=bool(listed))
+    certain = any("source" not in dict(one.attributes) for one in listed)
+    sold = _matching(spec, spec.match, known) if spec.match else _named(spec, known, certain=certain)
     if spec.price is not None or _dearer(spec):
         sold = replace(sold, price=spec.price)
     # A cloud's price says nothing of what this machine does in its place.

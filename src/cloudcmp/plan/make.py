@@ -10,7 +10,7 @@ from cloudcmp.model.plan import Candidate, Plan, Quote
 from cloudcmp.model.study import Decide, Study
 from cloudcmp.plan import quote as quoting
 from cloudcmp.plan import traffic
-from cloudcmp.plan.candidates import LOCAL, OfferingsOf, resolve, without_facts
+from cloudcmp.plan.candidates import LOCAL, OfferingsOf, PricedBy, as_listed, resolve, without_facts
 from cloudcmp.plan.offered import left_to_this_machine, tasks_by_candidate
 from cloudcmp.plan.resized import unpriced_notes
 from cloudcmp.plan.schedule import rounds_of
@@ -30,6 +30,7 @@ def make(
     host_of: Callable[[Candidate], str],
     billing_of: quoting.BillingOf = quoting.by_the_hour,
     free: quoting.Free = quoting.nobody_is_free,
+    priced: PricedBy = as_listed,
     on: str | None = None,
     short: bool = False,
     start_at: float,
@@ -38,17 +39,19 @@ def make(
 
     `offerings_of(provider, region)` is what a provider sells, () for one that can not be asked; `host_of` names the
     machine that a candidate shares with others; `billing_of` says how a provider bills, `free` whether who runs a
-    candidate bills nothing. `on` is the provider that stands in for all (`simulated`, `local`). `short` takes one run
-    at the smallest sizes in at most two rounds that follow each other. `start_at` is the Unix time at which the plan
-    begins. Raises UserMistake for what can not be had or does not fit, one line each.
+    candidate bills nothing; `priced` gives prices that neither the study nor the provider tells. `on` is the provider
+    that stands in for all (`simulated`, `local`). `short` takes one run at the smallest sizes in at most two rounds
+    that follow each other. `start_at` is the Unix time at which the plan begins. Raises UserMistake for what can not be
+    had or does not fit, one line each.
     """
     notes: list[str] = []
     if short:
         launches = min(study.launches, _SHORT_LAUNCHES)
         study = replace(study, launches=launches, runs=1, sessions=(), every_s=None, for_s=None)
         notes.append("short: one run, two rounds at most, no sessions, the smallest sizes; larger sizes are left out")
-    resolved = resolve(study.candidates, offerings_of, on)
-    candidates = tuple(quoting.with_beside(one, billing_of(one.offering.provider)) for one in resolved)
+    found = [priced(one) for one in resolve(study.candidates, offerings_of, on)]
+    notes += [f"price unknown: {line}" for line in dict.fromkeys(line for _, lines in found for line in lines)]
+    candidates = tuple(quoting.with_beside(one, billing_of(one.offering.provider)) for one, _ in found)
     tasks = _tasks(study, candidates, on, short, notes)
     cells = tuple(dict.fromkeys(cell for task in tasks for cell in task.cells))
     candidates = completed(candidates, cells, study.seed)

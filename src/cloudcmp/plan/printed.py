@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from cloudcmp.model.offering import Offering, Price
+from cloudcmp.model.price import How
 
 
 def printed_offerings(provider: str, region: str | None = None) -> tuple[Offering, ...]:
@@ -33,6 +34,6 @@ def _offering(row: dict[str, Any], source: str) -> Offering:
         vcpus=float(row["vcpus"]) if "vcpus" in row else None,
         memory_gib=float(row["memory_gib"]) if "memory_gib" in row else None,
         category=row.get("category"),
-        price=Price(Decimal(row["price"]), "USD", source) if "price" in row else None,
+        price=Price(Decimal(row["price"]), "USD", source, how=How.PUBLISHED.value) if "price" in row else None,
         attributes=(("source", source),),
     )

@@ -8,6 +8,7 @@ from decimal import Decimal
 from cloudcmp.errors import Refused
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate, unit_cost
+from cloudcmp.model.price import OLD_BY_NATURE
 
 FRESH_DAYS = 30
 _GIVE = 'give its price in the study, e.g. "price: 0.10 USD/h"'
@@ -56,6 +57,9 @@ def _check(where: str, price: Price | None, currency: str, today: date) -> None:
     if price.currency != currency:
         what = f"its price is in {price.currency}, the budget in {currency}"
         raise Refused.at(where, what, f"give both in one currency, e.g. a price in {currency}")
+    if price.how in OLD_BY_NATURE:
+        what = f"its price was {price.how} and is old by nature ({price.source})"
+        raise Refused.at(where, what, f"cloudcmp fetch looks it up, or {_GIVE}")
     if price.as_of is None:
         return
     age_days = (today - price.as_of).days

@@ -1,0 +1,94 @@
+"""What is to be priced, and which rows of a price list are about it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from cloudcmp.model.price import Doubt, PriceRow, Purchase, Unit, doubted
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be priced: a machine for an hour. `plan` is one of a provider's kinds of commitment, any if empty."""
+
+    provider: str
+    region: str
+    name: str
+    system: str = "linux"
+    purchase: Purchase = Purchase.ON_DEMAND
+    tenancy: str = "shared"
+    term_months: int = 0
+    plan: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Why a price is not known; `line` names what was asked for, its region and its SKU."""
+
+    provider: str
+    region: str
+    name: str
+    why: str
+    sku: str = ""
+
+    @property
+    def line(self) -> str:
+        """The reason as one line."""
+        return doubted(self.provider, self.region, self.sku, self.name, self.why)
+
+
+class No(Exception):
+    """There is no price, and why."""
+
+    def __init__(self, why: str, sku: str = "") -> None:
+        self.why, self.sku = why, sku
+        super().__init__(why)
+
+
+def anything(_: object) -> bool:
+    """Whatever it is."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which rows price what was asked for, and which doubts are about it: what a doubt does not say may be anything."""
+
+    row: Callable[[PriceRow], bool] = anything
+    doubt: Callable[[Doubt], bool] = anything
+
+
+def like(asked: Asked) -> Wanted:
+    """Rows of a machine that is bought so."""
+
+    def row(one: PriceRow) -> bool:
+        return (
+            one.system in {asked.system, ""}
+            and one.purchase is asked.purchase
+            and one.tenancy == asked.tenancy
+            and one.term_months == asked.term_months
+            and (not asked.plan or one.plan == asked.plan)
+        )
+
+    def doubt(one: Doubt) -> bool:
+        return (
+            one.system in {asked.system, ""}
+            and one.purchase in {asked.purchase, None}
+            and one.tenancy in {asked.tenancy, ""}
+        )
+
+    return Wanted(row, doubt)
+
+
+def holding(gib: Decimal) -> Wanted:
+    """Rows for volumes of this size, where sizes are told apart."""
+
+    def row(one: PriceRow) -> bool:
+        return one.unit is not Unit.MONTH or one.tier_from < gib <= (one.tier_until or gib)
+
+    return Wanted(row)
+
+
+def from_tier(tier: Decimal) -> Wanted:
+    """Rows of the tier that begins there."""
+    return Wanted(lambda row: row.tier_from == tier)

@@ -1,0 +1,251 @@
+"""The price of what a study would rent, by the price book: one amount, or the one line that says why there is none."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from decimal import ROUND_UP, Decimal
+from typing import Protocol
+
+from cloudcmp.cost.asked import Asked, No, Unknown, Wanted, from_tier, holding, like
+from cloudcmp.cost.shapes import Shape, shape_of
+from cloudcmp.model.offering import Price, Volume
+from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Doubt, How, Item, Listed, PriceRow, Unit
+
+FRESH_DAYS = 30
+_STEP = Decimal("1e-12")
+
+
+class Prices(Protocol):
+    """Where price lists are kept (`cloudcmp.store.prices.PriceBook`)."""
+
+    def lists(self, provider: str | None = None, region: str | None = None, item: Item | None = None) -> list[Listed]:
+        """The lists that tell such prices, those to be asked first first."""
+
+    def rows(
+        self, list_: Listed, provider: str, region: str | None, item: Item, name: str | None = None
+    ) -> tuple[PriceRow, ...]:
+        """What a list says of a thing in a region, or everywhere."""
+
+    def doubts(self, list_: Listed, provider: str, region: str | None, name: str | None = None) -> tuple[Doubt, ...]:
+        """The lines of a list that tell no price of a thing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A look into a book on one day. `currency` is the one that is wanted, any where it is empty."""
+
+    book: Prices
+    today: date
+    currency: str = ""
+
+    def machine(self, asked: Asked) -> Price | Unknown:
+        """What a machine costs an hour.
+
+        Unknown where no list has it, where its rows differ, where its amount, unit, currency or date says nothing, and
+        where a line about it could not be read. A list older than 30 days tells nothing, one that is old by nature
+        tells a price that is shown and never rented at.
+        """
+        return self._told(asked.provider, asked.region, asked.name, lambda: self._machine(asked))
+
+    def volume(self, provider: str, region: str, volume: Volume) -> Price | Unknown:
+        """What a volume costs an hour: its size and its rate beyond what comes with it; traffic is not in it."""
+        return self._told(provider, region, str(volume), lambda: self._volume(provider, region, volume))
+
+    def address(self, provider: str, region: str) -> Price | Unknown:
+        """What a public IPv4 address costs an hour."""
+
+        def told() -> Price:
+            list_, row = self._one(provider, region, Item.ADDRESS, "ipv4", Wanted())
+            return self._price(list_, row, _by_the_hour(row), row.sku)
+
+        return self._told(provider, region, "ipv4", told)
+
+    def _told(self, provider: str, region: str, name: str, look: Callable[[], Price]) -> Price | Unknown:
+        try:
+            return look()
+        except No as no:
+            return Unknown(provider, region, name, no.why, no.sku)
+
+    def _machine(self, asked: Asked) -> Price:
+        shape = shape_of(asked.name)
+        try:
+            list_, row = self._one(asked.provider, asked.region, Item.INSTANCE, asked.name, like(asked))
+        except No:
+            if not self.book.lists(asked.provider, asked.region, Item.VCPU):
+                raise
+            if shape is None:
+                raise No("its name does not tell of which processors and memory it is billed") from None
+            return self._composed(asked, shape)
+        if row.tier_from:
+            raise No(f"its price holds from {row.tier_from} on only", row.sku)
+        return self._price(list_, row, _by_the_hour(row), row.sku)
+
+    def _composed(self, asked: Asked, shape: Shape) -> Price:
+        """A machine of processors and memory, where a list prices those; systems with a licence cost more than both."""
+        if asked.system != "linux" or asked.tenancy != "shared":
+            raise No(f"no list tells what {asked.system} on {asked.tenancy} machines costs beside its parts")
+        family = f"{shape.family} custom" if shape.custom else shape.family
+        parts = [(Item.VCPU, family, shape.vcpus), (Item.MEMORY, family, shape.memory_gib)]
+        if shape.extended_gib:
+            parts.append((Item.MEMORY, f"{family} extended", shape.extended_gib))
+        total, skus = Decimal(0), []
+        for item, name, quantity in parts:
+            list_, row = self._one(asked.provider, asked.region, item, name, like(asked))
+            if row.unit is not (Unit.HOUR if item is Item.VCPU else Unit.GIB_HOUR):
+                raise No(f"{row.unit} is no unit for the {item} of a machine", row.sku)
+            total += row.amount * Decimal(repr(quantity))
+            skus.append((list_, row))
+        return self._sum(skus, total)
+
+    def _volume(self, provider: str, region: str, volume: Volume) -> Price:
+        if volume.size_bytes is None:
+            raise No("its size is not said")
+        gib = Decimal(-(-volume.size_bytes // 2**30))
+        list_, row = self._one(provider, region, Item.VOLUME, volume.type, holding(gib))
+        month = row.amount * _sizes(row, gib, Decimal(volume.size_bytes))
+        parts = [(list_, row)]
+        rates = self._offered(provider, region, Item.IOPS, volume.type)
+        if self._offered(provider, region, Item.IO, volume.type):
+            raise No("it is billed by the operation as well", row.sku)
+        if rates and volume.iops is None and min(one.tier_from for _, one in rates) == 0:
+            raise No("it is billed by its rate, which is not said: write iops", row.sku)
+        if volume.iops is not None and not rates and row.unit is not Unit.MONTH:
+            raise No("no list tells what its rate costs", row.sku)
+        for begin in sorted({one.tier_from for _, one in rates}):
+            if volume.iops is not None and volume.iops > begin:
+                found = self._one(provider, region, Item.IOPS, volume.type, from_tier(begin))
+                upper = found[1].tier_until
+                quantity = (volume.iops if upper is None else min(Decimal(volume.iops), upper)) - begin
+                month += found[1].amount * quantity
+                parts.append(found)
+        return self._sum(parts, month / MONTH_HOURS)
+
+    def _offered(self, provider: str, region: str, item: Item, name: str) -> list[tuple[Listed, PriceRow]]:
+        for list_ in self.book.lists(provider, region, item):
+            if rows := self.book.rows(list_, provider, region, item, name):
+                return [(list_, row) for row in rows]
+        return []
+
+    def _one(self, provider: str, region: str, item: Item, name: str, wanted: Wanted) -> tuple[Listed, PriceRow]:
+        """The one row that prices a thing; the user's own lists are partial, every other one is the whole truth."""
+        lists = self.book.lists(provider, region, item)
+        if not lists:
+            raise No(_nowhere(self.book, provider, region))
+        kept: No | None = None
+        for list_ in lists:
+            rows = self.book.rows(list_, provider, region, item, name)
+            doubts = [one for one in self.book.doubts(list_, provider, region, name) if one.item in {None, item}]
+            if (
+                list_.how == How.GIVEN
+                and not any(map(wanted.row, rows))
+                and not any(one.name == name for one in doubts)
+            ):
+                continue
+            try:
+                return list_, self._decided(list_, rows, doubts, wanted)
+            except No as no:
+                kept = no
+            break
+        raise kept or No("the price lists at hand do not have it in this region")
+
+    def _decided(self, list_: Listed, rows: Sequence[PriceRow], doubts: Sequence[Doubt], wanted: Wanted) -> PriceRow:
+        fitting = [row for row in rows if wanted.row(row)]
+        for one in doubts:  # a line without a name says nothing against one that has its own
+            if wanted.doubt(one) and (one.name or not fitting):
+                raise No(one.why, one.sku)
+        if not fitting:
+            raise No(_not_sold(list_, rows))
+        begun = [row for row in fitting if row.starts is None or row.starts <= self.today + timedelta(days=1)]
+        if not begun:
+            first = min(row.starts for row in fitting if row.starts)
+            raise No(f"its price holds from {first} on, after today", fitting[0].sku)
+        distinct = list(dict.fromkeys(replace(row, starts=None, sku="") for row in _in_force(begun)))
+        currencies = sorted({row.currency for row in distinct})
+        if len(currencies) > 1 and self.currency in currencies:
+            distinct = [row for row in distinct if row.currency == self.currency]
+        if len(distinct) > 1:
+            amounts = ", ".join(
+                sorted({f"{one.amount.normalize():f} {one.currency} for a {one.unit}" for one in distinct})
+            )
+            skus = ", ".join(sorted({row.sku for row in begun if row.sku})[:4])
+            raise No(f"it is listed at {len(distinct)} prices: {amounts}", skus)
+        row = next(row for row in begun if replace(row, starts=None, sku="") == distinct[0])
+        if self.currency and row.currency != self.currency:
+            raise No(f"its price is in {row.currency}, not in {self.currency}", row.sku)
+        self._fresh(list_, row)
+        return row
+
+    def _fresh(self, list_: Listed, row: PriceRow) -> None:
+        if list_.how in OLD_BY_NATURE:
+            return
+        if list_.dated is None:
+            raise No("its list has no date", row.sku)
+        age_days = (self.today - list_.dated).days
+        if age_days > FRESH_DAYS:
+            raise No(
+                f"its price is {age_days} days old ({list_.source}, {list_.dated}), more than {FRESH_DAYS}", row.sku
+            )
+        if age_days < -1:
+            raise No(f"its list is dated {list_.dated}, after today ({list_.source})", row.sku)
+
+    def _sum(self, parts: Sequence[tuple[Listed, PriceRow]], amount: Decimal) -> Price:
+        """The price that several rows make together: of the oldest list's date, and no surer than the least of them."""
+        currencies = sorted({row.currency for _, row in parts})
+        if len(currencies) > 1:
+            raise No(f"its parts are in {' and '.join(currencies)}", parts[0][1].sku)
+        oldest = min((list_ for list_, _ in parts), key=lambda one: (one.dated is not None, one.dated or date.min))
+        return self._price(oldest, parts[0][1], amount, " + ".join(row.sku for _, row in parts if row.sku))
+
+    def _price(self, list_: Listed, row: PriceRow, amount: Decimal, sku: str) -> Price:
+        exact = amount.quantize(_STEP, ROUND_UP) if amount != amount.quantize(_STEP) else amount
+        return Price(exact.normalize() + 0, row.currency, list_.source, list_.dated, list_.how, sku, list_.sha256[:12])
+
+
+def _in_force(rows: Iterable[PriceRow]) -> list[PriceRow]:
+    """Of rows of one SKU those that began last: each ends the one before it."""
+    rows = list(rows)
+    last: dict[str, date] = {}
+    for row in rows:
+        if row.sku and row.starts:
+            last[row.sku] = max(row.starts, last.get(row.sku, row.starts))
+    return [row for row in rows if not row.sku or not row.starts or row.starts == last[row.sku]]
+
+
+def _by_the_hour(row: PriceRow) -> Decimal:
+    if row.amount <= 0:
+        raise No("what is paid by the hour alone is nothing", row.sku)
+    if row.unit is Unit.HOUR:
+        return row.amount
+    if row.unit is Unit.MONTH:
+        return row.amount / MONTH_HOURS
+    raise No(f"{row.unit} is no unit that it is rented by", row.sku)
+
+
+def _sizes(row: PriceRow, gib: Decimal, size_bytes: Decimal) -> Decimal:
+    """How many units of its price a volume is, for a month."""
+    if row.unit is Unit.MONTH:
+        return Decimal(1)
+    if row.unit is Unit.GIB_MONTH:
+        return max(gib, row.least)
+    if row.unit is Unit.GB_MONTH:
+        return max(size_bytes / 10**9, row.least)
+    if row.unit is Unit.GIB_HOUR:
+        return max(gib, row.least) * MONTH_HOURS
+    if row.unit is Unit.GB_HOUR:
+        return max(size_bytes / 10**9, row.least) * MONTH_HOURS
+    raise No(f"{row.unit} is no unit of a volume", row.sku)
+
+
+def _not_sold(list_: Listed, rows: Sequence[PriceRow]) -> str:
+    if rows:
+        sold = sorted({" ".join(filter(None, (row.system, row.purchase, row.tenancy))) for row in rows})
+        return f"it is listed only as {', '.join(sold[:3])}{' and more' if sold[3:] else ''}"
+    if list_.how in {How.GIVEN, *OLD_BY_NATURE}:
+        return f"it is not in the list of {list_.dated or 'no date'} ({list_.source})"
+    return f"it is not sold in this region by the list of {list_.dated or 'no date'} ({list_.source})"
+
+
+def _nowhere(book: Prices, provider: str, region: str) -> str:
+    if book.lists(provider):
+        return f"no price list at hand covers it there: cloudcmp fetch {provider} --region {region}"
+    return f"no price list is at hand: cloudcmp fetch {provider} --region {region}"

@@ -1,0 +1,63 @@
+"""Google's machine types by their names: which family bills them, for how many processors and how much memory.
+
+https://cloud.google.com/compute/docs/general-purpose-machines and compute-optimized-machines: GiB for each vCPU of
+standard, highmem and highcpu. Types that bring more than that (local disks, accelerators) are left out.
+"""
+
+import re
+from dataclasses import dataclass
+
+_USUAL = {"standard": 4.0, "highmem": 8.0, "highcpu": 1.0}
+_MEMORY = {
+    "n1": {"standard": 3.75, "highmem": 6.5, "highcpu": 0.9},
+    "e2": _USUAL,
+    "n2": _USUAL,
+    "n2d": _USUAL,
+    "n4": _USUAL | {"highcpu": 2.0},
+    "c2": {"standard": 4.0},
+    "c2d": _USUAL | {"highcpu": 2.0},
+    "c3": _USUAL | {"highcpu": 2.0},
+    "c3d": _USUAL | {"highcpu": 2.0},
+    "c4": {"standard": 3.75, "highmem": 7.75, "highcpu": 2.0},
+    "c4a": _USUAL | {"highcpu": 2.0},
+    "t2d": {"standard": 4.0},
+    "t2a": {"standard": 4.0},
+}
+_SHARED = {"e2-micro": (0.25, 1.0), "e2-small": (0.5, 2.0), "e2-medium": (1.0, 4.0)}
+"""Types that share processors, with the part of them that is billed."""
+_CUSTOM = {"n1", "e2", "n2", "n2d", "n4"}
+_TYPE = re.compile(r"([a-z]\d[a-z]?)-(standard|highmem|highcpu)-(\d{1,3})")
+_OWN = re.compile(r"(?:([a-z]\d[a-z]?)-)?custom-(\d{1,3})-(\d{1,7})(-ext)?")
+# Memory for each vCPU beyond which it is billed as extended:
+# https://cloud.google.com/compute/docs/instances/creating-instance-with-custom-machine-type
+_MOST_GIB = {"n1": 6.5, "n2": 8.0, "n2d": 8.0, "n4": 8.0, "e2": 8.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a machine type is billed as: so many processors and GiB of a family, `extended_gib` of them dearer."""
+
+    family: str
+    vcpus: float
+    memory_gib: float
+    extended_gib: float = 0.0
+    custom: bool = False
+
+
+def shape_of(name: str) -> Shape | None:
+    """The shape that a name of Google's stands for, None where the name alone does not tell what is billed."""
+    if name in _SHARED:
+        return Shape("e2", *_SHARED[name])
+    if found := _TYPE.fullmatch(name):
+        each = _MEMORY.get(found[1], {}).get(found[2])
+        vcpus = int(found[3])
+        return Shape(found[1], vcpus, round(vcpus * each, 6)) if each and vcpus else None
+    if found := _OWN.fullmatch(name):
+        family, vcpus, gib = found[1] or "n1", int(found[2]), int(found[3]) / 1024
+        if family not in _CUSTOM or not vcpus or not gib:
+            return None
+        most = vcpus * _MOST_GIB[family]
+        if gib > most and not found[4]:
+            return None
+        return Shape(family, vcpus, min(gib, most), max(0.0, gib - most), custom=True)
+    return None

@@ -1,0 +1,324 @@
+"""Amazon's bulk price list: an offer file of one service in one region, as CSV or JSON, and its savings plans.
+
+https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/reading-an-offer.html. Of its many rows those are read
+that a study can rent: machines in use with a system that Amazon licenses and nothing installed on it, shared or
+dedicated, in a region proper; volumes with their rates, snapshots, traffic and public addresses. Left out are hosts,
+unused capacity, capacity blocks, licences that one brings, SQL Server, local zones and outposts. There is no bulk list
+of spot prices.
+"""
+
+import io
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from decimal import Decimal
+from typing import BinaryIO
+
+from cloudcmp.cost.sources.aws_json import from_json
+from cloudcmp.cost.sources.base import (
+    Odd,
+    Unreadable,
+    amount_of,
+    clean,
+    currency_of,
+    day_of,
+    doubt,
+    lines_of,
+    number_of,
+    quantity_of,
+    records_of,
+)
+from cloudcmp.model.price import Item, PriceRow, Purchase, Sold, Told, Unit
+
+PROVIDER = "aws"
+SOURCE = "pricing.us-east-1.amazonaws.com"
+Record = Mapping[str, str]
+
+_HEAD_LINES = 5
+_NEEDED = ("SKU", "OfferTermCode", "TermType", "Unit", "PricePerUnit", "Currency", "usageType")
+_NEEDED_SAVINGS = ("DiscountedSKU", "DiscountedRate", "Currency", "Unit", "DiscountedUsageType", "DiscountedOperation",
+                   "PurchaseOption", "LeaseContractLength", "DiscountedRegionCode")  # fmt: skip
+_SYSTEMS = {"Linux": "linux", "Windows": "windows", "RHEL": "rhel", "SUSE": "suse"}
+# https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/billing-info-fields.html
+_OPERATIONS = {"RunInstances": "linux", "RunInstances:0002": "windows", "RunInstances:0010": "rhel",
+               "RunInstances:000g": "suse"}  # fmt: skip
+_RATE = re.compile(r"(?:^|-)EBS:VolumeP-IOPS\.(piops|io2|gp3)(?:\.(tier[23]))?$")
+# From where a rate is billed: gp3 brings 3000 operations and 125 MiB a second, io2 has three tiers.
+# https://aws.amazon.com/ebs/pricing/
+_RATE_TIERS = {
+    ("gp3", None): (3000, None),
+    ("piops", None): (0, None),
+    ("io2", None): (0, 32000),
+    ("io2", "tier2"): (32000, 64000),
+    ("io2", "tier3"): (64000, None),
+}
+_MIB_IN_MB = Decimal("1.048576")
+_GP3_MB_PER_S = 125 * _MIB_IN_MB
+
+
+def read(file: BinaryIO) -> Iterator[Told]:
+    """What an offer file or a savings plan's file tells, row by row; raises Unreadable for what is neither."""
+    rest = file if isinstance(file, io.BufferedReader) else io.BufferedReader(io.BytesIO(file.read()))
+    if rest.peek(1)[:1] in {b"{", b"["}:
+        yield from _offers(from_json(rest))
+        return
+    lines = lines_of(rest)
+    head = list(itertools.islice(lines, _HEAD_LINES + 1))
+    if not head:
+        raise Unreadable("it is empty")
+    if head[0].lstrip().startswith("<"):
+        raise Unreadable("it is HTML or XML, not a price list")
+    if len(head) <= _HEAD_LINES:
+        raise Unreadable("it is cut short: it has no head of five lines")
+    facts = {key.strip('"'): value for key, _, value in (line.strip().partition(",") for line in head[:_HEAD_LINES])}
+    try:
+        yield day_of(facts.get("Publication Date", "").strip('"'))
+    except Odd as odd:
+        raise Unreadable(f"its publication date can not be read: {odd}") from None
+    body = itertools.chain(head[_HEAD_LINES:], lines)
+    if "DiscountedRate" in head[_HEAD_LINES]:
+        yield from (_saving(one) for one in records_of(body, _NEEDED_SAVINGS) if _saves(one))
+    else:
+        yield from _offers(records_of(body, _NEEDED))
+
+
+def _offers(records: Iterable[Record | Told]) -> Iterator[Told]:
+    """The rows of an offer file; what a commitment costs comes in up to two, by the hour and at once, side by side."""
+    seen: set[tuple[str, str]] = set()
+    parts: list[Record] = []
+    for record in records:
+        if not isinstance(record, Mapping):
+            yield record
+            continue
+        item = _item(record)
+        if item is None:
+            continue
+        if item is Item.INSTANCE and (key := (record.get("Region Code", ""), record["Instance Type"])) not in seen:
+            seen.add(key)
+            yield from _sold(record)
+        if parts and _commitment(parts[0]) != _commitment(record):
+            yield _reserved(parts)
+            parts = []
+        if record["TermType"] == "Reserved":
+            parts.append(record)
+        else:
+            yield _row(record, item, Purchase.ON_DEMAND)
+    if parts:
+        yield _reserved(parts)
+
+
+def _commitment(record: Record) -> tuple[str, str]:
+    return record["SKU"], record["OfferTermCode"]
+
+
+_BY_USAGE = (
+    (_RATE, Item.IOPS),
+    (re.compile(r"EBS:VolumeP-Throughput\.gp3$"), Item.THROUGHPUT),
+    (re.compile(r"EBS:VolumeIOUsage$"), Item.IO),
+    (re.compile(r"EBS:SnapshotUsage$"), Item.SNAPSHOT),
+    (re.compile(r"PublicIPv4:InUseAddress$"), Item.ADDRESS),
+)
+
+
+def _item(record: Record) -> Item | None:
+    """What a row prices, None where it is none of ours."""
+    family, usage = record.get("Product Family", ""), record.get("usageType", "")
+    if record.get("Location Type", "AWS Region") not in {"AWS Region", ""}:
+        return None
+    if family.startswith("Compute Instance"):
+        return Item.INSTANCE if _rentable(record, usage) else None
+    if record.get("TermType") != "OnDemand":
+        return None
+    if family == "Data Transfer":
+        return Item.EGRESS if _to(record) else None
+    if family == "Storage" and record.get("Volume API Name"):
+        return Item.VOLUME
+    return next((item for pattern, item in _BY_USAGE if pattern.search(usage)), None)
+
+
+def _rentable(record: Record, usage: str) -> bool:
+    told = {
+        key: record.get(key, "") for key in ("CapacityStatus", "Pre Installed S/W", "License Model", "MarketOption")
+    }
+    return (
+        record.get("Operating System") in _SYSTEMS
+        and record.get("Tenancy") in {"Shared", "Dedicated"}
+        and told["CapacityStatus"] in {"Used", ""}
+        and told["Pre Installed S/W"] in {"NA", ""}
+        and told["License Model"] in {"No License required", "NA", ""}
+        and told["MarketOption"] in {"OnDemand", ""}
+        and bool(re.search(r"(?:^|-)(?:Box|Dedicated)Usage", usage))
+        and (record.get("TermType") == "OnDemand" or record.get("OfferingClass") in {"standard", "convertible"})
+    )
+
+
+def _to(record: Record) -> str:
+    """Where traffic goes, empty where it is not billed by the distance or comes in."""
+    kind = record.get("Transfer Type", "")
+    if kind == "AWS Outbound":
+        return "internet"
+    if kind == "InterRegion Outbound":
+        return clean(record.get("To Region Code", ""))
+    return "zone" if kind == "IntraRegion" else ""
+
+
+def _row(record: Record, item: Item, purchase: Purchase) -> Told:
+    """The price of a row, or why it tells none."""
+    region, name, system, tenancy = _what(record, item)
+    try:
+        if not region or not name:
+            raise Odd("its region is missing" if not region else "its name is missing")
+        unit, factor = _unit(record["Unit"], item)
+        row = PriceRow(
+            provider=PROVIDER,
+            region=region,
+            item=item,
+            name=name,
+            amount=amount_of(record["PricePerUnit"]) * factor,
+            currency=currency_of(record["Currency"]),
+            unit=unit,
+            system=system,
+            purchase=purchase,
+            tenancy=tenancy,
+            to=_to(record) if item is Item.EGRESS else "",
+            sku=clean(record["SKU"]),
+            starts=day_of(record["EffectiveDate"]) if record.get("EffectiveDate") else None,
+        )
+        return _tiered(row, record)
+    except Odd as odd:
+        return doubt(PROVIDER, region, record["SKU"], name, odd, item, system, purchase, tenancy)
+
+
+def _what(record: Record, item: Item) -> tuple[str, str, str, str]:
+    """Region, name, system and tenancy of a row."""
+    region = clean(record.get("From Region Code" if item is Item.EGRESS else "Region Code", ""))
+    usage = record.get("usageType", "")
+    if item is Item.INSTANCE:
+        return (region, clean(record.get("Instance Type", "")), _SYSTEMS[record["Operating System"]],
+                record["Tenancy"].lower())  # fmt: skip
+    if item is Item.IOPS and (found := _RATE.search(usage)):
+        return region, {"piops": "io1"}.get(found[1], found[1]), "", "shared"
+    names = {Item.VOLUME: clean(record.get("Volume API Name", "")), Item.THROUGHPUT: "gp3", Item.IO: "standard",
+             Item.SNAPSHOT: "snapshot", Item.ADDRESS: "ipv4", Item.EGRESS: "egress"}  # fmt: skip
+    return region, names[item], "", "shared"
+
+
+_UNITS = {
+    (Item.INSTANCE, "hrs"): (Unit.HOUR, Decimal(1)),
+    (Item.ADDRESS, "hrs"): (Unit.HOUR, Decimal(1)),
+    # A GB of a volume is one of 2^30 bytes: a volume of 100 GiB is billed as 100 GB.
+    (Item.VOLUME, "gb-mo"): (Unit.GIB_MONTH, Decimal(1)),
+    (Item.VOLUME, "gb-month"): (Unit.GIB_MONTH, Decimal(1)),
+    (Item.SNAPSHOT, "gb-mo"): (Unit.GIB_MONTH, Decimal(1)),
+    (Item.IOPS, "iops-mo"): (Unit.IOPS_MONTH, Decimal(1)),
+    (Item.THROUGHPUT, "gibps-mo"): (Unit.MB_PER_S_MONTH, 1 / (1024 * _MIB_IN_MB)),
+    (Item.THROUGHPUT, "mibps-mo"): (Unit.MB_PER_S_MONTH, 1 / _MIB_IN_MB),
+    (Item.IO, "ios"): (Unit.MILLION, Decimal(10) ** 6),
+    (Item.EGRESS, "gb"): (Unit.GIB, Decimal(1)),
+}
+
+
+def _unit(text: str, item: Item) -> tuple[Unit, Decimal]:
+    found = _UNITS.get((item, text.lower()))
+    if found is None:
+        raise Odd(f"its unit {clean(text)!r} is not one that {item} is billed by")
+    return found
+
+
+def _tiered(row: PriceRow, record: Record) -> PriceRow:
+    if row.item is Item.IOPS and (found := _RATE.search(record["usageType"])):
+        first, last = _RATE_TIERS[found[1], found[2]]
+        return replace(row, tier_from=Decimal(first), tier_until=None if last is None else Decimal(last))
+    if row.item is Item.THROUGHPUT:
+        return replace(row, tier_from=_GP3_MB_PER_S)
+    begin, end = record.get("StartingRange", ""), record.get("EndingRange", "")
+    first_ = quantity_of(begin) if begin else Decimal(0)
+    last_ = None if end in {"", "Inf"} else quantity_of(end)
+    if row.item is not Item.EGRESS and first_ > 0:
+        raise Odd(f"its price holds from {first_} on only")
+    return replace(row, tier_from=first_, tier_until=last_ if row.item is Item.EGRESS else None)
+
+
+def _sold(record: Record) -> Iterator[Sold]:
+    region, name, _, _ = _what(record, Item.INSTANCE)
+    told = (("architecture", record.get("Processor Architecture")), ("cpu", record.get("Physical Processor")))
+    try:
+        vcpus = number_of(record.get("vCPU", ""))
+        memory = number_of(record.get("Memory", "").removesuffix(" GiB").replace(",", ""))
+    except Odd:
+        return
+    if region and name and vcpus > 0 and memory > 0:
+        attributes = tuple((key, clean(value)) for key, value in told if value)
+        yield Sold(PROVIDER, region, name, float(vcpus), float(memory), _category(record), attributes)
+
+
+def _category(record: Record) -> str | None:
+    """Its kind by Amazon's own word for its family."""
+    family = record.get("Instance Family", "").lower()
+    if record.get("Instance Type", "").startswith("t"):
+        return "burstable"
+    kinds = {"general": "general", "compute": "compute", "memory": "memory", "storage": "storage", "gpu": "accelerated",
+             "machine learning": "accelerated", "fpga": "accelerated", "media": "accelerated"}  # fmt: skip
+    return next((kind for word, kind in kinds.items() if family.startswith(word)), None)
+
+
+def _reserved(parts: list[Record]) -> Told:
+    """A commitment of its parts: an hourly price, one at once, or both; without a part that it names it has none."""
+    hourly = [one for one in parts if one["Unit"].lower() == "hrs"]
+    fees = [one for one in parts if one["Unit"].lower() == "quantity"]
+    record = (hourly or parts)[0]
+    region, name, system, tenancy = _what(record, Item.INSTANCE)
+    option = record.get("PurchaseOption", "")
+    try:
+        if len(hourly) != 1 or len(fees) > 1 or len(hourly) + len(fees) != len(parts):
+            raise Odd(f"its commitment comes in {len(parts)} parts, not by the hour and at once")
+        if bool(fees) != (option in {"Partial Upfront", "All Upfront"}):
+            raise Odd(f"what is paid at once is missing or too much for {clean(option)!r}")
+        months = {"1yr": 12, "1 yr": 12, "3yr": 36, "3 yr": 36}.get(record.get("LeaseContractLength", ""))
+        if months is None:
+            raise Odd(f"its term {clean(record.get('LeaseContractLength', ''))!r} is not known")
+        upfront = amount_of(fees[0]["PricePerUnit"]) if fees else Decimal(0)
+        free = bool(fees) and number_of(record["PricePerUnit"]) == 0
+        return PriceRow(
+            provider=PROVIDER, region=region, item=Item.INSTANCE, name=name,
+            amount=Decimal(0) if free else amount_of(record["PricePerUnit"]), currency=currency_of(record["Currency"]),
+            unit=Unit.HOUR, system=system, purchase=Purchase.RESERVED, tenancy=tenancy, term_months=months,
+            upfront=upfront, sku=clean(record["SKU"]), starts=day_of(record["EffectiveDate"]),
+            plan=f"{record['OfferingClass']} {option.lower()}",
+        )  # fmt: skip
+    except Odd as odd:
+        return doubt(PROVIDER, region, record["SKU"], name, odd, Item.INSTANCE, system, Purchase.RESERVED, tenancy)
+
+
+def _saves(record: Record) -> bool:
+    """Whether a row is of a machine that a study can rent, with nothing installed that costs more."""
+    usage = record["DiscountedUsageType"]
+    return record["DiscountedOperation"] in _OPERATIONS and bool(re.search(r"(?:^|-)(?:Box|Dedicated)Usage", usage))
+
+
+def _saving(record: Record) -> Told:
+    """What a machine costs an hour under a savings plan."""
+    sku, name, region = (
+        record["DiscountedSKU"],
+        record.get("DiscountedInstanceType", ""),
+        record["DiscountedRegionCode"],
+    )
+    system = _OPERATIONS[record["DiscountedOperation"]]
+    tenancy = "dedicated" if "DedicatedUsage" in record["DiscountedUsageType"] else "shared"
+    try:
+        if not name or not region:
+            raise Odd("its name or its region is missing")
+        months = number_of(record["LeaseContractLength"]) * 12
+        if record.get("LeaseContractLengthUnit", "year") != "year" or months not in {12, 36}:
+            raise Odd(f"its term {clean(record['LeaseContractLength'])!r} is not known")
+        unit, factor = _unit(record["Unit"], Item.INSTANCE)
+        plan = f"{record.get('Product Family', '')} {record['PurchaseOption']}"
+        return PriceRow(
+            provider=PROVIDER, region=clean(region), item=Item.INSTANCE, name=clean(name),
+            amount=amount_of(record["DiscountedRate"]) * factor, currency=currency_of(record["Currency"]), unit=unit,
+            system=system, purchase=Purchase.SAVINGS, tenancy=tenancy, term_months=int(months), sku=clean(sku),
+            starts=day_of(record["EffectiveDate"]) if record.get("EffectiveDate") else None, plan=clean(plan).lower(),
+        )  # fmt: skip
+    except Odd as odd:
+        return doubt(PROVIDER, region, sku, name, odd, Item.INSTANCE, system, Purchase.SAVINGS, tenancy)

@@ -1,0 +1,188 @@
+"""Azure's retail prices, page by page.
+
+https://learn.microsoft.com/en-us/rest/api/cost-management/retail-prices/azure-retail-prices. Of its items those are
+read that a study can rent: virtual machines, on demand, spot, reserved or under a savings plan, managed disks by their
+size, traffic to the internet, and public addresses. Left out are prices for development and test alone, cloud services,
+dedicated hosts, low priority (which is of batch pools), and disks that are billed by the GiB.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any, BinaryIO
+
+from cloudcmp.cost.sources.base import (
+    Odd,
+    Unreadable,
+    amount_of,
+    clean,
+    currency_of,
+    day_of,
+    doubt,
+    json_of,
+    mapping,
+    number_of,
+    quantity_of,
+    sequence,
+    text_of,
+)
+from cloudcmp.model.price import Item, PriceRow, Purchase, Told, Unit
+
+PROVIDER = "azure"
+SOURCE = "prices.azure.com"
+
+_TERMS = {"1 Year": 12, "3 Years": 36, "5 Years": 60}
+_HOUR = {"1 Hour": 1, "10 Hours": 10, "100 Hours": 100}
+# Sizes of managed disks by the number in their names, GiB:
+# https://learn.microsoft.com/en-us/azure/virtual-machines/disks-types
+_DISK_GIB = {1: 4, 2: 8, 3: 16, 4: 32, 6: 64, 10: 128, 15: 256, 20: 512, 30: 1024, 40: 2048, 50: 4096, 60: 8192,
+             70: 16384, 80: 32767}  # fmt: skip
+_DISK_TYPES = {"Premium SSD Managed Disks": ("P", "Premium"), "Standard SSD Managed Disks": ("E", "StandardSSD"),
+               "Standard HDD Managed Disks": ("S", "Standard")}  # fmt: skip
+_DISK = re.compile(r"([PES])(\d+) (LRS|ZRS)")
+
+
+def next_of(file: BinaryIO) -> str:
+    """The address of the next page, empty on the last one; raises Unreadable."""
+    link = _page(file).get("NextPageLink")
+    if link is not None and not isinstance(link, str):
+        raise Unreadable("its NextPageLink is no text")
+    return link or ""
+
+
+def read(file: BinaryIO) -> Iterator[Told]:
+    """What a page tells; raises Unreadable for what is none, or has another number of items than it says."""
+    page = _page(file)
+    items = sequence(page["Items"], "Items")
+    if "Count" in page and page["Count"] != len(items):
+        raise Unreadable(f"it says that it has {clean(page['Count'])} items, and has {len(items)}")
+    for number, item in enumerate(items, 1):
+        yield from _told(mapping(item, f"item {number}"))
+
+
+def _page(file: BinaryIO) -> Mapping[str, Any]:
+    page = mapping(json_of(file), "the document")
+    if "Items" not in page:
+        raise Unreadable("it has no Items: it is no page of retail prices")
+    return page
+
+
+def _told(item: Mapping[str, Any]) -> Iterator[Told]:
+    service, product = (clean(item.get(key) or "") for key in ("serviceName", "productName"))
+    kind = item.get("type")
+    if service == "Virtual Machines":
+        yield from _machine(item, product, kind)
+    elif kind != "Consumption":
+        return
+    elif service == "Storage" and product in _DISK_TYPES:
+        yield from _disk(item, product)
+    elif service == "Bandwidth" and clean(item.get("meterName") or "") == "Standard Data Transfer Out":
+        yield from _row(item, Item.EGRESS, "egress", {"1 GB": (Unit.GB, 1)}, to="internet")
+    elif service == "Virtual Network" and clean(item.get("meterName") or "") == "Standard IPv4 Static Public IP":
+        yield from _row(item, Item.ADDRESS, "ipv4", {"1 Hour": (Unit.HOUR, 1)})
+
+
+def _machine(item: Mapping[str, Any], product: str, kind: object) -> Iterator[Told]:
+    words = clean(item.get("meterName") or "") + " " + clean(item.get("skuName") or "")
+    if "Low Priority" in words or "Cloud Services" in product or "CloudServices" in product or "Host" in product:
+        return
+    name = item.get("armSkuName")
+    if name in {None, ""}:  # a licence or a discount of its own, not a machine
+        return
+    system = "windows" if product.endswith("Windows") else "linux"
+    spot = "Spot" in words.split()
+    units = {text: (Unit.HOUR, many) for text, many in _HOUR.items()}
+    if kind == "Consumption":
+        purchase = Purchase.SPOT if spot else Purchase.ON_DEMAND
+        yield from _row(item, Item.INSTANCE, name, units, system=system, purchase=purchase)
+        if not spot:
+            yield from _savings(item, name, system)
+    elif kind == "Reservation":
+        # Its price is that of the whole term, whatever its unit says; a reservation is of hardware, without a system.
+        yield from _reservation(item, name)
+
+
+def _row(
+    item: Mapping[str, Any], what: Item, name: object, units: Mapping[str, tuple[Unit, int]], *, system: str = "",
+    purchase: Purchase = Purchase.ON_DEMAND, to: str = "",
+) -> Iterator[Told]:  # fmt: skip
+    region, sku = item.get("armRegionName"), item.get("skuId")
+    try:
+        where = text_of(item, "armRegionName")
+        unit = units.get(clean(item.get("unitOfMeasure") or ""))
+        if unit is None:
+            raise Odd(f"its unit {clean(item.get('unitOfMeasure'))!r} is not one that {what} is billed by")
+        begin = quantity_of(item.get("tierMinimumUnits", Decimal(0)))
+        if what is Item.EGRESS and number_of(item.get("retailPrice")) == 0 and begin == 0:
+            return  # what an account has free in a month; nothing here counts on it
+        if what is not Item.EGRESS and begin:
+            raise Odd(f"its price holds from {begin} on only")
+        yield PriceRow(
+            PROVIDER, where, what, _name(name), amount_of(item.get("retailPrice")) / unit[1],
+            currency_of(item.get("currencyCode")), unit[0], system, purchase, tier_from=begin, to=to,
+            sku=clean(sku or ""), starts=day_of(item.get("effectiveStartDate")),
+        )  # fmt: skip
+    except Odd as odd:
+        yield doubt(PROVIDER, region, sku, name, odd, what, system, purchase)
+
+
+def _name(name: object) -> str:
+    if not isinstance(name, str):
+        raise Odd("its name is no text")
+    return clean(name)
+
+
+def _savings(item: Mapping[str, Any], name: object, system: str) -> Iterator[Told]:
+    region, sku = item.get("armRegionName"), item.get("skuId")
+    plans = item.get("savingsPlan")
+    for plan in plans if isinstance(plans, list) else []:
+        try:
+            told = plan if isinstance(plan, Mapping) else {}
+            yield PriceRow(
+                PROVIDER, text_of(item, "armRegionName"), Item.INSTANCE, _name(name),
+                amount_of(told.get("retailPrice")), currency_of(item.get("currencyCode")), Unit.HOUR, system,
+                Purchase.SAVINGS, term_months=_months(told.get("term")), sku=clean(sku or ""), plan="savings plan",
+            )  # fmt: skip
+        except Odd as odd:
+            yield doubt(PROVIDER, region, sku, name, odd, Item.INSTANCE, system, Purchase.SAVINGS)
+
+
+def _reservation(item: Mapping[str, Any], name: object) -> Iterator[Told]:
+    region, sku = item.get("armRegionName"), item.get("skuId")
+    try:
+        yield PriceRow(
+            PROVIDER, text_of(item, "armRegionName"), Item.INSTANCE, _name(name), Decimal(0),
+            currency_of(item.get("currencyCode")), Unit.HOUR, "linux", Purchase.RESERVED,
+            term_months=_months(item.get("reservationTerm")), upfront=amount_of(item.get("retailPrice")),
+            sku=clean(sku or ""), starts=day_of(item.get("effectiveStartDate")), plan="reservation",
+        )  # fmt: skip
+    except Odd as odd:
+        yield doubt(PROVIDER, region, sku, name, odd, Item.INSTANCE, "linux", Purchase.RESERVED)
+
+
+def _months(term: object) -> int:
+    found = _TERMS.get(term) if isinstance(term, str) else None
+    if found is None:
+        raise Odd(f"its term {clean(term)!r} is not known")
+    return found
+
+
+def _disk(item: Mapping[str, Any], product: str) -> Iterator[Told]:
+    letter, type_ = _DISK_TYPES[product]
+    found = _DISK.fullmatch(clean(item.get("skuName") or ""))
+    if found is None or found[1] != letter or clean(item.get("meterName") or "") != f"{found[0]} Disk":
+        return
+    size = _DISK_GIB.get(int(found[2]))
+    name = f"{type_}_{found[3]}"
+    for told in _row(item, Item.VOLUME, name, {"1/Month": (Unit.MONTH, 1)}):
+        yield told if not isinstance(told, PriceRow) else _sized(told, size, int(found[2]))
+
+
+def _sized(row: PriceRow, size: int | None, number: int) -> Told:
+    if size is None:
+        return doubt(PROVIDER, row.region, row.sku, row.name, f"the size of a disk of {number} is not known", row.item)
+    if row.name.startswith("Standard"):  # https://azure.microsoft.com/en-us/pricing/details/managed-disks/
+        return doubt(PROVIDER, row.region, row.sku, row.name, "it is billed by the operation as well", row.item)
+    smaller = max((gib for gib in _DISK_GIB.values() if gib < size), default=0)
+    return replace(row, tier_from=Decimal(smaller), tier_until=Decimal(size))

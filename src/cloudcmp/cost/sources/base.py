@@ -1,0 +1,249 @@
+"""What every reader of price lists shares: strict JSON, amounts of money, dates, and what is refused in one line."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+from typing import Any, BinaryIO, NoReturn
+
+from cloudcmp.model.price import Doubt, Item, PriceList, PriceRow, Purchase, Sold, Told
+
+MOST = Decimal(10) ** 9
+"""No amount of a list is more: what is, is taken for an accident."""
+LEAST = Decimal(10) ** -12
+JSON_BYTES = 2**30
+LINE_CHARS = 2**17
+
+_NUMBER = re.compile(r"-?\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,3})?")
+_DATE = re.compile(r"(\d{4}-\d{2}-\d{2})([T ][0-9:.]+(Z|[+-]\d{2}:?\d{2})?)?")
+_CURRENCY = re.compile(r"[A-Z]{3}")
+
+
+class Unreadable(Exception):
+    """A list that can not be read as what it is said to be: none of it is taken."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        super().__init__(what)
+
+
+class Odd(ValueError):
+    """A value that tells no price; its text is the reason."""
+
+
+def amount_of(value: object) -> Decimal:
+    """The amount that a value tells, a number or its text, more than zero; raises Odd with the reason."""
+    amount = number_of(value)
+    if amount == 0:
+        raise Odd("a price of zero is unknown, not free")
+    if amount < 0:
+        raise Odd(f"a price of {_brief(value)} is below zero")
+    if not LEAST <= amount <= MOST:
+        raise Odd(f"a price of {_brief(value)} is out of all reason")
+    return amount
+
+
+def number_of(value: object) -> Decimal:
+    """A finite decimal number, or its text without units or separators; raises Odd for anything else."""
+    if isinstance(value, Decimal | int) and not isinstance(value, bool):
+        text = str(value)
+    elif isinstance(value, str):
+        text = value.strip()
+    else:
+        raise Odd(f"{_brief(value)} is no number")
+    if not _NUMBER.fullmatch(text):
+        raise Odd(f"{_brief(value)} is no number")
+    return Decimal(text)
+
+
+def quantity_of(value: object) -> Decimal:
+    """A number that is not below zero, such as where a tier begins; raises Odd."""
+    number = number_of(value)
+    if number < 0 or number > Decimal(10) ** 18:
+        raise Odd(f"{_brief(value)} is no quantity")
+    return number
+
+
+def currency_of(value: object) -> str:
+    """A currency's three letters; raises Odd."""
+    if not isinstance(value, str) or not _CURRENCY.fullmatch(value):
+        raise Odd(f"{_brief(value)} is no currency")
+    return value
+
+
+def day_of(value: object) -> date:
+    """The day of a date or a time (ISO 8601); raises Odd."""
+    found = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    try:
+        return date.fromisoformat(found[1]) if found else _no_day(value)
+    except ValueError:
+        _no_day(value)
+
+
+def _no_day(value: object) -> NoReturn:
+    raise Odd(f"{_brief(value)} is no date")
+
+
+def text_of(thing: Mapping[str, Any], key: str) -> str:
+    """The text under a key; raises Odd where it is missing, empty or no text."""
+    value = thing.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise Odd(f"{key} is missing" if value in (None, "") else f"{key} is {_brief(value)}, which is no text")
+    return clean(value)
+
+
+def clean(value: object) -> str:
+    """Text of a list on one line, without what a terminal would take for a command."""
+    return "".join(sign for sign in " ".join(str(value).split()) if sign.isprintable())[:200]
+
+
+def _brief(value: object) -> str:
+    return repr(clean(value)[:40]) if isinstance(value, str) else clean(value)[:40]
+
+
+# -- documents
+
+
+def json_of(file: BinaryIO) -> Any:
+    """A JSON document, numbers as Decimal; raises Unreadable for what is none, and for a key that comes twice."""
+    content = file.read(JSON_BYTES + 1)
+    if len(content) > JSON_BYTES:
+        raise Unreadable(f"the document has more than {JSON_BYTES} bytes")
+    text = _decoded(content)
+    if text.lstrip()[:1] == "<":
+        raise Unreadable("it is HTML or XML, not JSON")
+    if not text.strip():
+        raise Unreadable("it is empty")
+    try:
+        return json.loads(text, parse_float=_decimal, parse_int=_decimal, parse_constant=_no_constant,
+                          object_pairs_hook=_once)  # fmt: skip
+    except RecursionError:
+        raise Unreadable("it is nested too deeply") from None
+    except ValueError as error:
+        raise Unreadable(f"it is no JSON, or cut short ({clean(error)})") from None
+
+
+def _decimal(text: str) -> Decimal | str:
+    return Decimal(text) if _NUMBER.fullmatch(text) else text
+
+
+def _no_constant(text: str) -> NoReturn:
+    raise Unreadable(f"it holds {text}, which is no number")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [key for key, _ in pairs]
+        twice = next(key for key in names if names.count(key) > 1)
+        raise Unreadable(f"the key {clean(twice)!r} comes twice in one object")
+    return found
+
+
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"byte {error.start} is not UTF-8") from None
+
+
+def lines_of(file: BinaryIO) -> Iterator[str]:
+    """The lines of a text file as they are, the last one ended as well; raises Unreadable."""
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+    try:
+        while line := text.readline(LINE_CHARS):
+            if len(line) >= LINE_CHARS:
+                raise Unreadable(f"a line has more than {LINE_CHARS} characters")
+            if "\0" in line:
+                raise Unreadable("it holds a zero byte")
+            yield line
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"it is not UTF-8 ({clean(error.reason)})") from None
+    finally:
+        text.detach()
+
+
+def records_of(lines: Iterator[str], needed: Iterable[str], *, separator: str = ",") -> Iterator[dict[str, str]]:
+    """The rows of a CSV table by its head; raises Unreadable for a head without what is needed, and uneven rows."""
+    rows = csv.reader(lines, strict=True, delimiter=separator)
+    head: list[str] | None = None
+    try:
+        for row in rows:
+            if head is None:
+                head = _head(row, needed)
+            elif row and len(row) != len(head):
+                raise Unreadable(f"line {rows.line_num} has {len(row)} columns of {len(head)}: it may be cut short")
+            elif row:
+                yield dict(zip(head, row, strict=True))
+    except csv.Error as error:
+        raise Unreadable(f"line {rows.line_num} is no CSV, or cut short ({clean(error)})") from None
+    if head is None:
+        raise Unreadable("it is empty")
+
+
+def _head(row: list[str], needed: Iterable[str]) -> list[str]:
+    head = [one.strip() for one in row]
+    if head and head[0].startswith("<"):
+        raise Unreadable("it is HTML or XML, not CSV")
+    missing = [one for one in needed if one not in head]
+    if missing:
+        raise Unreadable(f"its head has no column {missing[0]!r}")
+    if len(set(head)) != len(head):
+        raise Unreadable(f"its head has the column {clean(next(x for x in head if head.count(x) > 1))!r} twice")
+    return head
+
+
+def mapping(value: object, what: str) -> Mapping[str, Any]:
+    """A JSON object; raises Unreadable for anything else."""
+    if not isinstance(value, Mapping):
+        raise Unreadable(f"{what} is no object")
+    return value
+
+
+def sequence(value: object, what: str) -> list[Any]:
+    """A JSON array; raises Unreadable for anything else."""
+    if not isinstance(value, list):
+        raise Unreadable(f"{what} is no array")
+    return value
+
+
+# -- lists
+
+
+def doubt(provider: str, region: object, sku: object, name: object, why: object, item: Item | None = None,
+          system: str = "", purchase: Purchase | None = None, tenancy: str = "") -> Doubt:  # fmt: skip
+    """A line that tells no price; what it names may be anything."""
+    region, sku, name = (clean(one) if isinstance(one, str) else "" for one in (region, sku, name))
+    return Doubt(provider, region, sku, name, clean(why), item, system, purchase, tenancy)
+
+
+def collected(told: Iterable[Told], head: PriceList) -> PriceList:
+    """All that a reader tells as one list, with the currency, the provider and the regions that its rows have."""
+    rows: list[PriceRow] = []
+    sold: list[Sold] = []
+    doubts: list[Doubt] = []
+    published = head.published
+    for one in told:
+        if isinstance(one, PriceRow):
+            rows.append(one)
+        elif isinstance(one, Sold):
+            sold.append(one)
+        elif isinstance(one, Doubt):
+            doubts.append(one)
+        else:
+            published = min(one, published or one)
+    currencies, providers = {one.currency for one in rows}, {one.provider for one in rows}
+    return replace(
+        head,
+        provider=providers.pop() if len(providers) == 1 else "" if providers else head.provider,
+        currency=currencies.pop() if len(currencies) == 1 else "",
+        rows=tuple(rows),
+        sold=tuple(dict.fromkeys(sold)),
+        doubts=tuple(doubts),
+        published=published,
+        regions=tuple(sorted({one.region for one in rows if one.region})),
+    )

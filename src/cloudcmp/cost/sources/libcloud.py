@@ -1,0 +1,85 @@
+"""The prices that come with apache-libcloud: one file of several clouds, of the day that it names itself.
+
+Read as data, without the library. Its zeros are unknown prices. Left out are tables whose places or types are not named
+as their provider names them (azure's types, ec2's older tables), and clouds that are no more.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from cloudcmp.cost.sources.base import Odd, Unreadable, amount_of, clean, doubt, json_of, mapping, number_of
+from cloudcmp.model.price import Item, PriceRow, Purchase, Told, Unit
+
+FILE = "libcloud/data/pricing.json"
+# Tables of the form type -> region -> price, with the provider and the system that they are for.
+_BY_REGION = {
+    "ec2_linux": ("aws", "linux"),
+    "ec2_windows": ("aws", "windows"),
+    "ec2_rhel": ("aws", "rhel"),
+    "ec2_suse": ("aws", "suse"),
+}
+# Tables of the form type -> price, of one place.
+_FLAT = {"rackspace": ("rackspace", ""), "gandi": ("gandi", "")}
+_WHOLE = {"f1", "g1"}  # types of one size, not families
+_PARTS = {"cpu": Item.VCPU, "ram": Item.MEMORY}
+_UNITS = {Item.VCPU: Unit.HOUR, Item.MEMORY: Unit.GIB_HOUR}
+_BOUGHT = {"on_demand": Purchase.ON_DEMAND, "preemptible": Purchase.SPOT}
+
+
+def bundled_file() -> Path | None:
+    """Where the installed library has its prices, None where it is not installed."""
+    from importlib.metadata import PackageNotFoundError, files
+
+    try:
+        listed = files("apache-libcloud") or []
+    except PackageNotFoundError:
+        return None
+    found = next((one for one in listed if one.as_posix() == FILE), None)
+    path = Path(str(found.locate())) if found else None
+    return path if path is not None and path.is_file() else None
+
+
+def read(file: BinaryIO) -> Iterator[Told]:
+    """What the file tells; raises Unreadable for another one."""
+    document = mapping(json_of(file), "the document")
+    try:
+        yield datetime.fromtimestamp(int(number_of(document.get("updated"))), UTC).date()
+    except (Odd, ValueError, OverflowError, OSError):
+        raise Unreadable("it does not say when it was updated") from None
+    compute = mapping(document.get("compute"), "compute")
+    for table, (provider, system) in _BY_REGION.items():
+        for name, prices in mapping(compute.get(table, {}), table).items():
+            for region, amount in mapping(prices, f"{table}, {clean(name)}").items():
+                yield _row(provider, region, name, amount, Item.INSTANCE, system)
+    for table, (provider, region) in _FLAT.items():
+        for name, amount in mapping(compute.get(table, {}), table).items():
+            yield _row(provider, region, name, amount, Item.INSTANCE, "linux")
+    for family, parts in mapping(compute.get("gce_instances", {}), "gce_instances").items():
+        if family not in _WHOLE:
+            yield from _family(clean(family), mapping(parts, f"gce_instances, {clean(family)}"))
+
+
+def _family(family: str, parts: Mapping[str, Any]) -> Iterator[Told]:
+    """A family of Google's machines, priced by its processors and its memory."""
+    name = family.replace("_", " ")
+    for part, bought in parts.items():
+        if part not in _PARTS or not isinstance(bought, Mapping):
+            continue
+        for kind, purchase in _BOUGHT.items():
+            for region, told in mapping(bought.get(kind, {}), f"{clean(family)}, {kind}").items():
+                price = mapping(told, f"{clean(family)}, {clean(region)}")
+                yield _row("gcp", region, name, price.get("price"), _PARTS[part], "", price.get("sku"), purchase)
+
+
+def _row(
+    provider: str, region: str, name: str, amount: object, item: Item, system: str, sku: object = "",
+    purchase: Purchase = Purchase.ON_DEMAND,
+) -> Told:  # fmt: skip
+    sku = clean(sku) if isinstance(sku, str) else ""
+    try:
+        return PriceRow(provider, clean(region), item, clean(name), amount_of(amount), "USD",
+                        _UNITS.get(item, Unit.HOUR), system, purchase, sku=sku)  # fmt: skip
+    except Odd as odd:
+        return doubt(provider, region, sku, name, odd, item, system, purchase)

@@ -1,0 +1,146 @@
+"""A price list of the user's own, as CSV or JSON (docs/reference/price-files.md): so private clouds have prices too."""
+
+import difflib
+import io
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, BinaryIO, TypeVar
+
+from cloudcmp.cost.sources.base import (
+    Odd,
+    Unreadable,
+    amount_of,
+    clean,
+    currency_of,
+    day_of,
+    doubt,
+    json_of,
+    lines_of,
+    mapping,
+    number_of,
+    quantity_of,
+    records_of,
+    sequence,
+    text_of,
+)
+from cloudcmp.model.price import Item, PriceRow, Purchase, Sold, Told, Unit
+
+SCHEMA = "cloudcmp.prices/1"
+NEEDED = ("provider", "name", "amount", "currency", "unit")
+COLUMNS = (*NEEDED, "region", "item", "system", "purchase", "tenancy", "term_months", "upfront", "tier_from",
+           "tier_until", "to", "least", "sku", "starts", "plan", "as_of", "vcpus", "memory_gib",
+           "category")  # fmt: skip
+SYSTEMS = ("linux", "rhel", "suse", "windows")
+TENANCIES = ("shared", "dedicated")
+
+Word = TypeVar("Word", bound=StrEnum)
+
+
+def read(file: BinaryIO) -> Iterator[Told]:
+    """What a list of the user's own tells; raises Unreadable for what is none, and for a column that is not known."""
+    rest = file if isinstance(file, io.BufferedReader) else io.BufferedReader(io.BytesIO(file.read()))
+    start = rest.peek(1)[:1]
+    rows = _json_rows(rest) if start in {b"{", b"["} else records_of(lines_of(rest), NEEDED)
+    for number, row in enumerate(rows, 1):
+        _known(row)
+        if row.get("as_of"):
+            try:
+                yield day_of(row["as_of"])
+            except Odd as odd:
+                raise Unreadable(f"price {number}: as_of {odd}") from None
+        told = _told(row, number)
+        yield told
+        if isinstance(told, PriceRow):
+            yield from _sold(row, told)
+
+
+def _json_rows(file: BinaryIO) -> Iterator[Mapping[str, Any]]:
+    document = mapping(json_of(file), "the document")
+    if document.get("schema") != SCHEMA:
+        raise Unreadable(f"its schema is not {SCHEMA!r}")
+    if unknown := sorted(set(document) - {"schema", "as_of", "prices"}):
+        raise Unreadable(f"{clean(unknown[0])!r} is no key of it")
+    for number, row in enumerate(sequence(document.get("prices"), "prices"), 1):
+        yield {"as_of": document.get("as_of"), **mapping(row, f"price {number}")}
+
+
+def _known(row: Mapping[str, Any]) -> None:
+    for key in row:
+        if key not in COLUMNS:
+            near = difflib.get_close_matches(key, COLUMNS, n=1)
+            hint = f"; did you mean {near[0]}?" if near else f": known are {', '.join(COLUMNS)}"
+            raise Unreadable(f"the column {clean(key)!r} is not known{hint}")
+
+
+def _told(row: Mapping[str, Any], number: int) -> Told:
+    """The price of a row, or why it tells none."""
+    provider = row.get("provider")
+    if not isinstance(provider, str) or not provider.strip():
+        raise Unreadable(f"price {number} names no provider")
+    item: Item | None = None
+    try:
+        item = _word(Item, row.get("item") or "instance", "item")
+        upfront = quantity_of(row.get("upfront") or "0")
+        amount = row.get("amount")
+        return PriceRow(
+            provider=clean(provider),
+            region=_text(row, "region"),
+            item=item,
+            name=text_of(row, "name"),
+            amount=Decimal(0) if upfront and _nothing(amount) else amount_of(amount),
+            currency=currency_of(row.get("currency")),
+            unit=_word(Unit, row.get("unit"), "unit"),
+            system=_one_of(SYSTEMS, row.get("system") or ("linux" if item is Item.INSTANCE else ""), "system"),
+            purchase=_word(Purchase, row.get("purchase") or "on-demand", "purchase"),
+            tenancy=_one_of(TENANCIES, row.get("tenancy") or "shared", "tenancy"),
+            term_months=int(quantity_of(row.get("term_months") or "0")),
+            upfront=upfront,
+            tier_from=quantity_of(row.get("tier_from") or "0"),
+            tier_until=quantity_of(row["tier_until"]) if row.get("tier_until") else None,
+            to=_text(row, "to"),
+            least=quantity_of(row.get("least") or "0"),
+            sku=_text(row, "sku"),
+            starts=day_of(row["starts"]) if row.get("starts") else None,
+            plan=_text(row, "plan"),
+        )
+    except Odd as odd:
+        return doubt(clean(provider), row.get("region"), row.get("sku"), row.get("name"), odd, item)
+
+
+def _nothing(amount: object) -> bool:
+    try:
+        return number_of(amount) == 0
+    except Odd:
+        return False
+
+
+def _word(kind: type[Word], value: object, what: str) -> Word:
+    try:
+        return kind(value.strip() if isinstance(value, str) else "")
+    except ValueError:
+        raise Odd(f"{what} {clean(value)!r} is not one of {', '.join(kind)}") from None
+
+
+def _one_of(known: tuple[str, ...], value: object, what: str) -> str:
+    text = value.strip() if isinstance(value, str) else None
+    if text == "" or text in known:
+        return text
+    raise Odd(f"{what} {clean(value)!r} is not one of {', '.join(known)}")
+
+
+def _text(row: Mapping[str, Any], key: str) -> str:
+    value = row.get(key)
+    if value is None or isinstance(value, str):
+        return clean(value or "")
+    raise Odd(f"{key} is {clean(value)}, which is no text")
+
+
+def _sold(row: Mapping[str, Any], price: PriceRow) -> Iterator[Sold]:
+    if price.item is not Item.INSTANCE or not (row.get("vcpus") or row.get("memory_gib") or row.get("category")):
+        return
+    try:
+        vcpus, memory = (float(number_of(row[key])) if row.get(key) else None for key in ("vcpus", "memory_gib"))
+    except Odd:
+        return
+    yield Sold(price.provider, price.region, price.name, vcpus, memory, _text(row, "category") or None)

@@ -1,0 +1,116 @@
+"""What Spare Cores collects of several clouds (https://sparecores.com, CC BY-SA 4.0): its SQLite file, or CSV of it.
+
+Of the SQLite file (package `sparecores-data`) the tables `server` and `server_price` are read; as CSV a table of
+servers, which has no prices, or one of servers with a price in a region (`price_region`, `usd_per_hour`). Others
+collected these prices before, so that they are shown, and nothing is rented at them.
+"""
+
+import io
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import quote
+
+from cloudcmp.cost.sources.base import (
+    Odd,
+    Unreadable,
+    amount_of,
+    clean,
+    currency_of,
+    day_of,
+    doubt,
+    lines_of,
+    number_of,
+    records_of,
+)
+from cloudcmp.model.price import Item, PriceRow, Purchase, Sold, Told, Unit
+
+_BOUGHT = {"ONDEMAND": Purchase.ON_DEMAND, "SPOT": Purchase.SPOT}
+_UNITS = {"HOUR": Unit.HOUR, "MONTH": Unit.MONTH}
+_SQLITE = b"SQLite format 3\0"
+_SERVERS = "SELECT vendor_id, server_id, api_reference, vcpus, memory_amount, cpu_architecture FROM server"
+_PRICES = """SELECT p.vendor_id, coalesce(r.api_reference, p.region_id), coalesce(s.api_reference, p.server_id),
+    p.operating_system, p.allocation, p.unit, p.price, p.currency, p.status, p.observed_at, p.price_upfront
+    FROM server_price p LEFT JOIN region r ON r.vendor_id = p.vendor_id AND r.region_id = p.region_id
+    LEFT JOIN server s ON s.vendor_id = p.vendor_id AND s.server_id = p.server_id"""
+
+
+def read(file: BinaryIO) -> Iterator[Told]:
+    """What such a file tells; raises Unreadable for another one."""
+    rest = file if isinstance(file, io.BufferedReader) else io.BufferedReader(io.BytesIO(file.read()))
+    if rest.peek(16)[:16] == _SQLITE:
+        yield from _database(Path(str(rest.name)))
+        return
+    for row in records_of(lines_of(rest), ("vcpus",)):
+        yield from _server(row)
+
+
+def _server(row: Mapping[str, str]) -> Iterator[Told]:
+    """A row of a CSV table: a server, and its price where there is one."""
+    provider = clean(row.get("vendor") or row.get("vendor_id") or "")
+    name = clean(row.get("instance_type") or row.get("api_reference") or "")
+    if not provider or not name:
+        raise Unreadable("its head has no vendor or no instance type")
+    region = clean(row.get("price_region") or "")
+    yield from _sold(provider, region, name, row["vcpus"], row.get("memory_mib") or row.get("memory_amount"),
+                     row.get("arch") or row.get("cpu_architecture"))  # fmt: skip
+    if region:
+        try:
+            yield PriceRow(provider, region, Item.INSTANCE, name, amount_of(row.get("usd_per_hour")), "USD", Unit.HOUR,
+                           "linux")  # fmt: skip
+        except Odd as odd:
+            yield doubt(provider, region, "", name, odd, Item.INSTANCE, "linux", Purchase.ON_DEMAND)
+
+
+def _sold(
+    provider: str, region: str, name: str, vcpus: object, memory_mib: object, architecture: object
+) -> Iterator[Told]:
+    def known(value: object) -> float | None:
+        try:
+            number = float(number_of(str(value)))
+        except Odd:
+            return None
+        return number if 0 < number < 1e9 else None
+
+    memory = known(memory_mib)
+    attributes = (("architecture", clean(architecture).lower()),) if architecture else ()
+    yield Sold(provider, region, name, known(vcpus), memory / 1024 if memory else None, None, attributes)
+
+
+def _database(path: Path) -> Iterator[Told]:
+    uri = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            connection.execute("PRAGMA trusted_schema = OFF")  # the file may come from a stranger
+            for vendor, id, reference, vcpus, memory, architecture in connection.execute(_SERVERS):
+                yield from _sold(clean(vendor), "", clean(reference or id), vcpus, memory, architecture)
+            for row in connection.execute(_PRICES):
+                yield from _price(row)
+    except sqlite3.Error as error:
+        raise Unreadable(f"its tables can not be read ({clean(error)})") from None
+
+
+def _price(row: tuple[Any, ...]) -> Iterator[Told]:
+    vendor, region, name, system, allocation, unit, price, currency, status, observed, upfront = row
+    if clean(status or "ACTIVE").upper() != "ACTIVE":
+        return
+    provider = clean(vendor)
+    purchase = _BOUGHT.get(clean(allocation).upper())
+    if purchase is None:
+        return
+    words = clean(system or "linux").lower()
+    guest = next((one for one in ("windows", "rhel", "suse") if one in words), "linux")
+    try:
+        if clean(unit).upper() not in _UNITS:
+            raise Odd(f"its unit {clean(unit)!r} is not known")
+        if upfront and number_of(str(upfront)):
+            raise Odd("something is paid at once, beside its hours")
+        amount = amount_of(repr(price) if isinstance(price, float) else price)
+        if observed:
+            yield day_of(str(observed))
+        yield PriceRow(provider, clean(region), Item.INSTANCE, clean(name), amount, currency_of(currency),
+                       _UNITS[clean(unit).upper()], guest, purchase)  # fmt: skip
+    except Odd as odd:
+        yield doubt(provider, clean(region), "", clean(name), odd, Item.INSTANCE, guest, purchase)

@@ -1,0 +1,201 @@
+"""What is sold at what price: a provider's own list beside the price book, and price lists on their way into it."""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from cloudcmp.catalog import hint
+from cloudcmp.cost.asked import Asked, Unknown
+from cloudcmp.cost.lookup import Lookup
+from cloudcmp.cost.sources.base import Unreadable
+from cloudcmp.errors import Fault, UserMistake
+from cloudcmp.model.offering import Offering, Price
+from cloudcmp.model.plan import Candidate
+from cloudcmp.model.price import OLD_BY_NATURE, How, Item, PriceList, Told
+from cloudcmp.store.prices import Kept, PriceBook
+
+OWN_PRICES = frozenset({"simulated"})
+"""Providers whose prices are their own: no list is asked."""
+FETCHED = ("aws", "azure", "gcp")
+"""Providers whose price lists can be fetched."""
+_SAID = {"study file", "imported"}
+
+
+def today_of(now: float | None = None) -> date:
+    """The UTC day of a Unix time (s), of now without one."""
+    return datetime.fromtimestamp(time.time() if now is None else now, UTC).date()
+
+
+# -- joining
+
+
+def with_prices(offerings: Sequence[Offering], today: date | None = None) -> tuple[Offering, ...]:
+    """A provider's own list with the price book's prices where it tells none: Linux on demand, on shared machines."""
+    if not any(map(_unpriced, offerings)):
+        return tuple(offerings)
+    with PriceBook() as book:
+        look = Lookup(book, today or today_of())
+        return tuple(_joined(one, look) for one in offerings)
+
+
+def _unpriced(sold: Offering) -> bool:
+    """Whether a list may tell more of an offering's price than is known of it."""
+    return sold.provider not in OWN_PRICES and (sold.price is None or sold.price.how in OLD_BY_NATURE)
+
+
+def _joined(sold: Offering, look: Lookup) -> Offering:
+    if not _unpriced(sold):
+        return sold
+    found = look.machine(Asked(sold.provider, sold.region, sold.name))
+    return sold if isinstance(found, Unknown) else replace(sold, price=found)
+
+
+def booked(provider: str, region: str | None = None, today: date | None = None) -> tuple[Offering, ...]:
+    """What the price book alone knows of a provider's instance types, in one region or all, with their prices.
+
+    The newest of the provider's own lists is all that it sells there. Where there is only a list of others, or of the
+    user's own, each offering names its source among its attributes: there may be more.
+    """
+    with PriceBook() as book:
+        look = Lookup(book, today or today_of())
+        regions = [region] if region else [at for name, at in book.places(provider) if name == provider and at]
+        return tuple(sold for at in dict.fromkeys(regions) for sold in _sold_in(book, look, provider, at))
+
+
+def _sold_in(book: PriceBook, look: Lookup, provider: str, region: str) -> list[Offering]:
+    found: dict[str, Offering] = {}
+    for list_ in book.lists(provider, region, Item.INSTANCE):
+        partial = list_.how in {How.GIVEN, *OLD_BY_NATURE}
+        source = (("source", list_.source),) if partial else ()
+        told = {one.name: one for one in book.sold(list_, provider, region)}
+        for name in sorted({row.name for row in book.rows(list_, provider, region, Item.INSTANCE)}):
+            one = told.get(name)
+            facts = (one.vcpus, one.memory_gib, one.category) if one else (None, None, None)
+            attributes = tuple(sorted((*(one.attributes if one else ()), *source)))
+            found.setdefault(name, Offering(provider, region, name, *facts, attributes=attributes))
+        if not partial:
+            break
+    return [_joined(one, look) for one in found.values()]
+
+
+def price(candidate: Candidate, today: date | None = None) -> tuple[Candidate, tuple[str, ...]]:
+    """A candidate with the book's price of its machine, as it is asked for, and of its volume; and why one is unknown.
+
+    What the study itself says stays. A spot machine is counted at the price on demand, which its bid is bound by.
+    """
+    sold, options = candidate.offering, dict(candidate.options)
+    if sold.provider in OWN_PRICES:
+        return candidate, ()
+    said = sold.price is not None and sold.price.source in _SAID
+    lines: list[str] = []
+    with PriceBook() as book:
+        look = Lookup(book, today or today_of(), sold.price.currency if said and sold.price else "")
+        asked = Asked(sold.provider, sold.region, sold.name, options.get("os", "linux"),
+                      tenancy=options.get("tenancy", "shared"))  # fmt: skip
+        if _unpriced(sold):
+            found = look.machine(asked)
+            if isinstance(found, Price):
+                sold = replace(sold, price=found)
+            elif sold.price is None:
+                lines.append(found.line)
+        volume = candidate.volume
+        if volume is not None and volume.price is None and sold.price is not None:
+            wanted = replace(look, currency=sold.price.currency).volume(sold.provider, sold.region, volume)
+            if isinstance(wanted, Unknown):
+                lines.append(wanted.line)
+            else:
+                volume = replace(volume, price=wanted)
+        listed = sold.provider in FETCHED or book.lists(sold.provider)
+    return replace(candidate, offering=sold, volume=volume), tuple(lines if listed else ())
+
+
+# -- taking lists in
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A list that was taken into the book: where it came from, of which day, and what became of it."""
+
+    kind: str
+    source: str
+    how: str
+    dated: date | None
+    sha256: str
+    bytes: int
+    kept: Kept
+
+
+def kinds() -> tuple[str, ...]:
+    """The kinds of price lists that can be read."""
+    from cloudcmp.cost.sources.readers import READERS
+
+    return tuple(READERS)
+
+
+def take_in(
+    kind: str, files: Sequence[Path], *, source: str = "", how: How | None = None, as_of: date | None = None,
+    now: float | None = None, region: str = "", only: Callable[[Told], bool] | None = None,
+) -> Taken:  # fmt: skip
+    """Read the files of a list and put it into the book, in whole or not at all.
+
+    Raises UserMistake for an unknown kind, a file that is not there, and one that can not be read as that kind; a list
+    without any row is none.
+    """
+    from cloudcmp.cost.sources.readers import READERS, told_by
+
+    if kind not in READERS:
+        raise UserMistake.at("--as", f"unknown kind {kind!r}", hint(kind, kinds(), f"known are {', '.join(kinds())}"))
+    reader = READERS[kind]
+    digest, size = _digest(files)
+    head = PriceList(
+        provider=reader.provider,
+        source=source or f"{reader.source}, {files[0].name}",
+        how=(how or reader.how).value,
+        fetched_at=time.time() if now is None else now,
+        currency="",
+        sha256=digest,
+        rows=(),
+        published=as_of,
+    )
+    try:
+        with ExitStack() as stack, PriceBook() as book:
+            opened = [stack.enter_context(path.open("rb")) for path in files]
+            kept = book.put(head, _some(told_by(kind, opened), only))
+            listed = next(one for one in book.lists() if one.id == kept.list)
+    except Unreadable as no:
+        raise UserMistake(unread(kind, region, files[0], no.what)) from None
+    return Taken(kind, head.source, head.how, listed.dated, digest, size, kept)
+
+
+def unread(kind: str, region: str, where: object, why: str) -> Fault:
+    """The one line of a list that is refused in whole."""
+    place = f"{kind}/{region or 'all regions'} every SKU"
+    return Fault(str(where), f"{place}: {why}", "nothing of it was taken")
+
+
+def _some(told: Iterable[Told], only: Callable[[Told], bool] | None) -> Iterable[Told]:
+    found = False
+    for one in told:
+        if isinstance(one, date) or only is None or only(one):
+            found = found or not isinstance(one, date)
+            yield one
+    if not found:
+        raise Unreadable("it prices nothing that a study rents")
+
+
+def _digest(files: Sequence[Path]) -> tuple[str, int]:
+    digest, size = hashlib.sha256(), 0
+    for path in files:
+        try:
+            with path.open("rb") as file:
+                while part := file.read(1 << 20):
+                    digest.update(part)
+                    size += len(part)
+        except OSError as error:
+            what = (error.strerror or str(error)).lower()
+            raise UserMistake.at(str(path), what, "name a file with a price list") from None
+    return digest.hexdigest(), size

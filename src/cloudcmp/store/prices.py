@@ -1,0 +1,331 @@
+"""The price book: every price list that was ever fetched on this machine, each whole, dated, and kept.
+
+One SQLite file of the user's own. A list is written in one transaction, so that it is there in whole or not at all, and
+two processes may write at once: one waits for the other. A list that says what one of the same source said before is
+kept as a further date of that one. Each row bears a digest, for SQLite does not notice a flipped bit in its pages.
+"""
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from cloudcmp.errors import CloudcmpError, Fault, NewerSchema, StorageFault
+from cloudcmp.model.price import Doubt, How, Item, Listed, PriceList, PriceRow, Sold, Told
+from cloudcmp.store.database import seal
+from cloudcmp.store.faults import corrupt, storage, understood
+from cloudcmp.store.price_text import doubt_of, price_row, sold_of, values_of
+
+SCHEMA_VERSION = 1
+APPLICATION_ID = 0x636C6370
+_BUSY_S = 120.0
+_TABLES = f"""
+CREATE TABLE list (
+    id INTEGER PRIMARY KEY, source TEXT NOT NULL, how TEXT NOT NULL, fetched_at REAL NOT NULL, sha256 TEXT NOT NULL,
+    published TEXT, body INTEGER NOT NULL, seal TEXT NOT NULL);
+CREATE TABLE row (
+    list INTEGER NOT NULL, provider TEXT NOT NULL, region TEXT NOT NULL, item TEXT NOT NULL, name TEXT NOT NULL,
+    said TEXT NOT NULL, seal TEXT NOT NULL);
+CREATE TABLE sold (
+    list INTEGER NOT NULL, provider TEXT NOT NULL, region TEXT NOT NULL, name TEXT NOT NULL, said TEXT NOT NULL,
+    seal TEXT NOT NULL);
+CREATE TABLE doubt (
+    list INTEGER NOT NULL, provider TEXT NOT NULL, region TEXT NOT NULL, name TEXT NOT NULL, said TEXT NOT NULL,
+    seal TEXT NOT NULL);
+CREATE TABLE cover (
+    list INTEGER NOT NULL, provider TEXT NOT NULL, region TEXT NOT NULL, item TEXT NOT NULL,
+    PRIMARY KEY (provider, region, item, list));
+CREATE INDEX row_of ON row (list, provider, region, item, name);
+CREATE INDEX sold_of ON sold (list, provider, region);
+CREATE INDEX doubt_of ON doubt (list, provider, region, name);
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {SCHEMA_VERSION};
+"""
+# The user's own word goes before the providers', and theirs before what is old by nature.
+_RANK = {How.GIVEN: 0, How.FETCHED: 1, How.RECORDED: 1, How.BUNDLED: 2, How.PUBLISHED: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What became of a list: its number in the book, and how many rows, instance types and doubts it has.
+
+    `again` is whether the book had just this list already, and only its date is new; `first` are a few of the doubts.
+    """
+
+    list: int
+    rows: int
+    sold: int
+    doubts: int
+    first: tuple[Doubt, ...]
+    again: bool = False
+
+
+def book_path() -> Path:
+    """Where the user's price book is: in cloudcmp/prices.db under $XDG_DATA_HOME, by default ~/.local/share."""
+    data = os.environ.get("XDG_DATA_HOME") or ""
+    return (Path(data) if Path(data).is_absolute() else Path.home() / ".local" / "share") / "cloudcmp" / "prices.db"
+
+
+class PriceBook:
+    """The lists of one file; a file that is not there is an empty book, and is made when a list is put into it.
+
+    Raises StorageFault, CorruptStore and NewerSchema; StudyBusy is never raised: whoever writes waits for others.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or book_path()
+        self._connection: sqlite3.Connection | None = None
+        if self.path.exists():
+            self._open()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def __enter__(self) -> "PriceBook":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- writing
+
+    def put(self, head: PriceList, told: Iterable[Told] | None = None) -> Kept:
+        """Put a list into the book, in whole or not at all; `told` streams what it says in place of `head`'s rows.
+
+        Memory does not grow with the list. Whatever `told` raises leaves the book as it was.
+        """
+        if told is None:
+            told = [*([head.published] if head.published else []), *head.sold, *head.rows, *head.doubts]
+        with self._bookmarked(), self._writing() as connection:
+            number = int(connection.execute("SELECT coalesce(max(id), 0) + 1 FROM list").fetchone()[0])
+            same = connection.execute(
+                "SELECT body FROM list WHERE sha256 = ? AND source = ? AND how = ? ORDER BY id DESC LIMIT 1",
+                (head.sha256, head.source, head.how),
+            ).fetchone()
+            filler = _Filler(connection, int(same[0]) if same else number)
+            if same is None:
+                filler.fill(told)
+            published = head.published or (filler.published if same is None else _published(connection, same[0]))
+            day = published.isoformat() if published else None
+            values = (number, head.source, head.how, head.fetched_at, head.sha256, day, filler.list)
+            connection.execute("INSERT INTO list VALUES (?,?,?,?,?,?,?,?)", (*values, seal("list", *values)))
+            return Kept(number, *_counts(connection, filler.list), _first(connection, filler.list), same is not None)
+
+    @contextmanager
+    def _bookmarked(self) -> Iterator[None]:
+        """Make the file where there is none."""
+        if self._connection is None:
+            with storage(self.path):
+                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+            self._open()
+        yield
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        connection = self._connection
+        assert connection is not None
+        with _told(self.path):
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _open(self) -> None:
+        with _told(self.path):
+            mode = "rw" if os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK) else "immutable"
+            how = "mode=rw" if mode == "rw" else "mode=ro&immutable=1"
+            uri = f"file:{quote(str(self.path.absolute()))}?{how}"
+            connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_BUSY_S, check_same_thread=False)
+            self._connection = connection
+            connection.execute("PRAGMA trusted_schema = OFF")
+            if mode == "rw":
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = FULL")
+            version = _version(connection)
+            if version == (0, 0) and mode == "rw":
+                connection.execute("BEGIN IMMEDIATE")
+                if _version(connection) == (0, 0):
+                    for statement in filter(str.strip, _TABLES.split(";")):
+                        connection.execute(statement)
+                connection.execute("COMMIT")
+                version = _version(connection)
+            if version[0] not in {0, APPLICATION_ID}:
+                self.close()
+                raise corrupt_book(self.path, "is no price book")
+            if version[1] > SCHEMA_VERSION:
+                self.close()
+                raise NewerSchema.at(str(self.path), "was written by a later version of cloudcmp", "use that version")
+
+    # -- reading
+
+    def lists(self, provider: str | None = None, region: str | None = None, item: Item | None = None) -> list[Listed]:
+        """The lists that tell such prices, those to be asked first first; all of the book where nothing is named.
+
+        The user's own lists go before the providers', those before what is old by nature, and the newer before the
+        older. A list of prices that hold everywhere covers every region.
+        """
+        where = "" if provider is None else " JOIN (SELECT DISTINCT list AS covers FROM cover WHERE provider = ?"
+        values: list[object] = [] if provider is None else [provider]
+        if provider is not None and region is not None:
+            where, values = where + " AND region IN (?, '')", [*values, region]
+        if provider is not None and item is not None:
+            where, values = where + " AND item = ?", [*values, item.value]
+        where += "" if provider is None else ") ON covers = list.body"
+        found = [self._listed(row) for row in self._rows(f"SELECT list.* FROM list{where}", values)]
+        return sorted(found, key=lambda one: (_RANK[How(one.how)], -one.fetched_at, -one.id))
+
+    def rows(
+        self, list_: Listed, provider: str, region: str | None, item: Item, name: str | None = None
+    ) -> tuple[PriceRow, ...]:
+        """What a list says of a thing in a region, or everywhere; of all things or regions where none is named."""
+        where, values = _where(provider, region, name)
+        found = self._rows(
+            f"SELECT said, seal FROM row WHERE list = ? AND item = ?{where}", [self._body(list_), item.value, *values]
+        )
+        return tuple(price_row(self._checked("row", *one)) for one in found)
+
+    def sold(self, list_: Listed, provider: str, region: str | None = None) -> tuple[Sold, ...]:
+        """What a list tells of instance types beside their prices."""
+        where, values = _where(provider, region, None)
+        found = self._rows(f"SELECT said, seal FROM sold WHERE list = ?{where}", [self._body(list_), *values])
+        return tuple(sold_of(self._checked("sold", *one)) for one in found)
+
+    def doubts(self, list_: Listed, provider: str, region: str | None, name: str | None = None) -> tuple[Doubt, ...]:
+        """The lines of a list that tell no price of a thing; those that name no thing are in every answer."""
+        where, values = _where(provider, region, None)
+        where, values = (where + " AND name IN (?, '')", [*values, name]) if name else (where, values)
+        found = self._rows(f"SELECT said, seal FROM doubt WHERE list = ?{where}", [self._body(list_), *values])
+        return tuple(doubt_of(self._checked("doubt", *one)) for one in found)
+
+    def places(self, provider: str | None = None) -> tuple[tuple[str, str], ...]:
+        """Providers and regions of which the book has any price."""
+        where, values = ("", []) if provider is None else (" WHERE provider = ?", [provider])
+        rows = self._rows(f"SELECT DISTINCT provider, region FROM cover{where} ORDER BY 1, 2", values)
+        return tuple((str(one), str(other)) for one, other in rows)
+
+    def _rows(self, statement: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        if self._connection is None:
+            return []
+        with _told(self.path):
+            return self._connection.execute(statement, values).fetchall()
+
+    def _listed(self, row: tuple[Any, ...]) -> Listed:
+        *values, sealed = row
+        if seal("list", *values) != sealed:
+            raise corrupt_book(self.path, f"its list {values[0]} was changed")
+        with understood(self.path, "a list"):
+            day = date.fromisoformat(values[5]) if values[5] else None
+            return Listed(values[0], values[1], How(values[2]).value, values[3], values[4], day)
+
+    def _body(self, list_: Listed) -> int:
+        return int(self._rows("SELECT body FROM list WHERE id = ?", [list_.id])[0][0])
+
+    def _checked(self, table: str, said: str, sealed: str) -> list[Any]:
+        if seal(table, said) != sealed:
+            raise corrupt_book(self.path, f"a {table} of it was changed")
+        with understood(self.path, f"a {table}"):
+            return list(json.loads(said))
+
+
+def corrupt_book(path: Path, what: str) -> CloudcmpError:
+    """The fault of a price book that does not hold what was put into it."""
+    return type(corrupt(path, what))(Fault(str(path), what, "remove the file and fetch the prices again"))
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turn what SQLite and the system raise inside into our errors, with what to do about a price book."""
+    try:
+        with storage(path):
+            yield
+    except StorageFault as error:
+        raise StorageFault(*(Fault(f.where, f.what, _next(f)) for f in error.faults)) from error
+    except CloudcmpError as error:
+        if error.faults and error.faults[0].next == corrupt(path, "").faults[0].next:
+            raise corrupt_book(path, error.faults[0].what) from error
+        raise
+
+
+def _next(fault: Fault) -> str:
+    return fault.next.replace("go on with --resume", "fetch again").replace("name another folder with --out",
+                                                                            "set XDG_DATA_HOME")  # fmt: skip
+
+
+def _version(connection: sqlite3.Connection) -> tuple[int, int]:
+    return tuple(connection.execute(f"PRAGMA {one}").fetchone()[0] for one in ("application_id", "user_version"))
+
+
+def _where(provider: str, region: str | None, name: str | None) -> tuple[str, list[object]]:
+    where, values = " AND provider = ?", [provider]
+    if region is not None:
+        where, values = where + " AND region IN (?, '')", [*values, region]
+    if name is not None:
+        where, values = where + " AND name = ?", [*values, name]
+    return where, list(values)
+
+
+class _Filler:
+    """Writes what a reader tells into the tables, a thousand rows at a time."""
+
+    def __init__(self, connection: sqlite3.Connection, list_: int) -> None:
+        self.list = list_
+        self.published: date | None = None
+        self._connection = connection
+        self._waiting: dict[str, list[tuple[object, ...]]] = {"row": [], "sold": [], "doubt": []}
+        self._covers: set[tuple[str, str, str]] = set()
+
+    def fill(self, told: Iterable[Told]) -> None:
+        for one in told:
+            if isinstance(one, date):
+                self.published = min(one, self.published or one)  # the oldest: a list is as sure as that
+                continue
+            table, values = values_of(one)
+            self._waiting[table].append((self.list, *values))
+            if not isinstance(one, Sold) and one.item is not None:
+                self._covers.add((one.provider, one.region, one.item.value))
+            if len(self._waiting[table]) >= 1000:
+                self._flush(table)
+        for table in self._waiting:
+            self._flush(table)
+        self._connection.executemany(
+            "INSERT INTO cover VALUES (?,?,?,?)", [(self.list, *one) for one in sorted(self._covers)]
+        )
+
+    def _flush(self, table: str) -> None:
+        rows = self._waiting[table]
+        if rows:
+            marks = ",".join("?" * len(rows[0]))
+            self._connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+            rows.clear()
+
+
+def _counts(connection: sqlite3.Connection, body: int) -> tuple[int, int, int]:
+    rows, sold, doubts = (
+        connection.execute(f"SELECT count(*) FROM {table} WHERE list = ?", (body,)).fetchone()[0]
+        for table in ("row", "sold", "doubt")
+    )
+    return rows, sold, doubts
+
+
+def _first(connection: sqlite3.Connection, body: int) -> tuple[Doubt, ...]:
+    found = connection.execute("SELECT said FROM doubt WHERE list = ? ORDER BY rowid LIMIT 3", (body,))
+    return tuple(doubt_of(json.loads(said)) for (said,) in found)
+
+
+def _published(connection: sqlite3.Connection, body: int) -> date | None:
+    found = connection.execute("SELECT published FROM list WHERE id = ?", (body,)).fetchone()
+    return date.fromisoformat(found[0]) if found and found[0] else None
