@@ -13,6 +13,7 @@ from cloudcmp.cli.main import build
 from cloudcmp.model.metric import Group, Metric, Probe
 from cloudcmp.model.protocol import Direct, Provider
 from cloudcmp.model.safety import BARRIERS
+from cloudcmp.provider import longtail
 from cloudcmp.provider.aws import policy
 from cloudcmp.provider.registry import make, names
 from cloudcmp.provision.contract import CHECKED, CLAUSES, TESTED, Tested
@@ -196,6 +197,27 @@ def policy_file() -> Iterator[str]:
     yield json.dumps(policy(), indent=2)
 
 
+def _scopes_file(name: str) -> Callable[[], Iterator[str]]:
+    """What a token of a cloud of the long tail must be allowed."""
+    return lambda: iter([json.dumps(longtail.policy(longtail.CLOUDS[name]), indent=2)])
+
+
+def long_tail_page() -> Iterator[str]:
+    """What is known of each cloud of the long tail, with the page that says so."""
+    yield "# The long tail: what is known of each cloud\n"
+    yield NOTE
+    yield "One driver runs these clouds, by a table whose rows these are. R marks what was recalled and was not found"
+    yield "on the named page. No cloud here was ever run on a real account."
+    for cloud in longtail.CLOUDS.values():
+        yield f"\n## {cloud.name}\n"
+        for fact in cloud.facts:
+            yield from _wrapped(f"- **{fact.what}**: {fact.says} (<{fact.source}>)")
+        yield from _wrapped(f"- **rights of a token**: {cloud.scopes_say}")
+        yield from _wrapped(
+            f"- **images**: {', '.join(f'`{ours}` is `{theirs}`' for ours, theirs in cloud.images.items())}"
+        )
+
+
 PAGES = {
     "metrics.md": metrics_page,
     "probes.md": probes_page,
@@ -203,6 +225,8 @@ PAGES = {
     "commands.md": commands_page,
     "support-matrix.md": support_page,
     "aws-policy.json": policy_file,
+    **{f"{name}-policy.json": _scopes_file(name) for name in longtail.CLOUDS},
+    "long-tail.md": long_tail_page,
 }
 
 

@@ -7,6 +7,7 @@ import pytest
 from tests.docs.pages import DOCS, ROOT, anchors
 
 from cloudcmp.catalog import METRICS, PROBES
+from cloudcmp.provider.longtail import CLOUDS
 from cloudcmp.provider.registry import make, names
 from cloudcmp.provision.contract import TESTED
 
@@ -42,9 +43,11 @@ def test_a_metric_has_a_probe_that_gives_it_a_table_line_and_a_section(name: str
 
 @pytest.mark.parametrize("name", names())
 def test_a_provider_has_a_driver_a_table_line_a_section_and_a_test(name: str) -> None:
-    # `ec2` is the driver of `aws` at another endpoint; every other name is a file or a folder of its own.
+    # `ec2` is the driver of `aws` at another endpoint, each cloud of the long tail a row of one driver's table; every
+    # other name is a file or a folder of its own.
     driver = type(make(name)).__module__.split(".")[2]
-    assert driver == {"ec2": "aws"}.get(name, name), "one file or folder, named as the provider"
+    shared = {"ec2": "aws", **dict.fromkeys(CLOUDS, "longtail")}
+    assert driver == shared.get(name, name), "one file or folder, named as the provider"
     place = ROOT / "src" / "cloudcmp" / "provider" / driver
     assert place.with_suffix(".py").is_file() or (place / "__init__.py").is_file(), "one file or folder"
     assert name in anchors(DOCS / "reference" / "providers.md"), "one section in docs/reference/providers.md"

@@ -22,6 +22,8 @@ STUDIES = [block for page in PAGES for block in blocks(page) if block.info.split
 HOSTS = {"doi.org", "arxiv.org", "hdrhistogram.org", "www.rfc-editor.org"}
 # Where providers publish their own rules.
 HOSTS |= {"aws.amazon.com", "cloud.google.com", "www.microsoft.com", "docs.cloud.oracle.com"}
+HOSTS |= {"docs.digitalocean.com", "www.digitalocean.com", "docs.vultr.com", "www.vultr.com"}
+HOSTS |= {"techdocs.akamai.com", "www.linode.com"}
 SHOWN_FOLDERS = ("/proc/", "/sys/", "/dev/", "/mnt/")
 RECORD = ("Status", "Context", "Decision", "Consequences", "What would change our mind")
 

@@ -9,7 +9,9 @@ from cloudcmp.provider import Means, VirtualTime, WallTime, make, names
 
 
 def test_each_name_makes_a_provider_of_that_name():
-    assert names() == ("aws", "ec2", "local", "qemu", "simulated", "ssh")
+    assert names() == (
+        "aws", "digitalocean", "ec2", "linode", "local", "qemu", "simulated", "ssh", "vultr",
+    )  # fmt: skip
     for name in names():
         assert make(name).name == name
 
@@ -21,7 +23,11 @@ def test_what_needs_no_account_has_offerings(name):
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("simulate", "did you mean simulated?"), ("locla", "did you mean local?"), ("xyz", "known are aws, ec2, local,")],
+    [
+        ("simulate", "did you mean simulated?"),
+        ("locla", "did you mean local?"),
+        ("xyz", "known are aws, digitalocean, ec2,"),
+    ],
 )
 def test_an_unknown_provider_names_the_nearest(name, hint):
     with pytest.raises(UserMistake, match=f"unknown provider '{name}'; {hint[:-1]}"):

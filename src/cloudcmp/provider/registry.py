@@ -79,13 +79,25 @@ def _ec2(_: Means) -> Provider:
     return Ec2Provider(COMPATIBLE)
 
 
+def _long_tail(name: str) -> Callable[[Means], Provider]:
+    def make_it(_: Means) -> Provider:
+        from cloudcmp.provider.longtail import LongTailProvider
+
+        return LongTailProvider(name)
+
+    return make_it
+
+
 _MAKERS: dict[str, Callable[[Means], Provider]] = {
     "aws": _aws,
+    "digitalocean": _long_tail("digitalocean"),
     "ec2": _ec2,
+    "linode": _long_tail("linode"),
     "local": _local,
     "qemu": _qemu,
     "simulated": _simulated,
     "ssh": _ssh,
+    "vultr": _long_tail("vultr"),
 }
 
 

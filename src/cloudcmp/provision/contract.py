@@ -137,14 +137,17 @@ class Tested:
 _NO_SSH = {"wrong host": "it is not reached by SSH", "unknown offering": "it stands in for any offering"}
 _EMULATED = "an emulator (moto behind a proxy that adds what it lacks) with SSH servers behind its addresses"
 _ASKED = ("credentials", "account", "clock", "image", "rights", "quota")
+_LONG_TAIL = "an emulation of the tests' own, reached through apache-libcloud, with SSH servers behind its addresses"
 TESTED: Mapping[str, Tested] = {
     "aws": Tested(_EMULATED, checked=_ASKED),
+    "digitalocean": Tested(_LONG_TAIL, checked=_ASKED),
     "ec2": Tested(
         f"{_EMULATED}, with tokens, filters and guest shutdown switched off",
         untold={"offerings": "this cloud does not list its instance types"},
         broken={"same token": "this cloud ignores tokens: a second machine is seen by its tags, and ended"},
         checked=("capability", *_ASKED),
     ),
+    "linode": Tested(_LONG_TAIL, checked=_ASKED),
     "local": Tested("the machine that the tests run on", _NO_SSH, checked=("host",)),
     "qemu": Tested("guests of the machine that the tests run on", checked=("host", "image", "quota")),
     "simulated": Tested("its own planted clouds", _NO_SSH, checked=("host",)),
@@ -153,6 +156,7 @@ TESTED: Mapping[str, Tested] = {
         untold={"wrong host": "the user's own SSH configuration knows its key"},
         checked=("host",),
     ),
+    "vultr": Tested(_LONG_TAIL, checked=_ASKED),
 }
 """What the tests hold each provider's clauses against: all that is not named holds there.
 

@@ -1,0 +1,258 @@
+"""Droplets of DigitalOcean: https://docs.digitalocean.com/reference/api/reference/droplets/"""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from cloudcmp.errors import NotAllowed, ProviderFault, Refused
+from cloudcmp.model.lease import CreateRequest
+from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.provider.longtail import labels
+from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen
+from cloudcmp.provider.longtail.faults import id_in, missing
+from cloudcmp.provider.longtail.firewalls import DOOR, Net
+from cloudcmp.provider.longtail.prices import hourly
+from cloudcmp.provider.longtail.requests import user_data
+
+if TYPE_CHECKING:
+    from cloudcmp.provider.longtail.sdk import Library
+
+_DOCS = "https://docs.digitalocean.com"
+_TAG_MOST = 255
+_USER_DATA_MOST = 64 * 1024
+_STATES = {"new": "pending", "active": "running", "off": "stopped", "archive": "stopped"}
+_EVERYWHERE = ["0.0.0.0/0", "::/0"]
+# https://docs.digitalocean.com/products/droplets/concepts/choosing-a-plan/
+_CATEGORIES = {"c": "compute", "g": "general", "gd": "general", "gpu": "accelerated", "m": "memory", "s": "burstable"}
+_CATEGORIES |= {"c2": "compute", "m3": "memory", "m6": "memory", "so": "storage", "so1_5": "storage"}
+_PRICES = "DigitalOcean's own list, https://api.digitalocean.com/v2/sizes"
+
+
+class Droplets:
+    """How DigitalOcean writes it. A firewall is put on a tag, which its machines bear from the start."""
+
+    machines = ("/v2/droplets", "droplets")
+    machine_key: str | None = "droplet"
+    firewalls = ("/v2/firewalls", "firewalls")
+    regions = ("/v2/regions", "regions")
+    types = ("/v2/sizes", "sizes")
+    tags: tuple[str, str] | None = ("/v2/tags", "tags")
+    renames = False
+    account = "/v2/account"
+
+    def region(self, said: Json) -> tuple[str, bool]:
+        """A region's slug, and whether it takes new machines."""
+        return str(said["slug"]), bool(said.get("available", True))
+
+    def offering(self, provider: str, region: str, said: Json, today: date) -> Offering | None:
+        """A size as it is sold in a region; MiB become GiB."""
+        if region not in said.get("regions", ()) or not said.get("available", True):
+            return None
+        name = str(said["slug"])
+        facts = {"disks": f"1 x {said['disk']} GB"} if said.get("disk") else {}
+        return Offering(
+            provider,
+            region,
+            name,
+            float(said["vcpus"]) if said.get("vcpus") else None,
+            said["memory"] / 1024 if said.get("memory") else None,
+            _CATEGORIES.get(name.partition("-")[0]),
+            hourly(said.get("price_hourly"), _PRICES, today),
+            tuple(sorted({"architecture": "x86_64", **facts}.items())),
+        )
+
+    async def image(self, library: "Library", asked: str) -> Image:
+        """The public image of a slug."""
+        slug = library.cloud.images.get(asked, asked)
+        try:
+            said = (await library.read(f"/v2/images/{slug}")).said.get("image") or {}
+        except Refused as fault:
+            if not missing(fault):
+                raise
+            hint = f"write a slug, or one of {', '.join(library.cloud.images)}"
+            raise Refused.at(library.cloud.name, f"there is no image {asked!r}", hint) from None
+        return Image(slug if said.get("slug") == slug else int(said["id"]), str(said.get("name", slug)))
+
+    def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
+        """Everything in one call; the machine lands in the account's own network of the region."""
+        return {
+            "name": request.name,
+            "region": request.region,
+            "size": request.offering,
+            "image": image.id,
+            "tags": [*words, *([wall] if wall else [])],
+            "user_data": user_data(request, _USER_DATA_MOST),
+            "ipv6": False,
+            "monitoring": False,
+            "backups": False,
+        }
+
+    def machine(self, said: Json) -> Seen:
+        """A droplet; its addresses come with its networks, once it has any."""
+        nets = (said.get("networks") or {}).get("v4") or []
+        at = {str(one.get("type")): str(one.get("ip_address")) for one in nets}
+        word = str(said.get("status", "unknown"))
+        region, size = said.get("region") or {}, said.get("size_slug")
+        return Seen(
+            str(said["id"]), str(said.get("name", "")), _words(said), _STATES.get(word, "pending"), word,
+            str(region.get("slug", "")), str(size) if size else None, at.get("public"), at.get("private"),
+        )  # fmt: skip
+
+    def firewall(self, said: Json) -> Seen:
+        """A firewall, which has no tags of its own: the one that it is put on is its record."""
+        return Seen(str(said["id"]), str(said.get("name", "")), _words(said))
+
+    async def raise_wall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
+        """The tag first, for a firewall is put on tags that are there, then the firewall with all its rules."""
+        record = labels.Record(request.tags, request.token)
+        words = labels.write(record, _TAG_MOST, labels.WALL)
+        for word in words:
+            await _make_tag(library, word)
+        body = {
+            "name": request.name,
+            "tags": list(words),
+            "inbound_rules": _inbound([str(net) for net in nets], words[0]),
+            "outbound_rules": [_rule(kind, "destinations", {"addresses": _EVERYWHERE}) for kind in _PROTOCOLS],
+        }
+        try:
+            said = (await library.change("POST", self.firewalls[0], body)).said
+        except Refused:
+            await fell_tags(library, words)
+            raise
+        return id_in(said, "firewall", request.name)
+
+    async def wall_of(self, library: "Library", id: str) -> str:
+        """The first tag that a firewall is put on."""
+        said = (await library.read(f"{self.firewalls[0]}/{id}")).said.get("firewall") or {}
+        words = [word for word in _words(said) if word.startswith(labels.WALL)]
+        if not words:
+            raise ProviderFault.at(id, "its firewall is on no tag of ours", "cloudcmp cleanup")
+        return sorted(words, key=lambda word: "-1of" not in word)[0]
+
+    async def fell_wall(self, library: "Library", id: str) -> bool:
+        """The firewall, then the tags that it was put on."""
+        path = f"{self.firewalls[0]}/{id}"
+        try:
+            words = _words((await library.read(path)).said.get("firewall") or {})
+            await library.change("DELETE", path, again=True)
+        except Refused as fault:
+            if not missing(fault):
+                raise
+            return False
+        await fell_tags(library, [word for word in words if word.startswith(labels.WALL)])
+        return True
+
+    def account_id(self, said: Json) -> str | None:
+        """The team's id, for things belong to teams, else the user's."""
+        account = said.get("account") or {}
+        return str((account.get("team") or {}).get("uuid") or account.get("uuid") or "") or None
+
+
+_PROTOCOLS = ("tcp", "udp", "icmp")
+
+
+def _inbound(addresses: list[str], tag: str) -> list[Json]:
+    """SSH from the controller, anything from machines of the same launch."""
+    door = {"protocol": "tcp", "ports": str(DOOR), "sources": {"addresses": addresses}}
+    return [door, *(_rule(kind, "sources", {"tags": [tag]}) for kind in _PROTOCOLS)]
+
+
+def _rule(kind: str, end: str, which: Json) -> Json:
+    return {"protocol": kind, **({} if kind == "icmp" else {"ports": "all"}), end: which}
+
+
+async def _make_tag(library: "Library", word: str) -> None:
+    try:
+        await library.change("POST", "/v2/tags", {"name": word}, again=True)
+    except NotAllowed:
+        raise
+    except Refused:  # it is there already, or can not be had: then the firewall is refused
+        return
+
+
+async def fell_tags(library: "Library", words: Sequence[str]) -> bool:
+    """Delete tags, which unties them from all that bears them; False where none of them was there."""
+    found = False
+    for word in words:
+        try:
+            await library.change("DELETE", f"/v2/tags/{word}", again=True)
+        except Refused as fault:
+            if not missing(fault):
+                raise
+        else:
+            found = True
+    return found
+
+
+def _words(said: Any) -> tuple[str, ...]:
+    return tuple(str(word) for word in said.get("tags") or ())
+
+
+CLOUD = Cloud(
+    name="digitalocean",
+    title="DigitalOcean",
+    library="digitalocean",
+    tokens=("DIGITALOCEAN_ACCESS_TOKEN", "DIGITALOCEAN_TOKEN"),
+    endpoint="CLOUDCMP_DIGITALOCEAN_URL",
+    word_most=_TAG_MOST,
+    paging="links",
+    # Seconds since January 2026, at least 60 s or 0.01 USD, whichever is more:
+    # https://www.digitalocean.com/community/questions/how-billing-works-for-1-hour
+    billing=Billing(
+        60.0,
+        1.0,
+        uncounted=(
+            "what is missing to 0.01 USD, the least that each machine is billed",
+            "traffic beyond what the size includes",
+        ),
+    ),
+    powered_off=f"{_DOCS}/reference/doctl/reference/compute/droplet-action/power-off",
+    images={
+        "ubuntu-24.04": "ubuntu-24-04-x64",
+        "ubuntu-22.04": "ubuntu-22-04-x64",
+        "debian-12": "debian-12-x64",
+        "debian-13": "debian-13-x64",
+    },
+    scopes=(
+        "account:read",
+        "actions:read",
+        "droplet:create",
+        "droplet:delete",
+        "droplet:read",
+        "firewall:create",
+        "firewall:delete",
+        "firewall:read",
+        "image:read",
+        "regions:read",
+        "sizes:read",
+        "tag:create",
+        "tag:delete",
+        "tag:read",
+    ),
+    scopes_say=f"custom scopes of a personal access token, {_DOCS}/reference/api/scopes",
+    facts=(
+        Fact(
+            "tags",
+            "words of letters, digits, colons, dashes and underscores, 255 at most, deaf to capitals",
+            f"{_DOCS}/reference/api/reference/tags/",
+        ),
+        Fact("user data", "in the creating call, 64 KiB at most", f"{_DOCS}/reference/api/reference/droplets/"),
+        Fact("idempotency token", "none", f"{_DOCS}/reference/api/reference/droplets/"),
+        Fact(
+            "firewall",
+            "a cloud firewall, put on a tag that the machine bears from its creating call on",
+            f"{_DOCS}/products/networking/firewalls/",
+        ),
+        Fact(
+            "powered off", "billed as if it ran", f"{_DOCS}/reference/doctl/reference/compute/droplet-action/power-off"
+        ),
+        Fact(
+            "billing",
+            "by the second, at least 60 s or 0.01 USD; the price of 672 hours is the most for a month",
+            "https://www.digitalocean.com/community/questions/how-billing-works-for-1-hour",
+        ),
+        Fact("public address", "in the size's price (R)", f"{_DOCS}/products/droplets/details/pricing/"),
+    ),
+    dialect=Droplets(),
+)
+"""Its row of the table."""

@@ -1,0 +1,140 @@
+"""Machines, firewalls and tags that exist: looked at, ended, and seen gone."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from cloudcmp.errors import Refused
+from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle
+from cloudcmp.model.safety import Sight
+from cloudcmp.provider.longtail import labels, listing
+from cloudcmp.provider.longtail.dialect import Seen
+from cloudcmp.provider.longtail.digitalocean import fell_tags
+from cloudcmp.provider.longtail.faults import missing
+from cloudcmp.provider.longtail.sdk import Library
+
+_Key = tuple[str, str]
+
+
+@dataclass(slots=True)
+class Existence:
+    """What becomes of the resources of one cloud.
+
+    None of these clouds keeps showing a machine that was destroyed. `settle_s` is how long something that no list
+    shows must stay unseen to count as gone where its deletion was not accepted: what is new may not be seen at first.
+    `clock` is in seconds of any origin.
+    """
+
+    library: Library
+    settle_s: float = 300.0
+    clock: Callable[[], float] = time.monotonic
+    _unseen: dict[_Key, float] = field(default_factory=dict)
+    _deleted: set[_Key] = field(default_factory=set)
+    _ran: set[str] = field(default_factory=set)
+    _made: set[str] = field(default_factory=set)
+    _borne: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def made(self, id: str) -> None:
+        """A machine was just made here: until it ran once, being off does not mean that it was stopped."""
+        self._made.add(id)
+
+    async def destroy(self, handle: Handle) -> None:
+        """Ask for something to be deleted; what has gone is no error."""
+        if handle.kind == FIREWALL:
+            accepted = await self.library.cloud.dialect.fell_wall(self.library, handle.cloud_id)
+        elif handle.kind == listing.TAG:
+            accepted = await self._fell_tag(handle.cloud_id)
+        else:
+            accepted = await self._end(handle.cloud_id)
+        if accepted:
+            self._deleted.add((handle.kind, handle.cloud_id))
+
+    async def _end(self, id: str) -> bool:
+        """End a machine; the tags that stay when it goes are remembered first."""
+        if self.library.cloud.dialect.tags and id not in self._borne:
+            said = await self._machine(id)
+            if said is not None:
+                self._borne[id] = tuple(one for one in said.words if one.startswith((f"{_M}:", f"{_M}-")))
+        try:
+            await self.library.change("DELETE", self._path(id), again=True)
+        except Refused as fault:
+            if not missing(fault):
+                raise
+            return False
+        return True
+
+    async def _fell_tag(self, word: str) -> bool:
+        """Delete a tag that still nothing bears; raises Refused for one that something does."""
+        path = self.library.cloud.dialect.tags
+        if not path:
+            return False
+        known = {str(said["name"]): said for said in await self.library.all(*path)}
+        if word in known and word not in {item.id for item in await listing.idle_tags(self.library)}:
+            raise Refused.at(word, "something bears this tag", "end that first")
+        return await fell_tags(self.library, [word])
+
+    async def gone(self, handle: Handle) -> str | None:
+        """That neither its id nor a complete list shows it: at once where its deletion was accepted, else after it
+        was not seen for long enough. Stopped is not gone.
+        """
+        key = (handle.kind, handle.cloud_id)
+        if await self._there(handle):
+            self._unseen.pop(key, None)
+            return None
+        now = self.clock()
+        since = self._unseen.setdefault(key, now)
+        if key in self._deleted:
+            await self._tidy(handle)
+            return f"the deletion of {handle.cloud_id} was accepted, and no complete list shows it"
+        if now > since and now - since >= self.settle_s:
+            await self._tidy(handle)
+            return f"{handle.cloud_id} is in no complete list for {now - since:.0f} s"
+        return None
+
+    async def _there(self, handle: Handle) -> bool:
+        if handle.kind == FIREWALL:
+            return any(item.id == handle.cloud_id for item in await listing.walls(self.library))
+        if handle.kind == listing.TAG:
+            path = self.library.cloud.dialect.tags
+            return path is not None and any(
+                said.get("name") == handle.cloud_id for said in await self.library.all(*path)
+            )
+        if await self._machine(handle.cloud_id) is not None:
+            return True
+        return any(item.id == handle.cloud_id for item in await listing.machines(self.library))
+
+    async def _tidy(self, handle: Handle) -> None:
+        """Delete the tags that only a machine bore that is gone."""
+        if handle.kind == INSTANCE:
+            await fell_tags(self.library, self._borne.pop(handle.cloud_id, ()))
+
+    async def _machine(self, id: str) -> Seen | None:
+        """A machine by its id, None where there is none."""
+        dialect = self.library.cloud.dialect
+        try:
+            said = (await self.library.read(self._path(id))).said
+        except Refused as fault:
+            if not missing(fault):
+                raise
+            return None
+        one = said.get(dialect.machine_key) if dialect.machine_key else said
+        return dialect.machine(one) if isinstance(one, dict) and one.get("id") else None
+
+    def _path(self, id: str) -> str:
+        return f"{self.library.cloud.dialect.machines[0]}/{id}"
+
+    async def look(self, handle: Handle) -> Sight:
+        """How a machine is; one that is not seen yet is pending."""
+        said = await self._machine(handle.cloud_id)
+        if said is None:
+            return Sight("pending", why="it is not listed yet")
+        state, why = said.state, said.word
+        if state == "running":
+            self._ran.add(handle.cloud_id)
+        elif state == "stopped" and handle.cloud_id in self._made - self._ran:
+            state, why = "pending", f"{said.word}, and never seen running"
+        # None of these clouds takes machines back, nor says so.
+        return Sight(state, said.public or said.inside, peer_address=said.inside or said.public, why=why)
+
+
+_M = labels.MACHINE

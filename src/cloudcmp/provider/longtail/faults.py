@@ -1,0 +1,158 @@
+"""What an error of such a cloud, of apache-libcloud or of the way there means: told apart, with the cloud's own words.
+
+These clouds have few codes or none: beside the HTTP status, what was meant is told from the words of the message.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from cloudcmp.errors import (
+    BadCredentials,
+    CloudcmpError,
+    LostAnswer,
+    NoCapacity,
+    NotAllowed,
+    ProviderFault,
+    QuotaReached,
+    Refused,
+    Throttled,
+    Unlisted,
+    Unreached,
+)
+
+RENEW = "make a new token, then run again"
+LOOKED_FOR = "it is looked for by token, tag and name"
+_UNSENT = {"NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ConnectTimeout", "gaierror"}
+_UNSENDABLE = {"InvalidURL", "InvalidSchema", "MissingSchema", "InvalidHeader", "LocationParseError", "UnicodeError"}
+# The words are R: they were recalled, and are not written down where these clouds document their errors.
+_QUOTA = re.compile(r"exceed your .*limit|account limit|limit (?:is |was )?reached|maximum (?:number|monthly)", re.I)
+_CAPACITY = re.compile(
+    r"at capacity|out of capacity|insufficient capacity|sold out|out of stock|temporarily unavailable|"
+    r"not (?:currently )?available in (?:the |this )?(?:selected )?region",
+    re.I,
+)
+# The name tells attempts apart, so whoever has it is what an earlier request made.
+_TAKEN = re.compile(r"label must be unique|duplicate name", re.I)
+_SCOPE = re.compile(r"not authorized to use this endpoint|unauthorized ip|insufficient scope", re.I)
+MISSING = "HTTP 404"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An answer that says no: its HTTP status and its text (untrusted, one line, cut)."""
+
+    status: int
+    text: str
+
+    @property
+    def line(self) -> str:
+        """Both in one."""
+        return f"HTTP {self.status}: {self.text}" if self.text else f"HTTP {self.status}"
+
+
+def plain(text: str) -> str:
+    """What a cloud wrote, for one line of ours: no control characters, at most 200 characters."""
+    shown = "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(shown.split())[:200]
+
+
+def missing(fault: ProviderFault) -> bool:
+    """Whether a refusal says that there is no such thing."""
+    return fault.faults[0].what.startswith(MISSING)
+
+
+def words_of(body: Any) -> str:
+    """The message in an answer's JSON, in any of the forms that these clouds have."""
+    if not isinstance(body, dict):
+        return ""
+    errors = body.get("errors")
+    if isinstance(errors, list):
+        named = [one for one in errors if isinstance(one, dict)]
+        return plain("; ".join(f"{one.get('field', '')} {one.get('reason', '')}".strip() for one in named))
+    return plain(" ".join(str(body[key]) for key in ("id", "error", "message") if isinstance(body.get(key), str)))
+
+
+def fault_of(error: BaseException, where: str, *, changes: bool, policy: str) -> CloudcmpError:
+    """Our error for one of libcloud's or of the way there.
+
+    `changes`: the call makes or ends something, so that a lost answer matters. `policy` names what the user's token
+    must be allowed.
+    """
+    if isinstance(error, CloudcmpError):
+        return error
+    code = getattr(error, "code", None)  # libcloud's BaseHTTPError, told without importing it
+    if isinstance(code, int):
+        said = Said(code, plain(str(getattr(error, "message", ""))))
+        return _refusal(said, where, policy) or _unclear(said, where, changes=changes)
+    return _unanswered(error, where, changes=changes)
+
+
+def _refusal(said: Said, where: str, policy: str) -> ProviderFault | None:
+    """What was surely not done, None for other answers."""
+    if said.status == 403 or (said.status == 401 and _SCOPE.search(said.text)):
+        return NotAllowed.at(where, said.line, policy)
+    if said.status == 401:
+        return BadCredentials.at(where, "HTTP 401: the token is not taken", RENEW)
+    if not 400 <= said.status < 500 or said.status == 408:
+        return None
+    kind, hint = next(
+        ((kind, hint) for fits, kind, hint in _KINDS if fits(said)), (Refused, "change what is asked for")
+    )
+    return kind.at(where, said.line, hint)
+
+
+_KINDS: tuple[tuple[Callable[[Said], Any], type[ProviderFault], str], ...] = (
+    (lambda said: said.status == 429, Throttled, "wait, and ask less often"),
+    (lambda said: _TAKEN.search(said.text), LostAnswer, LOOKED_FOR),
+    (lambda said: _QUOTA.search(said.text), QuotaReached, "ask the provider for a higher limit, or run fewer at once"),
+    (lambda said: _CAPACITY.search(said.text), NoCapacity, "try later, another type or another region"),
+)
+
+
+def _unclear(said: Said, where: str, *, changes: bool) -> ProviderFault:
+    if changes:
+        return LostAnswer.at(where, said.line, LOOKED_FOR)
+    return Unlisted.at(where, said.line, "ask again")
+
+
+def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
+    """No answer that could be read. Classes are told by name, to keep libcloud and requests unimported."""
+    kinds = _kinds(error)
+    name = type(error).__name__
+    # A proxy that drops the connection after the whole request is told like one that was never reached.
+    if kinds & _UNSENT and not (changes and "ProxyError" in kinds):
+        return Unreached.at(where, f"it can not be reached ({name})", "check the network and the endpoint")
+    if "SSLError" in kinds:
+        return ProviderFault.at(where, f"no trusted connection ({name})", "check the endpoint and the certificates")
+    if kinds & _UNSENDABLE:
+        return Refused.at(where, f"the request can not be made ({name})", "check the token and the names in the study")
+    # The text of a parser's error holds the answer itself: only its kind is shown.
+    if changes:
+        return LostAnswer.at(where, f"the answer was lost ({name})", LOOKED_FOR)
+    return Unlisted.at(where, f"the answer was lost or cut short ({name})", "ask again")
+
+
+def _kinds(error: BaseException) -> set[str]:
+    """The names of an error's class and of those below it, and of all that it wraps."""
+    found: set[str] = set()
+    left: list[Any] = [error]
+    while left and len(found) < 200:
+        one = left.pop()
+        if not isinstance(one, BaseException):
+            continue
+        names = {kind.__name__ for kind in type(one).__mro__}
+        if names <= found:
+            continue
+        found |= names
+        left += [*one.args, getattr(one, "reason", None), one.__cause__]
+    return found
+
+
+def id_in(said: dict[str, Any], key: str | None, where: str) -> str:
+    """The id that an answer names; LostAnswer where it names none, for then nothing is known of what was made."""
+    one = said.get(key) if key else said
+    if not isinstance(one, dict) or not one.get("id"):
+        raise LostAnswer.at(where, "the answer does not say what was made", LOOKED_FOR)
+    return str(one["id"])

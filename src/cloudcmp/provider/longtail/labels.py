@@ -1,0 +1,104 @@
+"""Our tags as clouds keep them: flat words of few letters, short ones at some, in place of keys with values.
+
+All that is to be known of a resource is one record, `cloudcmp:KEY:VALUE:KEY:VALUE...`, in which every byte but lower
+case letters, digits and dashes is written `_` and two hexadecimal digits. Capitals are, too: some clouds do not tell
+them from small letters. What is longer than a cloud's words is cut in pieces that bear the record's digest.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+MACHINE, WALL = "cloudcmp", "cloudcmp-firewall"
+"""The first word of a machine's record, and of a firewall's: some clouds have a machine bear its firewall's too."""
+_OURS = "cloudcmp:"
+_TOKEN, _NAME = "@token", "@name"
+_DIGEST = 8
+_PLAIN = re.compile(rb"[a-z0-9-]")
+_ESCAPED = re.compile(r"(?:[a-z0-9-]|_[0-9a-f]{2})*")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a resource bears: the request's tags, its token, and its name where the cloud has no room for it."""
+
+    tags: tuple[tuple[str, str], ...]
+    token: str | None = None
+    name: str | None = None
+
+
+def write(record: Record, most: int, mark: str = MACHINE) -> tuple[str, ...]:
+    """The record in words of at most `most` characters, which must be 40 or more."""
+    text = _text(record)
+    whole = f"{mark}:{text}"
+    if len(whole) <= most:
+        return (whole,)
+    room = most - len(f"{mark}-{'0' * _DIGEST}-00of00:")
+    chunks = [text[at : at + room] for at in range(0, len(text), room)]
+    digest, count = _digest(text), len(chunks)
+    return tuple(f"{mark}-{digest}-{number}of{count}:{chunk}" for number, chunk in enumerate(chunks, 1))
+
+
+def read(words: Iterable[str], mark: str = MACHINE) -> Record | None:
+    """The record in a resource's words; None where there is none, or none that is whole."""
+    pieces: dict[tuple[str, int], dict[int, str]] = {}
+    for word in words:
+        if word.startswith(f"{mark}:"):
+            return _record(word.removeprefix(f"{mark}:"))
+        found = re.fullmatch(rf"{mark}-([0-9a-f]{{{_DIGEST}}})-(\d{{1,2}})of(\d{{1,2}}):(.*)", word)
+        if found:
+            pieces.setdefault((found[1], int(found[3])), {})[int(found[2])] = found[4]
+    for (digest, count), parts in pieces.items():
+        text = "".join(parts.get(number, "?") for number in range(1, count + 1))
+        if _digest(text) == digest:
+            return _record(text)
+    return None
+
+
+def _text(record: Record) -> str:
+    pairs = [(_short(key), value) for key, value in record.tags]
+    pairs += [(key, value) for key, value in ((_TOKEN, record.token), (_NAME, record.name)) if value is not None]
+    return ":".join(_escape(word) for pair in pairs for word in pair)
+
+
+def _record(text: str) -> Record | None:
+    words = text.split(":") if text else []
+    if len(words) % 2 or not all(_ESCAPED.fullmatch(word) for word in words):
+        return None
+    try:
+        plain = [_unescape(word) for word in words]
+    except UnicodeDecodeError:
+        return None
+    pairs: Sequence[tuple[str, str]] = list(zip(plain[::2], plain[1::2], strict=True))
+    own = dict(pairs)
+    tags = tuple(sorted((_long(key), value) for key, value in pairs if key not in {_TOKEN, _NAME}))
+    return Record(tags, own.get(_TOKEN), own.get(_NAME))
+
+
+def _short(key: str) -> str:
+    """A key without the first word that all of ours have; any other one behind a `~`."""
+    rest = key.removeprefix(_OURS)
+    return rest if key.startswith(_OURS) and not rest.startswith(("~", "@")) else f"~{key}"
+
+
+def _long(short: str) -> str:
+    return short[1:] if short.startswith("~") else f"{_OURS}{short}"
+
+
+def _escape(text: str) -> str:
+    bytes_ = (bytes([one]) for one in text.encode())
+    return "".join(one.decode() if _PLAIN.fullmatch(one) else f"_{one[0]:02x}" for one in bytes_)
+
+
+def _unescape(text: str) -> str:
+    return re.sub(rb"_([0-9a-f]{2})", lambda found: bytes([int(found[1], 16)]), text.encode()).decode()
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]
+
+
+def digest(text: str) -> str | None:
+    """A word that stands for a text without telling it, None for an empty one."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16] if text else None

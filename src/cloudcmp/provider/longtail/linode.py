@@ -1,0 +1,216 @@
+"""Linodes of Akamai: https://techdocs.akamai.com/linode-api/reference/api"""
+
+import base64
+import ipaddress
+import re
+import secrets
+from collections.abc import Sequence
+from datetime import date
+from typing import TYPE_CHECKING
+
+from cloudcmp.errors import Refused
+from cloudcmp.model.lease import CreateRequest
+from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.provider.longtail import labels
+from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen
+from cloudcmp.provider.longtail.faults import id_in, missing
+from cloudcmp.provider.longtail.firewalls import DOOR, Net
+from cloudcmp.provider.longtail.prices import hourly
+from cloudcmp.provider.longtail.requests import user_data
+
+if TYPE_CHECKING:
+    from cloudcmp.provider.longtail.sdk import Library
+
+_API = "https://techdocs.akamai.com/linode-api/reference"
+_BILLING = (
+    "https://www.linode.com/community/questions/23981/how-does-billing-work-for-resources-with-usage-less-than-a-hour"
+)
+_TAG_MOST = 50
+_USER_DATA_MOST = 65535
+_INSIDE = ipaddress.ip_network("192.168.128.0/17")
+"""The addresses within a region, which machines of all its customers have."""
+_STATES = {"running": "running", "offline": "stopped", "stopped": "stopped", "shutting_down": "stopped"}
+_CATEGORIES = {"nanode": "burstable", "standard": "burstable", "dedicated": "compute", "premium": "compute"}
+_CATEGORIES |= {"highmem": "memory", "gpu": "accelerated", "accelerated": "accelerated"}
+_NEEDED = {"Linodes", "Metadata", "Cloud Firewall"}
+_PRICES = "Linode's own list, https://api.linode.com/v4/linode/types"
+
+
+class Linodes:
+    """How Linode writes it. Labels are of few letters and unique in an account: the names are in the records."""
+
+    machines = ("/v4/linode/instances", "data")
+    machine_key: str | None = None
+    firewalls = ("/v4/networking/firewalls", "data")
+    regions = ("/v4/regions", "data")
+    types = ("/v4/linode/types", "data")
+    tags: tuple[str, str] | None = None
+    renames = True
+    account = "/v4/account"
+
+    def region(self, said: Json) -> tuple[str, bool]:
+        """A region's id, and whether its machines read user data and stand behind firewalls."""
+        able = set(said.get("capabilities") or ())
+        return str(said["id"]), said.get("status", "ok") == "ok" and able >= _NEEDED
+
+    def offering(self, provider: str, region: str, said: Json, today: date) -> Offering | None:
+        """A type, with the region's own price where it has one; which are out of stock is not told here."""
+        own = next((one for one in said.get("region_prices") or () if one.get("id") == region), None)
+        price = (own or said.get("price") or {}).get("hourly")
+        kind = str(said.get("class", ""))
+        facts = {"disks": f"1 x {said['disk']} MiB"} if said.get("disk") else {}
+        rate = said.get("network_out")
+        facts |= {"network_bytes_per_s": f"{rate * 1e6 / 8:.0f}"} if rate else {}
+        return Offering(
+            provider,
+            region,
+            str(said["id"]),
+            float(said["vcpus"]) if said.get("vcpus") else None,
+            said["memory"] / 1024 if said.get("memory") else None,
+            _CATEGORIES.get(kind),
+            hourly(price, _PRICES, today),
+            tuple(sorted({"architecture": "x86_64", **facts}.items())),
+        )
+
+    async def image(self, library: "Library", asked: str) -> Image:
+        """The image of an id, which must run cloud-init, as Linode says of its images."""
+        id = library.cloud.images.get(asked, asked)
+        hint = f"write its id, or one of {', '.join(library.cloud.images)}"
+        try:
+            said = (await library.read(f"/v4/images/{id}")).said
+        except Refused as fault:
+            if not missing(fault):
+                raise
+            raise Refused.at(library.cloud.name, f"there is no image {asked!r}", hint) from None
+        if "cloud-init" not in (said.get("capabilities") or ()):
+            raise Refused.at(library.cloud.name, f"the image {asked!r} does not read user data", hint)
+        return Image(str(said.get("id", id)), str(said.get("label", id)))
+
+    def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
+        """Everything in one call. A password for root must be given: it is made up, told nobody, and of no use."""
+        text = user_data(request, _USER_DATA_MOST)
+        return {
+            "label": _label(request.name, 64),
+            "region": request.region,
+            "type": request.offering,
+            "image": image.id,
+            "root_pass": secrets.token_urlsafe(48),
+            "tags": list(words),
+            "metadata": {"user_data": base64.b64encode(text.encode()).decode()},
+            "private_ip": True,
+            "backups_enabled": False,
+            "booted": True,
+            **({"firewall_id": int(wall)} if wall else {}),
+        }
+
+    def machine(self, said: Json) -> Seen:
+        """A linode; one of its addresses is of the network within its region."""
+        inside: list[str] = []
+        public: list[str] = []
+        for one in said.get("ipv4") or ():
+            (inside if ipaddress.ip_address(one) in _INSIDE else public).append(str(one))
+        word, kind = str(said.get("status", "unknown")), said.get("type")
+        words = tuple(str(tag) for tag in said.get("tags") or ())
+        return Seen(
+            str(said["id"]), _name(said, words, labels.MACHINE), words, _STATES.get(word, "pending"), word,
+            str(said.get("region", "")), str(kind) if kind else None, next(iter(public), None),
+            next(iter(inside), None),
+        )  # fmt: skip
+
+    def firewall(self, said: Json) -> Seen:
+        """A firewall."""
+        words = tuple(str(tag) for tag in said.get("tags") or ())
+        return Seen(str(said["id"]), _name(said, words, labels.WALL), words)
+
+    async def raise_wall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
+        """A firewall with its rules, in one call."""
+        v4 = [str(net) for net in nets if net.version == 4]
+        v6 = [str(net) for net in nets if net.version == 6]
+        addresses = ({"ipv4": v4} if v4 else {}) | ({"ipv6": v6} if v6 else {})
+        inside = {"ipv4": [str(_INSIDE)]}
+        rules = [_accept("controller", "TCP", addresses, str(DOOR))]
+        rules += [_accept(f"inside-{kind.lower()}", kind, inside, "1-65535") for kind in ("TCP", "UDP")]
+        rules.append(_accept("inside-icmp", "ICMP", inside))
+        record = labels.Record(request.tags, request.token, request.name)
+        body = {
+            "label": _label(f"cloudcmp-{request.token}", 32),
+            "tags": list(labels.write(record, _TAG_MOST, labels.WALL)),
+            "rules": {"inbound": rules, "inbound_policy": "DROP", "outbound": [], "outbound_policy": "ACCEPT"},
+        }
+        return id_in((await library.change("POST", self.firewalls[0], body)).said, None, request.name)
+
+    async def wall_of(self, library: "Library", id: str) -> str:  # noqa: ARG002
+        """The firewall's own id."""
+        return id
+
+    async def fell_wall(self, library: "Library", id: str) -> bool:
+        """The firewall, with its rules."""
+        try:
+            await library.change("DELETE", f"{self.firewalls[0]}/{id}", again=True)
+        except Refused as fault:
+            if not missing(fault):
+                raise
+            return False
+        return True
+
+    def account_id(self, said: Json) -> str | None:
+        """The account's own unique id."""
+        return str(said.get("euuid") or "") or None
+
+
+def _accept(label: str, kind: str, addresses: Json, ports: str | None = None) -> Json:
+    rule: Json = {"label": label, "action": "ACCEPT", "protocol": kind, "addresses": addresses}
+    return {**rule, "ports": ports} if ports else rule
+
+
+def _label(name: str, most: int) -> str:
+    """A name in the letters that a label may have, which never has two dashes in a row."""
+    return re.sub(r"-+", "-", name)[:most].rstrip("-")
+
+
+def _name(said: Json, words: Sequence[str], mark: str) -> str:
+    """The name that it was given, which its label may not be."""
+    record = labels.read(words, mark)
+    return (record.name if record else None) or str(said.get("label", ""))
+
+
+CLOUD = Cloud(
+    name="linode",
+    title="Linode (Akamai)",
+    library="linode",
+    tokens=("LINODE_CLI_TOKEN", "LINODE_TOKEN"),
+    endpoint="CLOUDCMP_LINODE_URL",
+    word_most=_TAG_MOST,
+    paging="pages",
+    billing=Billing(3600.0, 3600.0, uncounted=("traffic beyond what the account's types include",)),
+    powered_off=_BILLING,
+    images={
+        "ubuntu-24.04": "linode/ubuntu24.04",
+        "ubuntu-22.04": "linode/ubuntu22.04",
+        "debian-12": "linode/debian12",
+        "debian-13": "linode/debian13",
+    },
+    scopes=("account:read_only", "firewall:read_write", "images:read_only", "linodes:read_write"),
+    scopes_say=f"scopes of a personal access token, {_API}/get-started#oauth-reference; tags are only taken from an "
+    f"unrestricted user (R), {_API}/post-linode-instance",
+    facts=(
+        Fact("tags", "words of 3 to 50 characters (R), deaf to capitals (R)", f"{_API}/post-tag"),
+        Fact(
+            "user data",
+            "in the creating call, in base64, in regions with Metadata, for images with cloud-init",
+            f"{_API}/post-linode-instance",
+        ),
+        Fact("idempotency token", "none; labels are unique in an account", f"{_API}/post-linode-instance"),
+        Fact(
+            "firewall",
+            "made before and named in the creating call; it filters the region's network too, which all "
+            "customers share, and lets its 192.168.128.0/17 in whole: it knows no machines of a launch",
+            f"{_API}/post-firewalls",
+        ),
+        Fact("powered off", "billed as if it ran", _BILLING),
+        Fact("billing", "by the hour begun; a month has a most", _BILLING),
+        Fact("public address", "in the type's price (R)", f"{_API}/get-linode-types"),
+    ),
+    dialect=Linodes(),
+)
+"""Its row of the table."""

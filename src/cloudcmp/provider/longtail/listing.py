@@ -1,0 +1,110 @@
+"""What exists, as such a cloud lists it: complete, or an error that says that it is not.
+
+No cloud here can be asked for what bears a record, so whole lists are read and sifted.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from cloudcmp.errors import NoCredentials, ProviderFault
+from cloudcmp.model.lease import FIREWALL, INSTANCE, Found, Listing
+from cloudcmp.provider.longtail import labels
+from cloudcmp.provider.longtail.dialect import Seen
+from cloudcmp.provider.longtail.sdk import Json, Library
+
+SCHEMA_TAG, STUDY_TAG = "cloudcmp:schema", "cloudcmp:study"
+TAG = "tag"
+"""The kind of a tag that nothing bears any more, where tags stay."""
+
+
+async def find(library: Library, study: str, token: str | None, region: str | None) -> tuple[Found, ...]:
+    """All that bears the study's tag or was made with the token; firewalls and tags are of no region.
+
+    Raises Unlisted where a list is not complete, and the other kinds of ProviderFault.
+    """
+    found = [item for kind in KINDS for item in await kind(library)]
+    mine = [
+        item
+        for item in found
+        if (dict(item.tags).get(STUDY_TAG) == study or (token is not None and item.token == token))
+        and (not region or not item.region or item.region == region)
+    ]
+    return tuple(mine)
+
+
+async def leftovers(library: Library) -> Listing:
+    """Whatever bears our schema's tag, and a line for each kind that can not be listed."""
+    found: list[Found] = []
+    unlisted: list[str] = []
+    for kind, word in KINDS.items():
+        try:
+            found += [item for item in await kind(library) if SCHEMA_TAG in dict(item.tags)]
+        except NoCredentials:
+            raise
+        except ProviderFault as fault:
+            unlisted.append(f"{library.cloud.name}: {word}: {fault}")
+    return Listing(tuple(found), tuple(unlisted))
+
+
+async def machines(library: Library) -> list[Seen]:
+    """All machines of the account."""
+    dialect = library.cloud.dialect
+    return [dialect.machine(said) for said in await library.all(*dialect.machines)]
+
+
+async def walls(library: Library) -> list[Seen]:
+    """All firewalls of the account."""
+    dialect = library.cloud.dialect
+    return [dialect.firewall(said) for said in await library.all(*dialect.firewalls)]
+
+
+async def idle_tags(library: Library) -> list[Seen]:
+    """The tags of ours that nothing bears, by the cloud's own count; none where tags do not stay."""
+    path = library.cloud.dialect.tags
+    listed = await library.all(*path) if path else []
+    return [Seen(str(said["name"]), str(said["name"]), (str(said["name"]),)) for said in listed if _idle(said)]
+
+
+def _idle(said: Json) -> bool:
+    return bool(said.get("resources", {}).get("count", 1) == 0)
+
+
+async def _instances(library: Library) -> list[Found]:
+    return [found(item, INSTANCE, labels.MACHINE) for item in await machines(library)]
+
+
+async def _firewalls(library: Library) -> list[Found]:
+    return [found(item, FIREWALL, labels.WALL) for item in await walls(library)]
+
+
+async def _tags(library: Library) -> list[Found]:
+    """Tags that nobody bears and that no firewall is put on; a record in pieces is told where they all are idle."""
+    idle = await idle_tags(library)
+    held = {word for item in await walls(library) for word in item.words} if idle else set[str]()
+    free = [item for item in idle if item.id not in held]
+    words = [item.id for item in free]
+    told: list[Found] = []
+    for mark in (labels.MACHINE, labels.WALL):
+        for item in free:
+            if not item.id.startswith((f"{mark}:", f"{mark}-")):
+                continue
+            record = labels.read([item.id, *_siblings(item.id, words)], mark)
+            if record is not None:
+                told.append(Found(item.id, record.name or item.id, record.token, record.tags, "idle", TAG))
+    return list({item.cloud_id: item for item in told}.values())
+
+
+def _siblings(word: str, words: Sequence[str]) -> list[str]:
+    """The other pieces of a record that was cut."""
+    head = word.rpartition(":")[0].rpartition("-")[0]
+    return [other for other in words if head and other != word and other.startswith(f"{head}-")]
+
+
+def found(item: Seen, kind: str, mark: str) -> Found:
+    """A resource as the ledger knows it; without a whole record it has no tags."""
+    record = labels.read(item.words, mark) or labels.Record(())
+    name = record.name or item.name
+    return Found(item.id, name, record.token, record.tags, item.word, kind, item.region, item.offering)
+
+
+Kind = Callable[[Library], Awaitable[list[Found]]]
+KINDS: dict[Kind, str] = {_instances: "machines", _firewalls: "firewalls", _tags: "tags"}

@@ -1,0 +1,34 @@
+"""The prices that these clouds tell themselves, for the hour, in USD."""
+
+from datetime import date
+from decimal import ROUND_UP, Decimal, InvalidOperation
+from typing import Any
+
+from cloudcmp.model.offering import Price
+
+_LEAST = Decimal("0.000001")
+
+
+def hourly(said: Any, source: str, today: date) -> Price | None:
+    """A price as an answer tells it, None where it is none, zero, or no number: that is unknown, never free."""
+    amount = amount_of(said)
+    return Price(amount, "USD", source, today) if amount is not None else None
+
+
+def monthly(said: Any, hours: int, source: str, today: date) -> Price | None:
+    """The hour of a price that is told for a month of so many hours, rounded up to a millionth."""
+    amount = amount_of(said)
+    if amount is None:
+        return None
+    return Price((amount / hours).quantize(_LEAST, ROUND_UP), "USD", source, today)
+
+
+def amount_of(said: Any) -> Decimal | None:
+    """A positive number of a JSON answer as it was written, None for anything else."""
+    if isinstance(said, bool) or not isinstance(said, int | float | str):
+        return None
+    try:
+        amount = Decimal(str(said))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and amount > 0 else None

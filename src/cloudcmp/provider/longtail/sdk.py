@@ -1,0 +1,230 @@
+"""apache-libcloud behind a fence: imported at the first call, every call with a deadline, every error one of ours.
+
+Its drivers bring the transport, the authentication and the address of each cloud. Their own lists and retries are left
+out: a list there ends without a word where an answer lacks a link, and a request that makes something would be sent
+again (https://libcloud.readthedocs.io/en/stable/other/retrying-failed-http-requests.html, if the user's environment
+switches that on).
+"""
+
+import asyncio
+import ipaddress
+import json
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from cloudcmp.errors import NoCredentials, ProviderFault, Throttled, Unlisted, UserMistake
+from cloudcmp.provider.aside import aside, within
+from cloudcmp.provider.longtail.dialect import Cloud
+from cloudcmp.provider.longtail.faults import fault_of, words_of
+
+_T = TypeVar("_T")
+_MOST_PAGES = 1000
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a cloud answered: the JSON object, empty where there is none, and the headers in small letters."""
+
+    said: Json
+    headers: dict[str, str]
+
+
+@dataclass(slots=True)
+class Library:
+    """The calls to one cloud.
+
+    `attempts` are those of a call that changes nothing, or that may be repeated, with `pause_s` between them, doubled
+    each time; a call that makes something is sent once. `deadline_s` bounds every call, its attempts included.
+    """
+
+    cloud: Cloud
+    attempts: int = 3
+    deadline_s: float = 60.0
+    pause_s: float = 0.5
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _idle: list[Any] = field(default_factory=list)  # drivers that no thread uses: one is for one call at a time
+    _made_for: tuple[str, str] = ("", "")
+    account: str | None = None  # of the token that is in use now
+
+    def endpoint(self) -> str | None:
+        """The endpoint that the environment names instead of the cloud's own."""
+        return os.environ.get(self.cloud.endpoint) or None
+
+    async def read(self, path: str, **params: str) -> Answer:
+        """A call that changes nothing; raises Unlisted where its answer is lost, and the other kinds of fault."""
+        return await self._aside(lambda: self.read_now(path, **params))
+
+    def read_now(self, path: str, **params: str) -> Answer:
+        """The same, in this thread: it belongs within `within`."""
+        return self._repeated(lambda: self._call("GET", path, params, None, changes=False))
+
+    async def change(self, method: str, path: str, body: Json | None = None, *, again: bool = False) -> Answer:
+        """A call that makes or ends something; `again`: doing it twice is doing it once.
+
+        Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
+        """
+
+        def once() -> Answer:
+            return self._call(method, path, {}, body, changes=True)
+
+        return await self._aside(lambda: self._repeated(once) if again else once(), changes=True)
+
+    async def all(self, path: str, key: str) -> list[Json]:
+        """A whole list, all of its pages; raises Unlisted where it does not come whole."""
+        return await self._aside(lambda: self.all_now(path, key))
+
+    def all_now(self, path: str, key: str) -> list[Json]:
+        """The same, in this thread: it belongs within `within`."""
+        return self._repeated(lambda: self._whole(path, key))
+
+    def _whole(self, path: str, key: str) -> list[Json]:
+        found: list[Json] = []
+        asked: dict[str, str] = {}
+        for _ in range(_MOST_PAGES):
+            said = self._call("GET", path, asked, None, changes=False).said
+            if not isinstance(said.get(key), list):
+                raise Unlisted.at(self.cloud.name, f"{path} answered without {key}", "ask again")
+            found += said[key]
+            after = self.cloud.after(said, asked)
+            if after is None:
+                return self._counted(path, found, said)
+            if after == asked:
+                raise Unlisted.at(self.cloud.name, f"{path} answers the same page again", "ask again")
+            asked = after
+        raise Unlisted.at(self.cloud.name, f"{path} does not end after {_MOST_PAGES} pages", "ask again")
+
+    def _counted(self, path: str, found: list[Json], said: Json) -> list[Json]:
+        """The list, if it has as many entries as the cloud says that there are."""
+        total = self.cloud.total(said)
+        if total is None or total != len(found):
+            what = f"{path} gave {len(found)} entries of {'an untold number' if total is None else total}"
+            raise Unlisted.at(self.cloud.name, what, "ask again")
+        return found
+
+    async def wait(self) -> None:
+        """The pause between two looks."""
+        await asyncio.sleep(self.pause_s)
+
+    def forget(self) -> None:
+        """Read the token anew at the next call."""
+        with self._lock:
+            self._idle.clear()
+            self.account = None
+
+    def within(self, work: Callable[[], _T]) -> _T:
+        """Blocking work that only looks, for whoever can not await; raises Unlisted once the deadline has passed."""
+        return within(work, self.cloud.name, self.deadline_s)
+
+    async def _aside(self, work: Callable[[], _T], *, changes: bool = False) -> _T:
+        return await aside(work, self.cloud.name, self.deadline_s, changes=changes)
+
+    def _repeated(self, work: Callable[[], _T]) -> _T:
+        """Work that may be done again where its answer is lost, or where the cloud wants fewer requests."""
+        for left in reversed(range(self.attempts)):
+            try:
+                return work()
+            except ProviderFault as fault:
+                if not left or not isinstance(fault, _AGAIN):
+                    raise
+            threading.Event().wait(self.pause_s * 2 ** (self.attempts - 1 - left))
+        raise AssertionError("no attempt was made")
+
+    def _call(self, method: str, path: str, params: dict[str, str], body: Json | None, *, changes: bool) -> Answer:
+        driver = self._take()
+        data = json.dumps(body) if body is not None else None
+        try:
+            answer = driver.connection.request(path, params=params, data=data, method=method, retry_failed=False)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except Exception as error:  # its connection is not used again
+            fault = fault_of(error, self.cloud.name, changes=changes, policy=self.cloud.rights)
+            if isinstance(fault, NoCredentials):
+                self.forget()
+            raise fault from None
+        said, headers = answer.object, {str(key).lower(): str(value) for key, value in answer.headers.items()}
+        with self._lock:
+            self._idle.append(driver)
+        return Answer(said if isinstance(said, dict) else {}, headers)
+
+    def _take(self) -> Any:
+        """A driver that nobody uses now, for the token and the endpoint that the environment names now."""
+        wanted = (self.token(), self.endpoint() or "")
+        with self._lock:
+            if wanted != self._made_for:
+                self._idle.clear()
+                self._made_for, self.account = wanted, None
+            if self._idle:
+                return self._idle.pop()
+        return self._driver(*wanted)
+
+    def token(self) -> str:
+        """The token that the environment has; raises NoCredentials where it has none."""
+        found = next((value for name in self.cloud.tokens if (value := os.environ.get(name))), None)
+        if found is None:
+            raise NoCredentials.at(self.cloud.name, "there is no token", f"set {self.cloud.tokens[0]}")
+        return found
+
+    def _driver(self, token: str, endpoint: str) -> Any:
+        try:
+            from libcloud.compute.providers import get_driver
+        except ImportError as error:
+            what, hint = "apache-libcloud is not installed", "pip install 'cloudcmp[libcloud]'"
+            raise UserMistake.at(self.cloud.name, what, hint) from error
+        driver = get_driver(self.cloud.library)(token)
+        connection: Any = driver.connection
+        connection.responseCls = _answers()
+        connection.timeout = self.deadline_s
+        if endpoint:
+            connection.host, connection.port, connection.secure = _parts(self.cloud, endpoint)
+        connection.connect()  # anew: what the driver opened for itself knows neither this address nor the deadline
+        return driver
+
+
+_AGAIN = (Unlisted, Throttled)
+
+
+def _parts(cloud: Cloud, endpoint: str) -> tuple[str, int, int]:
+    """Host, port and whether TLS is spoken; a token is never sent in the clear but to this machine itself."""
+    parts = urlsplit(endpoint)
+    try:
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        host, port = "", None
+    if parts.scheme not in {"http", "https"} or not host or parts.path not in {"", "/"}:
+        raise UserMistake.at(cloud.endpoint, f"{endpoint!r} is no address", "write e.g. https://api.example.org")
+    if parts.scheme == "http" and not _here(host):
+        raise UserMistake.at(cloud.endpoint, "a token would be sent in the clear", "write https://")
+    return host, port or (443 if parts.scheme == "https" else 80), int(parts.scheme == "https")
+
+
+def _here(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@cache
+def _answers() -> Any:
+    """The class of answers that all of these clouds get: libcloud's own ones lose the status of an error, or raise
+    for an error's body what a caller could not tell from their own mistakes.
+    """
+    from libcloud.common.base import JsonResponse
+
+    class Response(JsonResponse):
+        def success(self) -> bool:
+            return 200 <= int(self.status) < 300
+
+        def parse_error(self) -> str:
+            try:
+                return words_of(json.loads(self.body or ""))
+            except ValueError:
+                return ""
+
+    return Response

@@ -1,0 +1,9 @@
+"""The table of the long tail: a row for each cloud, by the provider's name."""
+
+from collections.abc import Mapping
+
+from cloudcmp.provider.longtail import digitalocean, linode, vultr
+from cloudcmp.provider.longtail.dialect import Cloud
+
+CLOUDS: Mapping[str, Cloud] = {one.name: one for one in (digitalocean.CLOUD, linode.CLOUD, vultr.CLOUD)}
+"""All rows."""

@@ -1,0 +1,223 @@
+"""Cloud compute of Vultr: https://www.vultr.com/api/"""
+
+import base64
+from collections.abc import Sequence
+from datetime import date
+from typing import TYPE_CHECKING
+
+from cloudcmp.errors import LostAnswer, ProviderFault, Refused
+from cloudcmp.model.lease import CreateRequest
+from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.provider.longtail import labels
+from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen
+from cloudcmp.provider.longtail.faults import id_in, missing
+from cloudcmp.provider.longtail.firewalls import DOOR, Net
+from cloudcmp.provider.longtail.prices import hourly, monthly
+from cloudcmp.provider.longtail.requests import user_data
+
+if TYPE_CHECKING:
+    from cloudcmp.provider.longtail.sdk import Library
+
+_API = "https://www.vultr.com/api/"
+_BILLING = "https://docs.vultr.com/support/platform/billing/how-am-i-billed-for-my-servers"
+_TAG_MOST = 128
+_TEXT_MOST = 255
+_USER_DATA_MOST = 16 * 1024
+_MONTH_HOURS = 672
+_PRICES = f"Vultr's own list, {_API}#tag/plans"
+_CATEGORIES = {"vc2": "burstable", "vhf": "burstable", "vhp": "burstable", "vdc": "compute", "voc": "compute"}
+_CATEGORIES |= {"vcg": "accelerated"}
+_TRIES = 5
+
+
+class Instances:
+    """How Vultr writes it. A firewall group has no tags: its description is its record."""
+
+    machines = ("/v2/instances", "instances")
+    machine_key: str | None = "instance"
+    firewalls = ("/v2/firewalls", "firewall_groups")
+    regions = ("/v2/regions", "regions")
+    types = ("/v2/plans", "plans")
+    tags: tuple[str, str] | None = None
+    renames = False
+    account = "/v2/account"
+
+    def region(self, said: Json) -> tuple[str, bool]:
+        """A region's id; all that are listed take machines."""
+        return str(said["id"]), True
+
+    def offering(self, provider: str, region: str, said: Json, today: date) -> Offering | None:
+        """A plan as it is sold in a region. A price for the month is that of 672 hours, but for GPUs (730)."""
+        if region not in said.get("locations", ()):
+            return None
+        kind = str(said.get("type", ""))
+        price = hourly(said.get("hourly_cost"), _PRICES, today)
+        if price is None and kind != "vcg":
+            price = monthly(said.get("monthly_cost"), _MONTH_HOURS, f"{_PRICES}; {_BILLING}", today)
+        facts = {"disks": f"{said.get('disk_count', 1)} x {said['disk']} GB"} if said.get("disk") else {}
+        return Offering(
+            provider,
+            region,
+            str(said["id"]),
+            float(said["vcpu_count"]) if said.get("vcpu_count") else None,
+            said["ram"] / 1024 if said.get("ram") else None,
+            _CATEGORIES.get(kind),
+            price,
+            tuple(sorted({"architecture": "x86_64", **facts}.items())),
+        )
+
+    async def image(self, library: "Library", asked: str) -> Image:
+        """The system whose name begins so, or whose number it is; the first of several by name."""
+        wanted = library.cloud.images.get(asked, asked)
+        systems = await library.all("/v2/os", "os")
+        found = [one for one in systems if str(one.get("id")) == wanted or str(one.get("name", "")).startswith(wanted)]
+        if not found:
+            hint = f"write its number, or one of {', '.join(library.cloud.images)}"
+            raise Refused.at(library.cloud.name, f"there is no system {asked!r}", hint)
+        first = min(found, key=lambda one: str(one.get("name", "")))
+        return Image(int(first["id"]), str(first.get("name", asked)))
+
+    def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
+        """Everything in one call; the machine lands in the account's own network of the region."""
+        text = user_data(request, _USER_DATA_MOST)
+        return {
+            "label": request.name,
+            "hostname": request.name,
+            "region": request.region,
+            "plan": request.offering,
+            "os_id": image.id,
+            "tags": list(words),
+            "user_data": base64.b64encode(text.encode()).decode(),
+            "enable_ipv6": False,
+            "enable_vpc": True,
+            "backups": "disabled",
+            "activation_email": False,
+            **({"firewall_group_id": wall} if wall else {}),
+        }
+
+    def machine(self, said: Json) -> Seen:
+        """An instance; its first address is 0.0.0.0 until it has one."""
+        status, power = str(said.get("status", "unknown")), str(said.get("power_status", ""))
+        if status == "active":
+            state = "running" if power == "running" else "stopped"
+        else:
+            state = "stopped" if status in {"halted", "suspended"} else "pending"
+        public, plan = str(said.get("main_ip") or ""), said.get("plan")
+        return Seen(
+            str(said["id"]), str(said.get("label", "")), tuple(str(word) for word in said.get("tags") or ()), state,
+            f"{status}, {power}" if power else status, str(said.get("region", "")), str(plan) if plan else None,
+            public if public not in {"", "0.0.0.0"} else None, str(said.get("internal_ip") or "") or None,  # noqa: S104
+        )  # fmt: skip
+
+    def firewall(self, said: Json) -> Seen:
+        """A firewall group."""
+        text = str(said.get("description", ""))
+        record = labels.read([text], labels.WALL)
+        return Seen(str(said["id"]), (record.name if record else None) or text, (text,))
+
+    async def raise_wall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
+        """The group, then a rule for each address; a group whose rules fail is deleted again."""
+        (text,) = labels.write(labels.Record(request.tags, request.token), 10_000, labels.WALL)
+        if len(text) > _TEXT_MOST:
+            raise Refused.at(request.name, f"its record is longer than {_TEXT_MOST}", "give the study a shorter name")
+        group = await self._group(library, request, text)
+        try:
+            for net in nets:
+                rule = {"ip_type": f"v{net.version}", "protocol": "tcp", "port": str(DOOR)}
+                rule |= {"subnet": str(net.network_address)}
+                await self._rule(library, group, {**rule, "subnet_size": net.prefixlen, "notes": "cloudcmp"})
+        except BaseException as error:
+            await self._undo(library, request, group, error)
+            raise
+        return group
+
+    async def _group(self, library: "Library", request: CreateRequest, text: str) -> str:
+        """The empty group, found again where the answer was lost."""
+        try:
+            said = (await library.change("POST", self.firewalls[0], {"description": text})).said
+            return id_in(said, "firewall_group", request.name)
+        except LostAnswer as fault:
+            for _ in range(_TRIES):
+                listed = await library.all(*self.firewalls)
+                mine = [one for one in listed if one.get("description") == text]
+                if mine:
+                    return str(mine[0]["id"])
+                await library.wait()
+            # Not a lost answer: found later, it would be taken for a whole one, and it has no rules.
+            raise ProviderFault.at(request.name, f"its firewall's answer was lost: {fault}", "run again") from None
+
+    async def _rule(self, library: "Library", group: str, rule: Json) -> None:
+        try:
+            await library.change("POST", f"{self.firewalls[0]}/{group}/rules", rule, again=True)
+        except Refused as fault:
+            if not any(word in fault.faults[0].what.lower() for word in ("already", "duplicate")):
+                raise
+
+    async def _undo(self, library: "Library", request: CreateRequest, group: str, error: BaseException) -> None:
+        """Delete a group that is of no use; one that stays is no refusal, or nobody would look for it again."""
+        try:
+            await self.fell_wall(library, group)
+        except ProviderFault as fault:
+            what = f"{error}; and its group {group} is still there: {fault.faults[0].what}"
+            raise ProviderFault.at(request.name, what, "cloudcmp cleanup") from error
+        if isinstance(error, LostAnswer):
+            raise ProviderFault.at(request.name, error.faults[0].what, "its group was deleted again") from error
+
+    async def wall_of(self, library: "Library", id: str) -> str:  # noqa: ARG002
+        """The group's own id."""
+        return id
+
+    async def fell_wall(self, library: "Library", id: str) -> bool:
+        """The group, with its rules."""
+        try:
+            await library.change("DELETE", f"{self.firewalls[0]}/{id}", again=True)
+        except Refused as fault:
+            if not missing(fault):
+                raise
+            return False
+        return True
+
+    def account_id(self, said: Json) -> str | None:
+        """A digest of the account's address: Vultr tells no id of an account, and an address is a person's own."""
+        return labels.digest(str((said.get("account") or {}).get("email") or ""))
+
+
+CLOUD = Cloud(
+    name="vultr",
+    title="Vultr",
+    library="vultr",
+    tokens=("VULTR_API_KEY",),
+    endpoint="CLOUDCMP_VULTR_URL",
+    word_most=_TAG_MOST,
+    paging="cursor",
+    billing=Billing(3600.0, 3600.0, uncounted=("traffic beyond what the plan includes",)),
+    powered_off="https://docs.vultr.com/support/platform/billing/are-stopped-instances-still-billed-on-vultr",
+    images={
+        "ubuntu-24.04": "Ubuntu 24.04 LTS x64",
+        "ubuntu-22.04": "Ubuntu 22.04 LTS x64",
+        "debian-12": "Debian 12 x64",
+        "debian-13": "Debian 13 x64",
+    },
+    scopes=(),
+    scopes_say=f"a key has no scopes: it may do what its user may, from the addresses that its user lists, {_API}",
+    facts=(
+        Fact("tags", "words; how long and of which letters is not written down, so few and short ones are taken", _API),
+        Fact("user data", "in the creating call, in base64", _API),
+        Fact("idempotency token", "none", _API),
+        Fact(
+            "firewall",
+            "a group with rules, made before and named in the creating call; it does not filter what comes "
+            "through the account's own network (R)",
+            "https://docs.vultr.com/products/network/firewall",
+        ),
+        Fact(
+            "powered off",
+            "billed as if it ran",
+            "https://docs.vultr.com/support/platform/billing/are-stopped-instances-still-billed-on-vultr",
+        ),
+        Fact("billing", "by the hour begun; the price of 672 hours is the most for a month", _BILLING),
+        Fact("public address", "in the plan's price (R)", _API),
+    ),
+    dialect=Instances(),
+)
+"""Its row of the table."""

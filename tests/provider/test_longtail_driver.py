@@ -1,0 +1,267 @@
+"""The driver of the long tail at each of its clouds: what is asked of them, and what comes of it."""
+
+import asyncio
+import base64
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from tests.emulated.droplets import CLOSED, droplets
+from tests.emulated.linode import PLAIN, linode
+from tests.emulated.longtail import Faults
+from tests.emulated.longtail_requests import PLACES, firewall, instance, launched, provider, request, tags
+from tests.emulated.vultr import vultr
+
+from cloudcmp.errors import BadCredentials, NoCredentials, Refused, UserMistake
+from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle
+from cloudcmp.model.offering import Volume
+from cloudcmp.provider.longtail import CLOUDS
+from cloudcmp.provider.longtail.listing import TAG
+
+MADE = {"digitalocean": droplets, "linode": linode, "vultr": vultr}
+run = asyncio.run
+
+
+def point(monkeypatch, cloud):
+    for name, value in cloud.environ.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(params=sorted(CLOUDS))
+def cloud(request, monkeypatch):
+    """Each emulated cloud in turn, which this process's environment points to."""
+    with MADE[request.param]() as one:
+        point(monkeypatch, one)
+        yield one
+
+
+def bodies(cloud, action="machines.create"):
+    return [json.loads(call.params["body"]) for call in cloud.calls(action)]
+
+
+def test_one_call_makes_a_machine_with_all_that_belongs_to_it(cloud):
+    driver = provider(cloud.name)
+    wall, machine = run(launched(cloud.name, driver))
+    (body,) = bodies(cloud)
+    text = body.get("metadata", body)["user_data"]
+    told = text if cloud.name == "digitalocean" else base64.b64decode(text).decode()
+    assert told == "#cloud-config\n{}\n"
+    (found,) = [one for one in run(driver.find("study-a")) if one.kind == INSTANCE]
+    assert (found.cloud_id, found.name, found.token) == (machine, "cloudcmp-study-a-token-1", "token-1")
+    assert found.tags == tags()
+    assert (found.region, found.offering) == PLACES[cloud.name]
+    named = {"digitalocean": "tags", "linode": "firewall_id", "vultr": "firewall_group_id"}[cloud.name]
+    assert set(cloud.walls[wall].words) & set(body[named]) if named == "tags" else str(body[named]) == wall
+    assert len(cloud.calls("machines.create")) == 1
+
+
+def test_a_firewall_lets_in_the_named_addresses_only(cloud):
+    driver = provider(cloud.name)
+    allow = {"allow": "192.0.2.7/32, 2001:db8::/64"}
+    wall = run(driver.create(request(cloud.name, FIREWALL, options=allow)))
+    if cloud.name == "vultr":
+        rules = [(one["protocol"], one["port"], one["subnet"], one["subnet_size"]) for one in cloud.walls[wall].rules]
+        assert rules == [("tcp", "22", "192.0.2.7", 32), ("tcp", "22", "2001:db8::", 64)]
+    elif cloud.name == "linode":
+        rules = cloud.walls[wall].body["rules"]
+        doors = [one for one in rules["inbound"] if one.get("ports") == "22"]
+        assert [one["addresses"] for one in doors] == [{"ipv4": ["192.0.2.7/32"], "ipv6": ["2001:db8::/64"]}]
+        others = [one["addresses"] for one in rules["inbound"] if one not in doors]
+        assert others == [{"ipv4": ["192.168.128.0/17"]}] * 3
+        assert rules["inbound_policy"] == "DROP"
+    else:
+        body = cloud.walls[wall].body
+        doors = [one for one in body["inbound_rules"] if "addresses" in one["sources"]]
+        assert [(one["protocol"], one["ports"]) for one in doors] == [("tcp", "22")]
+        assert doors[0]["sources"]["addresses"] == ["192.0.2.7/32", "2001:db8::/64"]
+        others = [one["sources"] for one in body["inbound_rules"] if one not in doors]
+        assert others == [{"tags": body["tags"]}] * 3
+
+
+@pytest.mark.parametrize(("allow", "why"), [("", "nobody could log in"), ("0.0.0.0/0", "too many"), ("here", "CIDR")])
+def test_a_firewall_that_is_too_wide_or_open_to_nobody_is_refused(cloud, allow, why):
+    with pytest.raises(Refused, match=why):
+        run(provider(cloud.name).create(request(cloud.name, FIREWALL, options={"allow": allow})))
+    assert cloud.alive() == []
+
+
+def test_what_was_made_is_ended_and_nothing_stays(cloud):
+    driver = provider(cloud.name)
+    wall, machine = run(launched(cloud.name, driver))
+    for handle in (instance(cloud.name, machine), firewall(cloud.name, wall)):
+        assert run(driver.gone(handle)) is None
+        run(driver.destroy(handle))
+        assert handle.cloud_id in run(driver.gone(handle))
+        run(driver.destroy(handle))
+        assert handle.cloud_id in run(driver.gone(handle))
+    assert cloud.alive() == []
+
+
+def test_p04_a_machine_that_is_off_or_still_ending_is_not_gone(monkeypatch, cloud):
+    driver = provider(cloud.name)
+    machine = run(driver.create(request(cloud.name)))
+    handle = instance(cloud.name, machine)
+    assert run(driver.look(handle)).state == "running"
+    cloud.lives.all[machine].off = True
+    assert (run(driver.look(handle)).state, run(driver.gone(handle))) == ("stopped", None)
+    cloud.faults = Faults(terminate_s=1e9)
+    run(driver.destroy(handle))
+    assert run(driver.gone(handle)) is None
+
+
+def test_what_is_not_seen_yet_is_pending_and_not_gone(cloud):
+    now = [1000.0]
+    driver = provider(cloud.name, settle_s=300.0, clock=lambda: now[0])
+    cloud.faults = Faults(read_lag_s=1e9)
+    handle = instance(cloud.name, run(driver.create(request(cloud.name))))
+    assert run(driver.look(handle)).state == "pending"
+    for now[0] in (1000.0, 1100.0, 1299.0):
+        assert run(driver.gone(handle)) is None
+    now[0] = 1300.0
+    assert "no complete list" in run(driver.gone(handle))
+
+
+def test_a_machine_that_never_ran_is_pending_where_it_is_off(cloud):
+    driver = provider(cloud.name)
+    machine = run(driver.create(request(cloud.name)))
+    cloud.lives.all[machine].off = True
+    assert run(driver.look(instance(cloud.name, machine))).state == "pending"
+    assert run(provider(cloud.name).look(instance(cloud.name, machine))).state == "stopped"
+
+
+def test_offerings_have_the_price_that_the_cloud_tells_today_and_zero_is_unknown(cloud):
+    region, named = PLACES[cloud.name]
+    sold = provider(cloud.name).offerings(region)
+    one = next(one for one in sold if one.name == named)
+    assert (one.vcpus, one.memory_gib, one.category) == (1.0, 1.0, "burstable")
+    assert one.price is not None
+    assert (one.price.currency, one.price.as_of) == ("USD", datetime.now(UTC).date())
+    assert "https://" in one.price.source
+    prices = {"digitalocean": "0.00893", "linode": "0.0075", "vultr": "0.007441"}
+    assert one.price.amount_per_hour == Decimal(prices[cloud.name])
+    unknown = {"digitalocean": "free-1vcpu", "vultr": "vcg-a16-2c-8g"}.get(cloud.name)
+    assert unknown is None or next(one for one in sold if one.name == unknown).price is None
+    assert provider(cloud.name).offerings("no-such-region") == ()
+    assert {one.region for one in provider(cloud.name).offerings()} >= {region}
+
+
+def test_a_region_with_prices_of_its_own_has_those(monkeypatch):
+    with linode() as cloud:
+        point(monkeypatch, cloud)
+        sold = {one.name: one.price.amount_per_hour for one in provider("linode").offerings("us-east")}
+        assert sold["g6-nanode-1"] == Decimal("0.009")
+
+
+@pytest.mark.parametrize(("make", "region"), [(droplets, CLOSED), (linode, PLAIN)])
+def test_a_region_where_machines_can_not_be_made_as_they_must_be_is_refused(monkeypatch, make, region):
+    with make() as cloud:
+        point(monkeypatch, cloud)
+        driver = provider(cloud.name)
+        assert driver.offerings(region) == ()
+        with pytest.raises(Refused, match="takes no machines that are made as they must be"):
+            run(driver.create(request(cloud.name, region=region)))
+        assert cloud.calls("machines.create") == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"region": "nowhere"}, "is not there"),
+        ({"offering": "no-such-type"}, "there is no type"),
+        ({"options": {"image": "no-such-image"}}, "there is no (image|system)"),
+        ({"options": {"market": "spot"}}, "may be taken back"),
+        ({"options": {"os": "windows"}}, "only Linux"),
+        ({"options": {"tenancy": "dedicated"}}, "host of one's own"),
+        ({"options": {"placement": "cluster"}}, "no placement groups"),
+        ({"options": {"credits": "standard"}}, "CPU credits"),
+        ({"options": {"zone": "a"}}, "no zones"),
+        ({"volume": Volume("ssd", 2**30)}, "a volume is not made"),
+        ({"kind": "volume"}, "not made alone"),
+    ],
+)
+def test_what_is_not_sold_is_refused_with_a_line_and_nothing_is_made(cloud, changes, why):
+    kind = changes.get("kind", INSTANCE)
+    with pytest.raises(Refused, match=why) as refused:
+        run(provider(cloud.name).create(request(cloud.name, **{**changes, "kind": kind})))
+    assert "\n" not in str(refused.value)
+    assert cloud.alive() == []
+
+
+def test_an_image_that_reads_no_user_data_is_refused(monkeypatch):
+    with linode() as cloud:
+        point(monkeypatch, cloud)
+        with pytest.raises(Refused, match="does not read user data"):
+            run(provider("linode").create(request("linode", options={"image": "linode/slackware15.0"})))
+        assert cloud.alive() == []
+
+
+def test_resize_is_refused(cloud):
+    with pytest.raises(Refused, match="not resized by this driver"):
+        run(provider(cloud.name).resize(instance(cloud.name, "1"), "other"))
+
+
+def test_the_account_and_the_time_are_told(cloud):
+    driver = provider(cloud.name)
+    account = run(driver.account())
+    own = {"digitalocean": getattr(cloud, "team", ""), "linode": getattr(cloud, "euuid", "")}.get(cloud.name)
+    assert account.endswith(f" at {cloud.url}")
+    assert own is None or account.startswith(own)
+    assert "somebody@example.org" not in account
+    assert abs(run(driver.date()) - datetime.now(UTC).timestamp()) < 5
+
+
+def test_death_is_told_truthfully(cloud):
+    (death,) = [one for one in provider(cloud.name).barriers if one.name == "death"]
+    assert (death.holds, "billed as if it ran" in death.how, "https://" in death.how) == (False, True, True)
+
+
+def test_no_token_and_a_wrong_one_are_told_apart(cloud, monkeypatch):
+    monkeypatch.setenv(cloud.token_variable, "another")
+    with pytest.raises(BadCredentials, match="the token is not taken"):
+        run(provider(cloud.name).find("study-a"))
+    for name in CLOUDS[cloud.name].tokens:
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(NoCredentials, match=f"set {cloud.token_variable}"):
+        provider(cloud.name).offerings()
+
+
+def test_a_token_is_never_sent_in_the_clear(cloud, monkeypatch):
+    for url in ("http://api.example.org", "ftp://api.example.org", "https://", "https://api.example.org/v2"):
+        monkeypatch.setenv(cloud.url_variable, url)
+        with pytest.raises(UserMistake, match=cloud.url_variable):
+            run(provider(cloud.name).find("study-a"))
+
+
+def test_the_token_is_in_no_line_that_is_told(cloud, monkeypatch):
+    monkeypatch.setenv(cloud.token_variable, f"{cloud.token}\n")
+    with pytest.raises(Refused) as refused:
+        run(provider(cloud.name).find("study-a"))
+    assert cloud.token not in str(refused.value)
+
+
+def test_tags_that_nothing_bears_any_more_are_found_and_deleted(monkeypatch):
+    with droplets() as cloud:
+        point(monkeypatch, cloud)
+        wall, machine = run(launched("digitalocean", provider("digitalocean")))
+        cloud.end(machine)
+        del cloud.walls[wall]
+        driver = provider("digitalocean")
+        left = run(driver.leftovers())
+        assert {one.kind for one in left.found} == {TAG}
+        assert {dict(one.tags)["cloudcmp:study"] for one in left.found} == {"study-a"}
+        for one in left.found:
+            run(driver.destroy(one.handle()))
+            assert run(driver.gone(one.handle()))
+        assert cloud.alive() == []
+
+
+def test_a_tag_that_something_bears_is_not_deleted(monkeypatch):
+    with droplets() as cloud:
+        point(monkeypatch, cloud)
+        run(launched("digitalocean", provider("digitalocean")))
+        (word, *_) = cloud.words
+        machine = next(one for one in cloud.lives.there())
+        with pytest.raises(Refused, match="something bears this tag"):
+            run(provider("digitalocean").destroy(Handle(TAG, "", machine.words[0])))
+        assert word in cloud.words
