@@ -72,6 +72,7 @@ def build() -> typer.Typer:
         ("import", files.import_),
         ("published", answers.published),
         ("reconcile", bills.reconcile),
+        ("fetch", fetching.fetch),
         ("check", safety.check),
         ("cleanup", safety.cleanup),
         ("sweep", safety.sweep),
