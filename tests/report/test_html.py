@@ -253,3 +253,18 @@ def test_p39_an_imported_metric_may_be_called_anything(payload: str, view: View,
         return Page(render(few, ())).tags
 
     assert named("".join(payload.split())) == named("harmless")
+
+
+def test_what_each_provider_offers_comes_before_anything_measured(html: str, page: Page) -> None:
+    ids = [value for name, value in page.attributes if name == "id"]
+    assert ids.index("answer") < ids.index("offered") < ids.index("asked")
+    section = html[html.index('id="offered"') : html.index("</section>", html.index('id="offered"'))]
+    assert re.findall(r"<caption>(.*?)</caption>", section)[0].startswith("Services")
+    assert section.count("<caption>") == 3
+    for title in ("instance types", "price an hour", "price from", "part of the world"):
+        assert f">{title}</th>" in section
+
+
+def test_an_imported_table_tells_nothing_of_what_is_offered(view: View) -> None:
+    shown = render(replace(view, plan=replace(view.plan, imported=True)), ())
+    assert 'id="offered"' not in shown

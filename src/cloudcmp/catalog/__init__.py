@@ -12,14 +12,17 @@ from cloudcmp.catalog.lookup import (
     suite_of,
 )
 from cloudcmp.catalog.metrics import METRICS, PERCENTILES
+from cloudcmp.catalog.places import PLACES, Place, place_of
 from cloudcmp.catalog.probes import PROBES
 from cloudcmp.catalog.suites import SUITES
 
 __all__ = [
     "METRICS",
     "PERCENTILES",
+    "PLACES",
     "PROBES",
     "SUITES",
+    "Place",
     "canonical",
     "cells_of",
     "expected_s",
@@ -27,6 +30,7 @@ __all__ = [
     "hint",
     "nearest",
     "once_a_launch",
+    "place_of",
     "probe_of",
     "suite_of",
 ]

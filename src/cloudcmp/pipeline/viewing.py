@@ -200,6 +200,7 @@ def as_data(shown: View) -> dict[str, Any]:
         "study": plan.name,
         "question": plan.question,
         "simulated": any(candidate.simulated for candidate in plan.candidates),
+        "offered": None if plan.imported else answer.offered(plan, shown.attempts),
         "candidates": [_candidate(candidate) for candidate in plan.candidates],
         "estimates": shown.analysis.estimates,
         "comparisons": shown.analysis.comparisons,

@@ -14,7 +14,7 @@ from cloudcmp.report import numbers
 from cloudcmp.report.book import MARKS, Book, Page
 from cloudcmp.report.money import figures_of
 from cloudcmp.report.numbers import known
-from cloudcmp.report.sheets import scaling
+from cloudcmp.report.sheets import offered, scaling
 from cloudcmp.report.sheets.asked import no_price
 from cloudcmp.report.sheets.outcomes import warnings
 from cloudcmp.report.sheets.verdicts import said_of
@@ -105,6 +105,9 @@ def _heading(screen: _Screen, book: Book) -> None:
     if book.origin:
         say(screen.console, f"{book.origin}{': planted numbers, not measured' if 'SIMULATED' in book.origin else ''}",
             "bold yellow")  # fmt: skip
+    offers = offered.brief(book)
+    if offers:
+        table(screen.console, ("provider", "offers", "where", "prices of"), offers)
     rows = []
     for name, one in zip(screen.names, book.candidates, strict=True):
         size = [f"{one.offering.vcpus:g} vCPU{'s' if one.offering.vcpus > 1 else ''}" if one.offering.vcpus else "",

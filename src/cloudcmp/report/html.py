@@ -12,7 +12,7 @@ from cloudcmp.model.view import View
 from cloudcmp.report.book import Book
 from cloudcmp.report.charts import scaling as scaling_chart
 from cloudcmp.report.figures import Figure, figures
-from cloudcmp.report.sheets import asked, estimates, hosts, outcomes, pairs, scaling, verdicts
+from cloudcmp.report.sheets import asked, estimates, hosts, offered, outcomes, pairs, scaling, verdicts
 from cloudcmp.report.text import clean, visible
 
 _FOLDER = resources.files("cloudcmp.report") / "templates"
@@ -58,6 +58,8 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         answer=[clean(line, 1000) for line in view.analysis.answer],
         warnings=outcomes.warnings(book),
         no_price=asked.no_price(book),
+        offered=offered.sheets(book),
+        offered_title=offered.TITLE,
         facts=asked.facts(book),
         candidates=asked.candidates(book),
         matrix=verdicts.matrix(book),

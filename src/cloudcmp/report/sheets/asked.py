@@ -22,8 +22,8 @@ def candidates(book: Book) -> Sheet:
     titles = ("candidate", "offering", "class", "vCPUs", "memory", "price an hour", "price from", "what ran")
     rows = [
         row(Field(one.id, _details(one)), f"{one.offering.provider} / {one.offering.region} / {one.offering.name}",
-            one.offering.category or UNKNOWN, _amount(one.offering.vcpus), _memory(one.offering.memory_gib),
-            _price(one), _price_source(one.offering.price, day), _ran(one))
+            one.offering.category or UNKNOWN, _amount(one.offering.vcpus), memory(one.offering.memory_gib),
+            _price(one), price_source(one.offering.price, day), _ran(one))
         for one in book.candidates
     ]  # fmt: skip
     note = "" if any(one.offering.price for one in book.candidates) else no_price(book)
@@ -51,7 +51,8 @@ def _amount(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:g}"
 
 
-def _memory(gib: float | None) -> str:
+def memory(gib: float | None) -> str:
+    """Memory as people say it."""
     return UNKNOWN if gib is None else f"{gib:.4g} GiB"
 
 
@@ -76,7 +77,8 @@ def _price(one: Candidate) -> Field:
     return Field(text, f"× {one.count}" if one.count > 1 else "")
 
 
-def _price_source(price: Price | None, day: date | None) -> str:
+def price_source(price: Price | None, day: date | None) -> str:
+    """Who told a price and of when it is, beside the day of the study."""
     if price is None:
         return UNKNOWN
     if price.as_of is None:
@@ -148,7 +150,7 @@ def _session(one: Session) -> str:
 
 def advertised(one: Candidate) -> dict[str, str]:
     """What an offering promises, under the names that facts go by where there is one to set beside it."""
-    promised = {"vcpus": _amount(one.offering.vcpus), "memory": _memory(one.offering.memory_gib)}
+    promised = {"vcpus": _amount(one.offering.vcpus), "memory": memory(one.offering.memory_gib)}
     return promised | {key: _attribute(key, value) for key, value in one.offering.attributes}
 
 

@@ -1,0 +1,104 @@
+"""What each provider offers: services, types with prices, places; after tables 1, 3 and 6 of CloudCmp (IMC 2010)."""
+
+from collections.abc import Iterable
+
+from cloudcmp.answer import Services, Type, Where, offered
+from cloudcmp.report.book import Book
+from cloudcmp.report.numbers import UNKNOWN
+from cloudcmp.report.sheets.asked import memory, price_source, studied_on
+from cloudcmp.report.sheets.sheet import Field, Sheet, captioned, columns, row
+from cloudcmp.report.text import clean
+
+TITLE = "What each provider offers"
+_NOTE = (
+    "What this study compares of each provider, as it was told when the study was planned; a provider sells more. "
+    "A dash: not known, or not in this study."
+)
+
+
+def sheets(book: Book) -> tuple[Sheet, ...]:
+    """The three tables; none for an imported table, which tells nothing of what was offered."""
+    if book.view.plan.imported or not book.candidates:
+        return ()
+    found = offered(book.view.plan, book.view.attempts)
+    return _services(book, found.services), _types(book, found.types), _places(book, found.places)
+
+
+def _services(book: Book, found: Iterable[Services]) -> Sheet:
+    rows = [
+        row(_of(one.provider, one.simulated), *map(_listed, (one.compute, one.storage, one.network, one.wan)))
+        for one in found
+    ]
+    titles = ("provider", "instance types", "storage", "network measured", "wide area")
+    return Sheet(captioned(book.origin, "Services"), columns(*titles), tuple(rows))
+
+
+def _types(book: Book, found: Iterable[Type]) -> Sheet:
+    day = studied_on(book)
+    rows = [
+        row(_of(f"{one.provider} / {one.name}", one.simulated, f"with {one.volume}" if one.volume else ""), one.region,
+            UNKNOWN if one.vcpus is None else f"{one.vcpus:g}", memory(one.memory_gib), _price(one),
+            price_source(one.price, day))
+        for one in found
+    ]  # fmt: skip
+    titles = ("type", "region", "vCPUs", "memory", "price an hour", "price from")
+    numeric = ("vCPUs", "memory", "price an hour")
+    return Sheet(captioned(book.origin, "Instance types"), columns(*titles, numeric=numeric), tuple(rows))
+
+
+def _places(book: Book, found: Iterable[Where]) -> Sheet:
+    rows = [
+        row(_of(one.provider, one.simulated), one.region, one.place or UNKNOWN, one.part or UNKNOWN, _listed(one.zones))
+        for one in found
+    ]
+    titles = ("provider", "region", "place", "part of the world", "zones of its machines")
+    return Sheet(captioned(book.origin, "Places"), columns(*titles), tuple(rows), _NOTE)
+
+
+def _of(name: str, simulated: bool, below: str = "") -> Field:
+    label = "simulated" if simulated and not name.startswith("simulated/") else ""
+    return Field(name, ", ".join(filter(None, (below, label))))
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return ", ".join(words) or UNKNOWN
+
+
+def _price(one: Type) -> Field:
+    if one.price is None:
+        return Field("unknown", kind="unsure")
+    return Field(f"{one.price.amount_per_hour.normalize():f} {one.price.currency}")
+
+
+def brief(book: Book) -> list[tuple[str, str, str, str]]:
+    """A line for each provider for a terminal: what it offers, where, and of when its prices are.
+
+    Nothing where there is nothing to choose from but this machine, or for an imported table.
+    """
+    plan = book.view.plan
+    if plan.imported or all(one.offering.provider == "local" for one in book.candidates):
+        return []
+    found, lines = offered(plan, book.view.attempts), []
+    for one in found.services:
+        own = [each for each in found.types if each.provider == one.provider]
+        places = [_where(each) for each in found.places if each.provider == one.provider]
+        name = (
+            f"{one.provider}, simulated" if one.simulated and not one.provider.startswith("simulated") else one.provider
+        )
+        things = ", ".join((*one.compute, *one.storage))
+        lines.append((clean(name, 40), clean(things, 200), clean("; ".join(places), 300), clean(_dates(own), 80)))
+    return lines
+
+
+def _where(one: Where) -> str:
+    return f"{one.region} ({one.place})" if one.place else one.region
+
+
+def _dates(types: Iterable[Type]) -> str:
+    """The days of the prices, oldest and newest."""
+    prices = [one.price for one in types]
+    days = sorted({price.as_of for price in prices if price and price.as_of})
+    words = [" to ".join(dict.fromkeys((str(days[0]), str(days[-1]))))] if days else []
+    words += ["undated"] if any(price and price.as_of is None for price in prices) else []
+    words += ["unknown"] if None in prices else []
+    return ", ".join(words)
