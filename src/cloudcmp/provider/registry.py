@@ -88,10 +88,17 @@ def _long_tail(name: str) -> Callable[[Means], Provider]:
     return make_it
 
 
+def _gcp(_: Means) -> Provider:
+    from cloudcmp.provider.gcp import GcpProvider
+
+    return GcpProvider()
+
+
 _MAKERS: dict[str, Callable[[Means], Provider]] = {
     "aws": _aws,
     "digitalocean": _long_tail("digitalocean"),
     "ec2": _ec2,
+    "gcp": _gcp,
     "linode": _long_tail("linode"),
     "local": _local,
     "qemu": _qemu,

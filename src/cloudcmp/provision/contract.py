@@ -147,6 +147,10 @@ TESTED: Mapping[str, Tested] = {
         broken={"same token": "this cloud ignores tokens: a second machine is seen by its tags, and ended"},
         checked=("capability", *_ASKED),
     ),
+    "gcp": Tested(
+        "an emulator of the tests' own, driven through Google's client, with SSH servers behind its addresses",
+        checked=("capability", *_ASKED),
+    ),
     "linode": Tested(_LONG_TAIL, checked=_ASKED),
     "local": Tested("the machine that the tests run on", _NO_SSH, checked=("host",)),
     "qemu": Tested("guests of the machine that the tests run on", checked=("host", "image", "quota")),

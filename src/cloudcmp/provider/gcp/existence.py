@@ -1,0 +1,195 @@
+"""Machines, disks and firewall rules that exist: looked at, resized, ended, and seen gone."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from cloudcmp.errors import ProviderFault, Refused, Unlisted
+from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Handle
+from cloudcmp.model.safety import Sight
+from cloudcmp.provider.gcp.faults import MISSING, plain
+from cloudcmp.provider.gcp.firewalls import Firewalls
+from cloudcmp.provider.gcp.operations import Operations, done
+from cloudcmp.provider.gcp.sdk import Sdk
+
+# https://cloud.google.com/compute/docs/instances/instance-life-cycle
+_STATES = dict.fromkeys(("PENDING", "PROVISIONING", "STAGING", "REPAIRING"), "pending") | {"RUNNING": "running"}
+_STATES |= dict.fromkeys(("STOPPING", "SUSPENDING", "SUSPENDED", "TERMINATED", "PENDING_STOP"), "stopped")
+_PREEMPTED = "compute.instances.preempted"
+_MADE = ("insert", "start")
+_STOP_S = 600.0
+_START_S = 120.0
+_SERVICES = {INSTANCE: ("instances", "instance"), VOLUME: ("disks", "disk")}
+
+
+@dataclass(slots=True)
+class Existence:
+    """What becomes of the resources of one project.
+
+    `settle_s` is how long a resource that is not shown must stay unseen to count as gone, where nobody was asked to
+    delete it. `clock` is in seconds of any origin.
+    """
+
+    sdk: Sdk
+    firewalls: Firewalls
+    operations: Operations
+    settle_s: float = 300.0
+    clock: Callable[[], float] = time.monotonic
+    _unseen: dict[str, float] = field(default_factory=dict)
+    _deleted: set[str] = field(default_factory=set)
+
+    async def destroy(self, handle: Handle) -> None:
+        """Ask for a machine, a disk or rules to be deleted; what has gone is no error."""
+        if handle.kind == FIREWALL:
+            accepted = await self.firewalls.destroy(handle.cloud_id)
+        else:
+            accepted = await self._end(handle)
+        if accepted:
+            self._deleted.add(_key(handle))
+
+    async def _end(self, handle: Handle) -> bool:
+        service, word = _SERVICES[handle.kind]
+        zone, name = split(handle)
+        try:
+            await self.sdk.change(service, "delete_unary", zone=zone, **{word: name})
+        except Refused as fault:
+            if not fault.faults[0].what.startswith(MISSING):
+                raise
+            return False
+        return True
+
+    async def gone(self, handle: Handle) -> str | None:
+        """That it is not there: at once where its deletion was accepted, for anything else after it has not been seen
+        for long enough. A machine that stands still is not gone.
+        """
+        key = _key(handle)
+        if handle.kind == FIREWALL:
+            there = await self.firewalls.there(handle.cloud_id)
+        else:
+            there = await self._seen(handle) is not None
+        if there:
+            self._unseen.pop(key, None)
+            return None
+        now = self.clock()
+        since = self._unseen.setdefault(key, now)
+        if key in self._deleted:
+            return f"the deletion of {handle.cloud_id} was accepted, and it is not found"
+        if now > since and now - since >= self.settle_s:
+            return f"{handle.cloud_id} is not found for {now - since:.0f} s"
+        return None
+
+    async def _seen(self, handle: Handle) -> Any:
+        """A machine or a disk as it is told, None where there surely is none of that name."""
+        service, word = _SERVICES[handle.kind]
+        zone, name = split(handle)
+        try:
+            return await self.sdk.read(service, "get", zone=zone, **{word: name})
+        except Refused as fault:
+            what = fault.faults[0].what
+            if not what.startswith(MISSING):
+                raise
+            if f"{service}/{name}" not in what:  # it is the zone or the project that is not found: no word on this one
+                raise Unlisted.at(handle.cloud_id, what, "ask again") from None
+            return None
+
+    async def look(self, handle: Handle) -> Sight:
+        """How a machine is; one that is not shown yet is pending, and one that something ended is gone."""
+        said = await self._seen(handle)
+        if said is None:
+            return await self._ended(handle)
+        state = _STATES.get(str(said.status), "pending")
+        address, inside = _addresses(said)
+        why, taken = plain(str(said.status_message or "")), None
+        if state == "stopped":
+            why, taken = await self._why(handle, why)
+        windows = any(license_.rsplit("/", 1)[-1].startswith("windows-") for license_ in _licenses(said))
+        return Sight(state, address or inside, 3389 if windows else 22, peer_address=inside, why=why, taken=taken)
+
+    async def _ended(self, handle: Handle) -> Sight:
+        """What a machine that is not shown came to, as far as the operations on it tell."""
+        last = await self._last(handle)
+        if last is None:
+            return Sight("pending", why="it is not listed yet")
+        if str(last.operation_type) in _MADE and not last.error:
+            return Sight("pending", why="it is not listed yet" if not done(last) else "it is not listed any more")
+        return Sight("gone", why=_of(last), taken=str(last.operation_type) == _PREEMPTED)
+
+    async def _why(self, handle: Handle, why: str) -> tuple[str, bool | None]:
+        """Why a machine stands still, and whether it was taken back, by the last operation on it."""
+        last = await self._last(handle)
+        if last is None or str(last.operation_type) in _MADE:
+            return why or "it powered itself off, or failed", None
+        return why or _of(last), str(last.operation_type) == _PREEMPTED
+
+    async def _last(self, handle: Handle) -> Any:
+        operations = await self.operations.on(*split(handle))
+        taken = [one for one in operations if str(one.operation_type) == _PREEMPTED]
+        return (taken or operations or [None])[-1]
+
+    async def zone(self, handle: Handle) -> str | None:
+        """The zone of a machine, which its id tells."""
+        return split(handle)[0] if handle.kind == INSTANCE else None
+
+    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None]) -> None:
+        """Stop, change the type, start, until it runs again; `stopped` is called in between.
+
+        The machine keeps the time at which the cloud deletes it. Raises Refused where the type does not allow it.
+        https://cloud.google.com/compute/docs/instances/changing-machine-type-of-stopped-instance
+        """
+        zone, name = split(handle)
+        await self.sdk.change("instances", "stop_unary", zone=zone, instance=name)
+        await self._until(handle, "TERMINATED", _STOP_S)
+        stopped()
+        kind = {"machine_type": f"zones/{zone}/machineTypes/{offering}"}
+        asked = await self.sdk.change(
+            "instances",
+            "set_machine_type_unary",
+            zone=zone,
+            instance=name,
+            instances_set_machine_type_request_resource=kind,
+        )
+        await self.operations.done(asked, handle.cloud_id, zone)
+        asked = await self.sdk.change("instances", "start_unary", zone=zone, instance=name)
+        await self.operations.done(asked, handle.cloud_id, zone)
+        await self._until(handle, "RUNNING", _START_S)
+
+    async def _until(self, handle: Handle, status: str, within_s: float) -> None:
+        until = self.clock() + within_s
+        while True:
+            said = await self._seen(handle)
+            if said is not None and str(said.status) == status:
+                return
+            if self.clock() > until:
+                what = f"it is not {status} after {within_s:g} s"
+                raise ProviderFault.at(handle.cloud_id, what, "see the provider's console")
+            await asyncio.sleep(self.sdk.pause_s)
+
+
+def split(handle: Handle) -> tuple[str, str]:
+    """The zone and the name in the id of a machine or a disk."""
+    zone, _, name = handle.cloud_id.partition("/")
+    if not name:
+        raise Refused.at(handle.cloud_id, "it is no id of this cloud", "ids are written ZONE/NAME")
+    return zone, name
+
+
+def _key(handle: Handle) -> str:
+    return f"{handle.kind} {handle.cloud_id}"
+
+
+def _of(operation: Any) -> str:
+    return plain(f"{operation.operation_type}: {operation.status_message or 'it was asked for'}")
+
+
+def _addresses(said: Any) -> tuple[str | None, str | None]:
+    """The address from outside and the one inside."""
+    for card in said.network_interfaces:
+        outside = next((str(one.nat_i_p) for one in card.access_configs if one.nat_i_p), None)
+        return outside, str(card.network_i_p) or None
+    return None, None
+
+
+def _licenses(said: Any) -> list[str]:
+    return [str(link) for disk in said.disks for link in disk.licenses]

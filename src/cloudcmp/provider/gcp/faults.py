@@ -1,0 +1,188 @@
+"""What an error of Compute Engine, or of the way there, means: told apart, with Google's own code in the line.
+
+Errors: https://cloud.google.com/compute/docs/reference/rest/v1/errors and, of operations,
+https://cloud.google.com/compute/docs/troubleshooting/troubleshooting-vm-creation
+"""
+
+import os
+from collections.abc import Set
+from dataclasses import dataclass
+from typing import Any
+
+from cloudcmp.errors import (
+    BadCredentials,
+    CloudcmpError,
+    LostAnswer,
+    NoCapacity,
+    NoCredentials,
+    NotAllowed,
+    ProviderFault,
+    QuotaReached,
+    Refused,
+    Throttled,
+    Unlisted,
+    Unreached,
+)
+
+_CAPACITY = {
+    "RESOURCE_POOL_EXHAUSTED",
+    "ZONE_RESOURCE_POOL_EXHAUSTED",
+    "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS",
+    "resourcePoolExhausted",
+    "stockout",
+}
+_QUOTA = {"QUOTA_EXCEEDED", "LIMIT_EXCEEDED", "limitExceeded", "quotaExceeded"}
+_THROTTLED = {
+    "RATE_LIMIT_EXCEEDED",
+    "RESOURCE_OPERATION_RATE_EXCEEDED",
+    "rateLimitExceeded",
+    "resourceOperationRateExceeded",
+    "userRateLimitExceeded",
+}
+_DISABLED = {"accessNotConfigured", "SERVICE_DISABLED", "billingNotEnabled", "BILLING_DISABLED"}
+DENIED = frozenset(
+    {"forbidden", "insufficientPermissions", "PERMISSIONS_ERROR", "PERMISSION_DENIED", "IAM_PERMISSION_DENIED"}
+)
+"""What is answered where the user may not do it."""
+EXISTS = ("alreadyExists", "RESOURCE_ALREADY_EXISTS")
+"""The name is taken: by this very request, for names tell attempts apart, or by somebody else."""
+MISSING = ("notFound", "RESOURCE_NOT_FOUND")
+
+RENEW = "renew them (gcloud auth application-default login, or a new key), then run again"
+POLICY = "give the account the role of docs/reference/gcp-policy.json"
+_SET = "set GOOGLE_APPLICATION_CREDENTIALS, or run gcloud auth application-default login"
+_ENABLE = "enable the Compute Engine API and billing of the project"
+_LOOKED_FOR = "it is looked for by token, tag and name"
+_KINDS: tuple[tuple[Set[str], type[ProviderFault], str], ...] = (
+    (_CAPACITY, NoCapacity, "try later, another type, another zone or another region"),
+    (_QUOTA, QuotaReached, "ask for a higher quota (IAM & Admin, Quotas), or run fewer at once"),
+    (_THROTTLED, Throttled, "wait, and ask less often"),
+    (_DISABLED, NotAllowed, _ENABLE),
+    (DENIED, NotAllowed, POLICY),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """An error's code, its text (untrusted, one line, cut) and its HTTP status, 0 where it has none."""
+
+    code: str
+    text: str
+    status: int
+
+    @property
+    def line(self) -> str:
+        """Both in one."""
+        return f"{self.code}: {self.text}" if self.text else self.code
+
+
+def plain(text: str) -> str:
+    """What a provider wrote, for one line of ours: no control characters, at most 200 characters."""
+    shown = "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(shown.split())[:200]
+
+
+def coded(error: BaseException) -> Coded | None:
+    """The provider's own error in one of its client's, None for anything that never came to an answer."""
+    status: Any = getattr(error, "code", None)
+    if not hasattr(error, "errors") or not isinstance(status, int):
+        return None
+    said = [one for one in getattr(error, "errors", ()) or () if isinstance(one, dict)]
+    reason = str(said[0].get("reason") or "") if said else ""
+    text = str(getattr(error, "message", "") or "")
+    # Of capacity some answers tell by the code in the text only.
+    known = next((code for code in sorted(_CAPACITY, key=len, reverse=True) if code in text), "")
+    return Coded(plain(known or reason or f"HTTP {int(status)}"), plain(text), int(status))
+
+
+def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
+    """Our error for one of the client's. `changes`: the call makes or ends something: a lost answer matters."""
+    said = coded(error)
+    if said is None:
+        return _unanswered(error, where, changes=changes)
+    return _refusal(said, where) or _unclear(said, where, changes=changes)
+
+
+def operation_fault(operation: Any, where: str) -> ProviderFault | None:
+    """What became of an operation that is done: None where it went well.
+
+    A base fault where Google failed inside: what was made by then is not known.
+    """
+    errors = list(operation.error.errors) if operation.error else []
+    status = int(operation.http_error_status_code or 0)
+    if not errors and status < 400:
+        return None
+    code = str(errors[0].code or "") if errors else ""
+    text = str(errors[0].message or "") if errors else str(operation.http_error_message or "")
+    said = Coded(plain(code or f"HTTP {status}"), plain(text), status)
+    refusal = _refusal(said, where)
+    if refusal is not None:
+        return refusal
+    if status >= 500 or "INTERNAL" in said.code or not status:
+        return ProviderFault.at(where, f"the operation failed: {said.line}", _LOOKED_FOR)
+    return Refused.at(where, said.line, "change what is asked for")
+
+
+def _refusal(said: Coded, where: str) -> ProviderFault | None:
+    """What the provider surely did not do, None for other errors."""
+    for codes, kind, hint in _KINDS:
+        if said.code in codes:
+            return kind.at(where, said.line, hint)
+    if said.status == 401:
+        return BadCredentials.at(where, f"{said.code}: the credentials are not taken", RENEW)
+    if said.status == 429:
+        return Throttled.at(where, said.line, "wait, and ask less often")
+    if said.status == 403:
+        return NotAllowed.at(where, said.line, POLICY)
+    return None
+
+
+def _unclear(said: Coded, where: str, *, changes: bool) -> ProviderFault:
+    if said.status >= 500 or said.status < 400:
+        line = said.line if said.code.startswith("HTTP") else f"{said.line} (HTTP {said.status})"
+        if changes:
+            return LostAnswer.at(where, line, _LOOKED_FOR)
+        return Unlisted.at(where, line, "ask again")
+    return Refused.at(where, said.line, "change what is asked for")
+
+
+def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
+    """No answer that could be read. The names are the client's classes, told by name to keep it unimported."""
+    kinds = [one.__name__ for one in type(error).__mro__]
+    kind = kinds[0]
+    if "DefaultCredentialsError" in kinds:
+        named = os.environ.get("GOOGLE_APPLICATION_CREDENTIALS")
+        unusable = BadCredentials.at(where, "the file of GOOGLE_APPLICATION_CREDENTIALS can not be used", RENEW)
+        return unusable if named else NoCredentials.at(where, "there are no credentials", _SET)
+    if "RefreshError" in kinds and not getattr(error, "retryable", False):
+        return BadCredentials.at(where, f"no token is given for the credentials: {_granted(error)}", RENEW)
+    # Without a token nothing was sent; nor where no connection came about.
+    unsent = "GoogleAuthError" in kinds or _unsent(error, kinds)
+    if unsent or "SSLError" in kinds:
+        silent = Unreached if unsent else ProviderFault
+        return silent.at(where, f"it can not be reached ({kind})", "check the network and CLOUDCMP_GCP_ENDPOINT")
+    if kind in {"TypeError", "ValueError"}:
+        return Refused.at(where, f"the request can not be made ({kind})", "check the names in the study")
+    # The text of a parser's error holds the answer itself: only its kind is shown.
+    if changes:
+        return LostAnswer.at(where, f"the answer was lost ({kind})", _LOOKED_FOR)
+    return Unlisted.at(where, f"the answer was lost or cut short ({kind})", "ask again")
+
+
+def _unsent(error: BaseException, kinds: list[str]) -> bool:
+    """Whether a connection was refused or never came about, so that no byte of a request was sent."""
+    if "ConnectTimeout" in kinds:
+        return True
+    cause = getattr(error.args[0], "reason", None) if "ConnectionError" in kinds and error.args else None
+    named = [one.__name__ for one in type(cause).__mro__]
+    return bool({"NewConnectionError", "NameResolutionError", "ConnectTimeoutError"} & set(named))
+
+
+def _granted(error: BaseException) -> str:
+    """Why the token server gave none: its own short code, never its whole answer."""
+    for part in error.args:
+        if isinstance(part, dict) and part.get("error"):
+            return plain(str(part["error"]))
+        if isinstance(part, str) and ":" in part:
+            return plain(part.partition(":")[0])
+    return type(error).__name__

@@ -1,0 +1,181 @@
+"""What a launch stands on: rules that let in the controller and the launch's own machines, and nobody else.
+
+Rules of Compute Engine belong to a network, and the default network's own let everybody in at port 22. So a launch has
+three rules for the machines that bear its tag: the controller's door, the launch's inside, and, after them, nobody.
+They cost nothing. https://cloud.google.com/firewall/docs/firewalls
+"""
+
+import asyncio
+import ipaddress
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from cloudcmp.errors import LostAnswer, ProviderFault, Refused
+from cloudcmp.model.lease import FIREWALL, CreateRequest, Found
+from cloudcmp.provider.gcp.faults import EXISTS, MISSING
+from cloudcmp.provider.gcp.launch import NETWORK, beside
+from cloudcmp.provider.gcp.marks import read, request_id, told, written
+from cloudcmp.provider.gcp.operations import Operations
+from cloudcmp.provider.gcp.sdk import Sdk
+
+_DOORS = {"linux": ("22",), "windows": ("3389", "5985")}
+_ALL = {"I_p_protocol": "all"}
+_FIRST, _LAST = 100, 200  # lower goes first; the default network's own rules have 65534
+_TRIES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Firewalls:
+    """The rules of one project."""
+
+    sdk: Sdk
+    operations: Operations
+
+    async def create(self, request: CreateRequest) -> str:
+        """All rules of a launch, or none: where one fails, those that were made are deleted again.
+
+        Returns the name of the first, which is also the tag of the machines that they are for.
+        """
+        rules = list(_rules(request))
+        made: list[str] = []
+        try:
+            for rule in rules:
+                made.append(rule["name"])
+                await self._insert(request, rule)
+        except BaseException as error:
+            await self._undo(request, made, error)
+            raise
+        return request.name
+
+    async def _insert(self, request: CreateRequest, rule: dict[str, Any]) -> None:
+        """One rule, whose answer may be lost: it is then looked for by its name, which no other request gives."""
+        name = rule["name"]
+        try:
+            operation = await self.sdk.change(
+                "firewalls", "insert_unary", firewall_resource=rule, request_id=request_id(request.token, name)
+            )
+            await self.operations.done(operation, name)
+        except LostAnswer as fault:
+            if not await self._ours(request, name, _TRIES):
+                raise ProviderFault.at(name, fault.faults[0].what, "it is looked for by name") from None
+        except Refused as fault:
+            if not fault.faults[0].what.startswith(EXISTS) or not await self._ours(request, name, 1):
+                raise
+
+    async def _ours(self, request: CreateRequest, name: str, tries: int) -> bool:
+        """Whether there is a rule of a name that was made by this very request."""
+        for left in reversed(range(tries)):
+            found = await self._get(name)
+            if found is not None:
+                return (read(str(found.description)) or {}).get("token") == request.token
+            if left:
+                await asyncio.sleep(self.sdk.pause_s)
+        return False
+
+    async def _get(self, name: str) -> Any:
+        try:
+            return await self.sdk.read("firewalls", "get", firewall=name)
+        except Refused as fault:
+            if not fault.faults[0].what.startswith(MISSING):
+                raise
+            return None
+
+    async def _undo(self, request: CreateRequest, names: list[str], error: BaseException) -> None:
+        """Delete what was made of a launch's rules; what stays is no refusal, or nobody would look for it again."""
+        try:
+            stays = ", ".join([name for name in names if not await self._gone(name)])
+        except ProviderFault as fault:
+            stays = fault.faults[0].what
+        if stays and isinstance(error, Exception):
+            what = f"{error}; and of its rules are still there: {stays}"
+            raise ProviderFault.at(request.name, what, "cloudcmp cleanup") from error
+
+    async def _gone(self, name: str) -> bool:
+        """Delete a rule that was just made; whether it is seen gone."""
+        for left in reversed(range(_TRIES)):
+            await self._delete(name)
+            if await self._get(name) is None:
+                return True
+            if left:
+                await asyncio.sleep(self.sdk.pause_s)
+        return False
+
+    async def destroy(self, name: str) -> bool:
+        """Ask for all rules of a launch to be deleted; False where there was none."""
+        return any([await self._delete(one) for one in _names(name)])
+
+    async def _delete(self, name: str) -> bool:
+        try:
+            await self.sdk.change("firewalls", "delete_unary", firewall=name)
+        except Refused as fault:
+            if not fault.faults[0].what.startswith(MISSING):
+                raise
+            return False
+        return True
+
+    async def there(self, name: str) -> bool:
+        """Whether any rule of a launch is there still."""
+        return any([await self._get(one) is not None for one in _names(name)])
+
+    async def find(self) -> list[Found]:
+        """Every launch's rules that bear our marks, told as one thing by the name of the first."""
+        pages = await self.sdk.pages("firewalls")
+        found: dict[str, Found] = {}
+        for rule in (one for page in pages for one in page.items):
+            said = read(str(rule.description))
+            if said is None:
+                continue
+            tags, token = told(str(rule.description), {})
+            first = str(said.get("first") or rule.name)
+            found[first] = Found(first, first, token, tags, "there", FIREWALL, str(said.get("region") or ""))
+        return list(found.values())
+
+
+def _names(name: str) -> tuple[str, ...]:
+    """The names of a launch's rules, the door last: as long as one is there, so is what it names."""
+    return (beside(name, "inside"), name, beside(name, "nobody"))
+
+
+def _rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
+    """The rules for a launch's machines; raises Refused without an address of the controller, or for a wide one."""
+    inside, door, nobody = _names(request.name)
+    ports = list(_DOORS.get(dict(request.options).get("os", "linux"), _DOORS["linux"]))
+    allowed = {"source_ranges": _nets(request), "allowed": [{"I_p_protocol": "tcp", "ports": ports}]}
+    yield _rule(request, nobody, _LAST, {"source_ranges": ["0.0.0.0/0"], "denied": [_ALL]})
+    yield _rule(request, door, _FIRST, allowed)
+    yield _rule(request, inside, _FIRST, {"source_tags": [request.name], "allowed": [_ALL]})
+
+
+def _rule(request: CreateRequest, name: str, priority: int, more: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "description": written(request, first=request.name, region=request.region),
+        "network": f"global/networks/{NETWORK}",
+        "direction": "INGRESS",
+        "priority": priority,
+        "target_tags": [request.name],
+        **more,
+    }
+
+
+def _nets(request: CreateRequest) -> list[str]:
+    asked = [part.strip() for part in dict(request.options).get("allow", "").split(",") if part.strip()]
+    nets = [_net(part, request.name) for part in asked]
+    if not nets:
+        raise Refused.at(request.name, "no address of the controller is known", "nobody could log in")
+    reachable = [str(net) for net in nets if net.version == 4]
+    if not reachable:
+        what = "the default network has IPv4 addresses only, and the controller is known by IPv6 ones"
+        raise Refused.at(request.name, what, "say its IPv4 address in the study, e.g. allow: 203.0.113.7/32")
+    return reachable
+
+
+def _net(text: str, where: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    try:
+        net = ipaddress.ip_network(text)
+    except ValueError:
+        raise Refused.at(where, f"{text!r} is no address in CIDR form", "write e.g. 192.0.2.7/32") from None
+    if net.prefixlen < (16 if net.version == 4 else 48):
+        raise Refused.at(where, f"{text} lets in too many", "firewalls are opened for the controller's own address")
+    return net

@@ -1,0 +1,111 @@
+"""Machine images: the newest of a well-known line, or the one that a study names."""
+
+import difflib
+from dataclasses import dataclass
+from typing import Any
+
+from cloudcmp.errors import Refused
+from cloudcmp.provider.gcp.sdk import Sdk
+
+DEFAULT_LINUX = "ubuntu-24.04"
+DEFAULT_WINDOWS = "windows-2022"
+_OTHERS = "a name is looked for among your own project's images: write another's as projects/PROJECT/global/images/NAME"
+_ARCHITECTURES = {"ARM64": "aarch64", "X86_64": "x86_64"}
+_NO_CLOUD_INIT = ("centos", "debian", "rhel", "rocky")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Image families of one publisher's project, one for each processor; `windows`: its machines take no SSH."""
+
+    project: str
+    families: tuple[tuple[str, str], ...]
+    windows: bool = False
+
+
+def _ubuntu(x86_64: str, aarch64: str) -> Line:
+    return Line("ubuntu-os-cloud", (("x86_64", x86_64), ("aarch64", aarch64)))
+
+
+def _windows(family: str) -> Line:
+    return Line("windows-cloud", (("x86_64", family),), windows=True)
+
+
+# Ubuntu's images bring cloud-init, which the machine's keys and login rest on; Google's own Debian ones do not (R).
+# https://documentation.ubuntu.com/gcp/ · https://cloud.google.com/compute/docs/images/os-details
+LINES = {
+    "ubuntu-22.04": _ubuntu("ubuntu-2204-lts", "ubuntu-2204-lts-arm64"),
+    "ubuntu-24.04": _ubuntu("ubuntu-2404-lts-amd64", "ubuntu-2404-lts-arm64"),
+    "windows-2019": _windows("windows-2019"),
+    "windows-2022": _windows("windows-2022"),
+    "windows-2025": _windows("windows-2025"),
+}
+BY_THE_SECOND = tuple(name for name, line in LINES.items() if not line.windows)
+"""Images that add nothing to a machine's price."""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image: its link, its name, its processor, and whether it is Windows."""
+
+    link: str
+    name: str
+    architecture: str
+    windows: bool
+
+
+async def find_image(sdk: Sdk, asked: str, architecture: str) -> Image:
+    """The newest image of a line or of a family of one's own, or the image of a name or of a link.
+
+    `architecture` is x86_64 or aarch64. Raises Refused where there is none, naming the nearest line.
+    """
+    line = LINES.get(asked)
+    if line is not None:
+        family = dict(line.families).get(architecture)
+        if family is None:
+            raise Refused.at(sdk.name, f"there is no {asked} for {architecture}", "take another type, or another image")
+        return _image(await sdk.read("images", "get_from_family", project=line.project, family=family), architecture)
+    if asked.startswith(_NO_CLOUD_INIT):
+        what = f"{asked}: Google's own image of it brings no cloud-init, so no machine of it could be logged in to"
+        raise Refused.at(sdk.name, what, f"take one of {', '.join(LINES)}, or an image of your own with cloud-init")
+    found = await _named(sdk, asked)
+    if found is None:
+        near = difflib.get_close_matches(asked, LINES, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"{_OTHERS}, or one of {', '.join(LINES)}"
+        raise Refused.at(sdk.name, f"there is no image {asked!r}", hint)
+    image = _image(found, architecture)
+    if image.architecture != architecture:
+        what = f"the image {asked} is for {image.architecture}, the machine type is {architecture}"
+        raise Refused.at(sdk.name, what, "take another type, or another image")
+    return image
+
+
+async def _named(sdk: Sdk, asked: str) -> Any:
+    """An image by its link (`projects/P/global/images/NAME` or `.../images/family/F`), or one of the own project's."""
+    parts = asked.removeprefix("https://www.googleapis.com/compute/v1/").split("/")
+    if len(parts) >= 5 and parts[0] == "projects" and parts[2:4] == ["global", "images"]:
+        where, ways = {"project": parts[1]}, [parts[4:]]
+    elif "/" not in asked:
+        where, ways = {}, [[asked], ["family", asked]]
+    else:
+        return None
+    for way in ways:
+        by_family = way[0] == "family"
+        name = {"family": way[-1]} if by_family else {"image": way[-1]}
+        try:
+            return await sdk.read("images", "get_from_family" if by_family else "get", **where, **name)
+        except Refused as fault:
+            if not fault.faults[0].what.startswith("notFound"):
+                raise
+    return None
+
+
+def _image(said: Any, architecture: str) -> Image:
+    windows = any(str(feature.type_) == "WINDOWS" for feature in said.guest_os_features)
+    own = _ARCHITECTURES.get(str(said.architecture or ""), architecture)
+    return Image(str(said.self_link), str(said.name), own, windows)
+
+
+def default_image(system: str) -> str:
+    """The image of a machine for which the study names none."""
+    return DEFAULT_WINDOWS if system == "windows" else DEFAULT_LINUX

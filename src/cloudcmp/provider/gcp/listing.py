@@ -1,0 +1,150 @@
+"""What exists, as Compute Engine lists it: complete, or an error that says that it is not."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from cloudcmp.errors import NoCredentials, ProviderFault, Unlisted
+from cloudcmp.model.lease import INSTANCE, VOLUME, Found, Listing
+from cloudcmp.provider.gcp.firewalls import Firewalls
+from cloudcmp.provider.gcp.marks import ITEM, SCHEMA, SCHEMA_LABEL, STUDY, STUDY_LABEL, TOKEN_LABEL, label, told
+from cloudcmp.provider.gcp.sdk import Sdk
+
+_UNREACHED = "UNREACHABLE"
+
+
+@dataclass(slots=True)
+class Scopes:
+    """One aggregated list: what the zones told, and the zones that could not be asked.
+
+    https://cloud.google.com/compute/docs/reference/rest/v1/instances/aggregatedList
+    """
+
+    items: list[Any] = field(default_factory=list)
+    unreached: list[str] = field(default_factory=list)
+
+
+async def find(sdk: Sdk, firewalls: Firewalls, study: str, token: str | None, region: str | None) -> tuple[Found, ...]:
+    """All that bears the study's tag, in one region or everywhere, and what was made with the token; each once.
+
+    Raises Unlisted where a list is not complete, and the other kinds of ProviderFault.
+    """
+    wanted = f'labels.{STUDY_LABEL}="{label(study)}"'
+    if token is not None:
+        wanted = f'({wanted}) OR (labels.{TOKEN_LABEL}="{label(token)}")'
+    machines, staying = await _machines(sdk, wanted, region)
+    found = [*machines, *await _volumes(sdk, wanted, region, staying)]
+    found += [item for item in await firewalls.find() if region in (None, item.region)]
+    mine = [
+        item for item in found if dict(item.tags).get(STUDY) == study or (token is not None and item.token == token)
+    ]
+    return tuple({(item.kind, item.cloud_id): item for item in mine}.values())
+
+
+async def machines_of(sdk: Sdk, region: str, token: str) -> list[Found]:
+    """The machines of a region that were made with a token."""
+    machines, _ = await _machines(sdk, f'labels.{TOKEN_LABEL}="{label(token)}"', region)
+    return [item for item in machines if item.token == token]
+
+
+async def leftovers(sdk: Sdk, firewalls: Firewalls) -> Listing:
+    """Whatever bears our schema's tag in all zones, and a line for each kind or zone that can not be listed."""
+    ours, found, unlisted = f"labels.{SCHEMA_LABEL}:*", list[Found](), list[str]()
+    staying: set[str] = set()
+    try:
+        scopes = await _scopes(sdk, "instances", ours, None)
+        unlisted += [f"{place}: instances: it can not be reached" for place in scopes.unreached]
+        found += [_machine(said) for said in scopes.items]
+        staying = _staying(scopes.items)
+    except NoCredentials:
+        raise
+    except ProviderFault as fault:
+        unlisted.append(f"instances: {fault}")
+    try:
+        scopes = await _scopes(sdk, "disks", ours, None)
+        unlisted += [f"{place}: disks: it can not be reached" for place in scopes.unreached]
+        found += [_volume(said) for said in scopes.items if _stays(said, staying)]
+    except ProviderFault as fault:
+        unlisted.append(f"disks: {fault}")
+    try:
+        found += await firewalls.find()
+    except ProviderFault as fault:
+        unlisted.append(f"firewall rules: {fault}")
+    return Listing(tuple(item for item in found if SCHEMA in dict(item.tags)), tuple(unlisted))
+
+
+async def _machines(sdk: Sdk, wanted: str, region: str | None) -> tuple[list[Found], set[str]]:
+    """The machines that a filter finds, and the disks of theirs that would not end with them."""
+    said = (await _whole(sdk, "instances", wanted, region)).items
+    return [_machine(one) for one in said], _staying(said)
+
+
+async def _volumes(sdk: Sdk, wanted: str, region: str | None, staying: set[str]) -> list[Found]:
+    """Disks that no machine will take along when it ends."""
+    said = (await _whole(sdk, "disks", wanted, region)).items
+    return [_volume(one) for one in said if _stays(one, staying)]
+
+
+async def _whole(sdk: Sdk, service: str, wanted: str, region: str | None) -> Scopes:
+    scopes = await _scopes(sdk, service, wanted, region)
+    if scopes.unreached:
+        where = f"{sdk.name}/{', '.join(scopes.unreached)}"
+        raise Unlisted.at(where, f"its {service} can not be listed: it can not be reached", "ask again")
+    return scopes
+
+
+async def _scopes(sdk: Sdk, service: str, wanted: str, region: str | None) -> Scopes:
+    """An aggregated list; what is not of the region is left out, also where it could not be asked."""
+    found = Scopes()
+    pages = await sdk.pages(service, "aggregated_list", filter=wanted)
+    for page in pages:
+        found.unreached += [place for place in map(_place, page.unreachables) if _within(place, region)]
+        for scope, held in page.items.items():
+            place = _place(scope)
+            if not _within(place, region):
+                continue
+            found.items += getattr(held, service)
+            if held.warning and str(held.warning.code) == _UNREACHED:
+                found.unreached.append(place)
+    found.unreached = sorted(set(found.unreached))
+    return found
+
+
+def _place(scope: str) -> str:
+    """The zone or region of a scope's name, such as `zones/us-central1-a`, or of a link that ends so."""
+    return scope.rsplit("/", 1)[-1]
+
+
+def _within(place: str, region: str | None) -> bool:
+    return region is None or place == region or region_of(place) == region
+
+
+def region_of(zone: str) -> str:
+    """The region that a zone is in, by its name: https://cloud.google.com/compute/docs/regions-zones"""
+    return zone.rpartition("-")[0]
+
+
+def _staying(machines: Iterable[Any]) -> set[str]:
+    return {_path(disk.source) for said in machines for disk in said.disks if disk.source and not disk.auto_delete}
+
+
+def _stays(disk: Any, staying: set[str]) -> bool:
+    """Whether a disk stays when the machines end that use it, or is used by none."""
+    return str(disk.status) != "DELETING" and (not list(disk.users) or _path(disk.self_link) in staying)
+
+
+def _path(link: str) -> str:
+    return "/".join(str(link).split("/")[-4:])
+
+
+def _machine(said: Any) -> Found:
+    text = next((str(item.value) for item in said.metadata.items if item.key == ITEM), "")
+    tags, token = told(text, dict(said.labels))
+    zone, kind = _place(said.zone), _place(said.machine_type) or None
+    return Found(f"{zone}/{said.name}", str(said.name), token, tags, str(said.status), INSTANCE, region_of(zone), kind)
+
+
+def _volume(said: Any) -> Found:
+    tags, token = told(str(said.description), dict(said.labels))
+    zone, kind = _place(said.zone), _place(said.type_) or None
+    return Found(f"{zone}/{said.name}", str(said.name), token, tags, str(said.status), VOLUME, region_of(zone), kind)

@@ -1,0 +1,81 @@
+"""The least that an account must be allowed for cloudcmp to work: a custom role, generated from what the driver calls.
+
+What each call takes: https://cloud.google.com/compute/docs/reference/rest/v1 (at each method) and
+https://cloud.google.com/compute/docs/access/iam-permissions
+"""
+
+from typing import Any
+
+NEEDS: dict[str, tuple[str, ...]] = {
+    "disks.aggregatedList": ("compute.disks.list",),
+    "disks.delete": ("compute.disks.delete",),
+    "disks.get": ("compute.disks.get",),
+    "firewalls.delete": ("compute.firewalls.delete", "compute.networks.updatePolicy"),
+    "firewalls.get": ("compute.firewalls.get",),
+    "firewalls.insert": ("compute.firewalls.create", "compute.networks.updatePolicy"),
+    "firewalls.list": ("compute.firewalls.list",),
+    "globalOperations.get": ("compute.globalOperations.get",),
+    "images.get": ("compute.images.get",),
+    "images.getFromFamily": ("compute.images.getFromFamily",),
+    "instances.aggregatedList": ("compute.instances.list",),
+    "instances.delete": ("compute.instances.delete",),
+    "instances.get": ("compute.instances.get",),
+    "instances.insert": (
+        "compute.disks.create",
+        "compute.disks.setLabels",
+        "compute.images.useReadOnly",
+        "compute.instances.create",
+        "compute.instances.setLabels",
+        "compute.instances.setMetadata",
+        "compute.instances.setTags",
+        "compute.subnetworks.use",
+        "compute.subnetworks.useExternalIp",
+    ),
+    "instances.setMachineType": ("compute.instances.setMachineType",),
+    "instances.start": ("compute.instances.start",),
+    "instances.stop": ("compute.instances.stop",),
+    "machineTypes.get": ("compute.machineTypes.get",),
+    "machineTypes.list": ("compute.machineTypes.list",),
+    "networks.get": ("compute.networks.get",),
+    "projects.get": ("compute.projects.get",),
+    "regions.list": ("compute.regions.list",),
+    "zoneOperations.get": ("compute.zoneOperations.get",),
+    "zoneOperations.list": ("compute.zoneOperations.list",),
+}
+"""What each call of the driver takes; to ask which permissions one has takes none."""
+_NAMED = {
+    "compute.googleapis.com/Instance": "/instances/",
+    "compute.googleapis.com/Disk": "/disks/",
+    "compute.googleapis.com/Firewall": "/firewalls/",
+}
+PREFIX = "cloudcmp-"
+"""With what the names of all begin that a study makes, and those of no other machine are to begin."""
+
+
+def permissions() -> tuple[str, ...]:
+    """Every permission that some call takes, sorted."""
+    return tuple(sorted({one for needed in NEEDS.values() for one in needed}))
+
+
+def policy() -> dict[str, Any]:
+    """A custom role, and the condition under which to grant it so that it reaches no name but cloudcmp's own.
+
+    IAM's conditions know names, not labels: https://cloud.google.com/iam/docs/conditions-resource-attributes. Images of
+    other projects, such as Ubuntu's, need no grant: they are public.
+    """
+    return {
+        "role": {
+            "title": "cloudcmp",
+            "description": "What cloudcmp calls, and nothing else",
+            "stage": "GA",
+            "includedPermissions": list(permissions()),
+        },
+        "condition": {
+            "title": "names that begin with cloudcmp-",
+            "description": "machines, disks and firewall rules of other names can not be touched",
+            "expression": " && ".join(
+                f'(resource.type != "{kind}" || resource.name.extract("{part}{{name}}").startsWith("{PREFIX}"))'
+                for kind, part in _NAMED.items()
+            ),
+        },
+    }

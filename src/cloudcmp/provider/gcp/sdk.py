@@ -1,0 +1,246 @@
+"""Google's own client behind a fence: imported at the first call, calls with a deadline, errors told as ours."""
+
+import logging
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+
+from cloudcmp.errors import NoCredentials, Throttled, Unlisted, UserMistake
+from cloudcmp.provider.aside import aside, within
+from cloudcmp.provider.gcp.faults import fault_of
+
+_T = TypeVar("_T")
+_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+_RIGHTS = "https://cloudresourcemanager.googleapis.com"
+_ENDPOINT = "CLOUDCMP_GCP_ENDPOINT"
+_MOST_PAGES = 2000
+_NOISY = ("google", "requests", "urllib3")
+_CLIENTS = {
+    "disks": "DisksClient",
+    "firewalls": "FirewallsClient",
+    "global_operations": "GlobalOperationsClient",
+    "images": "ImagesClient",
+    "instances": "InstancesClient",
+    "machine_types": "MachineTypesClient",
+    "networks": "NetworksClient",
+    "projects": "ProjectsClient",
+    "regions": "RegionsClient",
+    "zone_operations": "ZoneOperationsClient",
+}
+
+
+@dataclass(slots=True)
+class Sdk:
+    """The calls to Compute Engine. `attempts` are those of a call that changes nothing; what changes something is sent
+    once. `deadline_s` bounds every call, attempts included; `pause_s` is between looks at an operation.
+    """
+
+    name: str = "gcp"
+    attempts: int = 3
+    deadline_s: float = 60.0
+    pause_s: float = 1.0
+    ahead_s: float | None = None
+    """By how much the cloud's clock was ahead of this machine's when it was last read."""
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+    _credentials: Any = None
+    _project: str = ""
+    _clients: dict[str, Any] = field(default_factory=dict)
+    _session: Any = None
+
+    def endpoint(self) -> str | None:
+        """The endpoint that the environment names instead of Google's own."""
+        return os.environ.get(_ENDPOINT) or None
+
+    def home(self) -> str:
+        """The region that is asked where none is named: the one that gcloud is told by the environment."""
+        return os.environ.get("CLOUDSDK_COMPUTE_REGION") or "us-central1"
+
+    async def read(self, service: str, method: str, **fields: Any) -> Any:
+        """A call that changes nothing; raises Unlisted where its answer is lost, and the other kinds of fault."""
+        return await self.aside(lambda: self.read_now(service, method, **fields))
+
+    def read_now(self, service: str, method: str, **fields: Any) -> Any:
+        """The same, in this thread: only the attempts are bounded, so it belongs within `aside` or `within`."""
+        for left in reversed(range(self.attempts)):
+            try:
+                return self._call(service, method, fields, changes=False)
+            except (Unlisted, Throttled):
+                if not left:
+                    raise
+                time.sleep(self.pause_s * (self.attempts - left) / 2)
+        raise Unlisted.at(self.name, "it was not asked", "ask again")
+
+    async def change(self, service: str, method: str, **fields: Any) -> Any:
+        """A call that makes or ends something, sent once.
+
+        Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
+        """
+        return await self.aside(lambda: self._call(service, method, fields, changes=True), changes=True)
+
+    async def pages(self, service: str, method: str = "list", **fields: Any) -> list[Any]:
+        """A whole list: the answers of all its pages; raises Unlisted where it does not come whole."""
+        return await self.aside(lambda: self.pages_now(service, method, **fields))
+
+    def pages_now(self, service: str, method: str = "list", **fields: Any) -> list[Any]:
+        """The same, in this thread: each page takes its own time, so it belongs within `aside` or `within`."""
+        return list(self._pages(service, method, fields))
+
+    def _pages(self, service: str, method: str, fields: dict[str, Any]) -> Iterator[Any]:
+        token, seen = "", set[str]()
+        for _ in range(_MOST_PAGES):
+            more = {"page_token": token} if token else {}
+            answer = self.read_now(service, method, **fields, **more)
+            if not answer.kind:
+                raise Unlisted.at(self.name, f"{service}.{method} answered without a list", "ask again")
+            yield answer
+            token = answer.next_page_token
+            if not token:
+                return
+            if token in seen:
+                raise Unlisted.at(self.name, f"{service}.{method} answers the same page again", "ask again")
+            seen.add(token)
+        raise Unlisted.at(self.name, f"{service}.{method} does not end after {_MOST_PAGES} pages", "ask again")
+
+    async def date(self) -> float | None:
+        """The time by the cloud's own clock (Unix s), from the head of an answer, None where it bears none."""
+        await self.read("regions", "list", max_results=1)
+        return None if self.ahead_s is None else time.time() + self.ahead_s
+
+    async def granted(self, permissions: tuple[str, ...]) -> frozenset[str]:
+        """Those permissions of the project that whoever asks has.
+
+        https://cloud.google.com/resource-manager/reference/rest/v1/projects/testIamPermissions
+        """
+        return await self.aside(lambda: self._granted_now(permissions))
+
+    def _granted_now(self, permissions: tuple[str, ...]) -> frozenset[str]:
+        try:
+            project = self.project()
+            url = f"{self.endpoint() or _RIGHTS}/v1/projects/{project}:testIamPermissions"
+            answer = self._open_session().post(url, json={"permissions": list(permissions)}, timeout=self.deadline_s)
+            if answer.status_code != 200:
+                from google.api_core import exceptions
+
+                raise exceptions.from_http_response(answer)  # type: ignore[no-untyped-call]
+            return frozenset(map(str, answer.json().get("permissions", ())))
+        except Exception as error:
+            raise self._told(error, changes=False) from None
+
+    def project(self) -> str:
+        """The project that is acted in: the environment's, else the credentials'; raises NoCredentials without one."""
+        with self._lock:
+            self._open()
+            return self._project
+
+    def forget(self) -> None:
+        """Read the credentials anew at the next call."""
+        with self._lock:
+            self._credentials = self._session = None
+            self._project = ""
+            self._clients.clear()
+
+    def within(self, work: Callable[[], _T]) -> _T:
+        """Blocking work that only looks, for whoever can not await; raises Unlisted once the deadline has passed."""
+        return within(work, self.name, self.deadline_s)
+
+    async def aside(self, work: Callable[[], _T], *, changes: bool = False) -> _T:
+        """Blocking work in a thread; see `provider.aside`."""
+        return await aside(work, self.name, self.deadline_s, changes=changes)
+
+    def _call(self, service: str, method: str, fields: dict[str, Any], *, changes: bool) -> Any:
+        try:
+            client = self._client(service)
+            request = {"project": self.project(), **fields}
+            # No retry of the client's own: what is repeated is repeated here, and only what changes nothing.
+            answer = getattr(client, method)(request=request, retry=None, timeout=self.deadline_s)
+            return next(iter(answer.pages)) if hasattr(answer, "pages") else answer
+        except Exception as error:
+            raise self._told(error, changes=changes) from None
+
+    def _told(self, error: Exception, *, changes: bool) -> Exception:
+        """The error as one of ours; credentials that are not taken are read anew at the next call."""
+        if isinstance(error, (UserMistake, NoCredentials)):
+            return error
+        fault = fault_of(error, self.name, changes=changes)
+        if isinstance(fault, NoCredentials):
+            self.forget()
+        return fault
+
+    def _client(self, service: str) -> Any:
+        with self._lock:
+            if service not in self._clients:
+                self._open()
+                self._clients[service] = self._new_client(service)
+            return self._clients[service]
+
+    def _new_client(self, service: str) -> Any:
+        from google.cloud import compute_v1
+
+        kind = getattr(compute_v1, _CLIENTS[service])
+        options = {"api_endpoint": self.endpoint()} if self.endpoint() else None
+        transport: Any = "rest"
+        if service == "regions":
+            from google.cloud.compute_v1.services.regions.transports import rest
+
+            transport = _dated(self, rest)
+        return kind(credentials=self._credentials, client_options=options, transport=transport)
+
+    def _open(self) -> None:
+        if self._credentials is not None:
+            return
+        try:
+            import google.auth
+        except ImportError as error:
+            raise UserMistake.at(self.name, "google-cloud-compute is not installed", _INSTALL) from error
+        try:
+            from google.cloud import compute_v1  # noqa: F401
+        except ImportError as error:
+            raise UserMistake.at(self.name, "google-cloud-compute is not installed", _INSTALL) from error
+        _hush()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a user's own login: that it has no project for its quota
+            credentials, project = google.auth.default(scopes=[_SCOPE])
+        if not project:
+            raise NoCredentials.at(self.name, "no project is named", "set GOOGLE_CLOUD_PROJECT")
+        self._credentials, self._project = credentials, str(project)
+
+    def _open_session(self) -> Any:
+        with self._lock:
+            self._open()
+            if self._session is None:
+                from google.auth.transport.requests import AuthorizedSession
+
+                self._session = AuthorizedSession(self._credentials)  # type: ignore[no-untyped-call]
+            return self._session
+
+
+_INSTALL = "pip install 'cloudcmp[gcp]'"
+
+
+def _dated(sdk: Sdk, rest: Any) -> Callable[..., Any]:
+    """A way to make the transport of one service that keeps the date which each list's answer bears."""
+
+    class Dating(rest.RegionsRestInterceptor):  # type: ignore[misc]
+        def post_list_with_metadata(self, response: Any, metadata: Any) -> Any:
+            said = {str(key).lower(): str(value) for key, value in metadata}.get("date", "")
+            try:
+                sdk.ahead_s = parsedate_to_datetime(said).timestamp() - time.time()
+            except ValueError:
+                sdk.ahead_s = None
+            return response, metadata
+
+    return lambda **more: rest.RegionsRestTransport(interceptor=Dating(), **more)
+
+
+def _hush() -> None:
+    """Keep the client from logging requests, whatever levels were set before: they hold user data and tokens."""
+    for name in _NOISY:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    for name, logger in list(logging.root.manager.loggerDict.items()):
+        if isinstance(logger, logging.Logger) and name.partition(".")[0] in _NOISY and logger.level < logging.WARNING:
+            logger.setLevel(logging.NOTSET if "." in name else logging.WARNING)
