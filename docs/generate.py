@@ -13,7 +13,7 @@ from cloudcmp.cli.main import build
 from cloudcmp.model.metric import Group, Metric, Probe
 from cloudcmp.model.protocol import Direct, Provider
 from cloudcmp.model.safety import BARRIERS
-from cloudcmp.provider import longtail
+from cloudcmp.provider import gcp, longtail
 from cloudcmp.provider.aws import policy
 from cloudcmp.provider.registry import make, names
 from cloudcmp.provision.contract import CHECKED, CLAUSES, TESTED, Tested
@@ -197,6 +197,11 @@ def policy_file() -> Iterator[str]:
     yield json.dumps(policy(), indent=2)
 
 
+def gcp_policy_file() -> Iterator[str]:
+    """The least rights that an account of `gcp` needs."""
+    yield json.dumps(gcp.policy(), indent=2)
+
+
 def _scopes_file(name: str) -> Callable[[], Iterator[str]]:
     """What a token of a cloud of the long tail must be allowed."""
     return lambda: iter([json.dumps(longtail.policy(longtail.CLOUDS[name]), indent=2)])
@@ -225,6 +230,7 @@ PAGES = {
     "commands.md": commands_page,
     "support-matrix.md": support_page,
     "aws-policy.json": policy_file,
+    "gcp-policy.json": gcp_policy_file,
     **{f"{name}-policy.json": _scopes_file(name) for name in longtail.CLOUDS},
     "long-tail.md": long_tail_page,
 }

@@ -8,6 +8,7 @@ import binascii
 import json
 import secrets
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -31,12 +32,12 @@ class Account:
     def __init__(self, project: str, now: Callable[[], float]) -> None:
         self.project, self._now = project, now
         self.email = f"cloudcmp@{project}.iam.gserviceaccount.com"
-        self._key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        self._key = _key(project)
         self._tokens: dict[str, float] = {}
         self.granted = 0
         self.expired = False
 
-    def file(self, token_uri: str, key: Any = None) -> dict[str, str]:
+    def file(self, token_uri: str, key: Any = None, universe: str = "gce.test") -> dict[str, str]:
         """What the key's file holds; `key` is another one than the account's."""
         private = (key or self._key).private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
@@ -49,6 +50,8 @@ class Account:
             "client_email": self.email,
             "client_id": "1234567890",
             "token_uri": token_uri,
+            # Of a universe other than Google's own: of that one the client asks a second host which places are allowed.
+            "universe_domain": universe,
         }
 
     def token(self, request: Request, url: str) -> Answer:
@@ -88,6 +91,12 @@ class Account:
         at, now = float(claims.get("iat", 0)), self._now()
         timely = at - _LATE_S <= now < float(claims.get("exp", 0)) + _LATE_S
         return claims if timely and said.get("alg") == "RS256" and claims.get("iss") == self.email else None
+
+
+@cache
+def _key(_: str) -> rsa.RSAPrivateKey:
+    """A project's key, made once in a process because it takes long."""
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
 def _bytes(text: str) -> bytes:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.emulated.ec2 import Ec2, ec2
+from tests.emulated.gce import Gce, gce
 
 from cloudcmp.catalog import METRICS, cells_of, expected_s, fill
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, Lease, LeaseState
@@ -77,6 +78,15 @@ def plans() -> type[Plans]:
 def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ec2]:
     """An emulated EC2 in which nothing goes wrong yet, that this process's environment points to."""
     with ec2() as one:
+        for name, value in one.environ.items():
+            monkeypatch.setenv(name, value)
+        yield one
+
+
+@pytest.fixture
+def gce_cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gce]:
+    """An emulated Compute Engine in which nothing goes wrong yet, that this process's environment points to."""
+    with gce() as one:
         for name, value in one.environ.items():
             monkeypatch.setenv(name, value)
         yield one

@@ -19,8 +19,8 @@ class Candidate:
 
     `runner` is the provider that runs it (the offering's own, or the one that stands in for it).
     `differs` says how a matched offering differs from what was asked for. `options` are sorted text pairs:
-    account, credits, image, market, os, placement, tenancy. `beside` is what its provider bills for each machine beside
-    the type and the volumes.
+    account, credits, image, market, os, placement, tenancy, zone. `beside` is what its provider bills for each machine
+    beside the type and the volumes.
     """
 
     index: int

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from cloudcmp.catalog import hint
 from cloudcmp.errors import CloudcmpError, Fault, UserMistake
+from cloudcmp.model.made_to_order import custom_type
 from cloudcmp.model.offering import Match, Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.study import CandidateSpec
@@ -17,7 +18,7 @@ _CREDITED = "aws"
 STAND_INS = (SIMULATED, LOCAL)
 
 # What sets machines of one type apart, and is said where it is not what one gets unasked.
-_SHOWN = ("credits", "market", "os", "placement", "tenancy")
+_SHOWN = ("credits", "market", "os", "placement", "tenancy", "zone")
 _USUAL = ("linux", "on-demand", "shared", "standard")
 
 OfferingsOf = Callable[[str, str | None], Sequence[Offering]]
@@ -103,11 +104,25 @@ def _named(spec: CandidateSpec, known: Sequence[Offering], *, certain: bool) -> 
     for sold in known:
         if sold.name == name:
             return sold
+    ordered = _to_order(spec, name)
+    if ordered is not None:
+        return ordered
     invented = spec.provider == SIMULATED and (spec.truth is not None or spec.price is not None)
     if certain and not invented:
         advice = hint(name, [sold.name for sold in known], f"cloudcmp list offerings {spec.provider}")
         raise UserMistake.at(spec.where, f"unknown offering {name!r} in {_place(spec)}", advice)
     return Offering(spec.provider, spec.region or "unknown", name)
+
+
+def _to_order(spec: CandidateSpec, name: str) -> Offering | None:
+    """A machine type that is made to order, which no list holds: its name says what it is."""
+    try:
+        custom = custom_type(spec.provider, name)
+    except ValueError as error:
+        raise UserMistake.at(spec.where, str(error), "write e.g. n2-custom-4-8192") from None
+    if custom is None:
+        return None
+    return Offering(spec.provider, spec.region or "unknown", name, float(custom.vcpus), custom.memory_mib / 1024)
 
 
 def _place(spec: CandidateSpec) -> str:

@@ -65,7 +65,7 @@ def candidate(number: int, shape: CandidateShape, book: CellBook, scope: Scope) 
     )
 
 
-_OPTIONS = ("accept_untracked", "account", "allow", "credits", "image", "market", "os", "placement", "tenancy")
+_OPTIONS = ("accept_untracked", "account", "allow", "credits", "image", "market", "os", "placement", "tenancy", "zone")
 
 
 def _options(shape: CandidateShape) -> tuple[tuple[str, str], ...]:

@@ -157,6 +157,7 @@ class CandidateShape(_Shape):
     tenancy: Literal["shared", "dedicated"] | None = None
     placement: Literal["cluster", "spread", "partition"] | None = None
     credits: Literal["standard", "unlimited"] | None = None
+    zone: Word | None = None
     account: Word | None = None
     allow: Annotated[str, BeforeValidator(quantities.networks)] | None = None
     accept_untracked: Literal[True] | None = None

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from cloudcmp.model.made_to_order import Custom
 from cloudcmp.model.offering import Offering
 
 _CATEGORIES = {"a": "accelerated", "c2": "compute", "g": "accelerated", "h": "compute", "m": "memory"}
@@ -43,11 +42,6 @@ def offering_of(provider: str, region: str, said: Any, zones: Iterable[str] = ()
         category=category_of(name, shared=bool(said.is_shared_cpu)),
         attributes=tuple(sorted(_attributes(said, zones))),
     )
-
-
-def made_of(provider: str, region: str, name: str, custom: Custom) -> Offering:
-    """A custom machine type as its name says it."""
-    return Offering(provider, region, name, float(custom.vcpus), custom.memory_mib / 1024, category_of(name))
 
 
 def architecture_of(said: Any) -> str:

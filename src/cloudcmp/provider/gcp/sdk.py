@@ -1,5 +1,6 @@
 """Google's own client behind a fence: imported at the first call, calls with a deadline, errors told as ours."""
 
+import asyncio
 import logging
 import os
 import threading
@@ -10,13 +11,12 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
-from cloudcmp.errors import NoCredentials, Throttled, Unlisted, UserMistake
+from cloudcmp.errors import LostAnswer, NoCredentials, Throttled, Unlisted, UserMistake
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.gcp.faults import fault_of
 
 _T = TypeVar("_T")
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
-_RIGHTS = "https://cloudresourcemanager.googleapis.com"
 _ENDPOINT = "CLOUDCMP_GCP_ENDPOINT"
 _MOST_PAGES = 2000
 _NOISY = ("google", "requests", "urllib3")
@@ -80,7 +80,10 @@ class Sdk:
 
         Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
         """
-        return await self.aside(lambda: self._call(service, method, fields, changes=True), changes=True)
+        answer = await self.aside(lambda: self._call(service, method, fields, changes=True), changes=True)
+        if not answer.name:
+            raise LostAnswer.at(self.name, f"{service}.{method} answered without an operation", "it is looked for")
+        return answer
 
     async def pages(self, service: str, method: str = "list", **fields: Any) -> list[Any]:
         """A whole list: the answers of all its pages; raises Unlisted where it does not come whole."""
@@ -121,7 +124,8 @@ class Sdk:
     def _granted_now(self, permissions: tuple[str, ...]) -> frozenset[str]:
         try:
             project = self.project()
-            url = f"{self.endpoint() or _RIGHTS}/v1/projects/{project}:testIamPermissions"
+            host = self.endpoint() or f"https://cloudresourcemanager.{self._universe()}"
+            url = f"{host}/v1/projects/{project}:testIamPermissions"
             answer = self._open_session().post(url, json={"permissions": list(permissions)}, timeout=self.deadline_s)
             if answer.status_code != 200:
                 from google.api_core import exceptions
@@ -146,10 +150,12 @@ class Sdk:
 
     def within(self, work: Callable[[], _T]) -> _T:
         """Blocking work that only looks, for whoever can not await; raises Unlisted once the deadline has passed."""
+        _load(self.name)
         return within(work, self.name, self.deadline_s)
 
     async def aside(self, work: Callable[[], _T], *, changes: bool = False) -> _T:
         """Blocking work in a thread; see `provider.aside`."""
+        await asyncio.to_thread(_load, self.name)
         return await aside(work, self.name, self.deadline_s, changes=changes)
 
     def _call(self, service: str, method: str, fields: dict[str, Any], *, changes: bool) -> Any:
@@ -182,7 +188,9 @@ class Sdk:
         from google.cloud import compute_v1
 
         kind = getattr(compute_v1, _CLIENTS[service])
-        options = {"api_endpoint": self.endpoint()} if self.endpoint() else None
+        options = {"universe_domain": self._universe()}
+        if endpoint := self.endpoint():
+            options["api_endpoint"] = endpoint
         transport: Any = "rest"
         if service == "regions":
             from google.cloud.compute_v1.services.regions.transports import rest
@@ -190,17 +198,15 @@ class Sdk:
             transport = _dated(self, rest)
         return kind(credentials=self._credentials, client_options=options, transport=transport)
 
+    def _universe(self) -> str:
+        """The domain of the cloud that the credentials are for: Google's own, or one that is run by another."""
+        return str(getattr(self._credentials, "universe_domain", "") or "googleapis.com")
+
     def _open(self) -> None:
         if self._credentials is not None:
             return
-        try:
-            import google.auth
-        except ImportError as error:
-            raise UserMistake.at(self.name, "google-cloud-compute is not installed", _INSTALL) from error
-        try:
-            from google.cloud import compute_v1  # noqa: F401
-        except ImportError as error:
-            raise UserMistake.at(self.name, "google-cloud-compute is not installed", _INSTALL) from error
+        import google.auth
+
         _hush()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a user's own login: that it has no project for its quota
@@ -219,7 +225,13 @@ class Sdk:
             return self._session
 
 
-_INSTALL = "pip install 'cloudcmp[gcp]'"
+def _load(name: str) -> None:
+    """Import the client before any deadline begins: that takes seconds, and many on a busy machine."""
+    try:
+        from google.cloud import compute_v1  # noqa: F401
+    except ImportError as error:
+        what = "google-cloud-compute is not installed"
+        raise UserMistake.at(name, what, "pip install 'cloudcmp[gcp]'") from error
 
 
 def _dated(sdk: Sdk, rest: Any) -> Callable[..., Any]:
