@@ -15,6 +15,7 @@ from cloudcmp.model.protocol import Direct, Provider
 from cloudcmp.model.safety import BARRIERS
 from cloudcmp.provider import gcp, longtail
 from cloudcmp.provider.aws import policy
+from cloudcmp.provider.openstack import policy as access_rules
 from cloudcmp.provider.registry import make, names
 from cloudcmp.provision.contract import CHECKED, CLAUSES, TESTED, Tested
 from cloudcmp.units import format_seconds
@@ -223,6 +224,11 @@ def long_tail_page() -> Iterator[str]:
         )
 
 
+def access_rules_file() -> Iterator[str]:
+    """The least that an application credential for `openstack` must open."""
+    yield json.dumps(access_rules(), indent=2)
+
+
 PAGES = {
     "metrics.md": metrics_page,
     "probes.md": probes_page,
@@ -233,6 +239,7 @@ PAGES = {
     "gcp-policy.json": gcp_policy_file,
     **{f"{name}-policy.json": _scopes_file(name) for name in longtail.CLOUDS},
     "long-tail.md": long_tail_page,
+    "openstack-policy.json": access_rules_file,
 }
 
 

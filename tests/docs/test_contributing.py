@@ -43,10 +43,10 @@ def test_a_metric_has_a_probe_that_gives_it_a_table_line_and_a_section(name: str
 
 @pytest.mark.parametrize("name", names())
 def test_a_provider_has_a_driver_a_table_line_a_section_and_a_test(name: str) -> None:
-    # `ec2` is the driver of `aws` at another endpoint, each cloud of the long tail a row of one driver's table; every
-    # other name is a file or a folder of its own.
+    # `ec2` is the driver of `aws` at another endpoint, `rackspace` is an OpenStack, each cloud of the long tail a row
+    # of one driver's table; every other name is a file or a folder of its own.
     driver = type(make(name)).__module__.split(".")[2]
-    shared = {"ec2": "aws", **dict.fromkeys(CLOUDS, "longtail")}
+    shared = {"ec2": "aws", "rackspace": "openstack", **dict.fromkeys(CLOUDS, "longtail")}
     assert driver == shared.get(name, name), "one file or folder, named as the provider"
     place = ROOT / "src" / "cloudcmp" / "provider" / driver
     assert place.with_suffix(".py").is_file() or (place / "__init__.py").is_file(), "one file or folder"

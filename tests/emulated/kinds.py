@@ -59,7 +59,20 @@ def _aws() -> Kind:
     )  # fmt: skip
 
 
-KINDS: Mapping[str, Callable[[], Kind]] = {"aws": _aws}
+def _openstack() -> Kind:
+    from tests.emulated import nova_told
+    from tests.emulated.nova import Faults, nova
+
+    return Kind(
+        "openstack", "RegionOne", "m1.small", "ssd",
+        lambda boot: nova(Faults(pending_s=LAG_S, read_lag_s=LAG_S), boot),
+        nova_told.bodies, nova_told.machines_made, nova_told.user_data,
+        also="placement: spread",
+        planted=("instance", "firewall", "volume", "address"),
+    )  # fmt: skip
+
+
+KINDS: Mapping[str, Callable[[], Kind]] = {"aws": _aws, "openstack": _openstack}
 
 
 def kind(provider: str) -> Kind:

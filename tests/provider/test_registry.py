@@ -10,7 +10,8 @@ from cloudcmp.provider import Means, VirtualTime, WallTime, make, names
 
 def test_each_name_makes_a_provider_of_that_name():
     assert names() == (
-        "aws", "digitalocean", "ec2", "gcp", "linode", "local", "qemu", "simulated", "ssh", "vultr",
+        "aws", "digitalocean", "ec2", "gcp", "linode", "local", "openstack", "qemu", "rackspace", "simulated", "ssh",
+        "vultr",
     )  # fmt: skip
     for name in names():
         assert make(name).name == name

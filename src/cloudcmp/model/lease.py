@@ -10,7 +10,10 @@ from cloudcmp.model.remote import Access
 INSTANCE = "instance"
 FIREWALL = "firewall"
 VOLUME = "volume"
-"""What can be leased. A volume is made in its machine's own call and ends with it; it is only ever listed alone."""
+ADDRESS = "address"
+"""What can be leased. A volume is made in its machine's own call and ends with it, an address is made for its machine
+and given back with it; either is only ever listed alone.
+"""
 ZONE = "zone"
 """The option of a request that names the zone in which a machine is to stand."""
 

@@ -39,13 +39,21 @@ def _probes(plan: Plan) -> list[Fault]:
     return [Fault(f"probe {name}", what, "use --on simulated") for name in names if not PROBES[name].built]
 
 
+_OPENSTACKS = ("openstack", "rackspace")
 _HAS = {"local": frozenset[str](), "ssh": frozenset[str](), "qemu": frozenset({"image", "volume"})}
 """What a candidate may ask for beside its type, of providers that have not everything."""
+_NETWORKED = {"address", "network"}
+"""What only an OpenStack is asked for."""
 
 
 def _options(plan: Plan) -> list[Fault]:
     """What is asked for and can not be had: ignored in silence, it would be another candidate than the one named."""
-    faults = []
+    faults = [
+        Fault(one.id, f"{one.runner} has no {name}", "leave it out")
+        for one in plan.candidates
+        for name in sorted(_NETWORKED & dict(one.options).keys())
+        if one.runner == one.offering.provider and one.runner not in {*_OPENSTACKS, *_HAS}
+    ]
     for one in plan.candidates:
         has = _HAS.get(one.runner)
         if has is None or one.runner != one.offering.provider:

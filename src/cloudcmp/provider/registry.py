@@ -94,6 +94,18 @@ def _gcp(_: Means) -> Provider:
     return GcpProvider()
 
 
+def _openstack(_: Means) -> Provider:
+    from cloudcmp.provider.openstack import OPENSTACK, OpenStackProvider
+
+    return OpenStackProvider(OPENSTACK)
+
+
+def _rackspace(_: Means) -> Provider:
+    from cloudcmp.provider.openstack import RACKSPACE, OpenStackProvider
+
+    return OpenStackProvider(RACKSPACE)
+
+
 _MAKERS: dict[str, Callable[[Means], Provider]] = {
     "aws": _aws,
     "digitalocean": _long_tail("digitalocean"),
@@ -101,7 +113,9 @@ _MAKERS: dict[str, Callable[[Means], Provider]] = {
     "gcp": _gcp,
     "linode": _long_tail("linode"),
     "local": _local,
+    "openstack": _openstack,
     "qemu": _qemu,
+    "rackspace": _rackspace,
     "simulated": _simulated,
     "ssh": _ssh,
     "vultr": _long_tail("vultr"),

@@ -138,6 +138,10 @@ _NO_SSH = {"wrong host": "it is not reached by SSH", "unknown offering": "it sta
 _EMULATED = "an emulator (moto behind a proxy that adds what it lacks) with SSH servers behind its addresses"
 _ASKED = ("credentials", "account", "clock", "image", "rights", "quota")
 _LONG_TAIL = "an emulation of the tests' own, reached through apache-libcloud, with SSH servers behind its addresses"
+_EMULATED_OPENSTACK = (
+    "an emulator of the tests' own (Keystone, Nova, Neutron, Cinder, Glance), driven through openstacksdk, with SSH "
+    "servers behind its addresses"
+)
 TESTED: Mapping[str, Tested] = {
     "aws": Tested(_EMULATED, checked=_ASKED),
     "digitalocean": Tested(_LONG_TAIL, checked=_ASKED),
@@ -153,7 +157,11 @@ TESTED: Mapping[str, Tested] = {
     ),
     "linode": Tested(_LONG_TAIL, checked=_ASKED),
     "local": Tested("the machine that the tests run on", _NO_SSH, checked=("host",)),
+    "openstack": Tested(_EMULATED_OPENSTACK, checked=("capability", *_ASKED)),
     "qemu": Tested("guests of the machine that the tests run on", checked=("host", "image", "quota")),
+    "rackspace": Tested(
+        "the same emulation as openstack, which has nothing of Rackspace's own", checked=("capability", *_ASKED)
+    ),
     "simulated": Tested("its own planted clouds", _NO_SSH, checked=("host",)),
     "ssh": Tested(
         "an SSH server of the tests' own",

@@ -65,7 +65,10 @@ def candidate(number: int, shape: CandidateShape, book: CellBook, scope: Scope) 
     )
 
 
-_OPTIONS = ("accept_untracked", "account", "allow", "credits", "image", "market", "os", "placement", "tenancy", "zone")
+_OPTIONS = (
+    "accept_untracked", "account", "address", "allow", "credits", "image", "market", "network", "os", "placement",
+    "tenancy", "zone",
+)  # fmt: skip
 
 
 def _options(shape: CandidateShape) -> tuple[tuple[str, str], ...]:

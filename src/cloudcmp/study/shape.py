@@ -161,6 +161,8 @@ class CandidateShape(_Shape):
     account: Word | None = None
     allow: Annotated[str, BeforeValidator(quantities.networks)] | None = None
     accept_untracked: Literal[True] | None = None
+    network: Word | None = None
+    address: Literal["floating", "fixed"] | None = None
     count: Whole = 1
     price: Annotated[Price, BeforeValidator(quantities.price)] | None = None
     resize_price: Annotated[Price, BeforeValidator(quantities.price)] | None = None
@@ -208,6 +210,7 @@ _NEXT = {
     "faults": "write faults: {capacity: 2 %}",
     "volume": "write volume: gp3, or volume: {type: gp3, size: 100 GiB, iops: 3000, price: 0.01 USD/h}",
     "allow": "write allow: 203.0.113.7/32, the address from which you log in",
+    "address": "write address: floating or address: fixed",
     "accept_untracked": "write accept_untracked: true, or leave it out",
     "caps": "write caps: {burst: 30 min, rate: 1.25 GB/s, packets: 1000000, bytes: 10 TB, duty: 50 %, machines: 10}",
     "os": "write os: linux or os: windows",

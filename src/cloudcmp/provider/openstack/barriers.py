@@ -1,0 +1,27 @@
+"""What keeps machines of an OpenStack from being left behind, and on what that rests for a plan's own candidates."""
+
+from cloudcmp.model.safety import Barrier
+
+OPENSTACK, RACKSPACE = "openstack", "rackspace"
+
+# A machine that is switched off keeps its place on its host; only shelving gives that back, and only deleting all:
+# https://docs.openstack.org/api-guide/compute/server_concepts.html
+# OVHcloud says of its own (an OpenStack) that an instance is billed until it is deleted:
+# https://www.ovh.com/ca/fr/cloud-public/faq/
+BARRIERS = (
+    Barrier("teardown", True, "each machine is destroyed after its trials, with its floating address; both seen gone"),
+    Barrier("cleanup", True, "by the study's ledger: id, token and tags in the machine's metadata"),
+    Barrier(
+        "death",
+        False,
+        "the machine powers itself off at its time to live, and stays as SHUTOFF: it keeps its place, its disks and "
+        "its floating address, and is billed as before on most clouds, until cleanup or a sweep",
+    ),
+    Barrier("sweep", True, "tags in the creating call, in metadata or description; all regions of the catalogue"),
+)
+UNCOUNTED = (
+    "floating addresses, where machines need one",
+    "the disk under the system where it is a volume without a price",
+    "traffic",
+)
+"""What clouds may bill beside a machine, and what no study tells."""

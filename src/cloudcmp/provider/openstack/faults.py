@@ -1,0 +1,145 @@
+"""What an error of OpenStack's services, or of the way there, means: told apart, with the service's own words.
+
+Codes and the form of errors: https://docs.openstack.org/api-guide/compute/faults.html,
+https://docs.openstack.org/api-ref/network/v2/, https://docs.openstack.org/api-ref/identity/v3/
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cloudcmp.errors import (
+    BadCredentials,
+    CloudcmpError,
+    LostAnswer,
+    NoCapacity,
+    NoCredentials,
+    NotAllowed,
+    ProviderFault,
+    QuotaReached,
+    Refused,
+    Throttled,
+    Unlisted,
+    Unreached,
+)
+
+POLICY = "give the user the role member, or access rules as in docs/reference/openstack-policy.json"
+RENEW = "renew them, then run again"
+MISSING = 404
+_SET = "set OS_CLOUD and write clouds.yaml, or set OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, OS_PROJECT_NAME and domains"
+_LOOKED_FOR = "it is looked for by token, tag and name"
+_QUOTA = re.compile(r"quota|LimitExceeded|OverQuota|exceeds the allowed|maximum number of", re.IGNORECASE)
+_CAPACITY = re.compile(
+    r"No valid host|Exceeded max(imum)? (scheduling attempts|number of retries)|No more IP addresses|"
+    r"IpAddressGenerationFailure|ExternalIpAddressExhausted|not enough (hosts|resources)|Insufficient compute|"
+    r"fixed ip.*(no|zero|maximum)|No fixed IP",
+    re.IGNORECASE,
+)
+_UNSET = {"MissingRequiredOptions", "OpenStackConfigException", "ConfigException", "MissingAuthPlugin", "OptionError"}
+_NO_SERVICE = {"EndpointNotFound", "DiscoveryFailure", "NotFound", "BadRequest"}
+_UNSENT = {"NewConnectionError", "ConnectTimeoutError", "NameResolutionError", "ConnectTimeout"}
+
+
+def plain(text: str) -> str:
+    """What a service wrote, for one line of ours: no control characters, at most 200 of the rest."""
+    shown = "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(shown.split())[:200]
+
+
+def answered(answer: Any, where: str, *, changes: bool) -> dict[str, Any]:
+    """What an answer holds; raises our error for one that says no, or that can not be read."""
+    status = int(answer.status_code)
+    if status >= 300:
+        raise refusal(status, said_in(answer.content), where, changes=changes)
+    if not answer.content:
+        return {}
+    try:
+        found = json.loads(answer.content)
+        if not isinstance(found, dict):
+            raise ValueError
+    except ValueError:
+        raise unclear("the answer can not be read", where, changes=changes) from None
+    return found
+
+
+def said_in(body: bytes) -> str:
+    """The words of an error: each service wraps them in another way (untrusted, one line, cut)."""
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return ""
+    said: Any = next(iter(found.values()), "") if isinstance(found, Mapping) and len(found) == 1 else found
+    if isinstance(said, Mapping):
+        kind, text = said.get("type") or said.get("title") or "", said.get("message") or ""
+        return plain(f"{kind}: {text}" if kind and text else str(text or kind))
+    return plain(said if isinstance(said, str) else "")
+
+
+def refusal(status: int, said: str, where: str, *, changes: bool) -> ProviderFault:
+    """Our error for an answer that says no, by its status and its words."""
+    line = f"HTTP {status}: {said}" if said else f"HTTP {status}"
+    if status in {400, 403, 409, 413} and (fault := scarce(said, line, where)):
+        return fault
+    if status in {413, 429}:
+        return Throttled.at(where, line, "wait, and ask less often")
+    if status in {401, 403}:
+        # The token was just renewed, and Keystone gave one: it is this call that it does not open.
+        return NotAllowed.at(where, f"{line} (the token is good, and does not allow this call)", POLICY)
+    if status >= 500 or status < 400:
+        return unclear(line, where, changes=changes)
+    if status == 400 and "marker" in said.lower():
+        return Unlisted.at(where, line, "ask again")
+    return Refused.at(where, line, "change what is asked for")
+
+
+def unclear(what: str, where: str, *, changes: bool) -> ProviderFault:
+    """An answer that was lost, or that tells nothing: what was asked for may have been done."""
+    return LostAnswer.at(where, what, _LOOKED_FOR) if changes else Unlisted.at(where, what, "ask again")
+
+
+def scarce(said: str, line: str, where: str) -> ProviderFault | None:
+    """A cloud that has no room, or an account that is at its limit; None for any other words."""
+    if _CAPACITY.search(said):
+        return NoCapacity.at(where, line, "try later, another type or another region")
+    if _QUOTA.search(said):
+        return QuotaReached.at(where, line, "ask for a higher quota, or run fewer at once")
+    return None
+
+
+def missing(fault: ProviderFault) -> bool:
+    """Whether a refusal says that there is no such thing."""
+    return fault.faults[0].what.startswith(f"HTTP {MISSING}")
+
+
+def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
+    """Our error for what the library raises, by the names of its exceptions, which keeps it unimported."""
+    kind, status = type(error).__name__, int(getattr(error, "http_status", 0) or 0)
+    fault: CloudcmpError | None = None
+    if kind in _UNSET or kind.startswith("Missing"):
+        fault = NoCredentials.at(where, f"the settings do not say enough ({plain(str(error))})", _SET)
+    elif status in {401, 403}:
+        fault = BadCredentials.at(where, "Keystone does not take the credentials", RENEW)
+    elif status == 429:
+        fault = Throttled.at(where, f"HTTP {status} from Keystone", "wait, and ask less often")
+    elif kind in {"SSLFailure", "SSLError"}:
+        fault = ProviderFault.at(where, "its certificate can not be checked", "set OS_CACERT")
+    elif set(_chain(error)) & _UNSENT:
+        fault = Unreached.at(where, "it can not be reached", "check the network and OS_AUTH_URL")
+    elif kind in _NO_SERVICE and not changes:
+        fault = Refused.at(
+            where, f"there is no such service ({kind})", "check OS_AUTH_URL, and that it is a Keystone v3"
+        )
+    return fault or unclear(f"the answer was lost or cut short ({kind})", where, changes=changes)
+
+
+def _chain(error: BaseException) -> Iterator[str]:
+    """The names of an error and of those that led to it: only they tell whether a connection was ever made."""
+    todo: list[Any] = [error]
+    for _ in range(20):
+        if not todo:
+            return
+        one = todo.pop()
+        yield type(one).__name__
+        further = (one.__cause__, one.__context__, getattr(one, "reason", None), getattr(one, "original_error", None))
+        todo += [more for more in (*further, *getattr(one, "args", ())) if isinstance(more, BaseException)]

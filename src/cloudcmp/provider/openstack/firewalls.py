@@ -1,0 +1,171 @@
+"""What a launch stands on: a security group that lets in the controller and the launch's own machines, nobody else.
+
+Beside it, where the study asks for one, a server group. Both cost nothing. Neither has a token: the description of the
+one and the name of the other say what they are (see `marks`).
+"""
+
+import asyncio
+import ipaddress
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from cloudcmp.errors import LostAnswer, ProviderFault, Refused
+from cloudcmp.model.lease import CreateRequest
+from cloudcmp.provider.openstack.faults import missing
+from cloudcmp.provider.openstack.launch import POLICIES
+from cloudcmp.provider.openstack.marks import Mark, mark_in
+from cloudcmp.provider.openstack.sdk import COMPUTE, NETWORK, Sdk
+
+_DOOR = 22
+_TRIES = 10
+_NAMED = (2, 64)  # from this microversion on a server group has one policy, before it a list
+PLACEMENT = "placement/"
+"""What stands before the id of a server group, to tell it from a security group's."""
+_ANY_ID = "0" * 36
+
+
+@dataclass(frozen=True, slots=True)
+class Firewalls:
+    """The groups of one cloud; `pause_s` between looks for what was made."""
+
+    sdk: Sdk
+    pause_s: float = 2.0
+
+    async def create(self, request: CreateRequest) -> str:
+        """A group with its rules, or none: one whose rules fail is deleted again.
+
+        Raises Refused and the kinds of ProviderFault.
+        """
+        rules = list(_rules(request))
+        mark = Mark(request.token, request.tags)
+        Mark(request.token, request.tags, _ANY_ID).text(request.name)  # what belongs to it must fit as well
+        group = await self._group(request, mark)
+        try:
+            await self._open(request.region, group, rules)
+            await self._place(request, group)
+        except BaseException as error:
+            await self._undo(request, group, error)
+            raise
+        return group
+
+    async def _group(self, request: CreateRequest, mark: Mark) -> str:
+        """The empty group, found again where the answer was lost."""
+        said = {"name": request.name, "description": mark.text(request.name)}
+        try:
+            made = await self.sdk.change(
+                request.region, NETWORK, "POST", "/security-groups", {"security_group": said}
+            )  # fmt: skip
+            return id_in(made, "security_group", request.name)
+        except LostAnswer as fault:
+            for _ in range(_TRIES):
+                found = [id for id, _, one in await self.groups(request.region) if one.token == request.token]
+                if found:
+                    return found[0]
+                await asyncio.sleep(self.pause_s)
+            what = fault.faults[0].what
+            raise ProviderFault.at(request.name, what, "it is looked for by token, tag and name") from None
+
+    async def _open(self, region: str, group: str, rules: list[dict[str, Any]]) -> None:
+        """All rules in one call: from the controller's addresses to the door, from the group itself to everything."""
+        own = [{"ethertype": kind, "remote_group_id": group} for kind in ("IPv4", "IPv6")]
+        ours = [{"direction": "ingress", "security_group_id": group, **rule} for rule in (*rules, *own)]
+        try:
+            await self.sdk.change(
+                region, NETWORK, "POST", "/security-group-rules", {"security_group_rules": ours}, again=True
+            )  # fmt: skip
+        except Refused as fault:
+            if "SecurityGroupRuleExists" not in fault.faults[0].what:
+                raise
+
+    async def _place(self, request: CreateRequest, group: str) -> None:
+        policy = POLICIES.get(dict(request.options).get("placement", ""))
+        if policy is None:
+            return
+        door = await self.sdk.aside(lambda: self.sdk.door_now(request.region, COMPUTE), request.region)
+        known = tuple(int(part) for part in ((door and door.microversion) or "2.1").split("."))
+        said = {"policy": policy} if known >= _NAMED else {"policies": [policy]}
+        name = Mark(request.token, request.tags, group).text(request.name)
+        await self.sdk.change(
+            request.region, COMPUTE, "POST", "/os-server-groups", {"server_group": {"name": name, **said}}
+        )
+
+    async def _undo(self, request: CreateRequest, group: str, error: BaseException) -> None:
+        """Delete a group that is of no use; one that stays is no refusal, or nobody would look for it again."""
+        try:
+            await self.destroy(request.region, group)
+        except ProviderFault as fault:
+            if isinstance(error, Exception):
+                what = f"{error}; and its group {group} is still there: {fault.faults[0].what}"
+                raise ProviderFault.at(request.name, what, "cloudcmp cleanup") from error
+
+    async def placement_of(self, region: str, group: str) -> str | None:
+        """The id of the server group that stands beside a security group."""
+        return next((id for id, _, mark in await self.placements(region) if mark.on == group), None)
+
+    async def groups(self, region: str) -> list[tuple[str, str, Mark]]:
+        """The security groups of ours: id, name and mark."""
+        listed = await self.sdk.pages(region, NETWORK, "/security-groups", "security_groups")
+        marked = [(one, mark_in(str(one.get("description") or ""))) for one in listed]
+        return [(str(one["id"]), str(one.get("name") or ""), mark) for one, mark in marked if mark is not None]
+
+    async def placements(self, region: str) -> list[tuple[str, str, Mark]]:
+        """The server groups of ours: id, policy and mark."""
+        listed = await self.sdk.pages(region, COMPUTE, "/os-server-groups", "server_groups")
+        marked = [(one, mark_in(str(one.get("name") or ""))) for one in listed]
+        return [
+            (str(one["id"]), str(one.get("policy") or one.get("policies")), mark) for one, mark in marked if mark
+        ]  # fmt: skip
+
+    async def destroy(self, region: str, id: str) -> bool:
+        """Ask for a group to be deleted, and for the server group beside it; False where there was none."""
+        if id.startswith(PLACEMENT):
+            path = f"/os-server-groups/{id.removeprefix(PLACEMENT)}"
+            return await self._unless_gone(region, COMPUTE, path)
+        for one, _, mark in await self.placements(region):
+            if mark.on == id:
+                await self._unless_gone(region, COMPUTE, f"/os-server-groups/{one}")
+        return await self._unless_gone(region, NETWORK, f"/security-groups/{id}")
+
+    async def _unless_gone(self, region: str, service: str, path: str) -> bool:
+        try:
+            await self.sdk.change(region, service, "DELETE", path, again=True)
+        except Refused as fault:
+            if not missing(fault):
+                raise
+            return False
+        return True
+
+    async def there(self, region: str, id: str) -> bool:
+        """Whether a list still shows a group, or the server group beside it."""
+        placed = await self.placements(region)
+        if id.startswith(PLACEMENT):
+            return id.removeprefix(PLACEMENT) in {one for one, _, _ in placed}
+        listed = await self.sdk.pages(region, NETWORK, "/security-groups", "security_groups")
+        return id in {one.get("id") for one in listed} or id in {mark.on for _, _, mark in placed}
+
+
+def id_in(answer: dict[str, Any], key: str, where: str) -> str:
+    """The id that an answer names; LostAnswer where it names none, for then nothing is known of what was made."""
+    found = answer.get(key)
+    if not isinstance(found, dict) or not found.get("id"):
+        raise LostAnswer.at(where, "the answer does not say what was made", "it is looked for by token, tag and name")
+    return str(found["id"])
+
+
+def _rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
+    """One rule an address of the controller; raises Refused without any, or for a wide one."""
+    asked = [part.strip() for part in dict(request.options).get("allow", "").split(",") if part.strip()]
+    if not asked:
+        raise Refused.at(request.name, "no address of the controller is known", "nobody could log in")
+    for text in asked:
+        try:
+            net = ipaddress.ip_network(text)
+        except ValueError:
+            what = f"{text!r} is no address in CIDR form"
+            raise Refused.at(request.name, what, "write e.g. 192.0.2.7/32") from None
+        if net.prefixlen < (16 if net.version == 4 else 48):
+            what = f"{text} lets in too many"
+            raise Refused.at(request.name, what, "firewalls are opened for the controller's own address")
+        door = {"protocol": "tcp", "port_range_min": _DOOR, "port_range_max": _DOOR, "remote_ip_prefix": str(net)}
+        yield {"ethertype": f"IPv{net.version}", **door}

@@ -1,0 +1,95 @@
+"""Machine images: the newest of a well-known line among the cloud's own, or the one that a study names."""
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from cloudcmp.errors import Refused
+from cloudcmp.provider.openstack.faults import missing
+from cloudcmp.provider.openstack.sdk import IMAGE, Sdk
+
+DEFAULT = "debian-13"
+_GIB = 2**30
+_X86 = {"", "x86_64", "amd64", "i686"}
+_OTHERS = "a name is looked for among the cloud's public images and your project's own"
+
+# Every operator names its images as it likes: the properties are looked at first, then the name.
+# https://docs.openstack.org/glance/latest/admin/useful-image-properties.html
+LINES = {
+    f"{distro}-{version}": (
+        distro,
+        version,
+        re.compile(rf"{distro}\W*(gnu/linux)?\W*({version}|{word})(?![\d.])", re.IGNORECASE),
+    )
+    for distro, version, word in (
+        ("debian", "12", "bookworm"),
+        ("debian", "13", "trixie"),
+        ("ubuntu", "22.04", "jammy"),
+        ("ubuntu", "24.04", "noble"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image: its id and name, the disk that it needs (GiB), and whether it is Windows."""
+
+    id: str
+    name: str
+    disk_gib: int
+    windows: bool
+
+
+async def find_image(sdk: Sdk, region: str, asked: str) -> Image:
+    """The image of an id, of a line's name (its newest), or of a name (the newest of several).
+
+    Only images that the cloud itself publishes and those of the own project are taken by name: to publish one is the
+    operator's right by default, while anybody may share one. Raises Refused where there is none, naming the nearest.
+    """
+    if _is_id(asked):
+        return await _by_id(sdk, region, asked)
+    project, _ = await sdk.aside(sdk.project_now, region)
+    listed = await sdk.pages(region, IMAGE, "/images", "images", status="active", limit="100")
+    ours = [one for one in listed if one.get("visibility") == "public" or one.get("owner") == project]
+    found = [one for one in ours if one.get("name") == asked]
+    if not found and asked in LINES:
+        found = [one for one in ours if one.get("visibility") == "public" and _of_line(one, asked)]
+    if not found:
+        near = difflib.get_close_matches(asked, [*LINES, *(str(one.get("name")) for one in ours)], n=1)
+        hint = f"did you mean {near[0]}?" if near else f"{_OTHERS}; another one is written by its id"
+        raise Refused.at(f"{sdk.name}/{region}", f"there is no image {asked!r}", hint)
+    return _image(max(found, key=lambda one: str(one.get("created_at", ""))))
+
+
+async def _by_id(sdk: Sdk, region: str, id: str) -> Image:
+    try:
+        return _image(await sdk.read(region, IMAGE, f"/images/{id}"))
+    except Refused as fault:
+        if not missing(fault):
+            raise
+        raise Refused.at(f"{sdk.name}/{region}", f"there is no image {id!r}", _OTHERS) from None
+
+
+def _of_line(said: dict[str, Any], line: str) -> bool:
+    """Whether an image is of a line, and for the usual processor."""
+    distro, version, pattern = LINES[line]
+    if str(said.get("architecture") or "").lower() not in _X86 or said.get("status", "active") != "active":
+        return False
+    if said.get("os_distro") and said.get("os_version"):
+        return (str(said["os_distro"]).lower(), str(said["os_version"])) == (distro, version)
+    return pattern.match(str(said.get("name", ""))) is not None
+
+
+def _image(said: dict[str, Any]) -> Image:
+    size = int(said.get("virtual_size") or 0)
+    least = max(int(said.get("min_disk") or 0), -(-size // _GIB))
+    return Image(str(said["id"]), str(said.get("name") or ""), least, said.get("os_type") == "windows")
+
+
+def _is_id(text: str) -> bool:
+    try:
+        return str(UUID(text)) == text.lower()
+    except ValueError:
+        return False

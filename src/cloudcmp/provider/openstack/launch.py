@@ -1,0 +1,136 @@
+"""The one call that makes a machine: its tags, disks and network are all in it. A token Nova does not take.
+
+https://docs.openstack.org/api-ref/compute/#create-server
+"""
+
+import base64
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from cloudcmp.errors import Refused
+from cloudcmp.model.lease import FIREWALL, ZONE, CreateRequest
+from cloudcmp.model.offering import Volume
+from cloudcmp.provider.openstack.images import Image
+from cloudcmp.provider.openstack.networks import Way
+from cloudcmp.provider.openstack.sdk import Door
+from cloudcmp.provider.openstack.shelf import Flavor
+
+TOKEN = "cloudcmp:token"  # noqa: S105 - the name of a key
+SERVER = "cloudcmp:server"
+"""Keys of metadata beside the tags: the request's token, and on a volume the server that it was made for."""
+_GIB = 2**30
+_USER_DATA_MAX = 65535
+_TYPED = (2, 67)  # from this microversion on the type of a volume is taken in the server's own call
+_LACKS = {
+    "market": ("on-demand", "OpenStack has no spot market"),
+    "tenancy": ("shared", "a host of one's own is a flavor of its own, where a cloud has any"),
+    "credits": (None, "flavors have no CPU credits"),
+    "os": ("linux", "machines with Windows are not supported on OpenStack"),
+}
+POLICIES = {"spread": "anti-affinity", "cluster": "affinity"}
+"""Nova's words for where the machines of a launch stand: each on another host, or all on one."""
+
+
+def check_options(options: Mapping[str, str], where: str) -> None:
+    """Raises Refused for what this cloud has not."""
+    for key, (usual, what) in _LACKS.items():
+        if options.get(key) not in {None, usual}:
+            raise Refused.at(where, what, f"leave {key} out")
+    if options.get("placement") not in {None, *POLICIES}:
+        raise Refused.at(where, "server groups know no partitions", "write placement: spread or placement: cluster")
+
+
+def check_disk(flavor: Flavor, volume: Volume | None, image: Image, where: str) -> None:
+    """Raises Refused for a system that has nowhere to be; most clouds refuse it too, with fewer words."""
+    if volume is not None and volume.iops is not None:
+        raise Refused.at(where, "the speed of a volume is its type's", "leave iops out")
+    if volume is not None and not volume.root and volume.size_bytes is None:
+        raise Refused.at(where, "a separate volume needs a size", "write volume: {type: ssd, size: 20 GiB}")
+    if volume is not None and volume.root:
+        if not _root_gib(volume, flavor, image):
+            raise Refused.at(where, "how large its root volume is to be is not known", "write its size")
+    elif not flavor.disk_gib:
+        what = f"{flavor.name} comes without a disk"
+        raise Refused.at(where, what, "write volume: {type: ssd, size: 20 GiB, root: true}")
+    elif flavor.disk_gib < image.disk_gib:
+        what = f"{image.name or image.id} needs {image.disk_gib} GiB, the disk of {flavor.name} has {flavor.disk_gib}"
+        raise Refused.at(where, what, "write a root volume, or take another flavor")
+
+
+def server_body(
+    request: CreateRequest, flavor: Flavor, image: Image, way: Way, door: Door, group: str | None = None
+) -> dict[str, Any]:
+    """The body of the call. `group` is the server group that stands beside the firewall, if any.
+
+    Raises Refused for what can not be had.
+    """
+    options = dict(request.options)
+    check_options(options, request.name)
+    if image.windows:
+        raise Refused.at(request.name, _LACKS["os"][1], "take another image")
+    check_disk(flavor, request.volume, image, request.name)
+    server: dict[str, Any] = {
+        "name": request.name,
+        "flavorRef": flavor.id,
+        "min_count": 1,
+        "max_count": 1,
+        "metadata": metadata_of(request),
+        "networks": [{"uuid": way.network}],
+        "config_drive": True,  # not every network has a metadata service, and the image's first boot needs its data
+        **_disks(request, flavor, image, door),
+    }
+    if options.get(FIREWALL):
+        server["security_groups"] = [{"name": options[FIREWALL]}]
+    if options.get(ZONE):
+        server["availability_zone"] = options[ZONE]
+    if request.access is not None:
+        server["user_data"] = _user_data(request)
+    return {"server": server} | ({"os:scheduler_hints": {"group": group}} if group else {})
+
+
+def metadata_of(request: CreateRequest) -> dict[str, str]:
+    """The request's tags exactly, and its token; raises Refused for one that Nova would not keep."""
+    metadata = {**dict(request.tags), TOKEN: request.token}
+    long = next((key for key, value in metadata.items() if max(len(key), len(value)) > 255), None)
+    if long:
+        raise Refused.at(request.name, f"{long} is longer than 255 characters", "give the study a shorter name")
+    return metadata
+
+
+def _disks(request: CreateRequest, flavor: Flavor, image: Image, door: Door) -> dict[str, Any]:
+    """The system on the flavor's disk or on a volume, and a separate volume; every volume ends with the machine."""
+    volume = request.volume
+    if volume is None:
+        return {"imageRef": image.id}
+    made = {"destination_type": "volume", "delete_on_termination": True, **_typed(request, volume, door)}
+    if volume.root:
+        size = {"volume_size": _root_gib(volume, flavor, image)}
+        root = {"boot_index": 0, "source_type": "image", "uuid": image.id, **made, **size}
+        return {"block_device_mapping_v2": [root]}
+    local = {"boot_index": 0, "source_type": "image", "uuid": image.id, "destination_type": "local"}
+    size = {"volume_size": math.ceil((volume.size_bytes or 0) / _GIB)}
+    beside = {"boot_index": -1, "source_type": "blank", **made, **size}
+    return {"imageRef": image.id, "block_device_mapping_v2": [local | {"delete_on_termination": True}, beside]}
+
+
+def _typed(request: CreateRequest, volume: Volume, door: Door) -> dict[str, str]:
+    known = tuple(int(part) for part in (door.microversion or "2.1").split("."))
+    if known < _TYPED:
+        what = f"this Nova ({door.newest or '2.1'}) takes no volume type in a server's own call (2.67 does)"
+        raise Refused.at(request.name, what, "leave volume out")
+    return {"volume_type": volume.type}
+
+
+def _root_gib(volume: Volume, flavor: Flavor, image: Image) -> int:
+    """As large as asked for, else as the flavor's disk, and never smaller than the image needs."""
+    asked = math.ceil(volume.size_bytes / _GIB) if volume.size_bytes else flavor.disk_gib
+    return max(asked, image.disk_gib)
+
+
+def _user_data(request: CreateRequest) -> str:
+    text = request.access.user_data if request.access else ""
+    coded = base64.b64encode(text.encode()).decode()
+    if len(coded) > _USER_DATA_MAX:
+        raise Refused.at(request.name, f"its user data is longer than {_USER_DATA_MAX} bytes", "shorten the user data")
+    return coded

@@ -1,0 +1,139 @@
+"""What exists, as OpenStack lists it: complete, or an error that says that it is not."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from cloudcmp.errors import NoCredentials, ProviderFault, Unlisted
+from cloudcmp.model.lease import ADDRESS, FIREWALL, INSTANCE, VOLUME, Found, Listing
+from cloudcmp.provider.openstack.firewalls import PLACEMENT, Firewalls
+from cloudcmp.provider.openstack.floating import Floatings
+from cloudcmp.provider.openstack.launch import SERVER, TOKEN
+from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, Sdk
+
+SCHEMA_TAG = "cloudcmp:schema"
+STUDY_TAG = "cloudcmp:study"
+_AT_ONCE = 4
+_ENDED = {"DELETED"}
+_PAGE = "1000"
+Wanted = Callable[[Found], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """The lists of one cloud. Nova filters no servers by metadata for an ordinary user: all of them are looked at."""
+
+    sdk: Sdk
+    firewalls: Firewalls
+    floatings: Floatings
+
+    async def find(self, region: str, study: str, token: str | None) -> tuple[Found, ...]:
+        """All in a region that bears the study's tag, and what was made with the token; each once.
+
+        Raises Unlisted where a list is not complete, and the other kinds of ProviderFault.
+        """
+        kinds = await asyncio.gather(*(kind(region) for kind in self._kinds))
+        found = [item for items in kinds for item in items]
+        return tuple(item for item in found if _is(item, study, token))
+
+    async def leftovers(self, regions: Callable[[], Awaitable[Iterable[str]]]) -> Listing:
+        """Whatever bears our schema's tag in all regions, and a line for each region and kind that can not be told."""
+        names = tuple(await regions())
+        gate = asyncio.Semaphore(_AT_ONCE)
+
+        async def one(region: str, kind: Kind, word: str) -> tuple[list[Found], str]:
+            async with gate:
+                try:
+                    return await kind(region), ""
+                except NoCredentials:
+                    raise
+                except ProviderFault as fault:
+                    return [], f"{region}: {word}: {fault}"
+
+        asked = [one(region, kind, word) for region in names for kind, word in self._kinds.items()]
+        results = await asyncio.gather(*asked)
+        found = tuple(item for items, _ in results for item in items if SCHEMA_TAG in dict(item.tags))
+        return Listing(found, tuple(line for _, line in results if line))
+
+    @property
+    def _kinds(self) -> "dict[Kind, str]":
+        return {
+            self.servers: "servers",
+            self._volumes: "volumes",
+            self._addresses: "floating addresses",
+            self._placements: "server groups",
+            self._groups: "security groups",
+        }
+
+    async def servers(self, region: str) -> list[Found]:
+        """All servers of the project; raises Unlisted where one is told without its metadata, as in a cell that is
+        down (https://docs.openstack.org/api-guide/compute/down_cells.html).
+        """
+        listed = await self.sdk.pages(region, COMPUTE, "/servers/detail", "servers", limit=_PAGE)
+        dark = [one for one in listed if not isinstance(one.get("metadata"), dict)]
+        if dark:
+            what = f"{len(dark)} servers are listed without what they bear: a part of this Nova does not answer"
+            raise Unlisted.at(f"{self.sdk.name}/{region}", what, "ask again")
+        return [item for item in (_server(region, said) for said in listed) if item.state not in _ENDED]
+
+    async def _volumes(self, region: str) -> list[Found]:
+        """Volumes that bear our tags and that no machine will take along when it ends."""
+        if not await self.sdk.has(region, BLOCKS):
+            return []
+        found = [_volume(region, one) for one in await volumes(self.sdk, region) if not one.get("attachments")]
+        return [item for item in found if item.state not in {"deleting", "deleted"}]
+
+    async def _addresses(self, region: str) -> list[Found]:
+        return [
+            Found(one.id, one.address, one.mark.token, one.mark.tags, one.state, ADDRESS, region)
+            for one in await self.floatings.all(region)
+        ]
+
+    async def _placements(self, region: str) -> list[Found]:
+        return [
+            Found(PLACEMENT + id, policy, None, mark.tags, "there", FIREWALL, region)
+            for id, policy, mark in await self.firewalls.placements(region)
+        ]
+
+    async def _groups(self, region: str) -> list[Found]:
+        return [
+            Found(id, name, mark.token, mark.tags, "there", FIREWALL, region)
+            for id, name, mark in await self.firewalls.groups(region)
+        ]
+
+
+Kind = Callable[[str], Awaitable[list[Found]]]
+
+
+async def volumes(sdk: Sdk, region: str) -> list[dict[str, Any]]:
+    """All volumes of the project."""
+    return await sdk.pages(region, BLOCKS, "/volumes/detail", "volumes", limit=_PAGE)
+
+
+def offering_of(said: dict[str, Any]) -> str | None:
+    """The name of a server's flavor, None where Nova tells only its id."""
+    flavor = said.get("flavor") or {}
+    return str(flavor["original_name"]) if flavor.get("original_name") else None
+
+
+def _is(item: Found, study: str, token: str | None) -> bool:
+    return dict(item.tags).get(STUDY_TAG) == study or (token is not None and item.token == token)
+
+
+def _server(region: str, said: dict[str, Any]) -> Found:
+    told = {str(key): str(value) for key, value in said["metadata"].items()}
+    token = told.pop(TOKEN, None)
+    name, state = str(said.get("name") or ""), str(said.get("status") or "unknown")
+    return Found(
+        str(said["id"]), name, token, tuple(sorted(told.items())), state, INSTANCE, region, offering_of(said)
+    )  # fmt: skip
+
+
+def _volume(region: str, said: dict[str, Any]) -> Found:
+    told = {str(key): str(value) for key, value in (said.get("metadata") or {}).items()}
+    told.pop(TOKEN, None)
+    told.pop(SERVER, None)
+    name, state = str(said.get("name") or ""), str(said.get("status") or "unknown")
+    tags = tuple(sorted(told.items()))
+    return Found(str(said["id"]), name, None, tags, state, VOLUME, region, said.get("volume_type"))

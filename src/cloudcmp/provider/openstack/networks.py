@@ -1,0 +1,91 @@
+"""On which network machines stand, and whether a floating address must be had to reach them from outside."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cloudcmp.errors import Refused
+from cloudcmp.provider.openstack.sdk import NETWORK, Sdk
+
+_ROUTED = ("network:router_interface", "network:ha_router_replicated_interface")
+_EXTERNAL = "router:external"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A network, and the external one that its floating addresses come from: None where none is needed."""
+
+    network: str
+    name: str
+    floating: str | None = None
+
+
+async def way_of(sdk: Sdk, region: str, options: Mapping[str, str]) -> Way:
+    """The network that a study names, else the only one that will do; Refused where that can not be told.
+
+    A machine on a network behind a router with a gateway gets a floating address, unless `address: fixed`; on any
+    other network it is reached at its own.
+    """
+    listed = await sdk.pages(region, NETWORK, "/networks", "networks")
+    networks = [one for one in listed if one.get("subnets") and one.get("status", "ACTIVE") == "ACTIVE"]
+    asked, where = options.get("network"), f"{sdk.name}/{region}"
+    if asked:
+        chosen, gateway = _named(networks, asked, where), None
+    else:
+        chosen, gateway = await _chosen(sdk, region, networks, where)
+    name, address = str(chosen.get("name") or chosen["id"]), options.get("address")
+    if address != "fixed" and gateway is None and not chosen.get(_EXTERNAL):
+        gateway = (await _gateways(sdk, region, [chosen])).get(str(chosen["id"]))
+    if address == "floating" and gateway is None:
+        what = f"the network {name} has no router with a gateway that we may see"
+        raise Refused.at(where, what, "leave address out, or name another network")
+    return Way(str(chosen["id"]), name, None if address == "fixed" else gateway)
+
+
+def _named(networks: Sequence[Any], asked: str, where: str) -> Any:
+    found = [one for one in networks if asked in {one.get("id"), one.get("name")}]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise Refused.at(where, f"there are {len(found)} networks {asked!r}", "write its id")
+    near = difflib.get_close_matches(asked, [str(one.get("name")) for one in networks], n=1)
+    hint = f"did you mean {near[0]}?" if near else _names(networks)
+    raise Refused.at(where, f"there is no network {asked!r} with a subnet", hint)
+
+
+async def _chosen(sdk: Sdk, region: str, networks: Sequence[Any], where: str) -> tuple[Any, str | None]:
+    """The own network, else the shared one, else the external one that machines may stand on, if it is the only."""
+    project, _ = await sdk.aside(sdk.project_now, region)
+    inner = [one for one in networks if not one.get(_EXTERNAL)]
+    own = [one for one in inner if project in {one.get("project_id"), one.get("tenant_id")}]
+    pool = own or [one for one in inner if one.get("shared")]
+    if len(pool) > 1:
+        gateways = await _gateways(sdk, region, pool)
+        routed = [one for one in pool if str(one["id"]) in gateways]
+        if len(routed) == 1:
+            return routed[0], gateways[str(routed[0]["id"])]
+    pool = pool or [one for one in networks if one.get(_EXTERNAL) and one.get("shared")]
+    if len(pool) == 1:
+        return pool[0], None
+    if not pool:
+        raise Refused.at(where, "there is no network to stand on", "make one with a router, and name it: network: NAME")
+    raise Refused.at(where, f"which of {len(pool)} networks is meant can not be told", _names(pool))
+
+
+async def _gateways(sdk: Sdk, region: str, networks: Sequence[Any]) -> dict[str, str]:
+    """The external network behind each network's router, as far as we may see ports and routers."""
+    routers = await sdk.pages(region, NETWORK, "/routers", "routers")
+    outside = {str(one["id"]): (one.get("external_gateway_info") or {}).get("network_id") for one in routers}
+    found: dict[str, str] = {}
+    for network in networks:
+        ports = await sdk.pages(region, NETWORK, "/ports", "ports", network_id=str(network["id"]))
+        for port in ports:
+            behind = outside.get(str(port.get("device_id")))
+            if behind and str(port.get("device_owner", "")).startswith(_ROUTED):
+                found[str(network["id"])] = str(behind)
+    return found
+
+
+def _names(networks: Sequence[Any]) -> str:
+    return f"write network: one of {', '.join(sorted(str(one.get('name') or one['id']) for one in networks)[:8])}"

@@ -1,0 +1,278 @@
+"""openstacksdk behind a fence: imported at the first call, every call with a deadline, every error one of ours.
+
+Settings, credentials, sessions, the catalogue and versions are the library's; calls go through its session one by one,
+because what becomes of each matters more here than its objects do.
+"""
+
+import logging
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl, urlsplit
+
+from cloudcmp.errors import CloudcmpError, NoCredentials, Refused, Unlisted, UserMistake
+from cloudcmp.provider.aside import aside, within
+from cloudcmp.provider.openstack.barriers import OPENSTACK
+from cloudcmp.provider.openstack.faults import answered, fault_of
+
+Answer = dict[str, Any]
+_T = TypeVar("_T")
+_MOST_PAGES = 2000
+_NOISY = ("keystoneauth", "openstack", "urllib3", "requests", "stevedore", "dogpile")
+_WANTED = (2, 69)
+"""The microversion of Nova that is used, or the newest below it: from this one on servers of a cell that is down are
+listed as such, and not left out (https://docs.openstack.org/nova/latest/reference/api-microversion-history.html).
+"""
+COMPUTE, NETWORK, BLOCKS, IMAGE = "compute", "network", "block-storage", "image"
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where a service of a region is reached; `microversion` is the one that is spoken, where it has any."""
+
+    url: str
+    microversion: str | None = None
+    newest: str | None = None
+
+
+@dataclass(slots=True)
+class Sdk:
+    """The calls to one OpenStack. `name` is the provider's; `attempts` are those of a call that changes nothing, or
+    that may be repeated; a call that makes something is sent once. `deadline_s` bounds every call, retries included.
+    """
+
+    name: str
+    attempts: int = 3
+    deadline_s: float = 60.0
+    date: str = ""  # of the last answer
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+    _clouds: dict[str, Any] = field(default_factory=dict)
+    _doors: dict[tuple[str, str], Door | None] = field(default_factory=dict)
+
+    # -- where we are
+
+    def home(self) -> str:
+        """The region that is asked where none is named: the settings', else the only one that there is."""
+        named = self._cloud("").config.get("region_name")
+        if named:
+            return str(named)
+        regions = self.regions_now()
+        if len(regions) != 1:
+            raise Refused.at(self.name, f"no region is named of {', '.join(regions)}", "set OS_REGION_NAME")
+        return regions[0]
+
+    def regions_now(self) -> tuple[str, ...]:
+        """The regions in which the catalogue has a Nova."""
+        catalog = self._access().service_catalog
+        kind = self._cloud("").get_interface(COMPUTE) or "public"
+        found = catalog.get_endpoints_data(service_type=COMPUTE, interface=kind)
+        names = {str(one.region_name) for some in found.values() for one in some if one.region_name}
+        if not names:
+            raise Refused.at(self.name, f"the catalogue has no {kind} endpoint of compute", "see OS_INTERFACE")
+        return tuple(sorted(names))
+
+    def endpoint(self) -> str:
+        """The address of Keystone that is used."""
+        return str(self._cloud("").config.get("auth", {}).get("auth_url") or "")
+
+    def project_now(self) -> tuple[str, str]:
+        """The id and the name of the project that the credentials are of."""
+        access = self._access()
+        return str(access.project_id or ""), str(access.project_name or "")
+
+    def roles_now(self) -> tuple[str, ...]:
+        """The names of the user's roles in the project."""
+        return tuple(map(str, self._access().role_names))
+
+    def _access(self) -> Any:
+        """What the token says: catalogue, project, roles."""
+
+        def asked() -> Any:
+            cloud = self._cloud("")
+            access = cloud.get_session().auth.get_access(cloud.get_session())
+            if access.version != "v3":
+                raise Refused.at(self.name, f"its Keystone speaks {access.version}", "only Keystone v3 is supported")
+            return access
+
+        return self._told(asked, "")
+
+    def door_now(self, region: str, service: str) -> Door | None:
+        """Where a service is, None where this cloud has none of it there."""
+        with self._lock:
+            if (region, service) not in self._doors:
+                self._access()
+                self._doors[region, service] = self._told(lambda: self._found(region, service), region)
+            return self._doors[region, service]
+
+    def _found(self, region: str, service: str) -> Door | None:
+        from keystoneauth1.exceptions import EndpointNotFound
+
+        try:
+            client = self._cloud(region).get_session_client(service)
+            data = client.get_endpoint_data()
+        except EndpointNotFound:
+            return None
+        if data is None or not data.url:
+            return None
+        if not data.max_microversion or service != COMPUTE:
+            return Door(str(data.url).rstrip("/"))
+        most = tuple(data.max_microversion)
+        spoken = min(most, _WANTED)
+        return Door(str(data.url).rstrip("/"), f"{spoken[0]}.{spoken[1]}", f"{most[0]}.{most[1]}")
+
+    async def has(self, region: str, service: str) -> bool:
+        """Whether this cloud has a service in a region."""
+        return await self.aside(lambda: self.door_now(region, service), region) is not None
+
+    # -- calls
+
+    async def read(self, region: str, service: str, path: str, **params: Any) -> Answer:
+        """A call that changes nothing; raises Unlisted where its answer is lost, and the other kinds of fault."""
+        return await self.aside(lambda: self.read_now(region, service, path, **params), region)
+
+    def read_now(self, region: str, service: str, path: str, **params: Any) -> Answer:
+        """The same, in this thread: only the attempts are bounded, so it belongs within `aside` or `within`."""
+        return self._call(region, service, "GET", path, None, params, self.attempts)
+
+    async def change(
+        self, region: str, service: str, method: str, path: str, body: Any = None, *, again: bool = False
+    ) -> Answer:
+        """A call that makes or ends something; `again`: doing it twice is doing it once.
+
+        Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
+        """
+        attempts = self.attempts if again else 1
+        await self.aside(lambda: self._ready(region, service), region)  # what fails here was never sent
+        return await self.aside(
+            lambda: self._call(region, service, method, path, body, {}, attempts, changes=True), region, changes=True
+        )
+
+    async def pages(self, region: str, service: str, path: str, key: str, **params: Any) -> list[Any]:
+        """A whole list, all of its pages; raises Unlisted where it does not come whole."""
+        return await self.aside(lambda: self.pages_now(region, service, path, key, **params), region)
+
+    def pages_now(self, region: str, service: str, path: str, key: str, **params: Any) -> list[Any]:
+        """The same, in this thread: each page takes its own time, so it belongs within `aside` or `within`."""
+        found: list[Any] = []
+        asked, seen = dict(params), set[str]()
+        for _ in range(_MOST_PAGES):
+            answer = self.read_now(region, service, path, **asked)
+            page = answer.get(key)
+            if not isinstance(page, list):
+                raise Unlisted.at(self._where(region), f"{path} answered without {key}", "ask again")
+            found += page
+            more = _next(answer, key)
+            if not more:
+                return found
+            if more in seen:
+                raise Unlisted.at(self._where(region), f"{path} answers the same page again", "ask again")
+            seen.add(more)
+            asked = params | dict(parse_qsl(urlsplit(more).query))
+        raise Unlisted.at(self._where(region), f"{path} does not end after {_MOST_PAGES} pages", "ask again")
+
+    def forget(self) -> None:
+        """Read the settings anew at the next call."""
+        with self._lock:
+            self._clouds.clear()
+            self._doors.clear()
+
+    def within(self, work: Callable[[], _T], region: str) -> _T:
+        """Blocking work that only looks, for whoever can not await; raises Unlisted once the deadline has passed."""
+        return within(work, self._where(region), self.deadline_s)
+
+    async def aside(self, work: Callable[[], _T], region: str, *, changes: bool = False) -> _T:
+        """Blocking work in a thread; see `provider.aside`."""
+        return await aside(work, self._where(region), self.deadline_s, changes=changes)
+
+    def _where(self, region: str) -> str:
+        return f"{self.name}/{region}" if region else self.name
+
+    def _ready(self, region: str, service: str) -> Door:
+        """Credentials that are taken, and a service that is there."""
+        door = self.door_now(region, service)
+        if door is None:
+            what = f"this cloud has no {service} there"
+            raise Refused.at(self._where(region), what, "see 'openstack catalog list'")
+        self._told(lambda: self._cloud(region).get_session().get_token(), region)
+        return door
+
+    def _call(
+        self, region: str, service: str, method: str, path: str, body: Any, params: Mapping[str, Any], attempts: int,
+        *, changes: bool = False,
+    ) -> Answer:  # fmt: skip
+        door = self._ready(region, service)
+
+        def sent() -> Answer:
+            answer = self._cloud(region).get_session().request(
+                door.url + path,
+                method,
+                json=body,
+                params=dict(params) or None,
+                headers={"Accept": "application/json"},
+                microversion=door.microversion,
+                microversion_service_type=service if door.microversion else None,
+                timeout=self.deadline_s,
+                raise_exc=False,
+                redirect=False,
+                connect_retries=attempts - 1,
+                status_code_retries=attempts - 1,
+                retriable_status_codes=[500, 502, 503, 504],
+                log=False,  # a request holds keys
+            )  # fmt: skip
+            self.date = answer.headers.get("Date", "")
+            return answered(answer, self._where(region), changes=changes)
+
+        return self._told(sent, region, changes=changes)
+
+    def _told(self, work: Callable[[], _T], region: str, *, changes: bool = False) -> _T:
+        """Work of the library; raises our kind of fault for whatever it raises."""
+        try:
+            return work()
+        except (CloudcmpError, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            fault = fault_of(error, self._where(region), changes=changes)
+            if isinstance(fault, NoCredentials):
+                self.forget()
+            raise fault from None
+
+    def _cloud(self, region: str) -> Any:
+        """The settings for a region, `` for the one that they name themselves."""
+        with self._lock:
+            if region not in self._clouds:
+                self._clouds[region] = self._told(lambda: _settings(self.name, region), region)
+            return self._clouds[region]
+
+
+def _next(answer: Answer, key: str) -> str:
+    """Where the next page is, as Nova, Neutron and Cinder say it (`servers_links`), or Glance (`next`)."""
+    links = answer.get(f"{key}_links") or ()
+    named = next((str(one.get("href", "")) for one in links if one.get("rel") == "next"), "")
+    return named or str(answer.get("next") or "")
+
+
+def _settings(name: str, region: str) -> Any:
+    """The cloud that the environment or clouds.yaml names, which logs nothing below errors: those are told by us."""
+    try:
+        import openstack.config
+        import openstack.exceptions
+    except ImportError as error:
+        raise UserMistake.at(name, "openstacksdk is not installed", "pip install 'cloudcmp[openstack]'") from error
+    for noisy in _NOISY:
+        logging.getLogger(noisy).setLevel(logging.ERROR)
+    # The library warns of what it does itself.
+    warnings.filterwarnings("ignore", category=PendingDeprecationWarning, module=r"openstack\.")
+    settings = openstack.config.OpenStackConfig(app_name="cloudcmp")
+    # A cloud of the provider's own name, so that two of them can be in one study.
+    own: dict[str, Any] = {"cloud": name} if name != OPENSTACK and name in settings.get_cloud_names() else {}
+    if not region:
+        return settings.get_one(**own)
+    try:
+        return settings.get_one(region_name=region, **own)
+    except openstack.exceptions.ConfigException:
+        # Only the regions that are named there are known to it; the catalogue has more.
+        cloud = settings.get_one(**own)
+        cloud.config["region_name"] = region
+        return cloud

@@ -1,0 +1,55 @@
+"""The whole contract on an emulated OpenStack with SSH servers behind its addresses; no real account was ever used."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.nova import Faults, nova
+from tests.emulated.nova_requests import candidate, provider
+from tests.provision.test_contract_emulated import held_by
+
+from cloudcmp.provider.openstack import policy
+from cloudcmp.provision.contract import TESTED, Held, differences
+
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "machines can listen")
+
+
+def held(name: str) -> Held:
+    """What comes of the contract on an emulated cloud that the environment points to."""
+    wanted = candidate()
+    return held_by(provider(name), replace(wanted, runner=name, offering=replace(wanted.offering, provider=name)))
+
+
+@pytest.mark.parametrize(
+    ("name", "faults"),
+    [
+        ("openstack", Faults()),
+        ("openstack", Faults(network="provider", read_lag_s=0.7, page=1)),
+        ("openstack", Faults(newest="2.60", volumes="none", deletes="soft")),
+        ("rackspace", Faults(network="provider", delete_s=0.5)),
+    ],
+)
+def test_the_contract_holds_against_the_emulator_as_it_is_said(
+    name: str, faults: Faults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with nova(faults, boot=ssh_boot(tmp_path)) as cloud:
+        for key, value in cloud.environ.items():
+            monkeypatch.setenv(key, value)
+        found = held(name)
+        assert differences(name, found.rulings) == ()
+        assert {one.clause for one in found.rulings if one.holds is False} == set(TESTED[name].broken)
+        assert found.left == ()
+        assert cloud.alive() == []
+
+
+def test_the_contract_is_told_alike_by_a_user_whose_credential_opens_no_more_than_the_policy_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with nova(boot=ssh_boot(tmp_path), policy=policy()) as cloud:
+        for key, value in cloud.environ.items():
+            monkeypatch.setenv(key, value)
+        found = held("openstack")
+        assert differences("openstack", found.rulings) == ()
+        assert found.left == ()
+        assert cloud.alive() == []
