@@ -25,7 +25,7 @@ LATE = {
 
 
 def test_the_verbs_are_in_the_order_of_use() -> None:
-    assert VERBS[:5] == ["run", "demo", "plan", "list", "compare"]
+    assert VERBS[:6] == ["start", "run", "demo", "plan", "list", "compare"]
 
 
 @pytest.mark.parametrize("verb", VERBS)

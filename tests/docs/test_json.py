@@ -131,3 +131,9 @@ def test_every_key_of_a_bill_is_named(typist: Typist) -> None:
     assert billed["data"]["alarms"]
     assert len(billed["data"]["lines"]) == 2
     assert _unnamed(billed) == set()
+
+
+def test_every_key_of_a_first_study_is_named(typist: Typist) -> None:
+    begun = typist.types("start", "--yes", "--out", "first.yaml")
+    assert begun["data"]["study"] == "first.yaml"
+    assert _unnamed(begun) == set()

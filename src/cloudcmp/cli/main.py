@@ -13,7 +13,7 @@ from typer._click.core import Context  # typer carries its own click
 from typer.core import TyperGroup
 
 from cloudcmp import __version__
-from cloudcmp.cli import answers, bills, fetching, files, listing, measuring, safety
+from cloudcmp.cli import answers, bills, fetching, files, listing, measuring, safety, starting
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, Interruption, leave_now, verb_of
 from cloudcmp.cli.output import guarded, say
 from cloudcmp.cli.streams import MAKING, outlast_readers, settle
@@ -62,6 +62,7 @@ def build() -> typer.Typer:
     )
     app.callback()(_root)
     for name, function in (
+        ("start", starting.start),
         ("run", measuring.run),
         ("demo", measuring.demo),
         ("plan", measuring.plan),

@@ -1,0 +1,228 @@
+"""From five answers to a study file, its quote, and what public price lists say at once; nothing is created."""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cloudcmp.catalog import METRICS
+from cloudcmp.errors import CloudcmpError, UserMistake
+from cloudcmp.model.offering import Offering
+from cloudcmp.model.plan import Plan
+from cloudcmp.model.protocol import Provider
+from cloudcmp.pipeline.catalogue import booked
+from cloudcmp.pipeline.opening import brief, opened
+from cloudcmp.pipeline.planning import plan_text
+from cloudcmp.provider.registry import Means, names
+from cloudcmp.study import starter
+from cloudcmp.study.starter import Answers, Form
+from cloudcmp.units import Money, format_money, format_seconds
+
+DEADLINE_S = 10.0
+"""How long a cloud may take to say whether it takes the credentials."""
+_CHEAPEST = 3
+_MOST_MEMORY = 2.0
+_ROOM_OF_NAME = 60
+_NO_WAY_IN = frozenset({"credentials", "extra", "settings", "answer"})
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Whether a cloud can be used from here, and why, in a line."""
+
+    provider: str
+    usable: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What came of the answers: the study's file and plan, what was seen, and what price lists say.
+
+    `cheapest` are offerings of the asked size by price list, not measured. `unlisted` are the clouds, with their
+    regions, of which the price book knows no price of that size. `left_out` says why a usable cloud has no candidate.
+    """
+
+    path: Path
+    text: str
+    plan: Plan
+    answers: Answers
+    form: Form
+    seen: tuple[Seen, ...]
+    clouds: tuple[str, ...]
+    cheapest: tuple[Offering, ...]
+    unlisted: tuple[tuple[str, str], ...]
+    left_out: tuple[str, ...]
+
+
+def look(within_s: float = DEADLINE_S) -> tuple[Seen, ...]:
+    """Which clouds take the credentials that are here: all are asked at once, and none is waited for any longer."""
+    from cloudcmp.pipeline.asking import ask
+
+    known = [name for name in starter.CLOUDS if name in names()]
+    providers, unopened = opened(known, Means(metrics=METRICS))
+    missing = tuple(Seen(one.provider, False, ", ".join(filter(None, (one.what, one.next)))) for one in unopened)
+    return tuple(sorted((*ask(_all_seen(providers, within_s)), *missing), key=lambda one: one.provider))
+
+
+async def _all_seen(providers: Mapping[str, Provider], within_s: float) -> Sequence[Seen]:
+    return await asyncio.gather(*(_seen(name, one, within_s) for name, one in providers.items()))
+
+
+async def _seen(name: str, provider: Provider, within_s: float) -> Seen:
+    try:
+        findings = await asyncio.wait_for(provider.check(()), within_s)
+    except TimeoutError:
+        return Seen(name, False, f"it did not answer within {within_s:g} s")
+    except ImportError as error:
+        return Seen(name, False, f"{error.name} is not installed: add the extra cloudcmp[{name}]")
+    except (CloudcmpError, OSError) as fault:
+        return Seen(name, False, brief(fault))
+    bad = next((one for one in findings if one.ok is False and one.what in _NO_WAY_IN), None)
+    if bad is not None:
+        return Seen(name, False, f"{bad.text}; {bad.next}" if bad.next else bad.text)
+    told = next((one.text for one in findings if one.what in {"credentials", "account"}), "it answers")
+    return Seen(name, True, told)
+
+
+def start(told: Answers, path: Path, seen: Sequence[Seen], say: Callable[[str], None] = lambda _: None) -> Started:
+    """Make the study that the answers ask for, as dear as the budget bears, and write it to a file that is not there.
+
+    Raises UserMistake where the file is there already, or not even the smallest study can be planned.
+    """
+    check_free(path)
+    usable = [one.provider for one in seen if one.usable]
+    clouds, left_out = [], []
+    for name in usable:
+        say(f"asking {name} what it sells in {starter.region_of(told.users, name)}")
+        try:
+            _planned(told, [name], Form(starter.LEAST_LAUNCHES, 1, told.matters[:1]), path)
+            clouds.append(name)
+        except CloudcmpError as fault:
+            left_out.append(f"{name} is left out: {brief(fault)}")
+    form, _ = starter.fitting(told.matters, lambda one: _planned(told, clouds, one, path).quote.worst_cost, told.budget)
+    text, plan = starter.starter_text(told, clouds, form), _planned(told, clouds, form, path)
+    cheapest, unlisted = by_price_list(told)
+    _write(path, text)
+    return Started(path, text, plan, told, form, tuple(seen), tuple(clouds), cheapest, tuple(unlisted), tuple(left_out))
+
+
+def check_free(path: Path) -> None:
+    """Raise UserMistake where a file is there already, or is not named as a study is."""
+    if path.suffix not in {".yaml", ".yml"} or len(path.stem) > _ROOM_OF_NAME:
+        raise UserMistake.at(str(path), "is no name for a study file", "write e.g. --out web.yaml")
+    if os.path.lexists(path):
+        raise UserMistake.at(str(path), "is there already, and is not overwritten", "name another file with --out")
+
+
+def _planned(told: Answers, clouds: Sequence[str], form: Form, path: Path) -> Plan:
+    return plan_text(starter.starter_text(told, clouds, form), path.name)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file that is not there, whole or not at all."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, encoding="utf-8")
+        os.link(part, path)  # fails where somebody was quicker, unlike a rename
+    except FileExistsError:
+        raise UserMistake.at(str(path), "is there already, and is not overwritten", "name another file") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def by_price_list(told: Answers) -> tuple[tuple[Offering, ...], list[tuple[str, str]]]:
+    """The cheapest offerings of the asked size near the users by the price book, a few of each cloud; not measured.
+
+    Of the size: as many vCPUs, and at least the memory but not more than twice. Also the clouds without any.
+    """
+    found: list[Offering] = []
+    unlisted = []
+    for name in starter.CLOUDS:
+        region = starter.region_of(told.users, name)
+        fits = [one for one in booked(name, region) if _fits(told, one)]
+        fits.sort(key=lambda one: (one.price.amount_per_hour if one.price else 0, one.name))
+        found += fits[:_CHEAPEST]
+        if not fits:
+            unlisted.append((name, region))
+    return tuple(sorted(found, key=lambda one: one.price.amount_per_hour if one.price else 0)), unlisted
+
+
+def _fits(told: Answers, sold: Offering) -> bool:
+    if sold.price is None or sold.vcpus != told.vcpus or sold.memory_gib is None:
+        return False
+    return told.memory_gib <= sold.memory_gib <= told.memory_gib * _MOST_MEMORY
+
+
+def prices_table(found: Sequence[Offering]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The columns and rows of offerings by price list."""
+    rows: list[tuple[str, ...]] = [
+        (f"{one.provider} {one.name}", one.region, f"{one.vcpus:g}", f"{one.memory_gib:g}", _per_hour(one), _dated(one))
+        for one in found
+    ]
+    return ("by price list, not measured", "region", "vCPUs", "GiB", "price an hour", "of"), rows
+
+
+def _per_hour(one: Offering) -> str:
+    return "unknown" if one.price is None else format_money(Money(one.price.amount_per_hour, one.price.currency))
+
+
+def _dated(one: Offering) -> str:
+    return "unknown" if one.price is None else f"{one.price.as_of or 'undated'}"
+
+
+def told_of(found: Started) -> Iterator[str]:
+    """What the study takes, and what is to be known of it, a line each."""
+    quote, told = found.plan.quote, found.answers
+    runs = "1 run" if found.form.runs == 1 else f"{found.form.runs} runs"
+    yield f"{len(found.plan.candidates)} candidates, {found.form.launches} rounds, {runs} on each launch"
+    yield f"expected time: {format_seconds(quote.expected_s)}"
+    if not found.clouds:
+        yield "simulated: all numbers are planted, nothing is created and nothing is billed"
+    elif quote.worst_cost is None:
+        yield "worst case: unknown, because a price is; nothing is created as long as it is"
+    else:
+        yield f"worst case: {format_money(quote.worst_cost)} of {format_money(told.budget)}"
+        if quote.worst_cost.currency != told.budget.currency:
+            yield f"its prices are in {quote.worst_cost.currency}, the budget in {told.budget.currency}: write one"
+        elif quote.worst_cost.amount > told.budget.amount:
+            yield "that is above the budget: it will not begin; allow more, or take smaller machines"
+    dropped = [name for name in told.matters if name not in found.form.matters]
+    if dropped:
+        yield f"left out, for the budget does not bear it: {', '.join(dropped)}"
+    yield from found.left_out
+    yield from quote.notes
+
+
+def next_commands(found: Started) -> list[str]:
+    """The exact commands that come next, in their order."""
+    folder = found.path.with_suffix("")
+    unknown = found.clouds and found.plan.quote.worst_cost is None
+    missing = [f"cloudcmp fetch {name} --region {region}" for name, region in found.unlisted if name in found.clouds]
+    return [
+        *(missing if unknown else []),
+        f"cloudcmp plan {found.path}",
+        *([f"cloudcmp check {found.path}"] if found.clouds else []),
+        f"cloudcmp run {found.path} --out {folder}",
+        f"cloudcmp report {folder} --out {folder}.html",
+    ]
+
+
+def as_data(found: Started) -> dict[str, Any]:
+    """The answer as the JSON document's data."""
+    return {
+        "study": found.path,
+        "answers": found.answers,
+        "providers": [{"provider": one.provider, "usable": one.usable, "text": one.text} for one in found.seen],
+        "simulated": not found.clouds,
+        "by_price_list": found.cheapest,
+        "candidates": [one.offering for one in found.plan.candidates],
+        "launches": found.form.launches,
+        "runs": found.form.runs,
+        "matters": found.form.matters,
+        "quote": found.plan.quote,
+        "next": next_commands(found),
+    }

@@ -1,0 +1,163 @@
+"""`cloudcmp start`, typed by a user at a terminal and by a script."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from .command import COMMAND, Said, cloudcmp
+
+PROMPTS = ("1/5", "2/5", "3/5", "4/5", "5/5")
+
+
+def nobody(home: Path) -> dict[str, str]:
+    """A user without any cloud's credentials, whose machine asks nobody for some."""
+    clouds = ("AWS_", "AZURE_", "GOOGLE_", "GCP_", "CLOUDSDK_", "OS_")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(clouds)}
+    nowhere = {"AWS_EC2_METADATA_DISABLED": "true", "NO_GCE_CHECK": "true", "GCE_METADATA_HOST": "127.0.0.1:9"}
+    return {**kept, **nowhere, "HOME": str(home), "XDG_DATA_HOME": str(home / "data"), "COLUMNS": "80"}
+
+
+def said(home: Path, *words: str | Path) -> Said:
+    done = subprocess.run(
+        [COMMAND, *map(str, words)], cwd=home, env=nobody(home), stdin=subprocess.DEVNULL, capture_output=True,
+        text=True, timeout=120, check=False,
+    )  # fmt: skip
+    return Said(done.returncode, done.stdout, done.stderr)
+
+
+class Terminal:
+    """The command at a terminal of its own: what it shows, and what is typed."""
+
+    def __init__(self, home: Path, *words: str) -> None:
+        ours, theirs = pty.openpty()
+        self._ours, self.shown, self._at = ours, "", 0
+        self.process = subprocess.Popen(
+            [COMMAND, *words], cwd=home, env={**nobody(home), "TERM": "dumb"}, stdin=theirs, stdout=theirs,
+            stderr=theirs, start_new_session=True,
+        )  # fmt: skip
+        os.close(theirs)
+
+    def until(self, text: str, within_s: float = 60.0) -> None:
+        """Wait until a text is shown that was not waited for before."""
+        end = time.monotonic() + within_s
+        while (found := self.shown.find(text, self._at)) < 0:
+            assert time.monotonic() < end, f"{text!r} was not shown: {self.shown}"
+            self._read(1.0)
+        self._at = found + len(text)
+
+    def types(self, line: str) -> None:
+        """Type a line."""
+        os.write(self._ours, line.encode() + b"\n")
+
+    def ends(self) -> None:
+        """Say that there are no more answers, as Ctrl-D does."""
+        os.write(self._ours, b"\x04")
+
+    def ended(self) -> int:
+        """The exit code, once all is shown."""
+        while self._read(60.0):
+            pass
+        os.close(self._ours)
+        return self.process.wait(timeout=60)
+
+    def _read(self, within_s: float) -> bool:
+        ready, _, _ = select.select([self._ours], [], [], within_s)
+        try:
+            part = os.read(self._ours, 65536) if ready else b""
+        except OSError:  # the other end was closed
+            return False
+        self.shown += part.decode(errors="replace").replace("\r\n", "\n")
+        return bool(part)
+
+
+def test_five_questions_at_a_terminal_and_each_default_is_one_key(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, "start", "--out", "first.yaml")
+    for prompt, typed in zip(PROMPTS, ("web", "", "2/4", "cpu,scaling", ""), strict=True):
+        terminal.until(prompt)
+        terminal.types(typed)
+    assert terminal.ended() == 0, terminal.shown
+    assert "written: first.yaml" in terminal.shown
+    text = (tmp_path / "first.yaml").read_text()
+    assert "serve a web site" in text
+    assert "{vcpus: 2, memory_gib: 4}" in text
+    assert "provider: simulated" in text
+    assert "scaling_latency_s" in text
+    assert "disk" not in text
+
+
+def test_a_wrong_answer_is_told_and_asked_again(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, "start", "--users", "us", "--size", "small", "--matters", "cpu", "--budget", "5 USD")
+    terminal.until("1/5")
+    terminal.types("gaming")
+    terminal.until("'gaming' is none of web, batch, database, general")
+    terminal.until("1/5")
+    terminal.types("batch")
+    assert terminal.ended() == 0, terminal.shown
+    assert "2/5" not in terminal.shown
+    assert "compute in batches" in (tmp_path / "start.yaml").read_text()
+
+
+@pytest.mark.parametrize("at", ["1/5", "5/5"])
+def test_ctrl_c_leaves_nothing(tmp_path: Path, at: str) -> None:
+    terminal = Terminal(tmp_path, "start")
+    for prompt in PROMPTS[: PROMPTS.index(at)]:
+        terminal.until(prompt)
+        terminal.types("")
+    terminal.until(at)
+    os.kill(terminal.process.pid, signal.SIGINT)
+    assert terminal.ended() == 130
+    assert "Traceback" not in terminal.shown
+    assert [path for path in tmp_path.iterdir() if path.name != "data"] == []
+
+
+def test_answers_that_end_leave_nothing(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, "start")
+    terminal.until("1/5")
+    terminal.ends()
+    assert terminal.ended() == 2
+    assert "the answers ended" in terminal.shown
+    assert not (tmp_path / "start.yaml").exists()
+
+
+def test_a_script_gives_options_or_is_told_which(tmp_path: Path) -> None:
+    refused = said(tmp_path, "start", "--for", "web")
+    assert refused.code == 2
+    assert refused.err.count("\n") == 1
+    assert "give --users, --size, --matters, --budget, or --yes" in refused.err
+    wrong = said(tmp_path, "start", "--size", "huge", "--yes")
+    assert (wrong.code, wrong.err.count("\n")) == (2, 1)
+    assert wrong.err.startswith("--size: 'huge' is no size")
+    assert [path for path in tmp_path.iterdir() if path.name != "data"] == []
+
+
+def test_the_printed_commands_lead_to_a_report(tmp_path: Path) -> None:
+    begun = said(tmp_path, "start", "--for", "batch", "--matters", "memory", "--yes")
+    assert begun.code == 0, begun.err
+    assert max(map(len, begun.out.splitlines())) <= 80
+    lines = [line.split()[1:] for line in begun.out.splitlines() if line.startswith("  cloudcmp ")]
+    assert [words[0] for words in lines] == ["plan", "run", "report"]
+    for words in lines:
+        done = said(tmp_path, *words)
+        assert done.code == 0, done.err
+    assert "SIMULATED" in (tmp_path / "start.html").read_text()
+    again = said(tmp_path, "start", "--yes")
+    assert again.code == 2
+    assert "is not overwritten" in again.err
+
+
+def test_the_document_names_the_study_and_what_comes_next(tmp_path: Path) -> None:
+    document = said(tmp_path, "start", "--yes", "--json").json
+    assert document["schema"] == "cloudcmp.start/1"
+    data = document["data"]
+    assert data["simulated"] is True
+    assert data["answers"]["budget"] == {"amount": "20", "currency": "USD"}
+    assert data["next"][0] == "cloudcmp plan start.yaml"
+    assert {one["provider"] for one in data["providers"]} <= {"aws", "azure", "gcp"}
+    assert not any(one["usable"] for one in data["providers"])
+    assert cloudcmp("start", "--help").code == 0

@@ -1,0 +1,123 @@
+"""The first study from five answers."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cloudcmp.catalog import place_of
+from cloudcmp.model.study import Study
+from cloudcmp.study import read_text, starter
+from cloudcmp.study.starter import Answers, Form
+from cloudcmp.units import Money
+
+OPTIONS = [one.option for one in starter.QUESTIONS]
+CHOICES = {
+    "--for": st.sampled_from(list(starter.PURPOSES)),
+    "--users": st.sampled_from(starter.QUESTIONS[1].choices),
+    "--size": st.sampled_from(["small", "medium", "large", "xlarge", "2/8", "96/768"]),
+    "--matters": st.lists(st.sampled_from(list(starter.MATTERS)), min_size=1, unique=True).map(",".join),
+    "--budget": st.sampled_from(["20 USD", "0.5 EUR"]),
+}
+GIVEN = st.fixed_dictionaries({}, optional=CHOICES)
+
+
+def study(told: Answers, clouds: tuple[str, ...], form: Form) -> Study:
+    providers = frozenset({"simulated", *starter.CLOUDS})
+    text = starter.starter_text(told, clouds, form)
+    assert max(map(len, text.splitlines())) <= 120
+    return read_text(text, "start.yaml", providers=providers, billed=frozenset(starter.CLOUDS))
+
+
+@given(GIVEN, st.lists(st.sampled_from(starter.CLOUDS), unique=True).map(tuple))
+def test_whatever_is_answered_gives_a_study_that_can_be_read(given_: dict[str, str], clouds: tuple[str, ...]) -> None:
+    told = starter.answers(given_)
+    for form in starter.forms(told.matters):
+        read = study(told, clouds, form)
+        assert [one.provider for one in read.candidates] == list(clouds or ["simulated"] * 3)
+        assert read.launches == form.launches >= 6
+        assert read.budget == told.budget
+        assert read.decide
+
+
+def test_what_is_not_answered_has_a_default() -> None:
+    told = starter.answers({})
+    assert told == Answers("general", "europe", 2, 8, ("cpu", "memory", "disk"), Money(Decimal(20), "USD"))
+    assert starter.answers({"--for": "web"}).matters == ("cpu", "scaling", "network")
+    assert starter.answers({"--for": "web", "--matters": "disk"}).matters == ("disk",)
+
+
+@pytest.mark.parametrize(
+    ("option", "said", "says"),
+    [
+        ("--for", "gaming", "'gaming' is none of web, batch"),
+        ("--users", "", "'' is none of europe"),
+        ("--size", "huge", "such as 2/8"),
+        ("--size", "0/8", "no size that a machine has"),
+        ("--size", "2/-8", "no size"),
+        ("--size", "٢/8", "no size"),
+        ("--matters", "cpu,luck", "'luck' is none of cpu"),
+        ("--budget", "20", "needs a currency"),
+        ("--budget", "0 USD", "not more than zero"),
+        ("--budget", "-3 USD", "not more than zero"),
+    ],
+)
+def test_what_is_no_answer_says_what_may_be_answered(option: str, said: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        starter.checked(option, said)
+
+
+@given(st.sampled_from(OPTIONS), st.text(max_size=20))
+def test_any_answer_is_read_or_refused_in_words(option: str, said: str) -> None:
+    try:
+        again = starter.checked(option, said)
+    except ValueError as refused:
+        words = str(refused)
+    else:
+        assert starter.checked(option, again) == again
+        return
+    assert words
+
+
+def test_each_question_has_words_and_a_default_that_answers_it() -> None:
+    for one in starter.QUESTIONS:
+        default = starter.default_of(one.option, {})
+        assert starter.checked(one.option, default)
+        assert one.prompt(default).endswith(f"[{default}] ")
+
+
+def test_each_region_of_a_starter_is_where_its_users_are() -> None:
+    parts = {"us": "US", "europe": "Europe", "asia": "Asia", "australia": "Australia", "south-america": "South America"}
+    for users, part in parts.items():
+        for provider in starter.CLOUDS:
+            place = place_of(provider, starter.region_of(users, provider))
+            assert place is not None
+            assert place.part == part
+
+
+def cost_of(form: Form) -> Money:
+    """Something that each part of a form makes dearer."""
+    return Money(Decimal(form.launches * (2 + form.runs) * (3 + len(form.matters))), "USD")
+
+
+@given(st.integers(1, 2000), st.lists(st.sampled_from(list(starter.MATTERS)), min_size=1, unique=True))
+def test_the_dearest_form_that_fits_is_taken(budget: int, matters: list[str]) -> None:
+    money = Money(Decimal(budget), "USD")
+    form, worst = starter.fitting(matters, cost_of, money)
+    fits = [one for one in starter.forms(matters) if cost_of(one).amount <= budget]
+    assert form == (fits[0] if fits else list(starter.forms(matters))[-1])
+    assert worst == cost_of(form)
+    assert form.matters == tuple(matters[: len(form.matters)])  # what matters most is kept
+
+
+def test_without_a_price_the_first_form_is_taken() -> None:
+    form, worst = starter.fitting(["cpu", "disk"], lambda _: None, Money(Decimal(1), "USD"))
+    assert (form, worst) == (Form(8, 2, ("cpu", "disk")), None)
+
+
+def test_what_the_budget_does_not_bear_is_named_in_the_file() -> None:
+    told = starter.answers({"--matters": "cpu,network,disk"})
+    text = starter.starter_text(told, (), Form(6, 1, ("cpu",)))
+    assert "Left out, for the budget does not bear it: network, disk." in text
+    assert "disk_op_per_s" not in text
