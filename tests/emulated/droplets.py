@@ -119,7 +119,7 @@ class Droplets(LongTail):
             raise No(422, "You specified an invalid region for Droplet creation.")
         if body["size"] not in {one[0] for one in SIZES}:
             raise No(422, "You specified an invalid size for Droplet creation.")
-        if body["image"] not in {*IMAGES, *IMAGES.values()}:
+        if str(body["image"]) not in {*IMAGES, *map(str, IMAGES.values())}:
             raise No(422, "You specified an invalid image for Droplet creation.")
         if not _NAME.fullmatch(str(body["name"])) or not all(_TAG.fullmatch(word) for word in words):
             raise No(422, "Only valid hostname characters are allowed. (a-z, A-Z, 0-9, . and -)")
@@ -148,6 +148,7 @@ class Droplets(LongTail):
             "created_at": "2026-11-22T15:00:00Z", "features": ["virtio"], "backup_ids": [], "snapshot_ids": [],
             "image": _image("ubuntu-24-04-x64"), "volume_ids": [], "size": _size(*size), "size_slug": one.type,
             "networks": {"v4": nets, "v6": []}, "region": _region(one.region), "tags": list(one.words),
+            "vpc_uuid": self.team, "next_backup_window": None,
         }  # fmt: skip
 
     # -- firewalls and tags

@@ -38,6 +38,7 @@ class Linode(LongTail):
     token_variable = "LINODE_CLI_TOKEN"
     url_variable = "CLOUDCMP_LINODE_URL"
     cheapest = TYPES[0][0]
+    word_most = 50
     wrong_token = "Invalid Token"
     no_scope = (401, "Your OAuth token is not authorized to use this endpoint.")
     full = (400, "Account Limit reached. Please open a support ticket.")

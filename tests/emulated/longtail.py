@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from cloudcmp.provider.longtail import labels
 from tests.emulated.boot import Boot, ssh_boot, why_not
 from tests.emulated.cloud import Call, Thing
 from tests.emulated.faults import Chooser, Fault
@@ -266,18 +267,18 @@ class LongTail:
         with self._lock:
             self.lives.settle()
             there = [
-                Thing("instance", one.region, one.id, self.lives.state(one), tuple(("tag", word) for word in one.words))
+                Thing("instance", one.region, one.id, self.lives.state(one), _tags(one.words, labels.MACHINE))
                 for one in self.lives.there()
             ]
             there += [
-                Thing("firewall", "", one.id, "there", tuple(("tag", word) for word in one.words))
-                for one in self.walls.values()
+                Thing("firewall", "", one.id, "there", _tags(one.words, labels.WALL)) for one in self.walls.values()
             ]
             return there + [Thing("tag", "", word, "there") for word in self.words]
 
     def plant(self, kind: str, region: str, name: str, tags: Mapping[str, str]) -> str:
-        """Make a machine or a firewall behind the product's back; it bears the tags as `key:value`."""
-        words = tuple(f"{key}:{value}" for key, value in tags.items())
+        """Make a machine or a firewall behind the product's back; it bears the tags as the product writes them."""
+        mark = labels.WALL if kind == "firewall" else labels.MACHINE
+        words = labels.write(labels.Record(tuple(sorted(tags.items()))), self.word_most, mark) if tags else ()
         with self._lock:
             for word in words if self.words_stay else ():
                 self.words.setdefault(word, 0.0)
@@ -290,6 +291,7 @@ class LongTail:
             return self.lives.begin(self.new_id(), name, region, self.cheapest, words, began=-1e9).id
 
     words_stay = False
+    word_most = 255
     cheapest = ""
 
     def new_id(self) -> str:
@@ -307,6 +309,12 @@ class LongTail:
         """The id that a call which changes or ends something names; empty for any other call."""
         changes = call.action.endswith((".delete", ".act", ".change", ".rule"))
         return (call.params["id"],) if changes and "id" in call.params else ()
+
+
+def _tags(words: tuple[str, ...], mark: str) -> tuple[tuple[str, str], ...]:
+    """The tags in a record, or the words where they are none of ours."""
+    record = labels.read(words, mark)
+    return record.tags if record else tuple(("tag", word) for word in words)
 
 
 def page_of(items: list[Any], query: Mapping[str, str], most: int) -> tuple[list[Any], int, int]:

@@ -32,9 +32,9 @@ def tags(study: str = STUDY, slot: str = "launch-0", schema: str = "1") -> tuple
     return tuple((f"cloudcmp:{key}", value) for key, value in {**named, "slot": slot, "study": study}.items())
 
 
-def request(name: str, kind: str = INSTANCE, token: str = "token-1", study: str = STUDY, **more: Any) -> CreateRequest:
+def request(cloud: str, kind: str = INSTANCE, token: str = "token-1", study: str = STUDY, **more: Any) -> CreateRequest:
     """A request for one resource of a cloud; `more` are further fields of it, `options` as a dictionary."""
-    region, offering = PLACES[name]
+    region, offering = PLACES[cloud]
     options = {**({"allow": ALLOW[1]} if kind == FIREWALL else {}), **more.pop("options", {})}
     fields: dict[str, Any] = {
         "slot": "launch-0",

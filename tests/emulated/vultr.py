@@ -102,7 +102,7 @@ class Vultr(LongTail):
             raise No(400, "Invalid region.")
         if body["plan"] not in {one[0] for one in PLANS}:
             raise No(400, "Invalid plan.")
-        if body["os_id"] not in SYSTEMS:
+        if str(body["os_id"]) not in map(str, SYSTEMS):
             raise No(400, "Invalid os_id.")
         wall = str(body.get("firewall_group_id") or "")
         if wall and wall not in self.walls:

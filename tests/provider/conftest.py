@@ -4,8 +4,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from tests.emulated.droplets import droplets
 from tests.emulated.ec2 import Ec2, ec2
 from tests.emulated.gce import Gce, gce
+from tests.emulated.linode import linode
+from tests.emulated.longtail import LongTail
+from tests.emulated.vultr import vultr
 
 from cloudcmp.catalog import METRICS, cells_of, expected_s, fill
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, Lease, LeaseState
@@ -72,6 +76,15 @@ class Plans:
 def plans() -> type[Plans]:
     """Pieces of plans and providers."""
     return Plans
+
+
+@pytest.fixture(params=[droplets, linode, vultr], ids=lambda make: make.__name__)
+def tail(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[LongTail]:
+    """Each emulated cloud of the long tail in turn, nothing wrong yet, that this process's environment points to."""
+    with request.param() as one:
+        for name, value in one.environ.items():
+            monkeypatch.setenv(name, value)
+        yield one
 
 
 @pytest.fixture

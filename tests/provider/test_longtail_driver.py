@@ -11,7 +11,6 @@ from tests.emulated.droplets import CLOSED, droplets
 from tests.emulated.linode import PLAIN, linode
 from tests.emulated.longtail import Faults
 from tests.emulated.longtail_requests import PLACES, firewall, instance, launched, provider, request, tags
-from tests.emulated.vultr import vultr
 
 from cloudcmp.errors import BadCredentials, NoCredentials, Refused, UserMistake
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle
@@ -19,7 +18,6 @@ from cloudcmp.model.offering import Volume
 from cloudcmp.provider.longtail import CLOUDS
 from cloudcmp.provider.longtail.listing import TAG
 
-MADE = {"digitalocean": droplets, "linode": linode, "vultr": vultr}
 run = asyncio.run
 
 
@@ -28,12 +26,10 @@ def point(monkeypatch, cloud):
         monkeypatch.setenv(name, value)
 
 
-@pytest.fixture(params=sorted(CLOUDS))
-def cloud(request, monkeypatch):
-    """Each emulated cloud in turn, which this process's environment points to."""
-    with MADE[request.param]() as one:
-        point(monkeypatch, one)
-        yield one
+@pytest.fixture
+def cloud(tail):
+    """Each emulated cloud in turn."""
+    return tail
 
 
 def bodies(cloud, action="machines.create"):

@@ -42,7 +42,7 @@ class LongTailProvider:
         name: str,
         *,
         library: Library | None = None,
-        settle_s: float = 300.0,
+        settle_s: float = 60.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         cloud = CLOUDS[name]

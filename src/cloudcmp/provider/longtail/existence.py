@@ -20,13 +20,13 @@ _Key = tuple[str, str]
 class Existence:
     """What becomes of the resources of one cloud.
 
-    None of these clouds keeps showing a machine that was destroyed. `settle_s` is how long something that no list
-    shows must stay unseen to count as gone where its deletion was not accepted: what is new may not be seen at first.
-    `clock` is in seconds of any origin.
+    None of these clouds keeps showing a machine that was destroyed. `settle_s` is how long something that neither its
+    id nor a list shows must stay unseen to count as gone where its deletion was not accepted: what is new may not be
+    seen at first, and none of these clouds says for how long. `clock` is in seconds of any origin.
     """
 
     library: Library
-    settle_s: float = 300.0
+    settle_s: float = 60.0
     clock: Callable[[], float] = time.monotonic
     _unseen: dict[_Key, float] = field(default_factory=dict)
     _deleted: set[_Key] = field(default_factory=set)

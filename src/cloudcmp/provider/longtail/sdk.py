@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from cloudcmp.errors import NoCredentials, ProviderFault, Throttled, Unlisted, UserMistake
+from cloudcmp.errors import LostAnswer, NoCredentials, ProviderFault, Throttled, Unlisted, UserMistake
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.longtail.dialect import Cloud
 from cloudcmp.provider.longtail.faults import fault_of, words_of
@@ -186,7 +186,7 @@ class Library:
         return driver
 
 
-_AGAIN = (Unlisted, Throttled)
+_AGAIN = (LostAnswer, Throttled, Unlisted)
 
 
 def _parts(cloud: Cloud, endpoint: str) -> tuple[str, int, int]:

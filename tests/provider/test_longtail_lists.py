@@ -1,0 +1,83 @@
+"""Lists of the long tail: whole over all their pages, or an error that says that they are not."""
+
+import asyncio
+
+import pytest
+from tests.emulated.longtail import Faults, Wall
+from tests.emulated.longtail_requests import PLACES, launched, provider, request
+
+from cloudcmp.errors import Unlisted
+from cloudcmp.model.lease import FIREWALL, INSTANCE
+
+run = asyncio.run
+
+
+@pytest.fixture
+def cloud(tail):
+    """Each emulated cloud in turn."""
+    return tail
+
+
+def test_p06_all_pages_are_read(cloud):
+    cloud.faults = Faults(page=2)
+    driver = provider(cloud.name)
+    for number in range(5):
+        run(launched(cloud.name, driver, f"t-{number}"))
+    found = run(driver.find("study-a"))
+    kinds = [one.kind for one in found]
+    assert (kinds.count(INSTANCE), kinds.count(FIREWALL)) == (5, 5)
+    assert len(run(provider(cloud.name).leftovers()).found) == 10
+    assert len(driver.offerings(PLACES[cloud.name][0])) >= 3
+
+
+def test_p07_pages_that_are_cut_short_are_noticed(cloud):
+    driver = provider(cloud.name)
+    for number in range(3):
+        run(driver.create(request(cloud.name, token=f"t-{number}")))
+    cloud.faults = Faults(page=2)
+    cloud.inject("machines.list", "cut")
+    with pytest.raises(Unlisted, match="gave 2 entries of 3"):
+        run(driver.find("study-a"))
+    cloud.inject("machines.list", "cut")
+    assert len(run(provider(cloud.name, attempts=2).find("study-a"))) == 3
+
+
+def test_p06_what_is_not_ours_is_never_listed(cloud):
+    region = PLACES[cloud.name][0]
+    decoys = ((), ("cloudcmp",), ("cloudcmp-study-a",), ("study-a", "env:prod"), ("cloudcmp:study_study-a",))
+    for number, words in enumerate(decoys):
+        cloud.lives.begin(cloud.new_id(), f"cloudcmp-study-a-{number}", region, cloud.cheapest, words)
+        id = cloud.new_id()
+        cloud.walls[id] = Wall(id, f"cloudcmp-study-a-{number}", words, 0.0)
+    driver = provider(cloud.name)
+    wall, machine = run(launched(cloud.name, driver))
+    assert {one.cloud_id for one in run(driver.find("study-a"))} == {wall, machine}
+    assert {one.cloud_id for one in run(driver.leftovers()).found} == {wall, machine}
+    assert run(driver.find("study")) == ()
+
+
+def test_a_machine_is_found_in_its_region_only_and_a_firewall_in_all(cloud):
+    driver = provider(cloud.name)
+    wall, machine = run(launched(cloud.name, driver))
+    region = PLACES[cloud.name][0]
+    assert {one.cloud_id for one in run(driver.find("study-a", region=region))} == {wall, machine}
+    assert {one.cloud_id for one in run(driver.find("study-a", region="elsewhere"))} == {wall}
+
+
+def test_p07_a_record_that_somebody_changed_is_not_ours_any_more(cloud):
+    driver = provider(cloud.name)
+    machine = run(driver.create(request(cloud.name)))
+    one = cloud.lives.all[machine]
+    one.words = tuple(word[:-1] for word in one.words)
+    found = run(driver.find("study-a", "token-1"))
+    assert found == () or found[0].token != "token-1"
+
+
+def test_a_long_study_keeps_its_tags_whole(cloud):
+    study = "Größe-" + "x" * 60
+    request_of = request(cloud.name, study=study, name="cloudcmp-long")
+    driver = provider(cloud.name)
+    run(driver.create(request_of))
+    (found,) = run(driver.find(study))
+    assert (found.tags, found.token, found.name) == (tuple(sorted(request_of.tags)), "token-1", "cloudcmp-long")
+    assert run(driver.find(study.lower())) == ()
