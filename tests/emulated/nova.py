@@ -109,8 +109,6 @@ class Nova:
 
     def _handle(self, request: Request) -> Answer:
         this = wire.asked(request)
-        if not this.action and this.service != "identity":
-            return self._versions(this)
         action = this.action or "Versions"
         call = Call(self.lives.clock(), this.service, this.region, action, this.params)
         with self._lock:
@@ -134,6 +132,8 @@ class Nova:
         self.lives.settle()
         if this.service == "identity":
             return self.keystone.answer(this)
+        if not this.action:
+            return self._versions(this)
         region = self.regions.get(this.region)
         if region is None:
             return wire.error(this.service, 404, "The resource could not be found.")

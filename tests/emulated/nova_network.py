@@ -24,13 +24,14 @@ class Network:
             "ListNetworks": ("networks", self._networks),
             "ListRouters": ("routers", self._routers),
             "ListPorts": ("ports", self._ports),
-            "ListSecurityGroups": ("security_groups", lambda region: [_group(one) for one in region.groups.values()]),
-            "ListFloatingIps": ("floatingips", lambda region: [_floating(region, one) for one in _all(region)]),
+            "ListSecurityGroups": ("security_groups", self._groups),
+            "ListFloatingIps": ("floatingips", self._floatings),
         }
         if this.action in lists:
             key, items = lists[this.action]
             asked = {key: value for key, value in this.query.items() if key not in {"limit", "marker"}}
-            found = [one for one in items(region) if all(str(one.get(key)) == value for key, value in asked.items())]
+            shown = [one for one in items(region) if self._lives.faults.admin or key == "networks" or _ours(one)]
+            found = [one for one in shown if all(str(one.get(key)) == value for key, value in asked.items())]
             return listed(key, found, this, self._base(), self._lives.faults.page)
         calls: dict[str, Callable[[Region, Asked], Answer]] = {
             "ShowNetwork": lambda region, this: self._one("network", self._networks(region), this),
@@ -88,6 +89,14 @@ class Network:
             for one in region.servers.values() if not one.error
         ]  # fmt: skip
         return [*([routed] if self._lives.faults.network == "tenant" else []), *of_servers]
+
+    @staticmethod
+    def _groups(region: Region) -> list[dict[str, Any]]:
+        return [_group(one) for one in region.groups.values()]
+
+    @staticmethod
+    def _floatings(region: Region) -> list[dict[str, Any]]:
+        return [_floating(region, one) for one in _all(region)]
 
     def _extensions(self, region: Region, this: Asked) -> Answer:
         return said({"extensions": [{"alias": name} for name in ("security-group", "standard-attr-description")]})
@@ -166,6 +175,10 @@ class Network:
         return empty()
 
 
+def _ours(said: dict[str, Any]) -> bool:
+    return bool(said.get("project_id", PROJECT) == PROJECT)
+
+
 def _all(region: Region) -> list[Floating]:
     return list(region.floatings.values())
 
@@ -176,7 +189,7 @@ def _of_port(region: Region, port: str) -> Server | None:
 
 def _group(one: Group) -> dict[str, Any]:
     rules = [{"id": id, **rule} for id, rule in one.rules.items()]
-    return {"id": one.id, "name": one.name, "description": one.description, "project_id": PROJECT, "tags": [],
+    return {"id": one.id, "name": one.name, "description": one.description, "project_id": one.project, "tags": [],
             "security_group_rules": rules}  # fmt: skip
 
 
@@ -184,4 +197,4 @@ def _floating(region: Region, one: Floating) -> dict[str, Any]:
     server = _of_port(region, one.port) if one.port else None
     return {"id": one.id, "floating_ip_address": one.address, "floating_network_id": one.network, "tags": [],
             "description": one.description, "port_id": one.port or None, "status": "ACTIVE" if one.port else "DOWN",
-            "fixed_ip_address": server.address if server else None, "project_id": PROJECT}  # fmt: skip
+            "fixed_ip_address": server.address if server else None, "project_id": one.project}  # fmt: skip

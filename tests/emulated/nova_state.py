@@ -21,8 +21,9 @@ class Faults:
     shared external network). `newest` is Nova's newest microversion. `deletes` is ends, nothing (answers 204 and does
     nothing), or soft (put aside for a while, as operators may set it). `volumes` is ends, stays (Nova fails to delete
     what was to end with a machine) or none (there is no Cinder). `no_host`: every server comes to ERROR. `down_cell`:
-    servers are listed without what they bear. `shares` are (action, what, share of calls); `denied` are actions that
-    the user's role may not do; `page` is the most items of a list in one answer; `token_s` how long a token lives.
+    servers are listed without what they bear. `admin`: Neutron shows the user what is of other projects too. `shares`
+    are (action, what, share of calls); `denied` are actions that the user's role may not do; `page` is the most items
+    of a list in one answer; `token_s` how long a token lives.
     """
 
     seed: int = 0
@@ -32,6 +33,7 @@ class Faults:
     volumes: str = "ends"
     no_host: bool = False
     down_cell: bool = False
+    admin: bool = False
     pending_s: float = 0.0
     read_lag_s: float = 0.0
     delete_s: float = 0.0
@@ -127,6 +129,7 @@ class Group:
     id: str
     name: str
     description: str
+    project: str = PROJECT
     rules: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
@@ -139,6 +142,7 @@ class Floating:
     network: str
     description: str
     port: str = ""
+    project: str = PROJECT
 
 
 @dataclass(slots=True)

@@ -114,32 +114,31 @@ def missing(fault: ProviderFault) -> bool:
 
 def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
     """Our error for what the library raises, by the names of its exceptions, which keeps it unimported."""
-    kind, status = type(error).__name__, int(getattr(error, "http_status", 0) or 0)
+    kind, led = type(error).__name__, list(_chain(error))
+    statuses = {int(getattr(one, "http_status", 0) or 0) for one in led}
     fault: CloudcmpError | None = None
     if kind in _UNSET or kind.startswith("Missing"):
         fault = NoCredentials.at(where, f"the settings do not say enough ({plain(str(error))})", _SET)
-    elif status in {401, 403}:
+    elif statuses & {401, 403}:
         fault = BadCredentials.at(where, "Keystone does not take the credentials", RENEW)
-    elif status == 429:
-        fault = Throttled.at(where, f"HTTP {status} from Keystone", "wait, and ask less often")
+    elif 429 in statuses:
+        fault = Throttled.at(where, "HTTP 429 from Keystone", "wait, and ask less often")
     elif kind in {"SSLFailure", "SSLError"}:
         fault = ProviderFault.at(where, "its certificate can not be checked", "set OS_CACERT")
-    elif set(_chain(error)) & _UNSENT:
+    elif {type(one).__name__ for one in led} & _UNSENT:
         fault = Unreached.at(where, "it can not be reached", "check the network and OS_AUTH_URL")
-    elif kind in _NO_SERVICE and not changes:
-        fault = Refused.at(
-            where, f"there is no such service ({kind})", "check OS_AUTH_URL, and that it is a Keystone v3"
-        )
+    elif kind in _NO_SERVICE and not changes and max(statuses) < 500:
+        fault = Refused.at(where, f"there is no such service ({kind})", "check OS_AUTH_URL: a Keystone v3")
     return fault or unclear(f"the answer was lost or cut short ({kind})", where, changes=changes)
 
 
-def _chain(error: BaseException) -> Iterator[str]:
-    """The names of an error and of those that led to it: only they tell whether a connection was ever made."""
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """An error and those that led to it: only they tell whether a connection was ever made."""
     todo: list[Any] = [error]
     for _ in range(20):
         if not todo:
             return
         one = todo.pop()
-        yield type(one).__name__
+        yield one
         further = (one.__cause__, one.__context__, getattr(one, "reason", None), getattr(one, "original_error", None))
         todo += [more for more in (*further, *getattr(one, "args", ())) if isinstance(more, BaseException)]

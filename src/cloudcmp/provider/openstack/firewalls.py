@@ -105,7 +105,7 @@ class Firewalls:
 
     async def groups(self, region: str) -> list[tuple[str, str, Mark]]:
         """The security groups of ours: id, name and mark."""
-        listed = await self.sdk.pages(region, NETWORK, "/security-groups", "security_groups")
+        listed = await self.sdk.own(region, "/security-groups", "security_groups")
         marked = [(one, mark_in(str(one.get("description") or ""))) for one in listed]
         return [(str(one["id"]), str(one.get("name") or ""), mark) for one, mark in marked if mark is not None]
 
@@ -141,7 +141,7 @@ class Firewalls:
         placed = await self.placements(region)
         if id.startswith(PLACEMENT):
             return id.removeprefix(PLACEMENT) in {one for one, _, _ in placed}
-        listed = await self.sdk.pages(region, NETWORK, "/security-groups", "security_groups")
+        listed = await self.sdk.own(region, "/security-groups", "security_groups")
         return id in {one.get("id") for one in listed} or id in {mark.on for _, _, mark in placed}
 
 

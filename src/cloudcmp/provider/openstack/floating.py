@@ -33,7 +33,7 @@ class Floatings:
 
     async def all(self, region: str) -> list[Floating]:
         """All that our descriptions mark, whichever study made them."""
-        listed = await self.sdk.pages(region, NETWORK, "/floatingips", "floatingips")
+        listed = await self.sdk.own(region, "/floatingips", "floatingips")
         marked = [(one, mark_in(str(one.get("description") or ""))) for one in listed]
         return [_floating(one, mark) for one, mark in marked if mark is not None]
 

@@ -5,6 +5,7 @@ because what becomes of each matters more here than its objects do.
 """
 
 import logging
+import re
 import threading
 import warnings
 from collections.abc import Callable, Mapping
@@ -25,6 +26,7 @@ _WANTED = (2, 69)
 """The microversion of Nova that is used, or the newest below it: from this one on servers of a cell that is down are
 listed as such, and not left out (https://docs.openstack.org/nova/latest/reference/api-microversion-history.html).
 """
+_VERSIONED = re.compile(r"/v\d")
 COMPUTE, NETWORK, BLOCKS, IMAGE = "compute", "network", "block-storage", "image"
 
 
@@ -116,11 +118,15 @@ class Sdk:
             return None
         if data is None or not data.url:
             return None
-        if not data.max_microversion or service != COMPUTE:
-            return Door(str(data.url).rstrip("/"))
+        url = str(data.url).rstrip("/")
+        # Where a service does not tell its versions the library takes what the catalogue says, which may be no version.
+        if not _VERSIONED.search(urlsplit(url).path) or (service == COMPUTE and not data.max_microversion):
+            raise Unlisted.at(self._where(region), f"{service} does not tell its versions", "ask again")
+        if service != COMPUTE:
+            return Door(url)
         most = tuple(data.max_microversion)
         spoken = min(most, _WANTED)
-        return Door(str(data.url).rstrip("/"), f"{spoken[0]}.{spoken[1]}", f"{most[0]}.{most[1]}")
+        return Door(url, f"{spoken[0]}.{spoken[1]}", f"{most[0]}.{most[1]}")
 
     async def has(self, region: str, service: str) -> bool:
         """Whether this cloud has a service in a region."""
@@ -171,6 +177,12 @@ class Sdk:
             seen.add(more)
             asked = params | dict(parse_qsl(urlsplit(more).query))
         raise Unlisted.at(self._where(region), f"{path} does not end after {_MOST_PAGES} pages", "ask again")
+
+    async def own(self, region: str, path: str, key: str) -> list[Any]:
+        """A whole list of Neutron's, without what is of other projects: an administrator is shown those too."""
+        listed = await self.pages(region, NETWORK, path, key)
+        project, _ = await self.aside(self.project_now, region)
+        return [one for one in listed if (one.get("project_id") or one.get("tenant_id") or project) == project]
 
     def forget(self) -> None:
         """Read the settings anew at the next call."""
