@@ -15,6 +15,7 @@ from cloudcmp.model.protocol import Direct, Provider
 from cloudcmp.model.safety import BARRIERS
 from cloudcmp.provider import gcp, longtail
 from cloudcmp.provider.aws import policy
+from cloudcmp.provider.azure import policy as azure_policy
 from cloudcmp.provider.openstack import policy as access_rules
 from cloudcmp.provider.registry import make, names
 from cloudcmp.provision.contract import CHECKED, CLAUSES, TESTED, Tested
@@ -198,6 +199,11 @@ def policy_file() -> Iterator[str]:
     yield json.dumps(policy(), indent=2)
 
 
+def azure_policy_file() -> Iterator[str]:
+    """The least rights that a user of `azure` needs."""
+    yield json.dumps(azure_policy(), indent=2)
+
+
 def gcp_policy_file() -> Iterator[str]:
     """The least rights that an account of `gcp` needs."""
     yield json.dumps(gcp.policy(), indent=2)
@@ -236,6 +242,7 @@ PAGES = {
     "commands.md": commands_page,
     "support-matrix.md": support_page,
     "aws-policy.json": policy_file,
+    "azure-policy.json": azure_policy_file,
     "gcp-policy.json": gcp_policy_file,
     **{f"{name}-policy.json": _scopes_file(name) for name in longtail.CLOUDS},
     "long-tail.md": long_tail_page,

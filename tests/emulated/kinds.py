@@ -59,6 +59,18 @@ def _aws() -> Kind:
     )  # fmt: skip
 
 
+def _azure() -> Kind:
+    from tests.emulated import arm_told
+    from tests.emulated.arm import Faults, arm
+
+    return Kind(
+        "azure", "eastus", "Standard_B1s", "Premium_LRS",
+        lambda boot: arm(Faults(pending_s=LAG_S, read_lag_s=LAG_S), boot),
+        arm_told.bodies, arm_told.machines_made, arm_told.user_data,
+        also="placement: cluster",
+    )  # fmt: skip
+
+
 def _openstack() -> Kind:
     from tests.emulated import nova_told
     from tests.emulated.nova import Faults, nova
@@ -72,7 +84,7 @@ def _openstack() -> Kind:
     )  # fmt: skip
 
 
-KINDS: Mapping[str, Callable[[], Kind]] = {"aws": _aws, "openstack": _openstack}
+KINDS: Mapping[str, Callable[[], Kind]] = {"aws": _aws, "azure": _azure, "openstack": _openstack}
 
 
 def kind(provider: str) -> Kind:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable
@@ -39,10 +40,11 @@ Handler = Callable[[Request], Answer]
 
 
 class Server:
-    """Serves a handler, which may block, on 127.0.0.1 and a free port, until it is left."""
+    """Serves a handler, which may block, on 127.0.0.1 and a free port, until it is left; over TLS with a context."""
 
-    def __init__(self, handler: Handler, port: int = 0) -> None:
+    def __init__(self, handler: Handler, port: int = 0, tls: ssl.SSLContext | None = None) -> None:
         self._handler = handler
+        self._tls = tls
         self._loop = asyncio.new_event_loop()
         self._pool = ThreadPoolExecutor(16, thread_name_prefix="emulated")
         self._open: set[asyncio.Task[None]] = set()
@@ -66,7 +68,9 @@ class Server:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
-        self._server = self._loop.run_until_complete(asyncio.start_server(self._accept, sock=self._listener))
+        self._server = self._loop.run_until_complete(
+            asyncio.start_server(self._accept, sock=self._listener, ssl=self._tls)
+        )
         self._ready.set()
         self._loop.run_forever()
 
@@ -92,8 +96,11 @@ class Server:
         finally:
             self._open.discard(task)
             writer.close()
-            with contextlib.suppress(ConnectionError, asyncio.CancelledError):
-                await writer.wait_closed()
+            with contextlib.suppress(ConnectionError, asyncio.CancelledError, TimeoutError):
+                # A client that keeps its connection does not answer the end of TLS on it: that is hardly waited for.
+                await asyncio.wait_for(writer.wait_closed(), 0.2 if self._tls else None)
+            if self._tls:
+                writer.transport.abort()
 
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Serve one request; whether the connection may be used again."""

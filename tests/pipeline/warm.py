@@ -28,7 +28,11 @@ IMPORTS = (
     "cloudcmp.provider.ssh cloudcmp.provider.qemu cloudcmp.agent.deploy cloudcmp.agent.cloud_config "
     "cloudcmp.agent.keys asyncssh duckdb pyarrow.parquet rich.console rich.progress"
 )
-CLIENTS = {"AWS_": "boto3 botocore.session", "OS_": "openstack.config keystoneauth1.session"}
+CLIENTS = {
+    "AWS_": "boto3 botocore.session",
+    "AZURE_": "azure.identity azure.mgmt.compute azure.mgmt.network azure.mgmt.resource.resources",
+    "OS_": "openstack.config keystoneauth1.session",
+}
 """What is imported besides, before the first command whose environment has a name that begins so."""
 ROOT = Path(__file__).parents[2]
 SHORT = {"grace_s": 1.0, "settle_s": 1.0, "poll_s": 0.1, "interval_s": 0.05, "drain_s": 50.0, "give_up_s": 120.0}

@@ -10,8 +10,8 @@ from cloudcmp.provider import Means, VirtualTime, WallTime, make, names
 
 def test_each_name_makes_a_provider_of_that_name():
     assert names() == (
-        "aws", "digitalocean", "ec2", "gcp", "linode", "local", "openstack", "qemu", "rackspace", "simulated", "ssh",
-        "vultr",
+        "aws", "azure", "digitalocean", "ec2", "gcp", "linode", "local", "openstack", "qemu", "rackspace", "simulated",
+        "ssh", "vultr",
     )  # fmt: skip
     for name in names():
         assert make(name).name == name
@@ -27,7 +27,7 @@ def test_what_needs_no_account_has_offerings(name):
     [
         ("simulate", "did you mean simulated?"),
         ("locla", "did you mean local?"),
-        ("xyz", "known are aws, digitalocean, ec2,"),
+        ("xyz", "known are aws, azure, digitalocean, ec2,"),
     ],
 )
 def test_an_unknown_provider_names_the_nearest(name, hint):

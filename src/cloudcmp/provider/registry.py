@@ -79,6 +79,12 @@ def _ec2(_: Means) -> Provider:
     return Ec2Provider(COMPATIBLE)
 
 
+def _azure(_: Means) -> Provider:
+    from cloudcmp.provider.azure import AzureProvider
+
+    return AzureProvider()
+
+
 def _long_tail(name: str) -> Callable[[Means], Provider]:
     def make_it(_: Means) -> Provider:
         from cloudcmp.provider.longtail import LongTailProvider
@@ -108,6 +114,7 @@ def _rackspace(_: Means) -> Provider:
 
 _MAKERS: dict[str, Callable[[Means], Provider]] = {
     "aws": _aws,
+    "azure": _azure,
     "digitalocean": _long_tail("digitalocean"),
     "ec2": _ec2,
     "gcp": _gcp,

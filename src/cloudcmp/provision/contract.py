@@ -136,6 +136,7 @@ class Tested:
 
 _NO_SSH = {"wrong host": "it is not reached by SSH", "unknown offering": "it stands in for any offering"}
 _EMULATED = "an emulator (moto behind a proxy that adds what it lacks) with SSH servers behind its addresses"
+_ARM = "an emulator of the tests' own, driven through Azure's official clients, with SSH servers behind its addresses"
 _ASKED = ("credentials", "account", "clock", "image", "rights", "quota")
 _LONG_TAIL = "an emulation of the tests' own, reached through apache-libcloud, with SSH servers behind its addresses"
 _EMULATED_OPENSTACK = (
@@ -144,6 +145,7 @@ _EMULATED_OPENSTACK = (
 )
 TESTED: Mapping[str, Tested] = {
     "aws": Tested(_EMULATED, checked=_ASKED),
+    "azure": Tested(_ARM, checked=_ASKED),
     "digitalocean": Tested(_LONG_TAIL, checked=_ASKED),
     "ec2": Tested(
         f"{_EMULATED}, with tokens, filters and guest shutdown switched off",

@@ -1,0 +1,6 @@
+"""Azure."""
+
+from cloudcmp.provider.azure.cloud import AzureProvider
+from cloudcmp.provider.azure.policy import policy
+
+__all__ = ["AzureProvider", "policy"]

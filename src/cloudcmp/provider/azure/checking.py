@@ -1,0 +1,119 @@
+"""What must hold before anything is created, looked at without creating anything."""
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+
+from cloudcmp.errors import NoCredentials, ProviderFault, Refused
+from cloudcmp.model.plan import Candidate
+from cloudcmp.model.safety import Finding
+from cloudcmp.provider.azure.faults import POLICY, missing
+from cloudcmp.provider.azure.policy import actions, allows
+from cloudcmp.provider.azure.quota import quota
+from cloudcmp.provider.azure.sdk import Reply, Sdk
+from cloudcmp.provider.azure.shelf import Shelf, nearest
+
+_SKEW_S = 60.0
+
+
+def date_of(reply: Reply) -> float | None:
+    """When an answer says that it was given, by the cloud's own clock (Unix s)."""
+    try:
+        at = parsedate_to_datetime(reply.headers.get("date", ""))
+    except ValueError:
+        return None
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+
+
+class Preflight:
+    """One look before a study. `now` is this machine's Unix time (s)."""
+
+    def __init__(self, sdk: Sdk, shelf: Shelf, *, now: Callable[[], float] = time.time) -> None:
+        self._sdk, self._shelf, self._now = sdk, shelf, now
+
+    async def run(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
+        """Everything that can be told; nothing more where the credentials do not hold."""
+        try:
+            reply = await self._sdk.subscribed()
+        except (NoCredentials, Refused) as fault:
+            if not isinstance(fault, NoCredentials) and not missing(fault):
+                raise
+            return (Finding("credentials", False, fault.faults[0].what, fault.faults[0].next),)
+        findings = [self._credentials(reply), self._account(candidates), self._clock(reply)]
+        known = await self._shelf.regions()
+        good: list[Candidate] = []
+        for candidate in candidates:
+            region = candidate.offering.region
+            if region not in known:
+                what = f"{candidate.id}: there is no region {region!r} for this subscription"
+                findings.append(Finding("capability", False, what, nearest(region, known, "cloudcmp list offerings")))
+                continue
+            found = await self._image(candidate)
+            findings.append(found)
+            good += [candidate] if found.ok else []
+        findings.append(await self._rights())
+        findings += await quota(self._sdk, self._shelf, good)
+        return tuple(findings)
+
+    def _credentials(self, reply: Reply) -> Finding:
+        endpoint = self._sdk.endpoint()
+        name = str(reply.body.get("displayName") or "")[:60]
+        state = str(reply.body.get("state") or "Enabled")
+        text = f"subscription {name!r}{f' at {endpoint}' if endpoint else ''}"
+        if state != "Enabled":
+            return Finding("credentials", False, f"{text} is {state}", "see the Azure portal")
+        return Finding("credentials", True, text)
+
+    def _account(self, candidates: Sequence[Candidate]) -> Finding:
+        account = self._sdk.subscription()
+        pinned = {dict(one.options)["account"] for one in candidates if "account" in dict(one.options)}
+        if not pinned:
+            what = f"subscription {account}, which no study pins"
+            return Finding("account", None, what, f"write account: '{account}'")
+        if {one.lower() for one in pinned} != {account.lower()}:
+            what = f"AZURE_SUBSCRIPTION_ID is {account}, the study is for {', '.join(sorted(pinned))}"
+            return Finding("account", False, what, "name the other subscription")
+        return Finding("account", True, f"subscription {account}, as pinned")
+
+    def _clock(self, reply: Reply) -> Finding:
+        at = date_of(reply)
+        if at is None:
+            return Finding("clock", None, "the answer bears no date")
+        off = self._now() - at
+        what = f"this machine's clock is {abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} the provider's"
+        if abs(off) > _SKEW_S:
+            return Finding("clock", False, what, "set the clock: times to live rest on it")
+        return Finding("clock", True, what)
+
+    async def _image(self, candidate: Candidate) -> Finding:
+        """The size and its image; what is sold here for another subscription only is not there."""
+        sold, options = candidate.offering, dict(candidate.options)
+        try:
+            image = await self._shelf.image_for(sold.region, sold.name, options)
+            if options.get("market") == "spot":
+                await self._spot(candidate)
+        except Refused as fault:
+            return Finding("image", False, f"{candidate.id}: {fault.faults[0].what}", fault.faults[0].next)
+        return Finding("image", True, f"{candidate.id}: {image.name}")
+
+    async def _spot(self, candidate: Candidate) -> None:
+        sold = candidate.offering
+        facts = await self._shelf.facts(sold.region, sold.name)
+        if facts.get("LowPriorityCapable") == "False":
+            raise Refused.at(candidate.id, f"{sold.name} is not sold on the spot market", "take market: on-demand")
+
+    async def _rights(self) -> Finding:
+        """What the role allows, as Azure tells it; denials that are laid on single resources are not in it."""
+        try:
+            reply = await self._sdk.permissions()
+        except NoCredentials:
+            raise
+        except ProviderFault as fault:
+            return Finding("rights", None, f"they can not be read ({fault})", POLICY)
+        held = reply.body.get("value") or []
+        lacking = [one for one in actions() if not allows(held, one)]
+        if lacking:
+            more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
+            return Finding("rights", False, f"not allowed: {', '.join(lacking[:3])}{more}", POLICY)
+        return Finding("rights", True, f"all {len(actions())} actions of the role are allowed, deletes among them")

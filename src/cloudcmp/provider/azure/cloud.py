@@ -1,0 +1,151 @@
+"""Azure, through its Resource Manager."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from cloudcmp.errors import ProviderFault, Refused
+from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Found, Handle, Listing
+from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.model.plan import Candidate
+from cloudcmp.model.protocol import nothing
+from cloudcmp.model.safety import Barrier, Finding, Sight
+from cloudcmp.provider.aws.address import controller
+from cloudcmp.provider.azure import listing
+from cloudcmp.provider.azure.barriers import BARRIERS
+from cloudcmp.provider.azure.checking import Preflight, date_of
+from cloudcmp.provider.azure.existence import Existence
+from cloudcmp.provider.azure.groups import Groups
+from cloudcmp.provider.azure.launch import machine_body
+from cloudcmp.provider.azure.machines import Machines
+from cloudcmp.provider.azure.names import machine_of, place_of
+from cloudcmp.provider.azure.prices import BILLING
+from cloudcmp.provider.azure.sdk import Sdk
+from cloudcmp.provider.azure.shelf import Shelf
+
+
+class AzureProvider:
+    """Machines of one subscription of Azure.
+
+    It was tested against an emulator of the tests' own, driven through Azure's official clients, never on a real
+    account. Each launch has a resource group of its own, with a network and a firewall in it. `settle_s`, `pause_s`,
+    `decide_s` and `clock` are as in `Existence` and `Machines`.
+    """
+
+    name = "azure"
+    simulated = False
+    billed = True
+    billing: Billing = BILLING
+    settle_s = 0.0  # absence is waited for in Existence
+    parts: tuple[str, ...] = (FIREWALL, INSTANCE)
+    barriers: tuple[Barrier, ...] = BARRIERS
+
+    def __init__(
+        self,
+        *,
+        sdk: Sdk | None = None,
+        settle_s: float = 300.0,
+        pause_s: float = 1.0,
+        decide_s: float = 90.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._sdk = sdk or Sdk()
+        self._groups = Groups(self._sdk, pause_s)
+        self._machines = Machines(self._sdk, pause_s, decide_s, clock)
+        self._existence = Existence(self._sdk, self._groups, self._machines, settle_s, clock)
+        self._shelf = Shelf(self._sdk)
+
+    # -- looking around
+
+    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
+        """The sizes that the subscription may have in a region (without one: of the environment's); prices are unknown.
+
+        None for a region that is not known.
+        """
+        return self._shelf.offerings(region)
+
+    def host(self, candidate: Candidate) -> str:
+        """Every machine has its own."""
+        return f"azure {candidate.id}"
+
+    async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
+        """Credentials, subscription, clock, names, rights and quota; creates nothing."""
+        return await Preflight(self._sdk, self._shelf).run(candidates)
+
+    async def account(self) -> str:
+        """The subscription, once it is seen with these credentials, and the endpoint where one is named."""
+        said = (await self._sdk.subscribed()).body
+        named = str(said.get("subscriptionId") or self._sdk.subscription())
+        endpoint = self._sdk.endpoint()
+        return f"{named} at {endpoint}" if endpoint else named
+
+    async def date(self) -> float | None:
+        """The time by Azure's own clock (Unix s), from the head of an answer."""
+        return date_of(await self._sdk.subscribed())
+
+    # -- leases
+
+    async def create(self, request: CreateRequest) -> str:
+        """A launch's group with its firewall, or a machine with everything in the one call."""
+        await self._shelf.known_region(request.region)
+        if request.kind == FIREWALL:
+            return await self._create_firewall(request)
+        if request.kind != INSTANCE:
+            raise Refused.at(request.name, f"a {request.kind} is not made alone", "it comes with its machine")
+        options = dict(request.options)
+        if not options.get(FIREWALL):
+            raise Refused.at(request.name, "a machine stands in its launch's resource group", "make its firewall first")
+        image = await self._shelf.image_for(request.region, request.offering, options)
+        zones = await self._shelf.zones(request.region, request.offering)
+        body = machine_body(request, options[FIREWALL], image, zones)
+        group = place_of(options[FIREWALL], request.name)
+        return await self._machines.create(request, replace(group, name=machine_of(request)), body)
+
+    async def _create_firewall(self, request: CreateRequest) -> str:
+        options = dict(request.options)
+        await self._warm(request, options)
+        if "allow" not in options:
+            options["allow"] = await asyncio.to_thread(controller, self._sdk.endpoint())
+            request = replace(request, options=tuple(sorted(options.items())))
+        return await self._groups.create(request)
+
+    async def _warm(self, request: CreateRequest, options: dict[str, str]) -> None:
+        """Machines are timed from their request on, firewalls are not: what is looked up once is looked up here.
+
+        What fails is looked up again by the machine's own request, which tells why.
+        """
+        try:
+            await self._shelf.image_for(request.region, request.offering, options)
+        except ProviderFault:
+            return
+
+    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+        """All that bears the study's tag, and what was made with the token; raises Unlisted for incomplete lists."""
+        return await listing.find(self._sdk, study, token, region)
+
+    async def leftovers(self) -> Listing:
+        """Whatever bears our schema's tag: machines, disks that no machine holds, resource groups."""
+        return await listing.leftovers(self._sdk)
+
+    async def destroy(self, handle: Handle) -> None:
+        """Ask for a group with all in it, a machine or a disk to be deleted; what has gone is no error."""
+        await self._existence.destroy(handle)
+
+    async def gone(self, handle: Handle) -> str | None:
+        """That it is not found after its deletion was accepted, or for long enough; stopped is not gone."""
+        return await self._existence.gone(handle)
+
+    # -- machines
+
+    async def look(self, handle: Handle) -> Sight:
+        """How a machine is; one that is not there yet is pending. Raises NoCapacity where there was no room for it."""
+        return await self._machines.look(handle)
+
+    async def zone(self, handle: Handle) -> str | None:
+        """The zone of a machine, None while it is not there and where its region has none."""
+        return await self._machines.zone(handle)
+
+    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
+        """Deallocate, change the size, start; raises Refused where the size or the market does not allow it."""
+        await self._machines.resize(handle, offering, stopped)

@@ -1,0 +1,208 @@
+"""What an error of Azure's Resource Manager, or of the way there, means: told apart, with Azure's own code in the line.
+
+Codes: https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/common-deployment-errors and
+https://learn.microsoft.com/troubleshoot/azure/virtual-machines/windows/allocation-failure
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cloudcmp.errors import (
+    BadCredentials,
+    CloudcmpError,
+    LostAnswer,
+    NoCapacity,
+    NoCredentials,
+    NotAllowed,
+    ProviderFault,
+    QuotaReached,
+    Refused,
+    Throttled,
+    Unlisted,
+    Unreached,
+)
+
+_CAPACITY = {
+    "AllocationFailed",
+    "OverconstrainedAllocationRequest",
+    "OverconstrainedZonalAllocationRequest",
+    "SkuNotAvailable",
+    "SpotPriceGreaterThanProvidedMaxPrice",
+    "ZonalAllocationFailed",
+}
+_QUOTA = {"NetworkingQuotaExceeded", "PublicIPCountLimitReached", "QuotaExceeded", "ResourceGroupQuotaExceeded"}
+_DENIED = {"AuthorizationFailed", "LinkedAuthorizationFailed", "RequestDisallowedByPolicy", "ScopeLocked"}
+_THROTTLED = {"OperationNotAllowedOnThrottledResource", "SubscriptionRequestsThrottled", "TooManyRequests"}
+_CREDENTIALS = {
+    "AuthenticationFailed": "they are not taken",
+    "ExpiredAuthenticationToken": "the token has expired, or this machine's clock is wrong",
+    "InvalidAuthenticationToken": "the token is not taken",
+    "InvalidAuthenticationTokenTenant": "the token is of another tenant than the subscription",
+    "InvalidSubscriptionId": "AZURE_SUBSCRIPTION_ID is no subscription's id",
+    "SubscriptionNotFound": "there is no such subscription, or it may not be seen with these credentials",
+}
+# The resource is there already, or is being changed: what came of it is to be looked for, never made again.
+_DONE_BEFORE = {"ConflictingConcurrentWriteNotAllowed", "PreconditionFailed", "PropertyChangeNotAllowed"}
+_MISSING = {"NotFound", "ParentResourceNotFound", "ResourceGroupNotFound", "ResourceNotFound"}
+_CUT = {"BadSkipToken", "InvalidSkipToken"}
+_NO_WAY = {"ConnectTimeout", "ConnectTimeoutError", "NameResolutionError", "NewConnectionError"}
+_UNSENT_TEXT = "Bearer token authentication is not permitted for non-TLS"
+
+POLICY = "give the user the role of docs/reference/azure-policy.json"
+RENEW = "renew them (az login, or a new client secret), then run again"
+_SET = "az login, or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET"
+_LOOKED_FOR = "it is looked for by token, tag and name"
+_MORE = "ask for a higher quota (Azure portal, Quotas), or run fewer at once"
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """An error's code, its text (untrusted, one line, cut) and its HTTP status (0 where it came in another's body)."""
+
+    code: str
+    text: str
+    status: int = 0
+
+    @property
+    def line(self) -> str:
+        """Both in one."""
+        return f"{self.code}: {self.text}" if self.text else self.code
+
+
+def plain(text: str) -> str:
+    """What a provider wrote, for one line of ours: no control characters, at most 200 characters."""
+    shown = "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(shown.split())[:200]
+
+
+def coded_in(body: Any, status: int = 0) -> Coded | None:
+    """The error that a body tells, the innermost code that says more than that something failed."""
+    said = body.get("error", body) if isinstance(body, Mapping) else None
+    if not isinstance(said, Mapping) or not said.get("code"):
+        return None
+    for inner in said.get("details") or ():
+        found = coded_in(inner, status)
+        if found is not None and _known(found):
+            return found
+    return Coded(plain(str(said["code"])), plain(str(said.get("message", ""))), status)
+
+
+def missing(fault: ProviderFault) -> bool:
+    """Whether a refusal says that what was named is not there."""
+    return isinstance(fault, Refused) and fault.faults[0].what.partition(":")[0] in _MISSING
+
+
+def code_of(fault: ProviderFault) -> str:
+    """The provider's own code in a fault of ours."""
+    return fault.faults[0].what.partition(":")[0]
+
+
+def refusal(said: Coded, where: str) -> ProviderFault | None:
+    """What the provider surely did not do, None for codes that say no such thing."""
+    if said.code in _CREDENTIALS:
+        return BadCredentials.at(where, f"{said.code}: {_CREDENTIALS[said.code]}", RENEW)
+    kinds: tuple[tuple[bool, type[ProviderFault], str], ...] = (
+        (said.code in _CAPACITY, NoCapacity, "try later, another size or another region"),
+        (_is_quota(said), QuotaReached, _MORE),
+        (said.code in _THROTTLED or said.status == 429, Throttled, "wait, and ask less often"),
+        (said.code in _DENIED or said.status == 403, NotAllowed, POLICY),
+        (said.code in _DONE_BEFORE or said.status == 412, LostAnswer, _LOOKED_FOR),
+        (said.code in _CUT, Unlisted, "ask again"),
+    )
+    return next((kind.at(where, said.line, hint) for so, kind, hint in kinds if so), None)
+
+
+def _is_quota(said: Coded) -> bool:
+    """A quota of cores is told as an operation that is not allowed, with the quota in its text."""
+    return said.code in _QUOTA or (said.code in {"OperationNotAllowed", "Conflict"} and "quota" in said.text.lower())
+
+
+def _known(said: Coded) -> bool:
+    return said.code in _CAPACITY | _QUOTA | _DENIED or _is_quota(said)
+
+
+def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
+    """Our error for one of azure-core's. `changes`: the call makes or ends something, so that a lost answer matters.
+
+    The names are azure-core's exception classes, told by name to keep it unimported.
+    """
+    names = [kind.__name__ for kind in type(error).__mro__]
+    status = int(getattr(error, "status_code", None) or 0)
+    if "ClientAuthenticationError" in names and not _answered(error):
+        return _no_login(error, names[0], where)
+    if status:
+        return _said(error, status, where, changes=changes)
+    return _unanswered(error, names, where, changes=changes)
+
+
+def _answered(error: BaseException) -> bool:
+    """Whether a refusal to authenticate came from the Resource Manager, and not from where credentials are had."""
+    return coded_in(_body(error)) is not None and "authentication failed" not in str(error).lower()[:40]
+
+
+def _no_login(error: BaseException, name: str, where: str) -> NoCredentials:
+    text = str(error)
+    if name == "CredentialUnavailableError" or ("failed to retrieve a token" in text and "AADSTS" not in text):
+        return NoCredentials.at(where, "there are no credentials", _SET)
+    begin = text.find("AADSTS")
+    code = text[begin:].partition(":")[0][:20] if begin >= 0 else name
+    return BadCredentials.at(where, f"the credentials are not taken ({plain(code)})", RENEW)
+
+
+def _body(error: BaseException) -> Any:
+    response: Any = getattr(error, "response", None)
+    try:
+        return response.json()
+    except Exception:  # whatever it is, it tells no code
+        return None
+
+
+def _said(error: BaseException, status: int, where: str, *, changes: bool) -> ProviderFault:
+    """An answer came, with a status that is no success."""
+    said = coded_in(_body(error), status) or Coded(f"HTTP {status}", "", status)
+    found = refusal(said, where)
+    if found is not None:
+        return found
+    if status >= 500 or status == 408:
+        line = f"{said.line} (HTTP {status})"
+        return LostAnswer.at(where, line, _LOOKED_FOR) if changes else Unlisted.at(where, line, "ask again")
+    if status == 401:
+        return BadCredentials.at(where, said.line, RENEW)
+    if status == 404 and said.code not in _MISSING:
+        said = Coded("NotFound", said.line, status)
+    if status < 400:  # an answer that is no error and could not be read
+        return _lost(where, f"HTTP {status}", changes=changes)
+    return Refused.at(where, said.line, "change what is asked for")
+
+
+def _unanswered(error: BaseException, names: list[str], where: str, *, changes: bool) -> CloudcmpError:
+    kinds = set(_chain(error))
+    if _UNSENT_TEXT in str(error):
+        return Refused.at(where, "the endpoint is not https", "write https:// in CLOUDCMP_AZURE_ENDPOINT")
+    if "SSLError" in kinds or "SSLCertVerificationError" in kinds:
+        what = "it can not be reached (its certificate is not trusted)"
+        return ProviderFault.at(where, what, "REQUESTS_CA_BUNDLE names a file of authorities")
+    if kinds & _NO_WAY and "ServiceResponseError" not in names:
+        return Unreached.at(where, f"it can not be reached ({names[0]})", "check the network and the endpoint")
+    if names[0] in {"ValueError", "TypeError", "SerializationError"} and not changes:
+        return Unlisted.at(where, f"the answer was lost or cut short ({names[0]})", "ask again")
+    # The text of a parser's error holds the answer itself: only its kind is shown.
+    return _lost(where, names[0], changes=changes)
+
+
+def _lost(where: str, kind: str, *, changes: bool) -> ProviderFault:
+    if changes:
+        return LostAnswer.at(where, f"the answer was lost ({kind})", _LOOKED_FOR)
+    return Unlisted.at(where, f"the answer was lost or cut short ({kind})", "ask again")
+
+
+def _chain(error: BaseException, depth: int = 6) -> list[str]:
+    """The names of an error and of those within it, as the layers below the client wrap them."""
+    found = [type(error).__name__]
+    if depth:
+        inner = [error.__cause__, getattr(error, "inner_exception", None), getattr(error, "reason", None), *error.args]
+        for one in inner:
+            if isinstance(one, BaseException) and one is not error:
+                found += _chain(one, depth - 1)
+    return found

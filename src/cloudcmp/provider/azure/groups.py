@@ -1,0 +1,221 @@
+"""What a launch stands on: a resource group of its own, with a network and a firewall in it.
+
+A group a launch, and not one a study: what ends it can end nothing of another launch, whatever a list shows or does not
+show at that moment, and whatever is left in it of a machine that was half made goes with it. Its name holds the study's
+and the token's; its tags are the study's. A group costs nothing.
+"""
+
+import asyncio
+import ipaddress
+from dataclasses import dataclass, field
+from typing import Any
+
+from cloudcmp.errors import LostAnswer, ProviderFault, Refused
+from cloudcmp.model.lease import CreateRequest
+from cloudcmp.provider.azure.faults import code_of, missing
+from cloudcmp.provider.azure.launch import CLUSTER, SPREAD
+from cloudcmp.provider.azure.names import (
+    FIREWALL_NAME,
+    NETWORK_NAME,
+    OURS,
+    PLACEMENT_NAME,
+    SUBNET_NAME,
+    TOKEN_TAG,
+    bears_ours,
+    canonical,
+    group_of,
+    tags_of,
+)
+from cloudcmp.provider.azure.sdk import Reply, Sdk
+
+_DOORS = {"linux": ("22",), "windows": ("3389", "5985")}
+_INSIDE, _ROOM = "10.0.0.0/16", "10.0.0.0/20"
+_ENDING = "Deleting"
+_BUSY = {"Accepted", "Creating", "Provisioning", "Running", "Updating"}
+_AT_ONCE, _IN_TIME = "create_or_update", "begin_create_or_update"
+_TRIES = 10
+_WIDEST = 16
+
+
+@dataclass(slots=True)
+class Groups:
+    """The groups of one subscription; `pause_s` between looks at what takes its time, at most for `within_s`."""
+
+    sdk: Sdk
+    pause_s: float = 1.0
+    within_s: float = 120.0
+    _made: set[str] = field(default_factory=set)
+
+    async def create(self, request: CreateRequest) -> str:
+        """The group with its firewall and its network; asking again gives the same one. Returns its id.
+
+        One whose inside can not be made is asked to go again: nothing in it is billed. Raises Refused for a group of
+        that name that is somebody else's, and the kinds of ProviderFault.
+        """
+        name, rules = group_of(request), _rules(request)
+        there = await self._there(name)
+        if there is not None and (there.get("tags") or {}).get(TOKEN_TAG) != request.token:
+            what = f"there is a resource group {name!r} that does not bear our tags"
+            raise Refused.at(request.name, what, "it is left alone; give the study another name")
+        body = {"location": request.region, "tags": tags_of(request)}
+        reply = await self._put("resource_groups", "resource", "create_or_update", name, body=body)
+        id = reply.body.get("id")
+        if not id:
+            raise LostAnswer.at(request.name, "the answer does not say what was made", "it is looked for by its tags")
+        try:
+            await self._furnish(request, name, str(id), rules)
+        except ProviderFault as fault:
+            await self._undo(request, name, fault)
+            raise
+        return canonical(str(id))
+
+    async def _furnish(self, request: CreateRequest, name: str, id: str, rules: list[dict[str, Any]]) -> None:
+        common = {"location": request.region, "tags": tags_of(request)}
+        firewall = {**common, "properties": {"securityRules": rules}}
+        await self._made_in("network_security_groups", "network", name, FIREWALL_NAME, firewall)
+        behind = {"id": f"{id}/providers/Microsoft.Network/networkSecurityGroups/{FIREWALL_NAME}"}
+        room = {"name": SUBNET_NAME, "properties": {"addressPrefix": _ROOM, "networkSecurityGroup": behind}}
+        inside = {"addressSpace": {"addressPrefixes": [_INSIDE]}, "subnets": [room]}
+        await self._made_in("virtual_networks", "network", name, NETWORK_NAME, {**common, "properties": inside})
+        placement = dict(request.options).get("placement")
+        if placement == CLUSTER:
+            near = {**common, "properties": {"proximityPlacementGroupType": "Standard"}}
+            await self._made_in("proximity_placement_groups", "compute", name, PLACEMENT_NAME, near, _AT_ONCE)
+        if placement == SPREAD:
+            apart = {"platformFaultDomainCount": 2, "platformUpdateDomainCount": 5}
+            away = {**common, "sku": {"name": "Aligned"}, "properties": apart}
+            await self._made_in("availability_sets", "compute", name, PLACEMENT_NAME, away, _AT_ONCE)
+
+    async def _put(self, kind: str, client: str, action: str, *names: str, body: dict[str, Any]) -> Reply:
+        """A request by name: doing it twice is doing it once, so it is sent again where its answer is lost."""
+        return await self.sdk.change(client, kind, action, *names, body=body, again=True)
+
+    async def _made_in(
+        self, kind: str, client: str, group: str, name: str, body: dict[str, Any], action: str = _IN_TIME
+    ) -> None:
+        """Make one thing and wait until it is seen ready, for what stands on it is refused before."""
+        await self._put(kind, client, action, group, name, body=body)
+        state, waited_s = "", 0.0
+        while state not in {"Succeeded", "Failed", "Canceled"}:
+            if waited_s > self.within_s:
+                what = f"{name} is not there after {self.within_s:g} s"
+                raise ProviderFault.at(group, what, "see the provider's console")
+            try:
+                state = _state(await self.sdk.read(client, kind, "get", group, name))
+            except Refused as fault:  # it is not seen everywhere yet
+                if not missing(fault):
+                    raise
+            if not state or state in _BUSY:
+                await asyncio.sleep(self.pause_s)
+                waited_s += self.pause_s
+        if state != "Succeeded":
+            raise ProviderFault.at(group, f"{name} could not be made ({state})", "see the provider's console")
+
+    async def _undo(self, request: CreateRequest, name: str, why: ProviderFault) -> None:
+        """Ask for a group that is of no use to go; where it may be there still, whoever asked is told so, not why.
+
+        Raises ProviderFault then, of a kind that keeps the lease open.
+        """
+        accepted, rest = False, "its group may still be there"
+        for _ in range(_TRIES):
+            try:
+                # It was just made: that it is not found yet says nothing, that its deletion is accepted does.
+                accepted = await self._delete(name) or accepted
+                if accepted and await self._there(name) is None:
+                    return
+            except ProviderFault as fault:
+                rest = f"its group may still be there ({fault})"
+            await asyncio.sleep(self.pause_s)
+        raise ProviderFault.at(request.name, f"{why}; {rest}", "cloudcmp cleanup") from why
+
+    async def _there(self, name: str) -> dict[str, Any] | None:
+        """What is said of a group, None where there is none of this name."""
+        try:
+            return (await self.sdk.read("resource", "resource_groups", "get", name)).body
+        except Refused as fault:
+            if missing(fault):
+                return None
+            raise
+
+    async def state(self, name: str) -> str | None:
+        """The state of a group, None where there is none."""
+        said = await self._there(name)
+        return None if said is None else str((said.get("properties") or {}).get("provisioningState", "unknown"))
+
+    async def destroy(self, name: str) -> bool:
+        """Ask for a group with all in it to go; whether that was accepted, False where there is none.
+
+        Raises Refused for a group that bears no tag of ours, and for one that holds what we did not make.
+        """
+        said = await self._there(name)
+        if said is None:
+            return False
+        if not bears_ours(said):
+            raise Refused.at(name, "the resource group bears no tag of ours", "it is left alone")
+        if (said.get("properties") or {}).get("provisioningState") == _ENDING:
+            return True
+        await self._only_ours(name)
+        return await self._delete(name)
+
+    async def _delete(self, name: str) -> bool:
+        """Whether the request was accepted; False where there is no such group."""
+        try:
+            await self.sdk.change("resource", "resource_groups", "begin_delete", name, again=True)
+        except Refused as fault:
+            if missing(fault):
+                return False
+            if code_of(fault) == "ResourceGroupBeingDeleted":
+                return True
+            raise
+        return True
+
+    async def _only_ours(self, name: str) -> None:
+        """Raises Refused where somebody put something into the group that would go with it."""
+        try:
+            inside = await self.sdk.pages("resource", "resources", "list_by_resource_group", name)
+        except Refused as fault:
+            if missing(fault):
+                return
+            raise
+        foreign = [str(one.get("name")) for one in inside if not _made_by_us(one)]
+        if foreign:
+            what = f"it holds what we did not make: {', '.join(sorted(foreign)[:3])}"
+            raise Refused.at(name, what, "move or delete that by hand, then cloudcmp cleanup")
+
+
+def _made_by_us(said: dict[str, Any]) -> bool:
+    """Whether a thing in a group is ours: it bears our tags or, as disks do not, a name of ours."""
+    return bears_ours(said) or str(said.get("name", "")).startswith(OURS)
+
+
+def _state(reply: Reply) -> str:
+    return str((reply.body.get("properties") or {}).get("provisioningState", "Succeeded"))
+
+
+def _rules(request: CreateRequest) -> list[dict[str, Any]]:
+    """Who may come in beside the launch's own machines, which Azure's default rules let reach each other."""
+    options = dict(request.options)
+    allowed = [one.strip() for one in options.get("allow", "").split(",") if one.strip()]
+    for one in allowed:
+        try:
+            net = ipaddress.ip_network(one)
+        except ValueError as error:
+            raise Refused.at(request.name, f"allow: {error}", "write e.g. allow: 203.0.113.7/32") from error
+        if net.version != 4:
+            raise Refused.at(request.name, f"allow: {one}: machines have IPv4 addresses only here", "name IPv4 ones")
+        if net.prefixlen < _WIDEST:
+            what = f"allow: {one} lets in too many"
+            raise Refused.at(request.name, what, "firewalls are opened for the controller's own address")
+    if not allowed:
+        raise Refused.at(request.name, "nobody is let in", "say it in the study, e.g. allow: 203.0.113.7/32")
+    rule = {
+        "priority": 100,
+        "direction": "Inbound",
+        "access": "Allow",
+        "protocol": "Tcp",
+        "sourceAddressPrefixes": allowed,
+        "sourcePortRange": "*",
+        "destinationAddressPrefix": "*",
+        "destinationPortRanges": list(_DOORS[options.get("os", "linux")]),
+    }
+    return [{"name": "cloudcmp-controller", "properties": rule}]

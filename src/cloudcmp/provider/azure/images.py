@@ -1,0 +1,129 @@
+"""Machine images: the newest of a well-known line, or the one that a study names."""
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from cloudcmp.errors import Refused
+from cloudcmp.provider.azure.faults import missing
+from cloudcmp.provider.azure.sdk import Sdk
+
+DEFAULT_LINUX = "ubuntu-24.04"
+DEFAULT_WINDOWS = "windows-2022"
+_URN = re.compile(r"([\w.-]+):([\w.-]+):([\w.-]+)(?::([\w.-]+))?")
+_HOW = "write PUBLISHER:OFFER:SKU, PUBLISHER:OFFER:SKU:VERSION, or the id of an image of your own"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Images of one publisher: its offer, and the SKUs for each kind of machine (None: there is none).
+
+    `second` and `first` are generations of virtual machines on x86-64, `arm` is for Arm64, which is of the second only.
+    """
+
+    publisher: str
+    offer: str
+    second: str
+    first: str | None = None
+    arm: str | None = None
+
+
+# Ubuntu: https://documentation.ubuntu.com/azure/azure-how-to/instances/find-ubuntu-images/
+# Debian: https://wiki.debian.org/Cloud/MicrosoftAzure · Windows: R
+LINES = {
+    "debian-12": Line("Debian", "debian-12", "12-gen2", "12", "12-arm64"),
+    "debian-13": Line("Debian", "debian-13", "13-gen2", "13", "13-arm64"),
+    "ubuntu-22.04": Line("Canonical", "0001-com-ubuntu-server-jammy", "22_04-lts-gen2", "22_04-lts", "22_04-lts-arm64"),
+    "ubuntu-24.04": Line("Canonical", "ubuntu-24_04-lts", "server", "server-gen1", "server-arm64"),
+    "windows-2019": Line("MicrosoftWindowsServer", "WindowsServer", "2019-datacenter-gensecond", "2019-datacenter"),
+    "windows-2022": Line("MicrosoftWindowsServer", "WindowsServer", "2022-datacenter-g2", "2022-datacenter"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image: its name, how a request refers to it (an `imageReference`), and whether it is Windows."""
+
+    name: str
+    reference: dict[str, str]
+    windows: bool
+
+
+async def find_image(sdk: Sdk, region: str, asked: str, facts: dict[str, str], *, windows: bool) -> Image:
+    """The image of a line (its newest), of a publisher's name, or of the id of one's own, which is taken at its word.
+
+    `facts` are what is said of the size that it is for. Raises Refused where there is none, naming the nearest line, or
+    where it is sold under terms of its publisher, whose price nobody counts.
+    """
+    if asked.startswith("/subscriptions/"):
+        return Image(asked.rpartition("/")[2], {"id": asked}, windows)
+    line = LINES.get(asked)
+    named = _URN.fullmatch(asked)
+    if line is not None:
+        publisher, offer, sku, version = line.publisher, line.offer, _sku(line, asked, facts, region), None
+    elif named is not None:
+        publisher, offer, sku, version = named.groups()
+    else:
+        near = difflib.get_close_matches(asked, LINES, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"{_HOW}, or one of {', '.join(LINES)}"
+        raise Refused.at(f"azure/{region}", f"there is no image {asked!r}", hint)
+    if version in {None, "latest"}:
+        version = await _newest(sdk, region, publisher, offer, sku)
+    told = await _told(sdk, region, publisher, offer, sku, version)
+    _usable(told, region, asked, facts)
+    reference = {"publisher": publisher, "offer": offer, "sku": sku, "version": version}
+    system = (told.get("properties") or {}).get("osDiskImage") or {}
+    return Image(":".join(reference.values()), reference, str(system.get("operatingSystem", "")).lower() == "windows")
+
+
+def _sku(line: Line, asked: str, facts: dict[str, str], region: str) -> str:
+    arm = facts.get("CpuArchitectureType") == "Arm64"
+    old = "V2" not in facts.get("HyperVGenerations", "V2").split(",")
+    sku = line.arm if arm else line.first if old else line.second
+    if sku is None:
+        what = f"there is no image {asked!r} for {'Arm64' if arm else 'machines of the first generation'}"
+        raise Refused.at(f"azure/{region}", what, f"take another of {', '.join(LINES)}")
+    return sku
+
+
+async def _newest(sdk: Sdk, region: str, *names: str) -> str:
+    """The newest version: the list is asked for from its end, one entry is enough."""
+    try:
+        reply = await sdk.read("compute", "virtual_machine_images", "list", region, *names, top=1, orderby="name desc")
+    except Refused as fault:
+        if not missing(fault):
+            raise
+        raise _none(region, names) from None
+    found = reply.body.get("value") or []
+    if not found:
+        raise _none(region, names)
+    return str(found[0]["name"])
+
+
+async def _told(sdk: Sdk, region: str, *names: str) -> dict[str, Any]:
+    try:
+        return (await sdk.read("compute", "virtual_machine_images", "get", region, *names)).body
+    except Refused as fault:
+        if not missing(fault):
+            raise
+        raise _none(region, names) from None
+
+
+def _none(region: str, names: tuple[str, ...]) -> Refused:
+    return Refused.at(f"azure/{region}", f"there is no image {':'.join(names)!r} in this region", _HOW)
+
+
+def _usable(told: dict[str, Any], region: str, asked: str, facts: dict[str, str]) -> None:
+    said = told.get("properties") or {}
+    if said.get("plan"):
+        what = f"{asked}: it is sold under its publisher's own terms and price, which are counted nowhere"
+        raise Refused.at(f"azure/{region}", what, f"take another image, such as {DEFAULT_LINUX}")
+    theirs, ours = said.get("architecture"), facts.get("CpuArchitectureType")
+    if theirs and ours and theirs != ours:
+        raise Refused.at(f"azure/{region}", f"{asked} is for {theirs}, and the size is {ours}", "take another image")
+
+
+def default_image(system: str) -> str:
+    """The image of a machine for which the study names none."""
+    return DEFAULT_WINDOWS if system == "windows" else DEFAULT_LINUX

@@ -1,0 +1,204 @@
+"""The one call that makes a machine: its tags, disks, network card, public address and their end are all in it.
+
+Fields: https://learn.microsoft.com/rest/api/compute/virtual-machines/create-or-update
+"""
+
+import base64
+import math
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from cloudcmp.errors import Refused
+from cloudcmp.model.lease import ZONE, CreateRequest
+from cloudcmp.model.offering import Volume
+from cloudcmp.provider.azure.images import Image
+from cloudcmp.provider.azure.names import NETWORK_NAME, PLACEMENT_NAME, SUBNET_NAME, machine_of, tags_of
+
+CLUSTER, SPREAD = "cluster", "spread"
+_GIB = 2**30
+_CUSTOM_DATA_MAX = 65535  # https://learn.microsoft.com/azure/virtual-machines/custom-data
+_NETWORK_API = "2022-11-01"
+_ROOT = "StandardSSD_LRS"  # every size takes it; what it costs is named in `uncounted`
+_NEVER_ROOT = {"PremiumV2_LRS", "UltraSSD_LRS"}
+_DELETE = {"deleteOption": "Delete"}
+_ADMIN = "cloudadmin"  # Azure wants one; cloud-init makes our own user and no other
+
+
+def machine_body(request: CreateRequest, group_id: str, image: Image, zones: tuple[str, ...]) -> dict[str, Any]:
+    """The body of the request for a machine in a launch's group, in one of the `zones` that its size is sold in.
+
+    Raises Refused for what can not be had.
+    """
+    options = dict(request.options)
+    _refuse(request, options)
+    name, tags = machine_of(request), tags_of(request)
+    properties: dict[str, Any] = {
+        "hardwareProfile": {"vmSize": request.offering},
+        "storageProfile": {"imageReference": image.reference, **_disks(request, name)},
+        "osProfile": _system(request, name, image),
+        "networkProfile": _network(name, tags, group_id),
+        **_market(request, options),
+        **_placement(options, group_id),
+    }
+    if request.volume is not None and request.volume.type == "UltraSSD_LRS":
+        properties["additionalCapabilities"] = {"ultraSSDEnabled": True}
+    body: dict[str, Any] = {"location": request.region, "tags": tags, "properties": properties}
+    zone = _zone(request, options, zones)
+    return body | ({"zones": [zone]} if zone else {})
+
+
+def _refuse(request: CreateRequest, options: Mapping[str, str]) -> None:
+    """What Azure has not, or has only otherwise than the study means it."""
+    where, placement, spot = request.name, options.get("placement"), options.get("market") == "spot"
+    if options.get("tenancy") == "dedicated":
+        what = "a dedicated host is rented whole on Azure, apart from its machines: none is made here"
+        raise Refused.at(where, what, "leave tenancy out")
+    if options.get("credits"):
+        raise Refused.at(where, "how a burstable size spends its credits can not be chosen on Azure", "leave it out")
+    if placement not in {None, "", CLUSTER, SPREAD}:
+        raise Refused.at(where, f"Azure has no placement {placement!r}", f"write {CLUSTER} or {SPREAD}")
+    if placement == SPREAD and spot:
+        raise Refused.at(where, "spot machines can not be spread: they go into no availability set", "leave one out")
+    if placement == SPREAD and options.get(ZONE):
+        raise Refused.at(where, "machines that are spread by an availability set stand in no zone", "leave one out")
+
+
+def _zone(request: CreateRequest, options: Mapping[str, str], zones: tuple[str, ...]) -> str | None:
+    """The zone that is asked for, else one by the token, so that it is known where a machine stands; None: no zones."""
+    asked = options.get(ZONE)
+    if asked:
+        if asked not in zones:
+            hint = f"there are {', '.join(zones)}" if zones else "leave it out"
+            raise Refused.at(request.name, f"{request.offering} is not sold in the zone {asked!r} here", hint)
+        return asked
+    if not zones or options.get("placement") == SPREAD:
+        return None
+    return zones[sum(request.token.encode()) % len(zones)]
+
+
+def _disks(request: CreateRequest, name: str) -> dict[str, Any]:
+    """The root disk and, if asked for, one of its own beside it; both end with the machine."""
+    volume = request.volume
+    root: dict[str, Any] = {"createOption": "FromImage", "name": f"{name}-root", "caching": "ReadWrite", **_DELETE}
+    root["managedDisk"] = {"storageAccountType": _ROOT}
+    if volume is None:
+        return {"osDisk": root}
+    if volume.root:
+        if volume.type in _NEVER_ROOT:
+            what = f"{volume.type} can not be under the system"
+            raise Refused.at(request.name, what, "write it without root: true, or take Premium_LRS")
+        if volume.iops is not None:
+            raise Refused.at(request.name, f"the rate of {volume.type} follows from its size", "leave iops out")
+        root["managedDisk"] = {"storageAccountType": volume.type}
+        return {"osDisk": root | _size(volume)}
+    return {"osDisk": root, "dataDisks": [_data_disk(request, volume, name)]}
+
+
+def _data_disk(request: CreateRequest, volume: Volume, name: str) -> dict[str, Any]:
+    if volume.size_bytes is None:
+        what = "a separate volume needs a size"
+        raise Refused.at(request.name, what, "write volume: {type: Premium_LRS, size: 32 GiB}")
+    disk = {
+        "lun": 0,
+        "name": f"{name}-data",
+        "createOption": "Empty",
+        "caching": "None",
+        "managedDisk": {"storageAccountType": volume.type},
+        **_size(volume),
+        **_DELETE,
+    }
+    if volume.iops is None:
+        return disk
+    # The rate of an Ultra disk can be said in the machine's own call; that of a Premium SSD v2 only where the disk is
+    # made alone, and other disks have the rate that follows from their size.
+    if volume.type != "UltraSSD_LRS":
+        what = f"the rate of {volume.type} can not be said in the call that makes its machine"
+        raise Refused.at(request.name, what, "leave iops out, or take UltraSSD_LRS")
+    return disk | {"diskIOPSReadWrite": volume.iops}
+
+
+def _size(volume: Volume) -> dict[str, int]:
+    return {} if volume.size_bytes is None else {"diskSizeGB": math.ceil(volume.size_bytes / _GIB)}
+
+
+def _system(request: CreateRequest, name: str, image: Image) -> dict[str, Any]:
+    """Who may log in: nobody by Azure's own doing, for the key and the password that it wants are thrown away."""
+    common = {"adminUsername": _ADMIN, "allowExtensionOperations": False}
+    if image.windows:
+        short = f"c{request.token.replace('-', '')[:14]}"  # at most 15 letters
+        password = f"{secrets.token_urlsafe(24)}aA1!"
+        return {**common, "computerName": short, "adminPassword": password}
+    keys = [{"path": f"/home/{_ADMIN}/.ssh/authorized_keys", "keyData": throwaway_key()}]
+    return {
+        **common,
+        "computerName": name,
+        "customData": base64.b64encode(_custom_data(request)).decode(),
+        "linuxConfiguration": {"disablePasswordAuthentication": True, "ssh": {"publicKeys": keys}},
+    }
+
+
+def _custom_data(request: CreateRequest) -> bytes:
+    data = (request.access.user_data if request.access else "").encode()
+    if len(data) > _CUSTOM_DATA_MAX:
+        raise Refused.at(request.name, f"its user data is longer than {_CUSTOM_DATA_MAX} bytes", "shorten it")
+    return data
+
+
+def throwaway_key() -> str:
+    """A public key whose private half is kept nowhere; Azure takes RSA and ed25519.
+
+    https://learn.microsoft.com/azure/virtual-machines/linux/mac-create-ssh-keys
+    """
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+    public = Ed25519PrivateKey.generate().public_key()
+    return public.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
+
+
+def _network(name: str, tags: dict[str, str], group_id: str) -> dict[str, Any]:
+    """A card and a public address of its own, which end with the machine, in the launch's own network."""
+    subnet = f"{group_id}/providers/Microsoft.Network/virtualNetworks/{NETWORK_NAME}/subnets/{SUBNET_NAME}"
+    address = {
+        "name": f"{name}-address",
+        "tags": tags,
+        "sku": {"name": "Standard"},
+        "properties": {"publicIPAllocationMethod": "Static", **_DELETE},
+    }
+    inside = {"subnet": {"id": subnet}, "primary": True, "publicIPAddressConfiguration": address}
+    card = {
+        "name": f"{name}-card",
+        "tags": tags,
+        "properties": {
+            "primary": True,
+            **_DELETE,
+            "ipConfigurations": [{"name": "inside", "properties": inside}],
+        },
+    }
+    return {"networkApiVersion": _NETWORK_API, "networkInterfaceConfigurations": [card]}
+
+
+def _market(request: CreateRequest, options: Mapping[str, str]) -> dict[str, Any]:
+    """Spot machines are deleted when they are taken back; they cost at most what the budget counts them at.
+
+    A maximum is told in USD: https://learn.microsoft.com/azure/virtual-machines/spot-vms. Raises Refused for another
+    currency; without a price the maximum is -1, that of the machine on demand.
+    """
+    if options.get("market") != "spot":
+        return {}
+    price = request.price
+    if price is not None and price.currency != "USD":
+        what = f"its price is in {price.currency}, and the most for a spot machine is told in USD"
+        raise Refused.at(request.name, what, "give its price in USD, or take market: on-demand")
+    most = -1.0 if price is None else float(price.amount_per_hour)
+    return {"priority": "Spot", "evictionPolicy": "Delete", "billingProfile": {"maxPrice": most}}
+
+
+def _placement(options: Mapping[str, str], group_id: str) -> dict[str, Any]:
+    base = f"{group_id}/providers/Microsoft.Compute"
+    if options.get("placement") == CLUSTER:
+        return {"proximityPlacementGroup": {"id": f"{base}/proximityPlacementGroups/{PLACEMENT_NAME}"}}
+    if options.get("placement") == SPREAD:
+        return {"availabilitySet": {"id": f"{base}/availabilitySets/{PLACEMENT_NAME}"}}
+    return {}

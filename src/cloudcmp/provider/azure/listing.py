@@ -1,0 +1,75 @@
+"""What exists, as Azure lists it: complete, or an error that says that it is not. Lists are of all regions at once."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from cloudcmp.errors import NoCredentials, ProviderFault, Unlisted
+from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Listing
+from cloudcmp.provider.azure.names import NAME_TAG, SCHEMA_TAG, STUDY_TAG, TOKEN_TAG, canonical
+from cloudcmp.provider.azure.sdk import Sdk
+
+_OWN = {TOKEN_TAG, NAME_TAG}
+
+
+async def find(sdk: Sdk, study: str, token: str | None, region: str | None) -> tuple[Found, ...]:
+    """All that bears the study's tag, in a region or in all, and what was made with the token.
+
+    Raises Unlisted where a list is not complete, and the other kinds of ProviderFault.
+    """
+    every = [item for kind in _KINDS for item in await kind(sdk)]
+    return tuple(
+        item
+        for item in every
+        if (dict(item.tags).get(STUDY_TAG) == study or (token is not None and item.token == token))
+        and region in {None, item.region}
+    )
+
+
+async def leftovers(sdk: Sdk) -> Listing:
+    """Whatever bears our schema's tag, and a line for each kind that can not be listed."""
+    found: list[Found] = []
+    unlisted: list[str] = []
+    for kind, word in _KINDS.items():
+        try:
+            found += await kind(sdk)
+        except NoCredentials:
+            raise
+        except ProviderFault as fault:
+            unlisted.append(f"{word}: {fault}")
+    return Listing(tuple(item for item in found if SCHEMA_TAG in dict(item.tags)), tuple(unlisted))
+
+
+async def _machines(sdk: Sdk) -> list[Found]:
+    listed = await sdk.pages("compute", "virtual_machines", "list_all")
+    return [_found(said, INSTANCE, offering=_size(said)) for said in listed]
+
+
+async def _disks(sdk: Sdk) -> list[Found]:
+    """Disks that no machine holds: one that is held ends with its machine."""
+    listed = await sdk.pages("compute", "disks", "list")
+    return [_found(said, VOLUME) for said in listed if not said.get("managedBy")]
+
+
+async def _groups(sdk: Sdk) -> list[Found]:
+    listed = await sdk.pages("resource", "resource_groups", "list")
+    return [_found(said, FIREWALL) for said in listed]
+
+
+Kind = Callable[[Sdk], Awaitable[list[Found]]]
+_KINDS: dict[Kind, str] = {_machines: "machines", _disks: "disks", _groups: "resource groups"}
+
+
+def _found(said: dict[str, Any], kind: str, offering: str | None = None) -> Found:
+    tags = {str(key): str(value) for key, value in (said.get("tags") or {}).items()}
+    try:
+        id, name, region = canonical(str(said["id"])), str(said["name"]), str(said["location"])
+    except KeyError as error:
+        raise Unlisted.at("azure", f"a list names a resource without its {error}", "ask again") from None
+    state = str((said.get("properties") or {}).get("provisioningState", "unknown"))
+    given = tuple(sorted((key, value) for key, value in tags.items() if key not in _OWN))
+    return Found(id, tags.get(NAME_TAG, name), tags.get(TOKEN_TAG), given, state, kind, region.lower(), offering)
+
+
+def _size(said: dict[str, Any]) -> str | None:
+    size = ((said.get("properties") or {}).get("hardwareProfile") or {}).get("vmSize")
+    return str(size) if size else None

@@ -1,0 +1,72 @@
+"""How things are named and found again: names derive from a request's name and token, tags stay as given."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cloudcmp.errors import Refused
+from cloudcmp.model.lease import CreateRequest
+
+OURS = "cloudcmp-"
+"""How all names begin that we give."""
+SCHEMA_TAG = "cloudcmp:schema"
+STUDY_TAG = "cloudcmp:study"
+TOKEN_TAG = "cloudcmp:token"  # noqa: S105 - it names a tag
+NAME_TAG = "cloudcmp:name"
+FIREWALL_NAME, NETWORK_NAME, SUBNET_NAME = "cloudcmp-firewall", "cloudcmp-network", "cloudcmp-machines"
+PLACEMENT_NAME = "cloudcmp-placement"
+_GROUP_MOST, _MACHINE_MOST = 90, 64
+_ID = re.compile(
+    r"/subscriptions/(?P<subscription>[^/]+)/resourceGroups/(?P<group>[^/]+)"
+    r"(?:/providers/(?P<kind>[^/]+/[^/]+)/(?P<name>[^/]+))?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a resource is: its group, and its type and name in it, both empty for the group itself."""
+
+    subscription: str
+    group: str
+    kind: str = ""
+    name: str = ""
+
+
+def place_of(id: str, where: str = "azure") -> Place:
+    """A resource's place, from its id; raises Refused for what is no id."""
+    found = _ID.fullmatch(id)
+    if found is None:
+        raise Refused.at(where, f"{id[:80]!r} is no id of a resource", "see the provider's console")
+    return Place(*(found.group(part) or "" for part in ("subscription", "group", "kind", "name")))
+
+
+def canonical(id: str) -> str:
+    """An id in one spelling: Azure writes the names of groups now in one case, now in another."""
+    place = place_of(id)
+    group = f"/subscriptions/{place.subscription}/resourceGroups/{place.group.lower()}"
+    return f"{group}/providers/{place.kind}/{place.name}" if place.kind else group
+
+
+def tags_of(request: CreateRequest) -> dict[str, str]:
+    """The request's tags, with its token and its name."""
+    return {**dict(request.tags), TOKEN_TAG: request.token, NAME_TAG: request.name}
+
+
+def group_of(request: CreateRequest) -> str:
+    """The resource group of a launch: no two requests have the same, the same one always has.
+
+    Letters that a group may have: https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules
+    """
+    return f"{request.name[: _GROUP_MOST - 9].rstrip('-')}-{request.token[:8]}"
+
+
+def machine_of(request: CreateRequest) -> str:
+    """The name of a machine: the request's own, at most 64 letters as for Linux."""
+    return request.name[:_MACHINE_MOST].rstrip("-")
+
+
+def bears_ours(said: Mapping[str, Any]) -> bool:
+    """Whether a resource bears one of our tags."""
+    return any(str(key).startswith("cloudcmp:") for key in said.get("tags") or {})

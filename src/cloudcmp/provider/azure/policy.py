@@ -1,0 +1,93 @@
+"""The least that a user must be allowed for cloudcmp to work: generated from what the driver calls.
+
+Azure's roles know no condition on tags for such calls: whoever has this role may end any machine and any resource group
+below the scope at which it is assigned. Give it in a subscription that holds nothing else.
+Operations: https://learn.microsoft.com/azure/role-based-access-control/resource-provider-operations
+Roles: https://learn.microsoft.com/azure/role-based-access-control/custom-roles
+"""
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+LOOKS = (
+    "Microsoft.Authorization/permissions/read",
+    "Microsoft.Compute/availabilitySets/read",
+    "Microsoft.Compute/disks/read",
+    "Microsoft.Compute/locations/operations/read",
+    "Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versions/read",
+    "Microsoft.Compute/locations/usages/read",
+    "Microsoft.Compute/proximityPlacementGroups/read",
+    "Microsoft.Compute/skus/read",
+    "Microsoft.Compute/virtualMachines/read",
+    "Microsoft.Network/networkInterfaces/read",
+    "Microsoft.Network/networkSecurityGroups/read",
+    "Microsoft.Network/publicIPAddresses/read",
+    "Microsoft.Network/virtualNetworks/read",
+    "Microsoft.Resources/subscriptions/locations/read",
+    "Microsoft.Resources/subscriptions/read",
+    "Microsoft.Resources/subscriptions/resourceGroups/read",
+    "Microsoft.Resources/subscriptions/resourceGroups/resources/read",
+)
+CHANGES = (
+    "Microsoft.Compute/availabilitySets/write",
+    "Microsoft.Compute/disks/delete",
+    "Microsoft.Compute/proximityPlacementGroups/write",
+    "Microsoft.Compute/virtualMachines/deallocate/action",
+    "Microsoft.Compute/virtualMachines/delete",
+    "Microsoft.Compute/virtualMachines/start/action",
+    "Microsoft.Compute/virtualMachines/write",
+    "Microsoft.Network/networkSecurityGroups/write",
+    "Microsoft.Network/virtualNetworks/write",
+    "Microsoft.Resources/subscriptions/resourceGroups/delete",
+    "Microsoft.Resources/subscriptions/resourceGroups/write",
+)
+WITHIN = (
+    "Microsoft.Compute/disks/write",
+    "Microsoft.Compute/images/read",
+    "Microsoft.Network/networkInterfaces/delete",
+    "Microsoft.Network/networkInterfaces/join/action",
+    "Microsoft.Network/networkInterfaces/write",
+    "Microsoft.Network/networkSecurityGroups/join/action",
+    "Microsoft.Network/publicIPAddresses/delete",
+    "Microsoft.Network/publicIPAddresses/join/action",
+    "Microsoft.Network/publicIPAddresses/write",
+    "Microsoft.Network/virtualNetworks/subnets/join/action",
+    "Microsoft.Network/virtualNetworks/subnets/read",
+    "Microsoft.Network/virtualNetworks/subnets/write",
+)
+"""What is made, joined and ended within a machine's or a network's own call."""
+
+
+def actions() -> tuple[str, ...]:
+    """Every action that the role allows, sorted."""
+    return tuple(sorted({*LOOKS, *CHANGES, *WITHIN}))
+
+
+def policy() -> dict[str, Any]:
+    """The definition of a role for `azure`; what it does not name, cloudcmp does not do.
+
+    Write the subscription's id into `AssignableScopes`.
+    """
+    return {
+        "Name": "cloudcmp",
+        "IsCustom": True,
+        "Description": "The least that cloudcmp needs. It may end what others made: give it a subscription of its own.",
+        "Actions": list(actions()),
+        "NotActions": [],
+        "DataActions": [],
+        "NotDataActions": [],
+        "AssignableScopes": ["/subscriptions/00000000-0000-0000-0000-000000000000"],
+    }
+
+
+def allows(permissions: Iterable[Mapping[str, Any]], action: str) -> bool:
+    """Whether permissions, each with `actions` and `notActions`, allow an action."""
+    return any(
+        _matches(one.get("actions") or (), action) and not _matches(one.get("notActions") or (), action)
+        for one in permissions
+    )
+
+
+def _matches(patterns: Iterable[str], action: str) -> bool:
+    return any(fnmatchcase(action.lower(), str(pattern).lower()) for pattern in patterns)

@@ -1,0 +1,270 @@
+"""Azure's own client libraries behind a fence: imported at the first call, each call with a deadline."""
+
+import json
+import logging
+import os
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from cloudcmp.errors import CloudcmpError, NoCredentials, Unlisted, UserMistake
+from cloudcmp.provider.aside import aside, within
+from cloudcmp.provider.azure.faults import fault_of
+
+_T = TypeVar("_T")
+_CONNECT_S = 10.0
+_MOST_PAGES = 2000
+_NAME = "azure"
+_PUBLIC = "https://management.azure.com"
+_NOISY = {"azure": logging.WARNING, "azure.identity": logging.ERROR, "msal": logging.ERROR, "urllib3": logging.WARNING}
+_SUBSCRIPTION_API = "2022-12-01"
+_PERMISSIONS_API = "2022-04-01"
+_PACKAGES = {
+    "compute": ("azure.mgmt.compute", "ComputeManagementClient"),
+    "network": ("azure.mgmt.network", "NetworkManagementClient"),
+    "resource": ("azure.mgmt.resource.resources", "ResourceManagementClient"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer: its status, its headers by their names in lower case, and its body (an object, {} for none)."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+
+    @property
+    def operation(self) -> str:
+        """Where the long running operation that this answer began tells how it goes, empty where it began none.
+
+        https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations
+        """
+        return self.headers.get("azure-asyncoperation") or self.headers.get("location") or ""
+
+
+@dataclass(slots=True)
+class Sdk:
+    """The calls to one Azure Resource Manager. `attempts` are those of a call that changes nothing, or that may be
+    repeated; a call that creates is sent once. `deadline_s` bounds every call, retries included.
+    """
+
+    attempts: int = 3
+    deadline_s: float = 60.0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _clients: dict[str, Any] = field(default_factory=dict)
+    _credential: Any = None
+
+    def endpoint(self) -> str | None:
+        """The endpoint that the environment names instead of Azure's own."""
+        return (os.environ.get("CLOUDCMP_AZURE_ENDPOINT") or "").rstrip("/") or None
+
+    def subscription(self) -> str:
+        """The subscription that the environment names; raises NoCredentials where it names none."""
+        named = os.environ.get("AZURE_SUBSCRIPTION_ID", "").strip()
+        if not named:
+            what = "no subscription is named"
+            raise NoCredentials.at(_NAME, what, "set AZURE_SUBSCRIPTION_ID, and sign in (az login, or AZURE_CLIENT_ID)")
+        return named
+
+    def home(self) -> str:
+        """The region that is asked where none is named: that of CLOUDCMP_AZURE_REGION, else eastus."""
+        return os.environ.get("CLOUDCMP_AZURE_REGION") or "eastus"
+
+    # -- calls
+
+    async def read(self, client: str, group: str, action: str, *args: Any, **params: Any) -> Reply:
+        """A call that changes nothing; raises Unlisted where its answer is lost, and the other kinds of fault."""
+        return await self.aside(lambda: self.read_now(client, group, action, *args, **params))
+
+    def read_now(self, client: str, group: str, action: str, *args: Any, **params: Any) -> Reply:
+        """The same, in this thread: only the attempts are bounded, so it belongs within `aside` or `within`."""
+        return self._call(client, group, action, args, params, self.attempts, changes=False)[-1]
+
+    async def change(
+        self,
+        client: str,
+        group: str,
+        action: str,
+        *args: Any,
+        body: Any = None,
+        again: bool = False,
+        only_new: bool = False,
+        **params: Any,
+    ) -> Reply:
+        """A call that makes or ends something; its end is not waited for. `again`: doing it twice is doing it once.
+
+        `only_new`: nothing is changed where there is something of that name already.
+
+        Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
+        """
+        given = args if body is None else (*args, json.dumps(body).encode())
+        attempts = self.attempts if again else 1
+        long = {"polling": False} if action.startswith("begin_") else {}
+
+        def work() -> Reply:
+            more = {**params, **long, **(_if_missing() if only_new else {})}
+            return self._call(client, group, action, given, more, attempts, changes=True)[-1]
+
+        return await self.aside(work, changes=True)
+
+    async def pages(self, client: str, group: str, action: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
+        """A whole list, all of its pages; raises Unlisted where it does not come whole."""
+        return await self.aside(lambda: self.pages_now(client, group, action, *args, **params))
+
+    def pages_now(self, client: str, group: str, action: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
+        """The same, in this thread: each page takes its own time, so it belongs within `aside` or `within`."""
+        found: list[dict[str, Any]] = []
+        for reply in self._call(client, group, action, args, params, self.attempts, changes=False):
+            if not isinstance(reply.body.get("value"), list):
+                raise Unlisted.at(_NAME, f"{group} {action} answered without a list", "ask again")
+            found += reply.body["value"]
+        return found
+
+    async def ask(self, url: str) -> Reply:
+        """What stands at a URL of this Resource Manager: how a long running operation goes, or what no client has."""
+        return await self.aside(lambda: self.ask_now(url))
+
+    def ask_now(self, url: str) -> Reply:
+        """The same, in this thread."""
+        return self._guarded(lambda: self._get(url), changes=False)
+
+    async def subscribed(self, what: str = "") -> Reply:
+        """The subscription itself, or its `locations`."""
+        path = f"/subscriptions/{self.subscription()}{f'/{what}' if what else ''}"
+        return await self.ask(f"{path}?api-version={_SUBSCRIPTION_API}")
+
+    async def permissions(self) -> Reply:
+        """What whoever asks may do in the subscription."""
+        path = f"/subscriptions/{self.subscription()}/providers/Microsoft.Authorization/permissions"
+        return await self.ask(f"{path}?api-version={_PERMISSIONS_API}")
+
+    def locations_now(self) -> Reply:
+        """The subscription's regions, in this thread."""
+        return self.ask_now(f"/subscriptions/{self.subscription()}/locations?api-version={_SUBSCRIPTION_API}")
+
+    def forget(self) -> None:
+        """Read the credentials anew at the next call."""
+        with self._lock:
+            self._clients.clear()
+            self._credential = None
+
+    def within(self, work: Callable[[], _T]) -> _T:
+        """Blocking work that only looks, for whoever can not await; raises Unlisted once the deadline has passed."""
+        return within(work, _NAME, self.deadline_s)
+
+    async def aside(self, work: Callable[[], _T], *, changes: bool = False) -> _T:
+        """Blocking work in a thread; see `provider.aside`."""
+        return await aside(work, _NAME, self.deadline_s, changes=changes)
+
+    # -- within a thread
+
+    def _call(
+        self,
+        client: str,
+        group: str,
+        action: str,
+        args: tuple[Any, ...],
+        params: Mapping[str, Any],
+        attempts: int,
+        *,
+        changes: bool,
+    ) -> list[Reply]:
+        """The answers of one call as they came: several where it is a list, whose pages are all fetched."""
+
+        def call() -> list[Reply]:
+            came: list[Any] = []
+            hook = {"raw_response_hook": lambda reply: came.append(reply.http_response), **self._timing(attempts)}
+            result = getattr(getattr(self._client(client), group), action)(*args, **params, **hook)
+            if hasattr(result, "by_page"):
+                for number, page in enumerate(result.by_page()):
+                    list(page)
+                    if number >= _MOST_PAGES:
+                        raise Unlisted.at(
+                            _NAME, f"{group} {action} does not end after {_MOST_PAGES} pages", "ask again"
+                        )
+            elif hasattr(result, "result"):
+                result.result()
+            return [_reply(one) for one in came if one.status_code < 400]  # what was sent again was answered before
+
+        return self._guarded(call, changes=changes)
+
+    def _get(self, url: str) -> Reply:
+        from azure.core.rest import HttpRequest
+
+        answer = self._client("resource").send_request(HttpRequest("GET", url), **self._timing(self.attempts))
+        answer.raise_for_status()
+        return _reply(answer)
+
+    def _timing(self, attempts: int) -> dict[str, Any]:
+        """Few attempts, and none longer than the deadline; the clients' own default are ten, over minutes."""
+        return {
+            "retry_total": attempts - 1,
+            "retry_backoff_factor": 0.2,
+            "connection_timeout": _CONNECT_S,
+            "read_timeout": self.deadline_s,
+        }
+
+    def _guarded(self, work: Callable[[], _T], *, changes: bool) -> _T:
+        try:
+            return work()
+        except (CloudcmpError, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            fault = fault_of(error, _NAME, changes=changes)
+            if isinstance(fault, NoCredentials):
+                self.forget()
+            raise fault from None
+
+    def _client(self, name: str) -> Any:
+        subscription = self.subscription()
+        with self._lock:
+            if name not in self._clients:
+                import importlib
+
+                package, made = _PACKAGES[name]
+                credential = self._open()
+                endpoint = self.endpoint() or _PUBLIC
+                kind = getattr(importlib.import_module(package), made)
+                self._clients[name] = kind(
+                    credential,
+                    subscription,
+                    base_url=endpoint,
+                    credential_scopes=[f"{endpoint}/.default"],
+                    user_agent="cloudcmp",
+                )
+            return self._clients[name]
+
+    def _open(self) -> Any:
+        if self._credential is None:
+            self._credential = new_credential()
+        return self._credential
+
+
+def new_credential() -> Any:
+    """What azure-identity finds: the environment's, a workload's or a machine's identity, a login of `az`.
+
+    Nothing below warnings is logged: debug logs hold requests, and those hold secrets.
+    """
+    try:
+        from azure.identity import DefaultAzureCredential
+    except ImportError as error:
+        raise UserMistake.at(_NAME, "azure-identity is not installed", "pip install 'cloudcmp[azure]'") from error
+    for name, level in _NOISY.items():
+        logging.getLogger(name).setLevel(level)
+    # A named authority (a sovereign or private cloud, an emulator) is taken at its word: Microsoft need not know it.
+    return DefaultAzureCredential(disable_instance_discovery=bool(os.environ.get("AZURE_AUTHORITY_HOST")))
+
+
+def _if_missing() -> dict[str, Any]:
+    from azure.core import MatchConditions
+
+    return {"match_condition": MatchConditions.IfMissing}
+
+
+def _reply(answer: Any) -> Reply:
+    headers = {str(key).lower(): str(value) for key, value in answer.headers.items()}
+    text = answer.text() if answer.content else ""
+    body = json.loads(text) if text.strip() else {}
+    return Reply(int(answer.status_code), headers, body if isinstance(body, dict) else {"value": body})
