@@ -23,6 +23,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from tests.emulated import gce_catalog as catalog
+from tests.emulated import gce_told
 from tests.emulated.boot import Boot, ssh_boot, why_not
 from tests.emulated.cloud import Call, Thing
 from tests.emulated.faults import Chooser, Fault
@@ -32,6 +33,7 @@ from tests.emulated.gce_faults import Faults
 from tests.emulated.gce_json import Wrong, headers, injected, whole
 from tests.emulated.gce_rights import Rights, needed
 from tests.emulated.gce_state import PREEMPTED, Disk, State
+from tests.emulated.gce_told import tags
 from tests.emulated.wire import Answer, Request, Server
 
 __all__ = ["Call", "Fault", "Faults", "Gce", "Rights", "Thing", "gce"]
@@ -42,8 +44,6 @@ _PATH = re.compile(
     r"(?:/(?P<kind>[a-zA-Z]+)(?:/(?P<family>family/)?(?P<resource>[^/]+)(?:/(?P<verb>[a-zA-Z]+))?)?)?"
 )
 _KINDS = {"operations": {"global": "globalOperations", "zones": "zoneOperations"}}
-_MAKES = ("instances.insert", "firewalls.insert")
-_ENDS = ("delete", "stop", "start", "setMachineType")
 
 
 class Gce:
@@ -200,19 +200,14 @@ class Gce:
             state = self.state
             state.settle()
             found = [
-                Thing(
-                    "instance", life.zone.rpartition("-")[0], life.key, state.status(life), _tags(_written(life.body))
-                )
+                Thing("instance", life.zone.rpartition("-")[0], life.key, state.status(life), tags(life.body))
                 for life in state.lives.values()
             ]
             found += [
-                Thing("volume", disk.zone.rpartition("-")[0], key, "READY", _tags(disk.body.get("description", "")))
+                Thing("volume", disk.zone.rpartition("-")[0], key, "READY", tags(disk.body))
                 for key, disk in state.disks.items()
             ]
-            return found + [
-                Thing("firewall", "", name, "there", _tags(rule.get("description", "")))
-                for name, rule in state.firewalls.items()
-            ]
+            return found + [Thing("firewall", "", name, "there", tags(rule)) for name, rule in state.firewalls.items()]
 
     def plant(self, kind: str, region: str, name: str, tags: Mapping[str, str]) -> str:
         """Make a resource behind the product's back, which no journal shows; returns its id."""
@@ -242,18 +237,11 @@ class Gce:
 
     def made_by(self, call: Call) -> str | None:
         """The token, else the name, that a call which makes something names, None for any other call."""
-        if call.action not in _MAKES:
-            return None
-        body = json.loads(call.params["body"])
-        said = _read(body.get("description", "") or _written(body))
-        return str(said.get("token") or body["name"])
+        return gce_told.made_by(call)
 
     def changed_by(self, call: Call) -> tuple[str, ...]:
         """The id that a call which changes or ends something names; empty for any other call."""
-        if call.action.partition(".")[2] not in _ENDS:
-            return ()
-        name, zone = call.params["resource"], call.params.get("zone")
-        return (f"{zone}/{name}" if zone else name,)
+        return gce_told.changed_by(call)
 
 
 def _call_of(request: Request, at: float) -> tuple[Call, dict[str, Any]]:
@@ -296,21 +284,6 @@ def _rights(policy: dict[str, Any] | None) -> Rights:
     if policy is None:
         return Rights()
     return Rights(frozenset(policy["role"]["includedPermissions"]), policy["condition"]["expression"])
-
-
-def _written(body: Mapping[str, Any]) -> str:
-    items = body.get("metadata", {}).get("items", ())
-    return next((one["value"] for one in items if one["key"] == "cloudcmp-tags"), "")
-
-
-def _tags(text: str) -> tuple[tuple[str, str], ...]:
-    """The tags in a text of ours, none in any other."""
-    return tuple(sorted(_read(text).get("tags", {}).items()))
-
-
-def _read(text: str) -> dict[str, Any]:
-    """What a text of the product's says, nothing where it is none."""
-    return dict(json.loads(text.removeprefix("cloudcmp "))) if text.startswith("cloudcmp {") else {}
 
 
 def _still(fault: Fault | None) -> Fault | None:

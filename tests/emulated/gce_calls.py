@@ -111,6 +111,10 @@ class Calls:
         mine = [self._is.told(one) for one in self._is.operations.values() if one.zone == params["zone"]]
         return self._page("operationList", mine, params)
 
+    def _globaloperations_list(self, params: Params, _: Any) -> dict[str, Any]:
+        mine = [self._is.told(one) for one in self._is.operations.values() if one.zone is None]
+        return self._page("operationList", mine, params)
+
     # -- machines
 
     def _instances_insert(self, params: Params, body: dict[str, Any]) -> dict[str, Any]:

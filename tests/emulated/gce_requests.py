@@ -1,6 +1,5 @@
 """What a study asks of Compute Engine, in the smallest form, for tests of the driver and of the emulation."""
 
-import json
 import time
 from typing import Any
 
@@ -10,7 +9,6 @@ from cloudcmp.model.plan import Candidate
 from cloudcmp.model.remote import Access, KeyPair
 from cloudcmp.provider.gcp import GcpProvider
 from cloudcmp.provider.gcp.sdk import Sdk
-from tests.emulated.cloud import Call
 
 REGION, ZONE = "us-central1", "us-central1-a"
 STUDY = "study-a"
@@ -71,8 +69,3 @@ async def launched(driver: GcpProvider, token: str = "token-1", **more: Any) -> 
     group = await driver.create(request(FIREWALL, f"{token}-f", **{k: v for k, v in more.items() if k == "options"}))
     options = {**more.pop("options", {}), "firewall": group}
     return group, await driver.create(request(token=token, options=options, **more))
-
-
-def body_of(call: Call) -> dict[str, Any]:
-    """The JSON that a call brought."""
-    return dict(json.loads(call.params["body"]))

@@ -19,6 +19,7 @@ TAKES: dict[str, tuple[str, ...]] = {
     "firewalls.insert": ("firewalls.create", "networks.updatePolicy"),
     "firewalls.list": ("firewalls.list",),
     "globalOperations.get": ("globalOperations.get",),
+    "globalOperations.list": ("globalOperations.list",),
     "images.get": ("images.get",),
     "images.getFromFamily": ("images.getFromFamily",),
     "instances.aggregatedList": ("instances.list",),

@@ -71,6 +71,18 @@ def _azure() -> Kind:
     )  # fmt: skip
 
 
+def _gcp() -> Kind:
+    from tests.emulated import gce_told
+    from tests.emulated.gce import Faults, gce
+
+    return Kind(
+        "gcp", "us-central1", "e2-micro", "pd-balanced",
+        lambda boot: gce(Faults(pending_s=LAG_S, read_lag_s=LAG_S), boot),
+        gce_told.bodies, gce_told.machines_made, gce_told.user_data,
+        also="zone: us-central1-b",
+    )  # fmt: skip
+
+
 def _openstack() -> Kind:
     from tests.emulated import nova_told
     from tests.emulated.nova import Faults, nova
@@ -84,7 +96,7 @@ def _openstack() -> Kind:
     )  # fmt: skip
 
 
-KINDS: Mapping[str, Callable[[], Kind]] = {"aws": _aws, "azure": _azure, "openstack": _openstack}
+KINDS: Mapping[str, Callable[[], Kind]] = {"aws": _aws, "azure": _azure, "gcp": _gcp, "openstack": _openstack}
 
 
 def kind(provider: str) -> Kind:

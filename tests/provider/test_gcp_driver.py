@@ -12,7 +12,6 @@ from tests.emulated.gce import Faults
 from tests.emulated.gce_requests import (
     REGION,
     ZONE,
-    body_of,
     firewall,
     instance,
     launched,
@@ -20,6 +19,7 @@ from tests.emulated.gce_requests import (
     request,
     tags,
 )
+from tests.emulated.gce_told import body_of
 
 from cloudcmp.errors import LostAnswer, NoCapacity, NotAllowed, ProviderFault, QuotaReached, Refused, Throttled
 from cloudcmp.model.lease import FIREWALL, VOLUME

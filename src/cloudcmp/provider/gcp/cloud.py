@@ -30,7 +30,7 @@ class GcpProvider:
 
     It was tested against an emulator of the tests' own, driven through Google's client, never on a real account. It
     makes no service accounts, no reserved addresses and no networks: the project needs its `default` network.
-    `settle_s` and `clock` are as in `Existence`, `wait_s` as in `Making`.
+    `settle_s` and `clock` are as in `Existence`, `wait_s` as in `Making`, `pause_s` as in `Sdk`.
     """
 
     simulated = False
@@ -47,11 +47,12 @@ class GcpProvider:
         *,
         sdk: Sdk | None = None,
         settle_s: float = 300.0,
+        pause_s: float = 1.0,
         wait_s: float = 120.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = GCP
-        self._sdk = sdk or Sdk()
+        self._sdk = sdk or Sdk(pause_s=pause_s)
         operations = Operations(self._sdk, clock=clock)
         self._shelf = Shelf(self._sdk)
         self._firewalls = Firewalls(self._sdk, operations)

@@ -11,13 +11,12 @@ from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Handle
 from cloudcmp.model.safety import Sight
 from cloudcmp.provider.gcp.faults import MISSING, plain
 from cloudcmp.provider.gcp.firewalls import Firewalls
-from cloudcmp.provider.gcp.operations import Operations, done
+from cloudcmp.provider.gcp.operations import PREEMPTED, Operations, done
 from cloudcmp.provider.gcp.sdk import Sdk
 
 # https://cloud.google.com/compute/docs/instances/instance-life-cycle
 _STATES = dict.fromkeys(("PENDING", "PROVISIONING", "STAGING", "REPAIRING"), "pending") | {"RUNNING": "running"}
 _STATES |= dict.fromkeys(("STOPPING", "SUSPENDING", "SUSPENDED", "TERMINATED", "PENDING_STOP"), "stopped")
-_PREEMPTED = "compute.instances.preempted"
 _MADE = ("insert", "start")
 _STOP_S = 600.0
 _START_S = 120.0
@@ -61,8 +60,8 @@ class Existence:
         return True
 
     async def gone(self, handle: Handle) -> str | None:
-        """That it is not there: at once where its deletion was accepted, for anything else after it has not been seen
-        for long enough. A machine that stands still is not gone.
+        """That it is not there: at once where its deletion was accepted, or an operation that ended it is done; for
+        anything else after it has not been seen for long enough. A machine that stands still is not gone.
         """
         key = _key(handle)
         if handle.kind == FIREWALL:
@@ -76,9 +75,18 @@ class Existence:
         since = self._unseen.setdefault(key, now)
         if key in self._deleted:
             return f"the deletion of {handle.cloud_id} was accepted, and it is not found"
+        if ended := await self._ended_by(handle):
+            return f"{handle.cloud_id} is not found, and the operation {ended} is done"
         if now > since and now - since >= self.settle_s:
             return f"{handle.cloud_id} is not found for {now - since:.0f} s"
         return None
+
+    async def _ended_by(self, handle: Handle) -> str:
+        """The operation that ended what is not there; of a launch's rules that of the one that names them."""
+        if handle.kind == FIREWALL:
+            return await self.operations.ended("firewalls", handle.cloud_id)
+        zone, name = split(handle)
+        return await self.operations.ended(_SERVICES[handle.kind][0], name, zone)
 
     async def _seen(self, handle: Handle) -> Any:
         """A machine or a disk as it is told, None where there surely is none of that name."""
@@ -114,18 +122,19 @@ class Existence:
             return Sight("pending", why="it is not listed yet")
         if str(last.operation_type) in _MADE and not last.error:
             return Sight("pending", why="it is not listed yet" if not done(last) else "it is not listed any more")
-        return Sight("gone", why=_of(last), taken=str(last.operation_type) == _PREEMPTED)
+        return Sight("gone", why=_of(last), taken=str(last.operation_type) == PREEMPTED)
 
     async def _why(self, handle: Handle, why: str) -> tuple[str, bool | None]:
         """Why a machine stands still, and whether it was taken back, by the last operation on it."""
         last = await self._last(handle)
         if last is None or str(last.operation_type) in _MADE:
             return why or "it powered itself off, or failed", None
-        return why or _of(last), str(last.operation_type) == _PREEMPTED
+        return why or _of(last), str(last.operation_type) == PREEMPTED
 
     async def _last(self, handle: Handle) -> Any:
-        operations = await self.operations.on(*split(handle))
-        taken = [one for one in operations if str(one.operation_type) == _PREEMPTED]
+        zone, name = split(handle)
+        operations = await self.operations.on("instances", name, zone)
+        taken = [one for one in operations if str(one.operation_type) == PREEMPTED]
         return (taken or operations or [None])[-1]
 
     async def zone(self, handle: Handle) -> str | None:

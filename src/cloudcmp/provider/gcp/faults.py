@@ -5,6 +5,7 @@ https://cloud.google.com/compute/docs/troubleshooting/troubleshooting-vm-creatio
 """
 
 import os
+import re
 from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any
@@ -52,6 +53,7 @@ RENEW = "renew them (gcloud auth application-default login, or a new key), then 
 POLICY = "give the account the role of docs/reference/gcp-policy.json"
 _SET = "set GOOGLE_APPLICATION_CREDENTIALS, or run gcloud auth application-default login"
 _ENABLE = "enable the Compute Engine API and billing of the project"
+_ADDRESSED = re.compile(r"[A-Z]+ \S+: ")
 _LOOKED_FOR = "it is looked for by token, tag and name"
 _KINDS: tuple[tuple[Set[str], type[ProviderFault], str], ...] = (
     (_CAPACITY, NoCapacity, "try later, another type, another zone or another region"),
@@ -89,7 +91,8 @@ def coded(error: BaseException) -> Coded | None:
         return None
     said = [one for one in getattr(error, "errors", ()) or () if isinstance(one, dict)]
     reason = str(said[0].get("reason") or "") if said else ""
-    text = str(getattr(error, "message", "") or "")
+    # The client's own text begins with the call's method and address, which name what was asked for.
+    text = str(said[0].get("message") or "") if said else _ADDRESSED.sub("", str(getattr(error, "message", "") or ""))
     # Of capacity some answers tell by the code in the text only.
     known = next((code for code in sorted(_CAPACITY, key=len, reverse=True) if code in text), "")
     return Coded(plain(known or reason or f"HTTP {int(status)}"), plain(text), int(status))

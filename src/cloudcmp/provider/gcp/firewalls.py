@@ -133,7 +133,7 @@ class Firewalls:
 
 
 def _names(name: str) -> tuple[str, ...]:
-    """The names of a launch's rules, the door last: as long as one is there, so is what it names."""
+    """The names of a launch's rules, in the order in which they are deleted: that lets in nobody in between."""
     return (beside(name, "inside"), name, beside(name, "nobody"))
 
 

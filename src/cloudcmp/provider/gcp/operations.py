@@ -14,6 +14,9 @@ from cloudcmp.errors import LostAnswer, Throttled, Unlisted, Unreached
 from cloudcmp.provider.gcp.faults import operation_fault
 from cloudcmp.provider.gcp.sdk import Sdk
 
+PREEMPTED = "compute.instances.preempted"
+ENDINGS = ("delete", PREEMPTED)
+"""Operations after which a resource that is not found is gone."""
 _SILENT = (Throttled, Unlisted, Unreached)  # no word on the operation: a look that fails never repeats the call
 
 
@@ -46,11 +49,20 @@ class Operations:
             return await self.sdk.read("global_operations", "get", operation=operation.name)
         return await self.sdk.read("zone_operations", "get", zone=zone, operation=operation.name)
 
-    async def on(self, zone: str, name: str) -> list[Any]:
-        """What was done to a machine of a zone, the newest last."""
-        pages = await self.sdk.pages("zone_operations", zone=zone)
-        mine = [one for page in pages for one in page.items if str(one.target_link).endswith(f"/instances/{name}")]
+    async def on(self, service: str, name: str, zone: str | None = None) -> list[Any]:
+        """What was done to one resource of a zone, or of the whole project, the newest last."""
+        if zone is None:
+            pages = await self.sdk.pages("global_operations")
+        else:
+            pages = await self.sdk.pages("zone_operations", zone=zone)
+        mine = [one for page in pages for one in page.items if str(one.target_link).endswith(f"/{service}/{name}")]
         return sorted(mine, key=lambda one: str(one.insert_time))
+
+    async def ended(self, service: str, name: str, zone: str | None = None) -> str:
+        """The operation that ended a resource and is done, empty where the last one on it is none such."""
+        last = (await self.on(service, name, zone) or [None])[-1]
+        over = last is not None and str(last.operation_type) in ENDINGS and done(last) and not last.error
+        return f"{last.operation_type} {last.name}" if over else ""
 
 
 def done(operation: Any) -> bool:

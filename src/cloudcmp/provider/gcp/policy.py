@@ -15,6 +15,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "firewalls.insert": ("compute.firewalls.create", "compute.networks.updatePolicy"),
     "firewalls.list": ("compute.firewalls.list",),
     "globalOperations.get": ("compute.globalOperations.get",),
+    "globalOperations.list": ("compute.globalOperations.list",),
     "images.get": ("compute.images.get",),
     "images.getFromFamily": ("compute.images.getFromFamily",),
     "instances.aggregatedList": ("compute.instances.list",),
