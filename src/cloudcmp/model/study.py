@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from cloudcmp.model.offering import Match, Price, Truth, Volume
+from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.units import Money
 
 SCHEMA = 1
@@ -95,4 +96,5 @@ class Study:
     caps: Caps = Caps()
     deadline_s: float | None = None
     seed: int = 1
+    terms: Terms = NO_TERMS
     schema: int = SCHEMA

@@ -5,11 +5,13 @@ from collections.abc import Collection
 from typing import Any, TypeVar
 
 from cloudcmp.model.study import Session, Study
+from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.study.candidates import Scope, candidate, check
 from cloudcmp.study.cells import CellBook, decide
 from cloudcmp.study.faults import Faults, shown
 from cloudcmp.study.probes import probe_specs
 from cloudcmp.study.shape import CandidateShape, DecideShape, Head, ProbeShape, SessionShape, fit
+from cloudcmp.study.terms import terms
 from cloudcmp.study.tree import Tree, read_tree
 
 _S = TypeVar("_S", CandidateShape, DecideShape, ProbeShape, SessionShape)
@@ -84,9 +86,17 @@ def _study(tree: Tree, head: Head, default_name: str, scope: Scope) -> Study:
         stop=head.stop,
         budget=head.budget,
         caps=head.caps,
+        terms=_terms(head, scope),
         deadline_s=head.deadline,
         seed=head.seed,
     )
+
+
+def _terms(head: Head, scope: Scope) -> Terms:
+    """What the account pays; none where nobody says."""
+    if head.terms is None:
+        return NO_TERMS
+    return terms(head.terms, ("terms",), scope.tree, scope.faults, scope.providers)
 
 
 def _name(tree: Tree, head: Head, default: str, faults: Faults) -> str:

@@ -49,6 +49,13 @@ def money(value: object) -> Money:
     return found
 
 
+def currency(value: object) -> str:
+    """A currency's three letters (ISO 4217)."""
+    if not isinstance(value, str) or not re.fullmatch("[A-Z]{3}", value):
+        raise ValueError(f"{shown(value)} is no currency; write e.g. currency: USD")
+    return value
+
+
 def price(value: object) -> Price:
     """A price per hour; zero is refused, because a price of zero is an unknown one."""
     if not isinstance(value, str):

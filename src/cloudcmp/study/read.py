@@ -6,6 +6,7 @@ from pathlib import Path
 
 from cloudcmp.errors import OutsideFault, UserMistake
 from cloudcmp.model.study import Study
+from cloudcmp.model.terms import Terms
 
 
 def read(path: Path, *, providers: Collection[str], billed: Collection[str] = ()) -> Study:
@@ -15,18 +16,30 @@ def read(path: Path, *, providers: Collection[str], billed: Collection[str] = ()
     study must say how much may be spent. Raises UserMistake with all faults, one line each, `file:line:column: what;
     what next`, and OutsideFault where the file can not be read.
     """
+    content = _bytes_of(path, "name the study file in it")
+    return read_text(content, str(path), providers=providers, billed=billed)
+
+
+def read_terms(path: Path, *, providers: Collection[str]) -> Terms:
+    """The terms of a file of their own; raises as `read`."""
+    content = _bytes_of(path, "name the file of terms in it")
+    from cloudcmp.study import terms
+
+    return terms.read_terms(path, content, providers)
+
+
+def _bytes_of(path: Path, folder_next: str) -> bytes:
     try:
         with path.open("rb") as file:
             # One byte past the limit is enough to refuse the file; /dev/zero never ends.
-            content = file.read(2**20 + 1)
+            return file.read(2**20 + 1)
     except FileNotFoundError as error:
         raise UserMistake.at(str(path), "there is no such file", "see the folder studies for examples") from error
     except IsADirectoryError as error:
-        raise UserMistake.at(str(path), "this is a folder", "name the study file in it") from error
+        raise UserMistake.at(str(path), "this is a folder", folder_next) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise OutsideFault.at(str(path), reason, "make the file readable") from error
-    return read_text(content, str(path), providers=providers, billed=billed)
 
 
 def read_text(content: bytes | str, name: str, *, providers: Collection[str], billed: Collection[str] = ()) -> Study:

@@ -1,6 +1,6 @@
 """The shapes of a study file's parts, and what is said where a part has another one."""
 
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -81,11 +81,13 @@ Duration = Annotated[float, BeforeValidator(quantities.duration)]
 Share = Annotated[float, BeforeValidator(quantities.share)]
 
 
-class _Shape(BaseModel):
+class Shape(BaseModel):
+    """Part of a file: known keys only."""
+
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
 
-class Head(_Shape):
+class Head(Shape):
     """The file's top: what is asked, how often, and the parts, which are looked at one by one."""
 
     schema_: Annotated[int, BeforeValidator(_schema)] = Field(1, alias="schema")
@@ -102,11 +104,12 @@ class Head(_Shape):
     stop: Literal["fixed"] = "fixed"
     budget: Annotated[Money, BeforeValidator(quantities.money)] | None = None
     caps: Annotated[Caps, BeforeValidator(quantities.caps)] = Caps()
+    terms: Any = None
     deadline: Duration | None = None
     seed: Annotated[int, BeforeValidator(_seed)] = 1
 
 
-class MatchShape(_Shape):
+class MatchShape(Shape):
     """What an offering must be like."""
 
     vcpus: Positive | None = None
@@ -114,7 +117,7 @@ class MatchShape(_Shape):
     category: Word | None = None
 
 
-class FaultsShape(_Shape):
+class FaultsShape(Shape):
     """What goes wrong on a simulated candidate."""
 
     capacity: Share = 0.0
@@ -125,7 +128,7 @@ class FaultsShape(_Shape):
     stale_list_s: Annotated[float, BeforeValidator(_seconds_in_key)] = 0.0
 
 
-class CellShape(_Shape):
+class CellShape(Shape):
     """What is planted in a cell; `mean` is read with the metric's unit in mind."""
 
     mean: Any
@@ -135,7 +138,7 @@ class CellShape(_Shape):
     daily: Share = 0.0
 
 
-class TruthShape(_Shape):
+class TruthShape(Shape):
     """What is planted in a simulated candidate."""
 
     cells: dict[str, Any] = {}
@@ -143,7 +146,7 @@ class TruthShape(_Shape):
     faults: FaultsShape = FaultsShape()
 
 
-class CandidateShape(_Shape):
+class CandidateShape(Shape):
     """One candidate."""
 
     provider: Word
@@ -169,7 +172,7 @@ class CandidateShape(_Shape):
     truth: TruthShape | None = None
 
 
-class ProbeShape(_Shape):
+class ProbeShape(Shape):
     """One entry of `probes`."""
 
     probe: Word | None = None
@@ -179,14 +182,14 @@ class ProbeShape(_Shape):
     runs: Whole | None = None
 
 
-class DecideShape(_Shape):
+class DecideShape(Shape):
     """One entry of `decide`."""
 
     cell: Word
     margin: Any = None
 
 
-class SessionShape(_Shape):
+class SessionShape(Shape):
     """One time window."""
 
     name: Word
@@ -219,6 +222,18 @@ _NEXT = {
     "placement": "write placement: cluster, spread or partition",
     "credits": "write credits: standard, or credits: unlimited, which may cost more than its price",
     "stop": "write stop: fixed, the only rule so far",
+    "terms": "write terms: {discounts: [{share: 10 %, provider: aws}]}",
+    "discounts": "write discounts: [{share: 10 %, provider: aws, item: instance}]",
+    "TermsShape.credits": "write credits: [{money: 50 USD, until: 2027-06-30}]",
+    "commitments": "write commitments: [{provider: aws, offering: m7i.large, term: 12 months, hourly: 0.06 USD/h}]",
+    "support": "write support: [{provider: aws, minimum: 100 USD, shares: [{share: 10 %}]}]",
+    "shares": "write shares: [{up_to: 10000 USD, share: 10 %}, {share: 7 %}]",
+    "share": "write e.g. share: 10 %",
+    "money": "write e.g. money: 50 USD",
+    "minimum": "write e.g. minimum: 100 USD",
+    "hourly": "write e.g. hourly: 0.06 USD/h",
+    "term": "write e.g. term: 12 months",
+    "purchase": "write purchase: reserved or purchase: savings",
     "provider": "see 'cloudcmp list providers'",
     "timezone": "write e.g. timezone: Europe/Stockholm",
     "days": "write e.g. days: weekdays",
@@ -228,7 +243,7 @@ _NEXT = {
 }
 
 
-_S = TypeVar("_S", bound=_Shape)
+_S = TypeVar("_S", bound=Shape)
 
 
 def fit(shape: type[_S], tree: Tree, data: Any, path: Path, faults: Faults) -> _S | None:
@@ -241,12 +256,12 @@ def fit(shape: type[_S], tree: Tree, data: Any, path: Path, faults: Faults) -> _
         return None
 
 
-def _explain(shape: type[_Shape], item: dict[str, Any], tree: Tree, path: Path, faults: Faults) -> None:
+def _explain(shape: type[Shape], item: dict[str, Any], tree: Tree, path: Path, faults: Faults) -> None:
     """One of pydantic's findings, as a fault with a place."""
     inner: Path = item["loc"]
     full = (*path, *inner)
     name = next((str(part) for part in reversed(full) if isinstance(part, str)), "study")
-    advice = _NEXT.get(name, "see the folder studies for examples")
+    advice = _NEXT.get(f"{shape.__name__}.{name}") or _NEXT.get(name, "see the folder studies for examples")
     match item["type"]:
         case "extra_forbidden":
             known = _keys_of(shape, inner[:-1])
@@ -267,7 +282,14 @@ def _explain(shape: type[_Shape], item: dict[str, Any], tree: Tree, path: Path, 
 
 def _keys_of(shape: type[BaseModel], path: Path) -> list[str]:
     """The keys that are known at a path inside a shape."""
-    inner: dict[str, type[BaseModel]] = {"match": MatchShape, "truth": TruthShape, "faults": FaultsShape}
     for part in path:
-        shape = inner.get(str(part), shape)
+        field = shape.model_fields.get(str(part))
+        shape = (_shape_in(field.annotation) if field else None) or shape
     return [entry.alias or name for name, entry in shape.model_fields.items()]
+
+
+def _shape_in(annotation: Any) -> type[BaseModel] | None:
+    """The shape that a field holds, in a list or beside none."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _shape_in(part))), None)

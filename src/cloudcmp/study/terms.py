@@ -1,0 +1,196 @@
+"""What an account pays beside or in place of the list price: `terms` of a study, or a file of their own."""
+
+from collections.abc import Collection
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from cloudcmp.catalog import hint, nearest
+from cloudcmp.model.price import Item, Purchase
+from cloudcmp.model.terms import Commitment, Credit, Discount, Support, SupportTier, Terms
+from cloudcmp.study import quantities
+from cloudcmp.study.faults import Faults, Place, shown
+from cloudcmp.study.faults import Path as Way
+from cloudcmp.study.shape import Shape, Whole, Word, fit
+from cloudcmp.study.tree import Tree, read_tree
+from cloudcmp.units import Money, parse_ratio
+
+_ITEMS = tuple(item.value for item in Item if item is not Item.SUPPORT)
+
+
+def _exact_share(value: object) -> Decimal:
+    """A share from 0 to 1 as it was written, to the last digit."""
+    ratio = parse_ratio(str(value)) if isinstance(value, str) else value
+    if not quantities.is_number(ratio) or not 0 <= float(str(ratio)) <= 1:
+        raise ValueError(f"{shown(value)} is not between 0 and 1; write e.g. 10 % or 0.1")
+    return Decimal(repr(round(float(str(ratio)), 12)))
+
+
+def _day(value: object) -> date:
+    try:
+        return date.fromisoformat(str(value))
+    except ValueError:
+        raise ValueError(f"{shown(value)} is no day; write e.g. until: 2027-06-30") from None
+
+
+def _item(value: object) -> str:
+    if value not in _ITEMS:
+        close = nearest(str(value), _ITEMS)
+        raise ValueError(
+            f"{shown(value)} is no item; " + (f"nearest: {close}" if close else f"use {', '.join(_ITEMS)}")
+        )
+    return str(value)
+
+
+def _months(value: object) -> int:
+    number, _, unit = str(value).partition(" ")
+    each = {"month": 1, "months": 1, "year": 12, "years": 12}.get(unit.strip())
+    if each is None or not number.isdigit() or not 1 <= int(number) * each <= 120:
+        raise ValueError(f"{shown(value)} is no term; write e.g. term: 12 months, or term: 3 years")
+    return int(number) * each
+
+
+def _per_hour(value: object) -> Money:
+    found = quantities.price(value)
+    return Money(found.amount_per_hour, found.currency)
+
+
+_Money = Annotated[Money, BeforeValidator(quantities.money)]
+_Share = Annotated[Decimal, BeforeValidator(_exact_share)]
+
+
+class DiscountShape(Shape):
+    """One entry of `discounts`."""
+
+    share: _Share
+    provider: Word | None = None
+    item: Annotated[str, BeforeValidator(_item)] | None = None
+
+
+class CreditShape(Shape):
+    """One entry of `credits`."""
+
+    money: _Money
+    until: Annotated[date, BeforeValidator(_day)] | None = None
+    provider: Word | None = None
+
+
+class CommitmentShape(Shape):
+    """One entry of `commitments`."""
+
+    provider: Word
+    region: Word | None = None
+    offering: Word
+    purchase: Literal["reserved", "savings"] = "reserved"
+    term: Annotated[int, BeforeValidator(_months)]
+    hourly: Annotated[Money, BeforeValidator(_per_hour)]
+    upfront: _Money | None = None
+    count: Whole = 1
+
+
+class StepShape(Shape):
+    """One share of a support plan."""
+
+    share: _Share
+    up_to: _Money | None = None
+
+
+class SupportShape(Shape):
+    """One entry of `support`."""
+
+    provider: Word
+    minimum: _Money
+    shares: list[StepShape] = Field(default_factory=list)
+    spend: _Money | None = None
+
+
+class TermsShape(Shape):
+    """All of it."""
+
+    currency: Annotated[str, BeforeValidator(quantities.currency)] | None = None
+    discounts: list[DiscountShape] = Field(default_factory=list)
+    credits: list[CreditShape] = Field(default_factory=list)
+    commitments: list[CommitmentShape] = Field(default_factory=list)
+    support: list[SupportShape] = Field(default_factory=list)
+
+
+def terms(data: Any, way: Way, tree: Tree, faults: Faults, providers: Collection[str]) -> Terms:
+    """The terms at a path of a file; what is wrong is added to `faults`."""
+    shape = fit(TermsShape, tree, data, way, faults)
+    if shape is None:
+        return Terms()
+    _check_names(shape, way, tree, faults, providers)
+    _check_currency(shape, way, tree, faults)
+    for number, one in enumerate(shape.support):
+        _check_shares(one, tree.place((*way, "support", number)), faults)
+    return Terms(
+        discounts=tuple(Discount(one.share, one.provider or "", one.item or "") for one in shape.discounts),
+        credits=tuple(Credit(one.money, one.until, one.provider or "") for one in shape.credits),
+        commitments=tuple(map(_commitment, shape.commitments)),
+        support=tuple(map(_support, shape.support)),
+        currency=shape.currency,
+    )
+
+
+def read_terms(path: Path, content: bytes, providers: Collection[str]) -> Terms:
+    """The terms of a file of their own, with the keys of `terms` at its top; raises UserMistake with every fault."""
+    faults = Faults(str(path))
+    tree = read_tree(content, faults)
+    if not isinstance(tree.data, dict):
+        if tree.data is not None:
+            faults.add((1, 1), "terms are made of key: value lines", "write e.g. discounts: [{share: 10 %}]")
+        faults.raise_any()
+    found = terms(tree.data, (), tree, faults, providers)
+    faults.raise_any()
+    return found
+
+
+def _commitment(one: CommitmentShape) -> Commitment:
+    upfront = one.upfront.amount if one.upfront else Decimal(0)
+    return Commitment(
+        one.provider, one.offering, Purchase(one.purchase), one.term, one.hourly, upfront, one.region or "", one.count
+    )
+
+
+def _support(one: SupportShape) -> Support:
+    steps = tuple(SupportTier(step.share, step.up_to.amount if step.up_to else None) for step in one.shares)
+    return Support(one.provider, one.minimum, steps, one.spend.amount if one.spend else Decimal(0))
+
+
+def _check_names(shape: TermsShape, way: Way, tree: Tree, faults: Faults, providers: Collection[str]) -> None:
+    for key in ("discounts", "credits", "commitments", "support"):
+        for number, one in enumerate(getattr(shape, key)):
+            if one.provider is not None and one.provider not in providers:
+                place = tree.place((*way, key, number, "provider"))
+                advice = hint(one.provider, providers, "cloudcmp list providers")
+                faults.add(place, f"unknown provider {shown(one.provider)}", advice)
+
+
+def _check_currency(shape: TermsShape, way: Way, tree: Tree, faults: Faults) -> None:
+    """Money of one account is in one currency."""
+    told: list[tuple[Way, Money | None]] = []
+    for number, one in enumerate(shape.credits):
+        told.append((("credits", number, "money"), one.money))
+    for number, own in enumerate(shape.commitments):
+        told += [(("commitments", number, "hourly"), own.hourly), (("commitments", number, "upfront"), own.upfront)]
+    for number, plan in enumerate(shape.support):
+        told += [(("support", number, "minimum"), plan.minimum), (("support", number, "spend"), plan.spend)]
+        told += [(("support", number, "shares", step, "up_to"), each.up_to) for step, each in enumerate(plan.shares)]
+    currency = shape.currency
+    for inner, money in told:
+        currency = currency or (money.currency if money else None)
+        if money is not None and money.currency != currency:
+            what = f"{inner[-1]}: {money.currency}, but others are in {currency}"
+            faults.add(tree.place((*way, *inner)), what, "write all money of the terms in one currency")
+
+
+def _check_shares(one: SupportShape, place: Place, faults: Faults) -> None:
+    """Each share holds up to a higher sum than the one before it, and only the last one without an end."""
+    ends = [step.up_to.amount if step.up_to else None for step in one.shares]
+    sums = [end for end in ends if end is not None]
+    if None in ends[:-1] or sums != sorted(set(sums)):
+        what = "shares: the sums do not rise, or one that is not the last has none"
+        faults.add(place, what, "write e.g. shares: [{up_to: 10000 USD, share: 10 %}, {share: 7 %}]")
