@@ -40,12 +40,14 @@ def test_paid_time_is_monotone_and_never_below_what_was_used(
 
 
 @given(SECONDS, SECONDS, CLOCKS)
-def test_a_life_in_two_periods_is_no_cheaper_and_dearer_by_a_start_at_most(
+def test_a_life_in_two_periods_is_dearer_by_a_start_at_most(
     a: Decimal, b: Decimal, clock: tuple[float, float]
 ) -> None:
     billing = Billing(*clock)
     apart, whole = paid_s(a, billing) + paid_s(b, billing), paid_s(a + b, billing)
-    assert whole <= apart <= whole + Decimal(repr(billing.anew_s))
+    assert apart <= whole + Decimal(repr(billing.anew_s))
+    if billing.minimum_s >= billing.step_s:  # else a step that is longer than the minimum may be saved
+        assert whole <= apart
 
 
 @given(SECONDS, CLOCKS)

@@ -15,7 +15,8 @@ from cloudcmp.errors import BudgetSpent
 from cloudcmp.model.plan import Plan, PlannedTrial
 from cloudcmp.model.study import Caps
 from cloudcmp.model.trial import Attempt, Outcome
-from cloudcmp.pipeline.traffic import allowance, caps_of, most_bytes, sent_in_all
+from cloudcmp.pipeline.traffic import allowance, sent_in_all
+from cloudcmp.plan import caps_of, most_bytes
 from cloudcmp.provider.time import WallTime
 from cloudcmp.provision import Guard, Limits
 from cloudcmp.store import StudyStore
@@ -53,10 +54,10 @@ def test_p15_what_the_study_says_is_what_its_agents_are_given() -> None:
 
 def test_a_trial_can_send_no_more_than_its_rate_for_its_length() -> None:
     (tcp,) = planned(PAIR, probes=TCP).trials[:1]
-    assert most_bytes({"bytes_per_s": RATE}, tcp) == MOST
-    assert most_bytes({"bytes_per_s": RATE, "burst_s": 0.5}, tcp) == 2_500_000
+    assert most_bytes({"bytes_per_s": RATE}, tcp.probe, dict(tcp.params)) == MOST
+    assert most_bytes({"bytes_per_s": RATE, "burst_s": 0.5}, tcp.probe, dict(tcp.params)) == 2_500_000
     (rtt,) = planned(PAIR, probes="[{probe: rtt, params: {path: zone, duration_s: 1, size_bytes: 100}}]").trials[:1]
-    assert most_bytes({"packets_per_s": 10.0, "burst_s": 0.1}, rtt) == 3000
+    assert most_bytes({"packets_per_s": 10.0, "burst_s": 0.1}, rtt.probe, dict(rtt.params)) == 3000
 
 
 @dataclass

@@ -1,6 +1,7 @@
 """What an hour of a machine on EC2 really costs: CPU credits that are not billed, and an address that is counted."""
 
 import asyncio
+import math
 from decimal import Decimal
 
 import pytest
@@ -92,8 +93,20 @@ def test_p12_the_public_address_is_in_the_price_that_is_counted():
     )
     assert any("counts 0.005 USD/h more (its public IPv4 address" in note for note in plan.quote.notes)
     left_out = next(note for note in plan.quote.notes if "no cost counts" in note)
-    for word in ("disk under the system", "2 USD/h for each region", "credits: unlimited", "traffic"):
+    for word in ("disk under the system", "credits: unlimited", "traffic"):
         assert word in left_out
+
+
+def test_p12_a_region_with_dedicated_machines_costs_two_dollars_for_each_hour_of_the_clock():
+    shared, own = plan_of(written("m5.large")), plan_of(written("m5.large", ", tenancy: dedicated"))
+    rounds = own.rounds
+    (stay,) = own.stays
+    one_span_h = 1 + rounds * stay.expected_s / 3600  # whichever minute it begins at, in the mean
+    assert own.quote.expected_cost.amount - shared.quote.expected_cost.amount == 2 * round(one_span_h)
+    hours = math.ceil((stay.worst_s + 3600) / 3600)
+    assert own.quote.worst_cost.amount - shared.quote.worst_cost.amount == pytest.approx(2 * rounds * hours)
+    assert stay.extra.timed == ((Decimal(2), Billing()),)
+    assert stay.extra.fixed == 2
 
 
 MINE = "image: ami-0123456789abcdef0"

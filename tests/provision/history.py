@@ -15,7 +15,8 @@ from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.provision import Ledger, Part, acquire, ending, lifecycle, release, release_all, release_before, slot_of
-from cloudcmp.provision.budget import Ask, Guard, terms_of
+from cloudcmp.provision.budget import Ask, Guard
+from cloudcmp.provision.counting import terms_of
 from cloudcmp.provision.ledger import in_order_of_ending
 from cloudcmp.provision.pacing import Pace
 from cloudcmp.units import Money

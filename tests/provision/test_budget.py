@@ -14,7 +14,8 @@ from cloudcmp.model.lease import ENDS, FIREWALL, INSTANCE, STILL_THERE, LeaseEve
 from cloudcmp.model.offering import Billing, Offering, Price, Volume
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Barrier
-from cloudcmp.provision.budget import Ask, Charge, Guard, Limits, charges, committed, spent, terms_of
+from cloudcmp.provision.budget import Ask, Guard, Limits
+from cloudcmp.provision.counting import Charge, charges, committed, spent, terms_of
 from cloudcmp.provision.prices import FRESH_DAYS, price_to_create
 from cloudcmp.units import Money
 

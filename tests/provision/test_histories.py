@@ -3,7 +3,7 @@
 import pytest
 from tests.provision.history import History, histories
 
-from cloudcmp.provision import budget, lifecycle
+from cloudcmp.provision import counting, lifecycle
 from cloudcmp.provision.budget import Guard
 from cloudcmp.provision.ledger import Patience
 
@@ -50,7 +50,7 @@ MUTANTS: dict[str, tuple[object, str, object]] = {
     "whatever is listed is ours": (lifecycle, "_ours", lambda *_: True),
     "tags are not read": (lifecycle, "_is", lambda item, lease, study: item.token == lease.token),
     "no budget": (Guard, "allow", lambda self, ask: ask.wanted_ttl_s),
-    "it ends before its time": (budget, "SLACK_S", -1800.0),
+    "it ends before its time": (counting, "SLACK_S", -1800.0),
     "the past is forgotten": (Guard, "_charges", lambda self, rows: ()),
 }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, leave_now
-from cloudcmp.cli.options import All, Figures, Json, On, Out, Short
+from cloudcmp.cli.options import All, Figures, Json, On, Out, Short, Terms
 from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, console, emit, say, warn
 from cloudcmp.errors import UserMistake
 
@@ -37,6 +37,7 @@ def run(
         str | None,
         typer.Option("--budget", help="With --resume: spend up to this, e.g. '10 USD'.", show_default=False),
     ] = None,
+    terms: Terms = None,
     wait: Annotated[bool, typer.Option("--wait", help="Sleep until the study's next session opens.")] = False,
     figures: Figures = None,
     every: All = False,
@@ -51,7 +52,7 @@ def run(
     from cloudcmp.pipeline import planning, running
 
     if resume is not None:
-        if study is not None or on or short or seed is not None or out is not None:
+        if study is not None or on or short or seed is not None or out is not None or terms is not None:
             raise UserMistake.at(
                 "cloudcmp run", "--resume goes on with the study as it was planned", "give only its folder"
             )
@@ -66,7 +67,7 @@ def run(
     else:
         if budget is not None:
             raise UserMistake.at("--budget", "a study has its own", "write it in the study: budget: 10 USD")
-        plan_, text = planning.plan_file(study, on=on, short=short, seed=seed)
+        plan_, text = planning.plan_file(study, on=on, short=short, seed=seed, terms=terms)
         folder, leave = running.new_folder(plan_, out), _leaving("run", json)
         ending = running.start(plan_, text, folder, work=work, wait=wait, progress=_progress(json), leave=leave)
     # This machine is measured to be looked at: nothing of it is hidden.
@@ -175,17 +176,18 @@ def plan(
     on: On = None,
     short: Short = False,
     seed: Seed = None,
+    terms: Terms = None,
     json: Json = False,
 ) -> None:
     """Say what a study would take, and what it could tell apart.
 
-    Trials, hours, expected and worst-case money, and the smallest difference that it would find.
+    Trials, hours, expected and worst-case money line by line, and the smallest difference that it would find.
 
     Example: cloudcmp plan studies/cloudcmp-2010.yaml
     """
     from cloudcmp.pipeline import planning
 
-    plan_, _ = planning.plan_file(study, on=on, short=short, seed=seed)
+    plan_, _ = planning.plan_file(study, on=on, short=short, seed=seed, terms=terms)
     if json:
         emit("plan", planning.as_data(plan_), plan_.quote.notes)
         return

@@ -26,6 +26,10 @@ Figures = Annotated[
     ),
 ]
 Reprice = Annotated[bool, typer.Option("--reprice", help="Use today's prices in place of the study's own.")]
+Terms = Annotated[
+    Path | None,
+    typer.Option("--terms", metavar="FILE", help="Your account's terms, in place of the study's.", show_default=False),
+]
 IncludeIds = Annotated[
     bool, typer.Option("--include-ids", help="Public addresses, account and instance ids as they are, not pseudonyms.")
 ]

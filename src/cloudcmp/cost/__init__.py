@@ -2,6 +2,23 @@
 
 from cloudcmp.cost.bill import bill, known_part
 from cloudcmp.cost.figures import is_task, price_of, with_cost, work_unit
+from cloudcmp.cost.own import added_support
+from cloudcmp.cost.quote import Market, no_list, quoted, told_terms
 from cloudcmp.cost.rates import either, given, rates
 
-__all__ = ["bill", "either", "given", "is_task", "known_part", "price_of", "rates", "with_cost", "work_unit"]
+__all__ = [
+    "Market",
+    "added_support",
+    "bill",
+    "either",
+    "given",
+    "is_task",
+    "known_part",
+    "no_list",
+    "price_of",
+    "quoted",
+    "rates",
+    "told_terms",
+    "with_cost",
+    "work_unit",
+]

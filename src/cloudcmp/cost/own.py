@@ -64,6 +64,11 @@ def support_due(plan: Support, spend: Decimal) -> Decimal:
     return max(plan.minimum.amount, _shares(plan.tiers, spend))
 
 
+def added_support(plan: Support, spend: Decimal) -> Decimal:
+    """What a bill of so much adds to a support plan: all of it, or the difference beside other spend in the month."""
+    return support_due(plan, plan.spend + spend) - (support_due(plan, plan.spend) if plan.spend else Decimal(0))
+
+
 def _shares(tiers: Sequence[SupportTier], spend: Decimal) -> Decimal:
     total, start = Decimal(0), Decimal(0)
     for tier in tiers:
@@ -78,7 +83,7 @@ def _support(plan: Support, spend: Decimal, currency: str, step: Decimal) -> Bil
     name = f"support, {plan.provider}"
     if plan.minimum.currency != currency:
         return BillLine(name, None, "", None, None, f"it is in {plan.minimum.currency}, the bill in {currency}")
-    due = support_due(plan, plan.spend + spend) - (support_due(plan, plan.spend) if plan.spend else Decimal(0))
+    due = added_support(plan, spend)
     why = f"the greater of {plan.minimum.amount} {currency} and its shares of the spend"
     if plan.spend:
         why = f"what the bill adds to it beside {plan.spend} {currency} of other spend"

@@ -68,7 +68,9 @@ class Billing:
 
     `beside` is what each machine costs an hour beside its type and its volumes; `uncounted` are in words what else is
     billed and in no price. `ends`: machines end by themselves, and with them what they cost, at their time to live.
-    `images` are those that are known to be billed so, where it rests on the image.
+    `images` are those that are known to be billed so, where it rests on the image. `dedicated` is billed in each region
+    for every hour of the clock in which a machine of tenancy: dedicated runs there. `root` is the disk that is counted
+    under the system where the study writes none. Traffic over the paths of `free` is not billed.
     """
 
     minimum_s: float = _HOUR_S
@@ -77,6 +79,9 @@ class Billing:
     uncounted: tuple[str, ...] = ()
     ends: bool = False
     images: tuple[str, ...] = ()
+    dedicated: Price | None = None
+    root: Volume | None = None
+    free: tuple[str, ...] = ()
 
     def hourly(self, options: Mapping[str, str]) -> bool:
         """Whether a machine with these options is counted by the hour begun: how its image is billed is not known."""

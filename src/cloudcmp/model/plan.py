@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from cloudcmp.model.offering import Match, Offering, Price, Truth, Volume
+from cloudcmp.model.bill import BillLine
+from cloudcmp.model.offering import Billing, Match, Offering, Price, Truth, Volume
 from cloudcmp.model.study import Caps, Decide, Session
+from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.units import Money
 
 # What a machine may take beyond its trials' deadlines: booting, copying, tearing down. It ends by itself after that.
@@ -71,8 +73,51 @@ class PlannedTrial:
 
 
 @dataclass(frozen=True, slots=True)
+class Traffic:
+    """What one launch sends between its machines over a path: bytes as expected, and at most within its caps."""
+
+    path: str
+    expected_bytes: int
+    most_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """What a launch costs beyond the price for an hour of its machines, in the currency of that price.
+
+    `timed` is of each machine, for an hour and how its time is billed; `fixed` is of the launch, whatever it lives.
+    """
+
+    timed: tuple[tuple[Decimal, Billing], ...] = ()
+    fixed: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """What the launches of one candidate take, in quantities; seconds and traffic are of each launch.
+
+    `worst_s` is the lease that a run asks for, and the minute in which a machine's own timer ends it. `starts` is how
+    often each machine is started again, and `becomes` what it is made then.
+    """
+
+    candidate: int
+    launches: int
+    machines: int
+    expected_s: float
+    worst_s: float
+    starts: int = 0
+    becomes: tuple[Offering, ...] = ()
+    traffic: tuple[Traffic, ...] = ()
+    extra: Extra = Extra()
+
+
+@dataclass(frozen=True, slots=True)
 class Quote:
-    """What the plan takes. Money is None where a price is unknown; `detectable` is a ratio - 1 at 80 % power."""
+    """What the plan takes. Money is None where a price is unknown; `detectable` is a ratio - 1 at 80 % power.
+
+    `expected_cost` is at list price; `lines` say what it is made of, and `own` what the account's terms make of it,
+    which comes to `with_terms`.
+    """
 
     trials: int
     expected_s: float
@@ -81,6 +126,9 @@ class Quote:
     detectable: tuple[tuple[str, float], ...]
     assumed_cov: float
     notes: tuple[str, ...] = ()
+    lines: tuple[BillLine, ...] = ()
+    own: tuple[BillLine, ...] = ()
+    with_terms: Money | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +159,8 @@ class Plan:
     imported: bool = False
     caps: Caps = Caps()  # noqa: RUF009 - a frozen value
     short: bool = False
+    stays: tuple[Stay, ...] = ()
+    terms: Terms = NO_TERMS
 
     def trials_of(self, launch: int) -> tuple[PlannedTrial, ...]:
         """The trials of one launch, in order."""

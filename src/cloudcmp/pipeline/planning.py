@@ -5,10 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from cloudcmp import cost
 from cloudcmp import plan as planner
 from cloudcmp import study as studies
 from cloudcmp.catalog import hint
 from cloudcmp.errors import ProviderFault, UserMistake
+from cloudcmp.model.bill import Rate, Use
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import Particular, Provider
@@ -21,8 +23,12 @@ from cloudcmp.provider.registry import make, names
 VIRTUAL_START = 1767571200.0
 
 
-def plan_file(path: Path | None, *, on: str | None, short: bool, seed: int | None) -> tuple[Plan, str]:
+def plan_file(
+    path: Path | None, *, on: str | None, short: bool, seed: int | None, terms: Path | None = None
+) -> tuple[Plan, str]:
     """The plan of a study file and the file's text without comments; without a file, of this machine.
+
+    `terms` is a file of the account's terms, in place of the study's own.
 
     Raises UserMistake with every fault of the file, or when `on` names no provider that can stand in.
     """
@@ -34,6 +40,8 @@ def plan_file(path: Path | None, *, on: str | None, short: bool, seed: int | Non
     # Nothing is billed where another provider stands in for every candidate.
     billed = _billed() if on is None else frozenset()
     read = studies.read(path, providers=known_providers(), billed=billed)
+    if terms is not None:
+        read = replace(read, terms=studies.read_terms(terms, providers=known_providers()))
     return _planned(read, on, short, seed), studies.without_comments(path.read_text(encoding="utf-8"))
 
 
@@ -63,17 +71,17 @@ def _planned(read: Study, on: str | None, short: bool, seed: int | None) -> Plan
     if seed is not None:
         read = replace(read, seed=seed)
     simulated = on == "simulated" or all(one.provider == "simulated" for one in read.candidates)
-    return planner.make(
+    plan = planner.make(
         read,
         offerings_of=offerings_of if on is None else _without_asking,
         host_of=host_of,
-        billing_of=billing_of,
         free=_free,
         priced=catalogue.price if on is None else planner.as_listed,
         on=on,
         short=short,
         start_at=VIRTUAL_START if simulated else time.time(),
     )
+    return cost.quoted(plan, cost.Market(billing_of, rate_of, _free))
 
 
 def offerings_of(provider: str, region: str | None) -> tuple[Offering, ...]:
@@ -105,6 +113,11 @@ def billing_of(provider: str) -> Billing:
     return make(provider).billing if provider in names() else Billing()
 
 
+def rate_of(use: Use) -> Rate:
+    """What a use costs by the price lists that are kept; none are kept yet."""
+    return cost.no_list(use)
+
+
 def host_of(candidate: Candidate) -> str:
     """The host that a candidate shares with others; its own where its provider can not be asked."""
     return make(candidate.runner).host(candidate) if candidate.runner in names() else candidate.id
@@ -133,6 +146,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "sessions": plan.sessions,
         "aggregation": plan.aggregation,
         "quote": plan.quote,
+        "terms": plan.terms,
         "budget": plan.budget,
         "barriers": barriers(plan),
     }

@@ -17,7 +17,7 @@ from cloudcmp.pipeline.cleaning import Ending, Leave, faults_of, leave_at_once, 
 from cloudcmp.pipeline.crew import Crew, Halt
 from cloudcmp.pipeline.office import open_office
 from cloudcmp.pipeline.rounds import run_rounds
-from cloudcmp.pipeline.spending import BUDGET, budget_of, watch_money
+from cloudcmp.pipeline.spending import BUDGET, beside_of, budget_of, watch_money
 from cloudcmp.pipeline.stopping import Stopping
 from cloudcmp.pipeline.tools import (
     WORK,
@@ -137,7 +137,7 @@ def _drive(
     providers = providers_of(store, binary, work, moment)
     ledger = ledger_of(store, moment)
     bench = Bench(store, METRICS, PROBES, moment, progress, from_base64)
-    guard = Guard(budget_of(store), terms_of(providers), store.lease_rows, moment, limits_of(plan))
+    guard = Guard(budget_of(store), terms_of(providers), store.lease_rows, moment, limits_of(plan), beside_of(plan))
     guard.traffic_bytes = sent_in_all(plan, store.attempts())
     office = open_office(ledger, providers.values())
     crew = Crew(plan, store, providers, office, bench, guard, Halt(), wait=wait)

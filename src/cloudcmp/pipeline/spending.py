@@ -3,15 +3,17 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from decimal import Decimal
 
+from cloudcmp.cost import added_support
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import LeaseRow
-from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, Plan, PlannedTrial, unit_cost
+from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, Extra, Plan, PlannedTrial, unit_cost
 from cloudcmp.model.protocol import Progress, Provider
 from cloudcmp.model.safety import Spend
 from cloudcmp.plan import price_of_resized
 from cloudcmp.provider.registry import make, names
-from cloudcmp.provision import Ask, Guard, charges, committed, spent, terms_of
+from cloudcmp.provision import Ask, Beside, Guard, charges, committed, launch_of, spent, terms_of
 from cloudcmp.store import StudyStore
 from cloudcmp.units import Money, format_money, parse_money
 
@@ -50,7 +52,24 @@ def asked(provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial]
 def restarts_s(provider: Provider, candidate: Candidate, todo: Iterable[PlannedTrial]) -> float:
     """Seconds that are paid beside a machine's time to live: each start begins a period of billing anew."""
     billing = provider.billing.in_hours() if provider.billing.hourly(dict(candidate.options)) else provider.billing
-    return sum(max(billing.minimum_s, billing.step_s) for trial in todo if trial.probe == "resize" and provider.billed)
+    return sum(billing.anew_s for trial in todo if trial.probe == "resize" and provider.billed)
+
+
+def beside_of(plan: Plan) -> Beside:
+    """What is counted beside the prices in a ledger's rows, as the plan bounds it: of each launch, and for support."""
+    extra = {one.candidate: one.extra for one in plan.stays}
+    of_launch = {launch.index: extra.get(launch.candidate, Extra()) for launch in plan.launches}
+
+    def of(slot: str) -> Extra:
+        launch, first = launch_of(slot)
+        found = of_launch.get(launch, Extra())
+        return found if first else Extra(found.timed)
+
+    def on_top(spend: Decimal) -> Decimal:
+        """What support plans add: at most as if each were of all that is spent."""
+        return sum((added_support(one, spend) for one in plan.terms.support), Decimal(0))
+
+    return Beside(of, on_top)
 
 
 def paid_for(
@@ -120,7 +139,8 @@ def spend_of(plan: Plan, rows: Iterable[LeaseRow], budget: Money | None, now: fl
     if not terms or budget is None:
         return None
     found = charges(rows, now)
-    accrued, worst = spent(found, terms, budget.currency), committed(found, terms, budget.currency)
+    beside = beside_of(plan)
+    accrued, worst = spent(found, terms, budget.currency, beside), committed(found, terms, budget.currency, beside)
     note = "" if accrued is not None else f"a machine has no known price in {budget.currency}"
     return Spend(accrued, worst, budget, note=note)
 

@@ -2,22 +2,15 @@
 
 import asyncio
 import json
-import math
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
-from cloudcmp.model.study import Caps
 from cloudcmp.model.trial import Attempt
 from cloudcmp.pipeline.crew import Stay
-from cloudcmp.plan import OWN_GUESTS
+from cloudcmp.plan import caps_of, most_bytes
 from cloudcmp.store import StudyStore
 
-WIDE = 1e9  # no cap on rates: nobody else shares the network of guests of our own
-LONG_S = 604800.0  # nor on bursts: a week is the most that an agent takes
-_MOST_BYTES = 2**60
-# The agent's own defaults between machines, and how late it may cut a burst.
-_BURST_S, _BYTES_PER_S, _PACKETS_PER_S, _LATE_S = 60.0, 5e9 / 8, 5e5, 2.0
 _LOOK_S = 0.1
 _LOOPBACK = "loopback"
 
@@ -32,7 +25,7 @@ async def allowance(stay: Stay, trial: PlannedTrial) -> AsyncIterator[dict[str, 
     if crew.plan.caps.bytes is None or not _counts(stay.candidate, trial):
         yield caps
         return
-    most, where = most_bytes(caps, trial), f"{stay.candidate.id}: {trial.probe}"
+    most, where = most_bytes(caps, trial.probe, dict(trial.params)), f"{stay.candidate.id}: {trial.probe}"
     while (held := crew.guard.hold_traffic(where, most)) is None and not crew.bench.stop.is_set():
         await asyncio.sleep(_LOOK_S)
     number = crew.store.next_attempt(trial.index)
@@ -41,30 +34,6 @@ async def allowance(stay: Stay, trial: PlannedTrial) -> AsyncIterator[dict[str, 
     finally:
         if held is not None:
             crew.guard.settle_traffic(held, _sent_by(crew.store, trial, number, held))
-
-
-def caps_of(caps: Caps, runner: str) -> dict[str, float]:
-    """The study's caps on a trial, wide ones among guests of our own; the agent's own where none is named."""
-    own = runner in OWN_GUESTS
-    found = {
-        "burst_s": caps.burst_s or (LONG_S if own else None),
-        "bytes_per_s": caps.bytes_per_s or (WIDE if own else None),
-        "packets_per_s": caps.packets_per_s or (WIDE if own else None),
-        "bytes": _MOST_BYTES if own else None,
-    }
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def most_bytes(caps: Mapping[str, float], trial: PlannedTrial) -> int:
-    """The most that a trial can send and receive within the caps on rates and its own length."""
-    params = dict(trial.params)
-    rate = caps.get("bytes_per_s", _BYTES_PER_S)
-    length_s = sum(float(params.get(name, 0.0)) for name in ("warmup_s", "duration_s"))
-    if trial.probe != "rtt":  # which is no bulk
-        length_s = min(length_s, caps.get("burst_s", _BURST_S))
-    if trial.probe != "tcp":  # whose segments nobody counts
-        rate = min(rate, caps.get("packets_per_s", _PACKETS_PER_S) * float(params["size_bytes"]))
-    return math.ceil(rate * (length_s + _LATE_S))
 
 
 def sent_in_all(plan: Plan, attempts: Iterable[Attempt]) -> int:
@@ -77,7 +46,7 @@ def sent_in_all(plan: Plan, attempts: Iterable[Attempt]) -> int:
         trial = plan.trials[one.trial]
         candidate = plan.candidates[plan.launches[trial.launch].candidate]
         if _counts(candidate, trial):
-            most = most_bytes(caps_of(plan.caps, candidate.runner), trial)
+            most = most_bytes(caps_of(plan.caps, candidate.runner), trial.probe, dict(trial.params))
             total += _sent(one, most if cap is None else max(0, min(most, cap - total)))
     return total
 

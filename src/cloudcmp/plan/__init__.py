@@ -5,16 +5,19 @@ from cloudcmp.plan.make import make
 from cloudcmp.plan.printed import printed_offerings, printed_providers
 from cloudcmp.plan.resized import price_of_resized
 from cloudcmp.plan.runnable import check_runnable
+from cloudcmp.plan.sending import OWN_GUESTS, caps_of, most_bytes
 from cloudcmp.plan.sessions import next_opening
-from cloudcmp.plan.traffic import OWN_GUESTS, at_once, machines
+from cloudcmp.plan.traffic import at_once, machines
 
 __all__ = [
     "OWN_GUESTS",
     "as_listed",
     "at_once",
+    "caps_of",
     "check_runnable",
     "machines",
     "make",
+    "most_bytes",
     "next_opening",
     "price_of_resized",
     "printed_offerings",

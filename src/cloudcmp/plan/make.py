@@ -14,10 +14,11 @@ from cloudcmp.plan.candidates import LOCAL, OfferingsOf, PricedBy, as_listed, re
 from cloudcmp.plan.offered import left_to_this_machine, tasks_by_candidate
 from cloudcmp.plan.resized import unpriced_notes
 from cloudcmp.plan.schedule import rounds_of
+from cloudcmp.plan.stays import stays_of
 from cloudcmp.plan.trials import Visits, launches_of, trials_of
 from cloudcmp.plan.truth import completed
 from cloudcmp.plan.visit import Task, only_built, over_loopback, shortened, tasks_of, unbuilt
-from cloudcmp.units import Money, format_seconds
+from cloudcmp.units import format_seconds
 
 MAX_TRIALS = 1_000_000
 _SHORT_LAUNCHES = 2
@@ -28,21 +29,19 @@ def make(
     *,
     offerings_of: OfferingsOf,
     host_of: Callable[[Candidate], str],
-    billing_of: quoting.BillingOf = quoting.by_the_hour,
-    free: quoting.Free = quoting.nobody_is_free,
+    free: Callable[[Candidate], bool] = lambda _: False,
     priced: PricedBy = as_listed,
     on: str | None = None,
     short: bool = False,
     start_at: float,
 ) -> Plan:
-    """The plan of a study.
+    """The plan of a study, in quantities: what it costs is for `cost` to say.
 
     `offerings_of(provider, region)` is what a provider sells, () for one that can not be asked; `host_of` names the
-    machine that a candidate shares with others; `billing_of` says how a provider bills, `free` whether who runs a
-    candidate bills nothing; `priced` gives prices that neither the study nor the provider tells. `on` is the provider
-    that stands in for all (`simulated`, `local`). `short` takes one run at the smallest sizes in at most two rounds
-    that follow each other. `start_at` is the Unix time at which the plan begins. Raises UserMistake for what can not be
-    had or does not fit, one line each.
+    machine that a candidate shares with others; `free` says whether who runs a candidate bills nothing; `priced` gives
+    prices that neither the study nor the provider tells. `on` is the provider that stands in for all (`simulated`,
+    `local`). `short` takes one run at the smallest sizes in at most two rounds that follow each other. `start_at` is
+    the Unix time at which the plan begins. Raises UserMistake for what can not be had or does not fit, one line each.
     """
     notes: list[str] = []
     if short:
@@ -51,7 +50,7 @@ def make(
         notes.append("short: one run, two rounds at most, no sessions, the smallest sizes; larger sizes are left out")
     found = [priced(one) for one in resolve(study.candidates, offerings_of, on)]
     notes += [f"price unknown: {line}" for line in dict.fromkeys(line for _, lines in found for line in lines)]
-    candidates = tuple(quoting.with_beside(one, billing_of(one.offering.provider)) for one, _ in found)
+    candidates = tuple(one for one, _ in found)
     tasks = _tasks(study, candidates, on, short, notes)
     cells = tuple(dict.fromkeys(cell for task in tasks for cell in task.cells))
     candidates = completed(candidates, cells, study.seed)
@@ -64,8 +63,6 @@ def make(
     trials_in_all = visits.trials * len(rounds)
     if trials_in_all > MAX_TRIALS:
         raise UserMistake.at("study", f"{trials_in_all} trials are more than {MAX_TRIALS}", "split the study")
-    costs = tuple(cost(visits, len(rounds), billing_of, free) for cost in (quoting.expected_cost, quoting.worst_cost))
-    notes += quoting.beside_notes(candidates, billing_of)
     planned = launches_of(visits, rounds, study.seed)
     decide = _still_deciding(study.decide, cells, notes)
     return Plan(
@@ -81,12 +78,14 @@ def make(
         runs=study.runs,
         seed=study.seed,
         start_at=start_at,
-        quote=_quote(study, visits, rounds[-1].start_s + visits.round_s(), len(rounds), decide, costs, notes, free),
+        quote=_quote(study, visits, rounds[-1].start_s + visits.round_s(), len(rounds), decide, notes),
         budget=study.budget,
         caps=study.caps,
         deadline_s=study.deadline_s,
         stop=study.stop,
         short=short,
+        stays=stays_of(visits, len(rounds), study.caps),
+        terms=study.terms,
     )
 
 
@@ -149,23 +148,19 @@ def _quote(
     end_s: float,
     rounds: int,
     decide: Sequence[Decide],
-    costs: Sequence[Money | None],
     notes: list[str],
-    free: quoting.Free,
 ) -> Quote:
     if study.deadline_s is not None and end_s > study.deadline_s:
         what = f"the plan takes {format_seconds(end_s)}, longer than {format_seconds(study.deadline_s)}"
         raise UserMistake.at("deadline", what, "write a later deadline, fewer launches or fewer probes")
-    expected, worst = costs
-    notes.extend(quoting.money_notes(visits.candidates, worst, study.budget, free))
     if rounds < quoting.LAUNCHES_MIN and len(visits.candidates) > 1:
         notes.append(f"fewer than {quoting.LAUNCHES_MIN} rounds: no verdict will be given")
     deciding = quoting.deciding_cells(decide, visits.all_tasks)
     return Quote(
         trials=visits.trials * rounds,
         expected_s=end_s,
-        expected_cost=expected,
-        worst_cost=worst,
+        expected_cost=None,
+        worst_cost=None,
         detectable=quoting.detectable(deciding, len(visits.candidates), rounds),
         assumed_cov=quoting.ASSUMED_COV,
         notes=tuple(notes),

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.study import Caps
+from cloudcmp.plan.sending import OWN_GUESTS
 from cloudcmp.plan.visit import Task
 from cloudcmp.units import format_quantity, format_seconds
 
@@ -13,8 +14,6 @@ MACHINES = 100
 """The most machines at once unless the study says more: a slip of the pen must not launch thousands."""
 LOOPBACK = "loopback"
 _BULK = frozenset({"tcp", "udp"})
-OWN_GUESTS = frozenset({"qemu"})
-"""Providers whose machines and networks are this host's own: nobody else is disturbed."""
 
 
 def between_machines(task: Task) -> bool:

@@ -2,9 +2,10 @@
 
 from cloudcmp.provision.accounts import ACCOUNT, Accounts
 from cloudcmp.provision.arrival import Machine, Ready, Stopwatch, Ways, come_back
-from cloudcmp.provision.budget import Ask, Guard, Limits, charges, committed, spent, terms_of
+from cloudcmp.provision.budget import Ask, Guard, Limits
+from cloudcmp.provision.counting import Beside, charges, committed, spent, terms_of
 from cloudcmp.provision.hurry import ask_all
-from cloudcmp.provision.ledger import Journal, Ledger, Part, Patience, patience_with, slot_of, token_of
+from cloudcmp.provision.ledger import Journal, Ledger, Part, Patience, launch_of, patience_with, slot_of, token_of
 from cloudcmp.provision.lifecycle import CLOUD_CRASH_POINTS, Release, acquire, release, release_all, release_before
 from cloudcmp.provision.pacing import Pace
 from cloudcmp.provision.prices import price_to_create
@@ -18,6 +19,7 @@ __all__ = [
     "RESIZE_CRASH_POINTS",
     "Accounts",
     "Ask",
+    "Beside",
     "Guard",
     "Journal",
     "Keys",
@@ -38,6 +40,7 @@ __all__ = [
     "charges",
     "come_back",
     "committed",
+    "launch_of",
     "patience_with",
     "price_to_create",
     "release",

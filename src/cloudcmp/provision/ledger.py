@@ -237,6 +237,12 @@ def slot_of(launch: Launch, part: Part = Part()) -> str:
     return f"launch-{launch.index}{kind}{number}"
 
 
+def launch_of(slot: str) -> tuple[int, bool]:
+    """The launch that a slot belongs to, and whether it is that of its first machine; -1 for a slot of no launch."""
+    found = re.fullmatch(r"launch-(\d+)(\.\d+)?", slot)
+    return (int(found[1]), found[2] is None) if found else (-1, False)
+
+
 def in_order_of_ending(leases: Iterable[Lease]) -> tuple[Lease, ...]:
     """Machines first: what they stand on can only go after them."""
     return tuple(sorted(leases, key=lambda lease: lease.kind != INSTANCE))

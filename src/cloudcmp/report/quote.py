@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from cloudcmp.cost import told_terms
+from cloudcmp.model.bill import BillLine
 from cloudcmp.model.plan import Plan, hourly_cost
 from cloudcmp.report import numbers
 from cloudcmp.report.table import Head, say, table
@@ -30,14 +32,34 @@ def show_plan(console: Console, plan: Plan) -> None:
         ("trials", f"{quote.trials} on {len(plan.launches)} launches"),
         ("expected time", format_seconds(quote.expected_s)),
         ("expected cost", format_money(quote.expected_cost) if quote.expected_cost else "unknown: a price is missing"),
+        *([("with your terms", _own(plan))] if plan.terms else []),
         ("worst case", format_money(quote.worst_cost) if quote.worst_cost else "unknown: a price is missing"),
         ("budget", format_money(plan.budget) if plan.budget else "none given"),
         ("could tell apart", _detectable(quote.detectable, quote.assumed_cov)),
     ]
     console.print()
     table(console, ("what it takes", ""), facts)
+    show_lines(console, (*quote.lines, *quote.own))
     for note in quote.notes:
         say(console, f"note: {note}")
+
+
+def _own(plan: Plan) -> str:
+    return told_terms(plan).removeprefix("with your terms: ")
+
+
+def show_lines(console: Console, lines: Sequence[BillLine]) -> None:
+    """Print what an expected cost is made of."""
+    if not lines:
+        return
+    rows = [
+        (one.item.partition(", ")[0], f"{one.quantity:.6g} {one.unit}" if one.quantity is not None else "",
+         f"{one.price.normalize():f}" if one.price is not None else "",
+         format_money(one.amount) if one.amount else f"unknown: {one.why}", one.about)
+        for one in lines
+    ]  # fmt: skip
+    console.print()
+    table(console, ("expected cost of", Head("quantity"), Head("price of one"), Head("amount"), "for"), rows)
 
 
 def _detectable(told: Sequence[tuple[str, float]], cov: float) -> str:

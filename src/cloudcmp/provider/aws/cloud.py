@@ -21,12 +21,16 @@ from cloudcmp.provider.aws.faults import id_in
 from cloudcmp.provider.aws.firewalls import Firewalls, Traits, probe, tag_after, unknown
 from cloudcmp.provider.aws.images import LINES
 from cloudcmp.provider.aws.launch import run_params, tags_of
-from cloudcmp.provider.aws.prices import ADDRESS, UNCOUNTED
+from cloudcmp.provider.aws.prices import ADDRESS, DEDICATED, FREE, ROOT, UNCOUNTED
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.aws.shelf import Shelf
 
 _NOT_YET = ("InvalidGroup.NotFound", "InvalidPlacementGroup.Unknown")  # what was just made is not seen everywhere yet
 _OPTIONAL = ("TagSpecifications", "MetadataOptions", "InstanceInitiatedShutdownBehavior")
+
+
+BILLING = Billing(60.0, 1.0, ADDRESS, UNCOUNTED, images=tuple(LINES), dedicated=DEDICATED, root=ROOT, free=FREE)
+"""How Amazon bills what cloudcmp makes there."""
 
 
 class Ec2Provider:
@@ -54,7 +58,7 @@ class Ec2Provider:
         self.name = name
         # Amazon bills seconds after the first minute, but the hour begun of some publishers' systems, such as SUSE's:
         # https://aws.amazon.com/ec2/pricing/on-demand/. Of other clouds nothing is known, so whole hours are counted.
-        self.billing = Billing(60.0, 1.0, ADDRESS, UNCOUNTED, images=tuple(LINES)) if name == AWS else Billing()
+        self.billing = BILLING if name == AWS else Billing()
         self.barriers: tuple[Barrier, ...] = BARRIERS[name]
         self._sdk = sdk or Sdk(name)
         self._compatible = name == COMPATIBLE

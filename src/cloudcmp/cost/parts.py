@@ -1,0 +1,236 @@
+"""What a candidate's launches are billed for: machines, disks, addresses, fees and traffic, each with its rate."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from cloudcmp.cost.bill import bill
+from cloudcmp.cost.metering import EXACT, SHORTEST_MONTH_HOURS
+from cloudcmp.cost.rates import given
+from cloudcmp.cost.rules import clock_of
+from cloudcmp.model.bill import Rate, RateOf, Use
+from cloudcmp.model.offering import Billing, Offering, Price, Volume
+from cloudcmp.model.plan import Candidate, Stay, Traffic
+from cloudcmp.model.price import MONTH_HOURS, Item, Purchase, Unit
+
+Priced = tuple[Use, Rate]
+Pair = tuple[Priced, Priced]
+"""The same as expected and at worst."""
+_HOUR = (Decimal(3600),)
+TOLD = frozenset({"study file", "imported"})
+"""Whose prices are for an hour as they stand; those of price lists are shares of a month's."""
+_SHORT = Decimal(MONTH_HOURS) / SHORTEST_MONTH_HOURS
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What is used as expected and at worst, each with its rate; `unknown` says in words what has no price."""
+
+    expected: tuple[Priced, ...]
+    worst: tuple[Priced, ...]
+    unknown: tuple[str, ...] = ()
+
+
+def with_beside(candidate: Candidate, billing: Billing, rate_of: RateOf) -> Candidate:
+    """The candidate with what comes with each of its machines, as far as a price in its own currency is known.
+
+    That is what its provider bills beside (an address), the disk under its system, and the price of its volume, at a
+    month of 730 hours.
+    """
+    price = candidate.offering.price
+    if price is None:
+        return candidate
+    volume = candidate.volume
+    if volume is not None and volume.price is None:
+        found = _per_hour(candidate, volume, rate_of, price.currency)
+        candidate = replace(candidate, volume=replace(volume, price=found)) if found else candidate
+    beside = [billing.beside] if billing.beside and billing.beside.currency == price.currency else []
+    root = _root(candidate, billing)
+    under = _per_hour(candidate, root, rate_of, price.currency) if root else None
+    if under and root:
+        beside.append(replace(under, source=f"{root}, {under.source}"))
+    return replace(candidate, beside=_together(beside)) if beside else candidate
+
+
+def unpriced_volume(candidate: Candidate) -> bool:
+    """Whether a candidate has a volume of which no price is known."""
+    return candidate.volume is not None and candidate.volume.price is None
+
+
+def parts_of(candidate: Candidate, stay: Stay, billing: Billing, rate_of: RateOf) -> Parts:
+    """All that a candidate's launches are billed for.
+
+    A price for an hour that comes with a machine is billed as the machine is; what has a price list's own unit is
+    billed as its provider bills that.
+    """
+    life, lease = _life(stay, billing, worst=False), _life(stay, billing, worst=True)
+    pairs = [(_machine(candidate, candidate.offering, stay, life, billing),
+              _machine(candidate, _dearest(candidate, stay), stay, lease, billing))]  # fmt: skip
+    beside = (*_disks(candidate, stay, billing, rate_of), *_address(candidate, stay, billing))
+    pairs += [
+        ((replace(use, periods_s=life), rate), (replace(use, periods_s=lease), at_worst(rate, use)))
+        for use, rate in beside
+    ]
+    sent = [(path, _sent(candidate, stay, path, rate_of)) for path in stay.traffic if path.path not in billing.free]
+    pairs += [pair for _, pair in sent if pair]
+    unknown = [
+        *_unknown(candidate, billing, rate_of),
+        *(f"traffic over path {one.path}" for one, pair in sent if not pair),
+    ]
+    expected, worst = zip(*pairs, strict=True)
+    return Parts(expected, (*worst, *_fee(candidate, stay, billing)), tuple(unknown))
+
+
+def at_worst(rate: Rate, use: Use) -> Rate:
+    """The rate of a disk in the shortest month: its price for an hour is a share of a month's unless it was told."""
+    if use.item is not Item.VOLUME or rate.source in TOLD or rate.rows[0].unit is not Unit.HOUR:
+        return rate
+    return replace(rate, rows=tuple(replace(row, amount=EXACT.multiply(row.amount, _SHORT)) for row in rate.rows))
+
+
+def _unknown(candidate: Candidate, billing: Billing, rate_of: RateOf) -> Iterator[str]:
+    """What is billed beside a machine and has no price in its own currency."""
+    price, fee, root = candidate.offering.price, billing.dedicated, _root(candidate, billing)
+    if price is None:
+        return
+    if root and _per_hour(candidate, root, rate_of, price.currency) is None:
+        yield "the disk under the system unless it is written as a volume (some 0.001 USD/h for 8 GiB)"
+    if fee is not None and _dedicated(candidate) and fee.currency != price.currency:
+        yield f"{fee.amount_per_hour} {fee.currency}/h {fee.source}"
+
+
+def _address(candidate: Candidate, stay: Stay, billing: Billing) -> list[Priced]:
+    """What its provider bills for each machine: a public address."""
+    price, beside = candidate.offering.price, billing.beside
+    if price is None or beside is None or beside.currency != price.currency:
+        return []
+    use = _use(candidate, stay, Item.ADDRESS, "")
+    return [(use, given(beside, use, billing))]
+
+
+def _sent(candidate: Candidate, stay: Stay, sent: Traffic, rate_of: RateOf) -> Pair | None:
+    """What goes between a launch's machines over a path, None where no price for it is known."""
+    price = candidate.offering.price
+    use = replace(_use(candidate, stay, Item.EGRESS, ""), to=sent.path, count=1)
+    rate = rate_of(use)
+    if (
+        price is None
+        or not rate.rows
+        or rate.rows[0].currency != price.currency
+        or not any(row.amount > 0 for row in rate.rows)
+    ):
+        return None
+    expected, most = (replace(use, size=Decimal(size)) for size in (sent.expected_bytes, sent.most_bytes))
+    return (expected, rate), (most, rate)
+
+
+def _machine(
+    candidate: Candidate, sold: Offering, stay: Stay, periods: tuple[Decimal, ...], billing: Billing
+) -> Priced:
+    use = replace(_use(candidate, stay, Item.INSTANCE, sold.name), periods_s=periods)
+    if sold.price is None:
+        return use, Rate(why="no price is known for it")
+    return use, given(sold.price, use, billing)
+
+
+def _use(candidate: Candidate, stay: Stay, item: Item, name: str) -> Use:
+    sold, options = candidate.offering, dict(candidate.options)
+    spot = item is Item.INSTANCE and options.get("market") == "spot"
+    return Use(
+        sold.provider, sold.region, item, name, count=stay.machines, times=stay.launches, about=candidate.id,
+        purchase=Purchase.SPOT if spot else Purchase.ON_DEMAND,
+    )  # fmt: skip
+
+
+def _life(stay: Stay, billing: Billing, *, worst: bool) -> tuple[Decimal, ...]:
+    """The periods of one launch: its life, and one for each further start, which may round its life up once more."""
+    life_s = stay.worst_s if worst else stay.expected_s
+    if billing.minimum_s < billing.step_s:
+        life_s += stay.starts * billing.step_s
+    return (Decimal(repr(life_s)), *([Decimal(0)] * stay.starts))
+
+
+def _dearest(candidate: Candidate, stay: Stay) -> Offering:
+    """The dearest of what a machine is and becomes; one that has no price where there is such."""
+    kinds = [candidate.offering, *stay.becomes]
+    unknown = next((one for one in kinds if one.price is None), None)
+    return unknown or max(kinds, key=lambda one: one.price.amount_per_hour if one.price else Decimal(0))
+
+
+def _disks(candidate: Candidate, stay: Stay, billing: Billing, rate_of: RateOf) -> Iterator[Priced]:
+    """The disks whose price is known: the volume's own for an hour, and a list's of the one under the system."""
+    volume, price = candidate.volume, candidate.offering.price
+    if price is None:
+        return
+    if volume is not None and volume.price is not None and volume.price.currency == price.currency:
+        use = replace(_use(candidate, stay, Item.VOLUME, volume.type), size=Decimal(volume.size_bytes or 1))
+        yield use, given(volume.price, use, billing if volume.price.source in TOLD else None)
+    root = _root(candidate, billing)
+    if root is not None:
+        yield from _listed(candidate, stay, root, rate_of, price.currency)
+
+
+def _listed(candidate: Candidate, stay: Stay, volume: Volume, rate_of: RateOf, currency: str) -> list[Priced]:
+    """A volume's size and its operations a second by a price list; nothing where a part of it has no price."""
+    if volume.size_bytes is None:
+        return []
+    uses = [replace(_use(candidate, stay, Item.VOLUME, volume.type), size=Decimal(volume.size_bytes))]
+    if volume.iops is not None:
+        uses.append(replace(_use(candidate, stay, Item.IOPS, volume.type), size=Decimal(volume.iops)))
+    found = [(use, rate_of(use)) for use in uses]
+    fits = all(
+        rate.rows and rate.rows[0].currency == currency and rate.rows[0].unit is not Unit.RATIO for _, rate in found
+    )
+    return found if fits else []
+
+
+def _per_hour(candidate: Candidate, volume: Volume, rate_of: RateOf, currency: str) -> Price | None:
+    """What a volume costs an hour by a price list, None where that is not known."""
+    found = _listed(candidate, Stay(candidate.index, 1, 1, 0.0, 0.0), volume, rate_of, currency)
+    rates = {replace(use, periods_s=_HOUR): replace(rate, billing=Billing(0.0, 0.0)) for use, rate in found}
+    money = bill(rates, rates.__getitem__).total
+    if money is None or money.amount <= 0:
+        return None
+    dated = [rate.dated for rate in rates.values() if rate.dated]
+    return Price(money.amount, money.currency, next(iter(rates.values())).source, min(dated, default=None))
+
+
+def _root(candidate: Candidate, billing: Billing) -> Volume | None:
+    """The disk that is counted under the system where the study writes none."""
+    own = candidate.volume is not None and candidate.volume.root
+    return None if own else billing.root
+
+
+def _together(prices: list[Price]) -> Price:
+    """Several prices of one currency as one: as old as the oldest."""
+    if len(prices) == 1:
+        return prices[0]
+    amount = sum((one.amount_per_hour for one in prices), Decimal(0))
+    days = [one.as_of for one in prices if one.as_of]
+    return Price(amount, prices[0].currency, "; ".join(one.source for one in prices), max(days, default=None))
+
+
+def _dedicated(candidate: Candidate) -> bool:
+    return dict(candidate.options).get("tenancy") == "dedicated"
+
+
+def _fee(candidate: Candidate, stay: Stay, billing: Billing) -> list[Priced]:
+    """What a region costs at worst in which dedicated machines run: each life may touch an hour of the clock more."""
+    use = _use(candidate, stay, Item.FEE, "dedicated")
+    rate = fee_of(candidate, billing, use)
+    return [(replace(use, count=1, periods_s=(Decimal(repr(stay.worst_s)) + 3600,)), rate)] if rate else []
+
+
+def fee_of(candidate: Candidate, billing: Billing, use: Use) -> Rate | None:
+    """The rate of a region's fee, None where a candidate has none or it is in another currency."""
+    fee, price = billing.dedicated, candidate.offering.price
+    if fee is None or price is None or not _dedicated(candidate) or fee.currency != price.currency:
+        return None
+    return given(fee, use, Billing())
+
+
+def coarser(use: Use, billing: Billing) -> Decimal:
+    """The most seconds by which a thing's own clock counts more than its machine's: 0 where it is no coarser."""
+    own = clock_of(use)
+    finer = own.minimum_s <= billing.minimum_s and own.step_s <= billing.step_s
+    return Decimal(0) if finer else EXACT.add(Decimal(repr(own.minimum_s)), Decimal(repr(own.step_s)))

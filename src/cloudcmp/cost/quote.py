@@ -1,0 +1,178 @@
+"""The money of a plan: a bill for what it is expected to take, and one for the worst case."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import ROUND_HALF_EVEN, ROUND_UP, Decimal
+
+from cloudcmp.cost.bill import bill
+from cloudcmp.cost.extras import extra_of
+from cloudcmp.cost.fees import region_fees
+from cloudcmp.cost.parts import Parts, Priced, parts_of, unpriced_volume, with_beside
+from cloudcmp.model.bill import Bill, Rate, RateOf, Use
+from cloudcmp.model.offering import Billing
+from cloudcmp.model.plan import Candidate, Plan, Stay
+from cloudcmp.model.terms import NO_TERMS, Terms
+from cloudcmp.units import Money, format_money
+
+_STEP = Decimal("0.000001")
+
+BillingOf = Callable[[str], Billing]
+"""How a provider bills; the coarsest way, every hour begun, for one of which it is not known."""
+Free = Callable[[Candidate], bool]
+"""Whether whoever runs a candidate bills nothing."""
+
+
+def by_the_hour(provider: str) -> Billing:  # noqa: ARG001
+    """Every provider in whole hours."""
+    return Billing()
+
+
+def nobody_is_free(candidate: Candidate) -> bool:  # noqa: ARG001
+    """Every candidate without a price leaves the cost unknown."""
+    return False
+
+
+def no_list(use: Use) -> Rate:  # noqa: ARG001
+    """No price list at all."""
+    return Rate(why="no price is known for it")
+
+
+@dataclass(frozen=True, slots=True)
+class Market:
+    """What is known of prices: how providers bill, what their lists say, who bills nothing, and the day."""
+
+    billing_of: BillingOf = by_the_hour
+    rate_of: RateOf = no_list
+    free: Free = nobody_is_free
+    on: date | None = None
+
+
+def quoted(plan: Plan, market: Market = Market()) -> Plan:
+    """The plan with its money: in its quote, in what its candidates cost an hour, and in what its launches add to that.
+
+    Expected: what a launch is expected to live, at list price. Worst: each launch lives its whole lease, as the dearest
+    type that a resize makes of it, sends what its caps allow, and pays the dearest tier in the shortest month.
+    Money is None where a machine's price is unknown or currencies differ; what else has no price is named in the notes.
+    """
+    candidates = tuple(
+        with_beside(one, market.billing_of(one.offering.provider), market.rate_of) for one in plan.candidates
+    )
+    counted = _counted(candidates, market.free)
+    found = [(one, plan.stays[one.index], _parts(one, plan.stays[one.index], market)) for one in counted]
+    fees = region_fees(plan, counted, {one.index: _terms(one, market) for one in counted})
+    usual = [*(one for _, _, parts in found for one in parts.expected), *fees]
+    expected, own = _bill(usual, NO_TERMS), _bill(usual, plan.terms)
+    worst = _bill([one for _, _, parts in found for one in parts.worst], plan.terms, worst=True)
+    stays = list(plan.stays)
+    for _, stay, parts in found:
+        stays[stay.candidate] = replace(stay, extra=extra_of(stay, parts))
+    cost, most = _money(expected, ROUND_HALF_EVEN, listed=True), _money(worst, ROUND_UP)
+    quote = replace(
+        plan.quote,
+        expected_cost=cost,
+        worst_cost=most,
+        lines=expected.lines if cost else (),
+        own=own.own if plan.terms else (),
+        with_terms=_money(own, ROUND_HALF_EVEN) if plan.terms else None,
+    )
+    notes = (*quote.notes, *_notes(candidates, counted, found, worst, market), *_about_budget(most, plan.budget))
+    return replace(plan, candidates=candidates, stays=tuple(stays), quote=replace(quote, notes=notes))
+
+
+_Found = Sequence[tuple[Candidate, Stay, Parts]]
+
+
+def _parts(one: Candidate, stay: Stay, market: Market) -> Parts:
+    return parts_of(one, stay, _terms(one, market), market.rate_of)
+
+
+def _bill(pairs: Sequence[Priced], terms: Terms, *, worst: bool = False) -> Bill:
+    return bill([use for use, _ in pairs], dict(pairs).__getitem__, terms, worst=worst)
+
+
+def _money(found: Bill, rounding: str, *, listed: bool = False) -> Money | None:
+    money = found.listed if listed else found.total
+    return None if money is None else Money(money.amount.quantize(_STEP, rounding), money.currency)
+
+
+def _terms(candidate: Candidate, market: Market) -> Billing:
+    """How a candidate's machines are billed: by the hour begun where its provider's terms rest on an unknown image."""
+    billing = market.billing_of(candidate.offering.provider)
+    return billing.in_hours() if billing.hourly(dict(candidate.options)) else billing
+
+
+def _counted(candidates: Sequence[Candidate], free: Free) -> list[Candidate]:
+    """The candidates whose money is counted: all, but those without a price that nobody bills, beside others."""
+    some = [one for one in candidates if one.offering.price is not None or not free(one)]
+    return some or list(candidates)
+
+
+def _notes(
+    candidates: Sequence[Candidate], counted: Sequence[Candidate], found: _Found, worst: Bill, market: Market
+) -> list[str]:
+    """What is counted beside the prices, what is billed and in no cost, and why there is none; one line each."""
+    lines: list[str] = []
+    for name in dict.fromkeys(one.offering.provider for one in candidates if one.offering.price):
+        lines += _beside_notes(name, candidates, found, market.billing_of(name))
+    hourly = [
+        c.id for c in candidates if c.offering.price and _terms(c, market) != market.billing_of(c.offering.provider)
+    ]
+    if hourly:
+        lines.append(f"counted by the hour begun, for how its image is billed is not known: {_listed(hourly)}")
+    lines += _why_no_cost(counted, worst)
+    volumes = [str(one.volume) for one in candidates if one.offering.price and unpriced_volume(one)]
+    if volumes:
+        lines.append(f"no cost counts the price of a volume: {_listed(list(dict.fromkeys(volumes)))}")
+    left = [one.id for one in candidates if one not in counted]
+    if left:
+        lines.append(f"the cost leaves out {_listed(left)}: without a price, and billed by nobody")
+    return lines
+
+
+def _beside_notes(name: str, candidates: Sequence[Candidate], found: _Found, billing: Billing) -> list[str]:
+    counted = next((one.beside for one in candidates if one.beside and one.offering.provider == name), None)
+    lines = []
+    if counted:
+        amount = f"{counted.amount_per_hour.normalize():f} {counted.currency}/h"
+        dated = f", {counted.as_of}" if counted.as_of else ""
+        lines.append(f"{name}: each machine's price counts {amount} more ({counted.source}{dated})")
+    missing = list(billing.uncounted)
+    if billing.beside and not (counted and billing.beside.source in counted.source):
+        missing.append(billing.beside.source)
+    unknown = (what for one, _, parts in found if one.offering.provider == name for what in parts.unknown)
+    missing += dict.fromkeys(unknown)
+    if missing:
+        lines.append(f"{name}: no cost counts {'; '.join(missing)}")
+    return lines
+
+
+def _why_no_cost(candidates: Sequence[Candidate], worst: Bill) -> list[str]:
+    unknown = [one.id for one in candidates if one.offering.price is None]
+    currencies = sorted({one.offering.price.currency for one in candidates if one.offering.price})
+    if unknown:
+        return [f"no cost is quoted: no price is known for {_listed(unknown)}"]
+    if len(currencies) > 1:
+        return [f"no cost is quoted: the prices are in {' and '.join(currencies)}"]
+    return [f"no cost is quoted: {line}" for line in worst.unknown[:1]]
+
+
+def _about_budget(worst: Money | None, budget: Money | None) -> list[str]:
+    if worst and budget and worst.currency == budget.currency and worst.amount > budget.amount:
+        return [f"the worst case is above the budget of {budget.amount} {budget.currency}"]
+    return []
+
+
+def told_terms(plan: Plan) -> str:
+    """What the account's terms make of the expected cost, in a line; nothing where there are none."""
+    quote = plan.quote
+    if not plan.terms:
+        return ""
+    if quote.with_terms is None:
+        why = "; ".join(one.why for one in quote.own if one.amount is None) or "a price is missing"
+        return f"with your terms: unknown ({why})"
+    return f"with your terms: {format_money(quote.with_terms)}"
+
+
+def _listed(names: Sequence[str], most: int = 3) -> str:
+    return ", ".join(names) if len(names) <= most else f"{', '.join(names[:most])} and {len(names) - most} more"

@@ -1,0 +1,187 @@
+"""What machines have cost and may still cost, by a ledger's rows.
+
+    committed = sum over machines of price x paid(age), or of price x paid(time to live) while it may still be there
+
+`paid` is the provider's minimum and every step begun, anew from each start on; whole hours for a machine of which it is
+not known that it is billed so. A machine ends by itself at its time to live, where the provider does that; so what is
+committed is what can be billed, whatever happens to the controller. What is billed beside the price for an hour in the
+ledger's rows (traffic, a region's fee, a disk's dearer hour in a short month, support) is counted for each launch that
+was begun, as the plan bounds it.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from decimal import ROUND_UP, Context, Decimal
+
+from cloudcmp.model.lease import (
+    ENDS,
+    HOURLY,
+    INSTANCE,
+    STARTED,
+    STATE_OF,
+    STILL_THERE,
+    LeaseEvent,
+    LeaseRow,
+    LeaseState,
+)
+from cloudcmp.model.offering import Billing
+from cloudcmp.model.plan import Extra
+from cloudcmp.model.protocol import Provider
+from cloudcmp.units import Money
+
+HOUR_S = 3600
+_SHOWN = Decimal("0.000001")
+SLACK_S = 360.0
+"""How much longer than its time to live a machine may last that ends by itself: the minute in which its own timer goes
+off, and the five until a new one runs for which its absence is not believed either."""
+EXACT = Context(prec=60, rounding=ROUND_UP)
+
+
+Key = tuple[str, int]
+Terms = Mapping[str, Billing]
+"""How each provider bills; one that is not named bills nothing."""
+
+
+_NOTHING = Extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is counted beside the prices in the ledger's rows: of a slot, and on top of all that is spent (support).
+
+    `on_top` takes money in the budget's currency and may only rise with it.
+    """
+
+    of: Callable[[str], Extra] = lambda _: _NOTHING
+    on_top: Callable[[Decimal], Decimal] = lambda _: Decimal(0)
+
+
+NO_BESIDE = Beside()
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """One machine on the bill: its price (per hour), time to live and age (s), and whether it may still be there.
+
+    `most_s` is the most that it can have been there where machines of its provider end by themselves: no bound where
+    that is not known of this one. `starts` is how often it was started again; `hourly`: it is counted by the hour
+    begun, whatever its provider's terms.
+    """
+
+    key: Key
+    provider: str
+    price_per_hour: Decimal | None
+    currency: str | None
+    ttl_s: float
+    age_s: float
+    open: bool
+    most_s: float = math.inf
+    starts: int = 0
+    hourly: bool = False
+
+    def seconds(self, billing: Billing, *, worst: bool) -> int:
+        """Whole seconds that are paid by now; with `worst`, by the end of its life.
+
+        Each start begins a period of billing anew. Those that are still to come are in its time to live.
+        """
+        billing = billing.in_hours() if self.hourly else billing
+        used_s = min(self.age_s, self.most_s) if billing.ends else self.age_s
+        paid_s = billing.paid_s(used_s) + self.starts * billing.anew_s
+        return math.ceil(max(paid_s, billing.paid_s(self.ttl_s)) if worst and self.open else paid_s)
+
+    def times_seconds(self, billing: Billing, extra: Extra, *, worst: bool) -> Decimal:
+        """Its price x paid seconds, and what is billed beside it, which is counted from its beginning on."""
+        total = EXACT.multiply(self.price_per_hour or Decimal(0), Decimal(self.seconds(billing, worst=worst)))
+        for per_hour, clock in extra.timed:
+            own = replace(clock, ends=billing.ends)
+            total = EXACT.add(total, EXACT.multiply(per_hour, Decimal(self.seconds(own, worst=worst))))
+        return EXACT.add(total, EXACT.multiply(extra.fixed, Decimal(HOUR_S)))
+
+
+def terms_of(providers: Mapping[str, Provider]) -> dict[str, Billing]:
+    """How those providers bill that bill at all, and whether what they bill ends by itself."""
+    return {
+        name: replace(provider.billing, ends=any(one.name == "death" and one.holds for one in provider.barriers))
+        for name, provider in providers.items()
+        if provider.billed
+    }
+
+
+def charges(rows: Iterable[LeaseRow], now: float) -> tuple[Charge, ...]:
+    """The machines of a ledger's rows as a bill sees them, `now` in Unix seconds.
+
+    A machine's age runs from the first to the last of its rows, and to `now` until it is seen gone. Nobody may have
+    looked for days: one that is known to end by itself, and that was not seen after its time to live, ended at it,
+    within `SLACK_S`. One whose answer was lost counts from its intent on, whether or not it was ever there. A refused
+    one was never there. One without an intent of its own (a library asked twice) costs what the one with its token
+    does, from that one's intent on.
+    """
+    by_key: dict[Key, list[LeaseRow]] = {}
+    intents: dict[str, LeaseRow] = {}
+    for row in rows:
+        if row.kind == INSTANCE:
+            by_key.setdefault((row.slot, row.attempt), []).append(row)
+            if row.event is LeaseEvent.INTENT:
+                intents[row.token] = row
+    return tuple(
+        _charge(key, intents.get(some[0].token, some[0]), some, now)
+        for key, some in by_key.items()
+        if some[-1].event is not LeaseEvent.REFUSED
+    )
+
+
+def _charge(key: Key, intent: LeaseRow, rows: list[LeaseRow], now: float) -> Charge:
+    times = [intent.at, *(row.at for row in rows)]
+    is_open = STATE_OF[rows[-1].event] is not LeaseState.GONE
+    # Rows may be out of order where the wall's clock was set: the whole span is never less than what went by.
+    age_s = (max(now, *times) if is_open else max(times)) - min(times)
+    ttl_s = intent.ttl_s or 0.0
+    outlived = is_open or any(row.detail == STILL_THERE for row in rows)
+    most_s = ttl_s + SLACK_S if ENDS in intent.detail and not outlived else math.inf
+    starts, price, currency = sum(row.detail == STARTED for row in rows), intent.price_per_hour, intent.currency
+    hourly = HOURLY in intent.detail
+    return Charge(key, intent.provider, price, currency, ttl_s, age_s, is_open, most_s, starts, hourly)
+
+
+def spent(found: Iterable[Charge], terms: Terms, currency: str, beside: Beside = NO_BESIDE) -> Money | None:
+    """What has accrued by now, rounded up; None where a price is not known or is in another currency."""
+    total = sum_of(found, terms, currency, beside, worst=False)
+    return None if total is None else money_of(with_top(total, beside), currency)
+
+
+def committed(found: Iterable[Charge], terms: Terms, currency: str, beside: Beside = NO_BESIDE) -> Money | None:
+    """What has accrued, and what every open machine adds by its time to live; rounded up, None as `spent`."""
+    total = sum_of(found, terms, currency, beside, worst=True)
+    return None if total is None else money_of(with_top(total, beside), currency)
+
+
+def sum_of(found: Iterable[Charge], terms: Terms, currency: str, beside: Beside, *, worst: bool) -> Decimal | None:
+    """The sum of price x paid seconds and of what is beside, undivided; None where a price is not known."""
+    total = Decimal(0)
+    for charge in found:
+        billing = terms.get(charge.provider)
+        if billing is None:
+            continue
+        if not usable(charge.price_per_hour) or charge.currency != currency:
+            return None
+        total = EXACT.add(total, charge.times_seconds(billing, beside.of(charge.key[0]), worst=worst))
+    return total
+
+
+def with_top(times_seconds: Decimal, beside: Beside) -> Decimal:
+    """The sum with what comes on top of all that is spent."""
+    if times_seconds <= 0:
+        return times_seconds
+    more = beside.on_top(EXACT.divide(times_seconds, Decimal(HOUR_S)))
+    return EXACT.add(times_seconds, EXACT.multiply(more, Decimal(HOUR_S)))
+
+
+def usable(price: Decimal | None) -> bool:
+    """Whether a price says anything: known, finite and more than nothing."""
+    return price is not None and price.is_finite() and price > 0
+
+
+def money_of(times_seconds: Decimal, currency: str) -> Money:
+    """Price x seconds as money, rounded up."""
+    return Money(EXACT.divide(times_seconds, Decimal(HOUR_S)).quantize(_SHOWN, ROUND_UP, EXACT), currency)
