@@ -40,9 +40,7 @@ def test_paid_time_is_monotone_and_never_below_what_was_used(
 
 
 @given(SECONDS, SECONDS, CLOCKS)
-def test_a_life_in_two_periods_is_dearer_by_a_start_at_most(
-    a: Decimal, b: Decimal, clock: tuple[float, float]
-) -> None:
+def test_a_life_in_two_periods_is_dearer_by_a_start_at_most(a: Decimal, b: Decimal, clock: tuple[float, float]) -> None:
     billing = Billing(*clock)
     apart, whole = paid_s(a, billing) + paid_s(b, billing), paid_s(a + b, billing)
     assert apart <= whole + Decimal(repr(billing.anew_s))

@@ -90,13 +90,9 @@ def _senseless(rows: Sequence[PriceRow]) -> str:
 
 
 def _broken(rows: Sequence[PriceRow]) -> bool:
-    """Whether tiers leave a gap, overlap, or do not begin at nothing and go on without an end."""
+    """Whether tiers leave a gap, overlap, or do not go on without an end."""
     ends = [row.tier_until for row in rows]
-    return (
-        rows[0].tier_from != 0
-        or ends[-1] is not None
-        or any(end != later.tier_from for end, later in zip(ends, rows[1:], strict=False))
-    )
+    return ends[-1] is not None or any(end != later.tier_from for end, later in zip(ends, rows[1:], strict=False))
 
 
 def _lines(

@@ -68,7 +68,7 @@ def parts(use: Use, rate: Rate, before: Decimal, *, month_h: int = MONTH_HOURS, 
     if unit in _MONTHLY and timed(use):
         hours = EXACT.divide(hours, Decimal(month_h))
     of_each = EXACT.multiply(hours, Decimal(use.count * use.times))
-    if unit in _BY_SIZE:
+    if unit in _BY_SIZE:  # below whose first tier lies what comes with each thing
         return [
             Part(EXACT.multiply(one.quantity, of_each), one.row) for one in _spread(each, Decimal(0), rate, worst=worst)
         ]
@@ -99,12 +99,14 @@ def _spread(quantity: Decimal, before: Decimal, rate: Rate, *, worst: bool) -> l
 def graduated(quantity: Decimal, before: Decimal, rows: Sequence[PriceRow]) -> list[Part]:
     """The parts of a quantity that follows `before`, each in its tier."""
     found, start, end = [], before, before + quantity
-    for row in rows:
-        low = max(start, row.tier_from)
+    for number, row in enumerate(rows):
+        # Below a first tier of a month's sum lies what an account has free: nothing here counts on it.
+        begins = Decimal(0) if number == 0 and row.unit not in _BY_SIZE else row.tier_from
+        low = max(start, begins)
         high = end if row.tier_until is None else min(end, row.tier_until)
         if high > low:
             found.append(Part(high - low, row))
-    return found or [Part(quantity, rows[0])]
+    return found or [Part(Decimal(0), rows[0])]
 
 
 def sustained_hours(hours: Decimal, month_h: int, monthly: Sequence[Decimal]) -> Decimal:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from cloudcmp.cost.bill import bill
 from cloudcmp.cost.metering import EXACT, SHORTEST_MONTH_HOURS
 from cloudcmp.cost.rates import given
-from cloudcmp.cost.rules import clock_of
+from cloudcmp.cost.rules import clock_of, directions
 from cloudcmp.model.bill import Rate, RateOf, Use
 from cloudcmp.model.offering import Billing, Offering, Price, Volume
 from cloudcmp.model.plan import Candidate, Stay, Traffic
@@ -104,14 +104,15 @@ def _address(candidate: Candidate, stay: Stay, billing: Billing) -> list[Priced]
     price, beside = candidate.offering.price, billing.beside
     if price is None or beside is None or beside.currency != price.currency:
         return []
-    use = _use(candidate, stay, Item.ADDRESS, "")
+    use = _use(candidate, stay, Item.ADDRESS, "ipv4")
     return [(use, given(beside, use, billing))]
 
 
 def _sent(candidate: Candidate, stay: Stay, sent: Traffic, rate_of: RateOf) -> Pair | None:
     """What goes between a launch's machines over a path, None where no price for it is known."""
     price = candidate.offering.price
-    use = replace(_use(candidate, stay, Item.EGRESS, ""), to=sent.path, count=1)
+    use = replace(_use(candidate, stay, Item.EGRESS, "egress"), to=sent.path)
+    use = replace(use, count=directions(use))
     rate = rate_of(use)
     if (
         price is None

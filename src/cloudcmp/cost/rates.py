@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from decimal import Decimal
 
 from cloudcmp.cost.rules import clock_of, included, sustained
 from cloudcmp.model.bill import Rate, RateOf, Use
@@ -79,7 +80,8 @@ def _rate(use: Use, lists: Sequence[PriceList], today: date) -> Rate:
     if len({row.tier_from for row in rows}) < len(rows):
         amounts = sorted({row.amount for row in rows})
         return Rate(why=f"it is listed at {len(rows)} prices, {amounts[0]} to {amounts[-1]}")
-    return Rate(rows, clock_of(use), included(use), sustained(use), fits[0].source, fits[0].dated)
+    own = included(use) if rows[0].tier_from == 0 else Decimal(0)
+    return Rate(rows, clock_of(use), own, sustained(use), fits[0].source, fits[0].dated)
 
 
 def _fits(row: PriceRow, use: Use) -> bool:

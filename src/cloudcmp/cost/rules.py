@@ -30,6 +30,14 @@ _SUSTAINED = {"n1": _THIRTY, "f1": _THIRTY, "g1": _THIRTY, "m1": _THIRTY, "m2": 
               "n2": _TWENTY, "n2d": _TWENTY, "c2": _TWENTY}  # fmt: skip
 
 
+def directions(use: Use) -> int:
+    """How often a byte is billed that goes between machines.
+
+    https://aws.amazon.com/ec2/pricing/on-demand/: between zones of a region where it leaves and where it comes in.
+    """
+    return 2 if use.provider == "aws" and use.to == "region" else 1
+
+
 def clock_of(use: Use) -> Billing:
     """How the time of a use is billed; by the hour begun where that is not known."""
     return _CLOCKS.get((use.provider, use.item), Billing())

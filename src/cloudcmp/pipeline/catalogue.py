@@ -10,9 +10,11 @@ from pathlib import Path
 
 from cloudcmp.catalog import hint
 from cloudcmp.cost.asked import Asked, Unknown
-from cloudcmp.cost.lookup import Lookup
+from cloudcmp.cost.lookup import FRESH_DAYS, Lookup
+from cloudcmp.cost.rates import rates
 from cloudcmp.cost.sources.base import Unreadable
 from cloudcmp.errors import Fault, UserMistake
+from cloudcmp.model.bill import Rate, Use
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.price import OLD_BY_NATURE, How, Item, PriceList, Told
@@ -111,6 +113,27 @@ def price(candidate: Candidate, today: date | None = None) -> tuple[Candidate, t
                 volume = replace(volume, price=wanted)
         listed = sold.provider in FETCHED or book.lists(sold.provider)
     return replace(candidate, offering=sold, volume=volume), tuple(lines if listed else ())
+
+
+def rate_of(use: Use, today: date | None = None) -> Rate:
+    """What the price book says of a use, by the newest of its lists that has it; bundled and printed ones say nothing.
+
+    A price that is more than 30 days old is not believed.
+    """
+    day = today or today_of()
+    with PriceBook() as book:
+        for list_ in book.lists(use.provider, use.region, use.item):
+            rows = book.rows(list_, use.provider, use.region, use.item, use.name)
+            if not rows or list_.how in OLD_BY_NATURE:
+                continue
+            dated = list_.dated
+            if dated is None or (day - dated).days > FRESH_DAYS:
+                return Rate(why=f"its price is of {dated or 'no date'}, more than {FRESH_DAYS} days old")
+            known = PriceList(
+                use.provider, list_.source, list_.how, list_.fetched_at, "", list_.sha256, rows, published=dated
+            )
+            return rates([known], day)(use)
+    return Rate(why="no price is known for it")
 
 
 # -- taking lists in

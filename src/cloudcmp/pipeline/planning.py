@@ -10,7 +10,6 @@ from cloudcmp import plan as planner
 from cloudcmp import study as studies
 from cloudcmp.catalog import hint
 from cloudcmp.errors import ProviderFault, UserMistake
-from cloudcmp.model.bill import Rate, Use
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import Particular, Provider
@@ -81,7 +80,7 @@ def _planned(read: Study, on: str | None, short: bool, seed: int | None) -> Plan
         short=short,
         start_at=VIRTUAL_START if simulated else time.time(),
     )
-    return cost.quoted(plan, cost.Market(billing_of, rate_of, _free))
+    return cost.quoted(plan, cost.Market(billing_of, catalogue.rate_of, _free))
 
 
 def offerings_of(provider: str, region: str | None) -> tuple[Offering, ...]:
@@ -111,11 +110,6 @@ def _free(candidate: Candidate) -> bool:
 def billing_of(provider: str) -> Billing:
     """How a provider bills; the coarsest way where it can not be asked."""
     return make(provider).billing if provider in names() else Billing()
-
-
-def rate_of(use: Use) -> Rate:
-    """What a use costs by the price lists that are kept; none are kept yet."""
-    return cost.no_list(use)
 
 
 def host_of(candidate: Candidate) -> str:
