@@ -55,6 +55,16 @@ def study_of(candidates: str = TWO, probes: str = "[{probe: fma}]", rest: str = 
     return study.read_text(text, "test.yaml", providers=PROVIDERS)
 
 
+def host_of_any(candidate: Candidate) -> str:
+    """Each has a host of its own."""
+    return candidate.id
+
+
+def study_text(text: str) -> Study:
+    """The study of a whole text."""
+    return study.read_text(text, "test.yaml", providers=PROVIDERS)
+
+
 def planned(candidates: str = TWO, probes: str = "[{probe: fma}]", rest: str = "", **how: Any) -> Plan:
     """The plan of these parts, with its money; `billing_of`, `rate_of` and `free` are of the market."""
     how = {"start_at": MONDAY, "offerings_of": offerings_of, "host_of": host_of} | how

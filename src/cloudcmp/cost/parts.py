@@ -14,8 +14,6 @@ from cloudcmp.model.plan import Candidate, Stay, Traffic
 from cloudcmp.model.price import MONTH_HOURS, Item, Purchase, Unit
 
 Priced = tuple[Use, Rate]
-Pair = tuple[Priced, Priced]
-"""The same as expected and at worst."""
 _HOUR = (Decimal(3600),)
 TOLD = frozenset({"study file", "imported"})
 """Whose prices are for an hour as they stand; those of price lists are shares of a month's."""
@@ -63,22 +61,24 @@ def parts_of(candidate: Candidate, stay: Stay, billing: Billing, rate_of: RateOf
     A price for an hour that comes with a machine is billed as the machine is; what has a price list's own unit is
     billed as its provider bills that.
     """
-    life, lease = _life(stay, billing, worst=False), _life(stay, billing, worst=True)
-    pairs = [(_machine(candidate, candidate.offering, stay, life, billing),
-              _machine(candidate, _dearest(candidate, stay), stay, lease, billing))]  # fmt: skip
-    beside = (*_disks(candidate, stay, billing, rate_of), *_address(candidate, stay, billing))
-    pairs += [
-        ((replace(use, periods_s=life), rate), (replace(use, periods_s=lease), at_worst(rate, use)))
-        for use, rate in beside
-    ]
+    life, lease = _expected(stay), _lease(stay, billing)
+    expected = _machines(candidate, stay, life, billing)
+    worst = [_machine(candidate, _dearest(candidate, stay), stay, lease, billing)]
+    for use, rate in _address(candidate, stay, billing):
+        expected.append((replace(use, periods_s=life), rate))
+        worst.append((replace(use, periods_s=lease), rate))
+    for use, rate in _disks(candidate, stay, billing, rate_of):  # which stay when their machine is stopped
+        expected.append((replace(use, periods_s=(sum(life, Decimal(0)),)), rate))
+        worst.append((replace(use, periods_s=lease), at_worst(rate, use)))
     sent = [(path, _sent(candidate, stay, path, rate_of)) for path in stay.traffic if path.path not in billing.free]
-    pairs += [pair for _, pair in sent if pair]
+    for _, pair in sent:
+        expected += pair[:1]
+        worst += pair[1:]
     unknown = [
         *_unknown(candidate, billing, rate_of),
         *(f"traffic over path {one.path}" for one, pair in sent if not pair),
     ]
-    expected, worst = zip(*pairs, strict=True)
-    return Parts(expected, (*worst, *_fee(candidate, stay, billing)), tuple(unknown))
+    return Parts(tuple(expected), (*worst, *_fee(candidate, stay, billing)), tuple(unknown))
 
 
 def at_worst(rate: Rate, use: Use) -> Rate:
@@ -108,8 +108,8 @@ def _address(candidate: Candidate, stay: Stay, billing: Billing) -> list[Priced]
     return [(use, given(beside, use, billing))]
 
 
-def _sent(candidate: Candidate, stay: Stay, sent: Traffic, rate_of: RateOf) -> Pair | None:
-    """What goes between a launch's machines over a path, None where no price for it is known."""
+def _sent(candidate: Candidate, stay: Stay, sent: Traffic, rate_of: RateOf) -> tuple[Priced, ...]:
+    """What goes between a launch's machines over a path, as expected and at worst; () where no price is known."""
     price = candidate.offering.price
     use = replace(_use(candidate, stay, Item.EGRESS, "egress"), to=sent.path)
     use = replace(use, count=directions(use))
@@ -120,7 +120,7 @@ def _sent(candidate: Candidate, stay: Stay, sent: Traffic, rate_of: RateOf) -> P
         or rate.rows[0].currency != price.currency
         or not any(row.amount > 0 for row in rate.rows)
     ):
-        return None
+        return ()
     expected, most = (replace(use, size=Decimal(size)) for size in (sent.expected_bytes, sent.most_bytes))
     return (expected, rate), (most, rate)
 
@@ -143,12 +143,31 @@ def _use(candidate: Candidate, stay: Stay, item: Item, name: str) -> Use:
     )  # fmt: skip
 
 
-def _life(stay: Stay, billing: Billing, *, worst: bool) -> tuple[Decimal, ...]:
-    """The periods of one launch: its life, and one for each further start, which may round its life up once more."""
-    life_s = stay.worst_s if worst else stay.expected_s
+def _expected(stay: Stay) -> tuple[Decimal, ...]:
+    """The periods of one launch as expected: until it is resized, and after each time."""
+    if not stay.starts:
+        return (Decimal(repr(stay.expected_s)),)
+    first = Decimal(repr(max(0.0, stay.expected_s - stay.after_s)))
+    return (first, *([Decimal(repr(stay.after_s / stay.starts))] * stay.starts))
+
+
+def _lease(stay: Stay, billing: Billing) -> tuple[Decimal, ...]:
+    """The periods of one launch at worst: its lease, and one for each further start, which may round it up once more."""
+    life_s = stay.worst_s
     if billing.minimum_s < billing.step_s:
         life_s += stay.starts * billing.step_s
     return (Decimal(repr(life_s)), *([Decimal(0)] * stay.starts))
+
+
+def _machines(candidate: Candidate, stay: Stay, life: tuple[Decimal, ...], billing: Billing) -> list[Priced]:
+    """A launch's machines as expected: of their own type, and of each that they become where its price is known."""
+    each = stay.starts // max(1, len(stay.becomes))
+    kinds = [candidate.offering, *(kind for kind in stay.becomes for _ in range(each))]
+    found = []
+    for number, period in enumerate(life):
+        kind = kinds[min(number, len(kinds) - 1)]
+        found.append(_machine(candidate, kind if kind.price else candidate.offering, stay, (period,), billing))
+    return found
 
 
 def _dearest(candidate: Candidate, stay: Stay) -> Offering:

@@ -97,7 +97,8 @@ class Stay:
     """What the launches of one candidate take, in quantities; seconds and traffic are of each launch.
 
     `worst_s` is the lease that a run asks for, and the minute in which a machine's own timer ends it. `starts` is how
-    often each machine is started again, and `becomes` what it is made then.
+    often each machine is started again, and `becomes` what it is made then, each for its part of `after_s`, the last of
+    what it is expected to live.
     """
 
     candidate: int
@@ -107,6 +108,7 @@ class Stay:
     worst_s: float
     starts: int = 0
     becomes: tuple[Offering, ...] = ()
+    after_s: float = 0.0
     traffic: tuple[Traffic, ...] = ()
     extra: Extra = Extra()
 

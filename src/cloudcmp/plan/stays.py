@@ -33,6 +33,7 @@ def _stay(visits: Visits, candidate: Candidate, rounds: int, caps: Caps) -> Stay
         worst_s=sum(task.deadline_s * task.runs for task in tasks) + LEASE_MARGIN_S + TIMER_S,
         starts=sum(task.runs for task in resized),
         becomes=tuple(task.becomes for task in resized if task.becomes),
+        after_s=sum(task.expected_s * task.runs for task in resized),
         traffic=_traffic(candidate, tasks, caps),
     )
 

@@ -35,6 +35,8 @@ _SHOWN = Decimal("0.000001")
 SLACK_S = 360.0
 """How much longer than its time to live a machine may last that ends by itself: the minute in which its own timer goes
 off, and the five until a new one runs for which its absence is not believed either."""
+TIMER_S = 60.0
+"""Within which a machine's own timer ends it after its time to live."""
 EXACT = Context(prec=60, rounding=ROUND_UP)
 
 
@@ -88,7 +90,8 @@ class Charge:
         billing = billing.in_hours() if self.hourly else billing
         used_s = min(self.age_s, self.most_s) if billing.ends else self.age_s
         paid_s = billing.paid_s(used_s) + self.starts * billing.anew_s
-        return math.ceil(max(paid_s, billing.paid_s(self.ttl_s)) if worst and self.open else paid_s)
+        ends_s = self.ttl_s + (TIMER_S if billing.ends else 0.0)
+        return math.ceil(max(paid_s, billing.paid_s(ends_s)) if worst and self.open else paid_s)
 
     def times_seconds(self, billing: Billing, extra: Extra, *, worst: bool) -> Decimal:
         """Its price x paid seconds, and what is billed beside it, which is counted from its beginning on."""

@@ -1,0 +1,67 @@
+"""What studies cost on markets at random is what was said, by a count that shares no code with the product's."""
+
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from tests.cost import lives
+from tests.cost.lives import broken, play, wrong
+
+from cloudcmp.cost import metering, parts
+from cloudcmp.cost.metering import graduated
+from cloudcmp.model.plan import Extra
+from cloudcmp.model.terms import NO_TERMS
+
+SEED = 20260105
+
+
+def test_p12_p14_bills_at_random() -> None:
+    """A slice; `make promises` plays 10,000."""
+    assert wrong(160, SEED) == []
+
+
+def test_the_studies_meet_what_they_are_about() -> None:
+    """Each kind of thing that is billed is met, alone and together."""
+    told = [play(SEED * 1_000_003 + number, faults=number % 2 == 1) for number in range(120)]
+    assert sum(one.truth > Fraction(one.expected) for one in told) > 30
+    assert sum(one.truth > Fraction(one.worst) * Fraction(9, 10) for one in told) > 3  # the bound is no idle one
+    assert all(one.guarded <= one.held for one in told)
+
+
+def _once(monkeypatch: pytest.MonkeyPatch, where: Any, name: str, change: Any) -> None:
+    before = getattr(where, name)
+    monkeypatch.setattr(where, name, lambda *some, **more: change(before(*some, **more)))
+
+
+def _no_extra(found: Any) -> Any:
+    return replace(found, stays=tuple(replace(stay, extra=Extra()) for stay in found.stays))
+
+
+MUTANTS: dict[str, tuple[Any, str, Any]] = {
+    "no minimum and no steps": (metering, "paid_s", lambda found: found * Decimal("0.5")),
+    "no addresses": (parts, "_address", lambda found: []),
+    "no disks": (parts, "_disks", lambda found: ()),
+    "no traffic": (parts, "_sent", lambda found: ()),
+    "no fee of a region": (parts, "_fee", lambda found: []),
+    "a start is free": (parts, "_lease", lambda found: found[:1]),
+    "a month's free part is counted on": (metering, "_spread", None),
+    "the guard counts machines alone": (lives, "quoted", _no_extra),
+    "support is free": (lives, "quoted", lambda found: replace(found, terms=NO_TERMS)),
+}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_the_bills_notice(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each thing that is counted, left out, is noticed within a few hundred studies."""
+    where, name, change = MUTANTS[mutant]
+    if change is None:
+        monkeypatch.setattr(where, name, lambda quantity, had, rate, *, worst: graduated(quantity, had, rate.rows))
+    elif mutant == "support is free":  # the market still bills what the study's terms say
+        before = lives.beside_of
+        monkeypatch.setattr(lives, "beside_of", lambda plan: before(replace(plan, terms=NO_TERMS)))
+    else:
+        _once(monkeypatch, where, name, change)
+    seeds = range(SEED * 1_000_003, SEED * 1_000_003 + 400)
+    assert any(broken(play(seed, faults=faults), faults=faults) for seed in seeds for faults in (True, False))
