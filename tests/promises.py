@@ -374,8 +374,8 @@ def leases_end() -> Row:
 
 ROWS = (
     slices, kills, winners, ties, simulated_histories, quotes, bills, answers_lost, crash_walk, cloud_kills,
-    guest_kills, stopped, makers_killed, guests_die, debian_guests_die, swept, swept_on_ec2, unreadable, wrong_hosts, silent_lines,
-    silent_clouds, capped, strangers, hostile_bytes, leases_end,
+    guest_kills, stopped, makers_killed, guests_die, debian_guests_die, swept, swept_on_ec2, unreadable, wrong_hosts,
+    silent_lines, silent_clouds, capped, strangers, hostile_bytes, leases_end,
 )  # fmt: skip
 
 

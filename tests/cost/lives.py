@@ -25,7 +25,7 @@ TIMER_S = 60
 
 @dataclass(frozen=True)
 class Life:
-    """One machine: when it was asked for and when it was gone (whole s), when it was another type from, what was sent."""
+    """One machine: when it was asked for, gone, and made another type (whole s), and what it sent."""
 
     launch: int
     number: int

@@ -152,7 +152,7 @@ def _expected(stay: Stay) -> tuple[Decimal, ...]:
 
 
 def _lease(stay: Stay, billing: Billing) -> tuple[Decimal, ...]:
-    """The periods of one launch at worst: its lease, and one for each further start, which may round it up once more."""
+    """The periods of one launch at worst: its lease, and one for each further start, which may round it up once."""
     life_s = stay.worst_s
     if billing.minimum_s < billing.step_s:
         life_s += stay.starts * billing.step_s
