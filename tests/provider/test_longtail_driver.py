@@ -252,6 +252,20 @@ def test_tags_that_nothing_bears_any_more_are_found_and_deleted(monkeypatch):
         assert cloud.alive() == []
 
 
+def test_one_of_two_machines_goes_and_the_firewall_stays_on_the_other(monkeypatch):
+    with droplets() as cloud:
+        point(monkeypatch, cloud)
+        driver = provider("digitalocean")
+        wall, first = run(launched("digitalocean", driver))
+        second = run(driver.create(request("digitalocean", token="token-2", options={"firewall": wall})))
+        before = cloud.lives.all[second].words
+        run(driver.destroy(instance("digitalocean", first)))
+        assert run(driver.gone(instance("digitalocean", first)))
+        assert cloud.lives.all[second].words == before
+        assert set(cloud.walls[wall].words) & set(before)
+        assert len(cloud.words) == 2, "the first one's own word went with it"
+
+
 def test_a_tag_that_something_bears_is_not_deleted(monkeypatch):
     with droplets() as cloud:
         point(monkeypatch, cloud)

@@ -124,7 +124,7 @@ class Droplets:
     async def wall_of(self, library: "Library", id: str) -> str:
         """The first tag that a firewall is put on."""
         said = (await library.read(f"{self.firewalls[0]}/{id}")).said.get("firewall") or {}
-        words = [word for word in _words(said) if word.startswith(labels.WALL)]
+        words = [word for word in _words(said) if labels.of(word, labels.WALL)]
         if not words:
             raise ProviderFault.at(id, "its firewall is on no tag of ours", "cloudcmp cleanup")
         return sorted(words, key=lambda word: "-1of" not in word)[0]
@@ -139,7 +139,7 @@ class Droplets:
             if not missing(fault):
                 raise
             return False
-        await fell_tags(library, [word for word in words if word.startswith(labels.WALL)])
+        await fell_tags(library, [word for word in words if labels.of(word, labels.WALL)])
         return True
 
     def account_id(self, said: Json) -> str | None:

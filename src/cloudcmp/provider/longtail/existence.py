@@ -54,7 +54,7 @@ class Existence:
         if self.library.cloud.dialect.tags and id not in self._borne:
             said = await self._machine(id)
             if said is not None:
-                self._borne[id] = tuple(one for one in said.words if one.startswith((f"{_M}:", f"{_M}-")))
+                self._borne[id] = tuple(word for word in said.words if labels.of(word, labels.MACHINE))
         try:
             await self.library.change("DELETE", self._path(id), again=True)
         except Refused as fault:
@@ -135,6 +135,3 @@ class Existence:
             state, why = "pending", f"{said.word}, and never seen running"
         # None of these clouds takes machines back, nor says so.
         return Sight(state, said.public or said.inside, peer_address=said.inside or said.public, why=why)
-
-
-_M = labels.MACHINE

@@ -15,6 +15,7 @@ MACHINE, WALL = "cloudcmp", "cloudcmp-firewall"
 _OURS = "cloudcmp:"
 _TOKEN, _NAME = "@token", "@name"
 _DIGEST = 8
+_PIECE = rf"([0-9a-f]{{{_DIGEST}}})-(\d{{1,2}})of(\d{{1,2}}):"
 _PLAIN = re.compile(rb"[a-z0-9-]")
 _ESCAPED = re.compile(r"(?:[a-z0-9-]|_[0-9a-f]{2})*")
 
@@ -40,13 +41,18 @@ def write(record: Record, most: int, mark: str = MACHINE) -> tuple[str, ...]:
     return tuple(f"{mark}-{digest}-{number}of{count}:{chunk}" for number, chunk in enumerate(chunks, 1))
 
 
+def of(word: str, mark: str) -> bool:
+    """Whether a word is a record with a mark, or a piece of one."""
+    return word.startswith(f"{mark}:") or re.match(rf"{mark}-{_PIECE}", word) is not None
+
+
 def read(words: Iterable[str], mark: str = MACHINE) -> Record | None:
     """The record in a resource's words; None where there is none, or none that is whole."""
     pieces: dict[tuple[str, int], dict[int, str]] = {}
     for word in words:
         if word.startswith(f"{mark}:"):
             return _record(word.removeprefix(f"{mark}:"))
-        found = re.fullmatch(rf"{mark}-([0-9a-f]{{{_DIGEST}}})-(\d{{1,2}})of(\d{{1,2}}):(.*)", word)
+        found = re.fullmatch(rf"{mark}-{_PIECE}(.*)", word)
         if found:
             pieces.setdefault((found[1], int(found[3])), {})[int(found[2])] = found[4]
     for (digest, count), parts in pieces.items():

@@ -85,7 +85,7 @@ async def _tags(library: Library) -> list[Found]:
     told: list[Found] = []
     for mark in (labels.MACHINE, labels.WALL):
         for item in free:
-            if not item.id.startswith((f"{mark}:", f"{mark}-")):
+            if not labels.of(item.id, mark):
                 continue
             record = labels.read([item.id, *_siblings(item.id, words)], mark)
             if record is not None:
