@@ -27,7 +27,8 @@ _NEEDED = ("name", "region", "size", "image")
 _PLURAL = {"droplets": "machines", "firewalls": "firewalls", "tags": "tags", "images": "images", "sizes": "sizes"}
 _PLURAL |= {"regions": "regions", "account": "account"}
 _SCOPES = {"machines": "droplet", "firewalls": "firewall", "tags": "tag", "images": "image"}
-_VERBS = {"list": "read", "get": "read", "create": "create", "delete": "delete"}
+_PLURAL |= {"actions": "actions"}
+_VERBS = {"act": "update", "list": "read", "get": "read", "create": "create", "delete": "delete"}
 
 
 class Droplets(LongTail):
@@ -42,11 +43,14 @@ class Droplets(LongTail):
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self.team = str(uuid.uuid4())
+        self.actions: dict[str, tuple[str, float]] = {}  # what each does, and when it ends
 
     def action(self, method: str, path: str) -> tuple[str, str]:
         """By the path: /v2/COLLECTION[/ID]."""
         parts = path.strip("/").split("/")
         what, id = _PLURAL.get(parts[1] if len(parts) > 1 else "", "unknown"), "/".join(parts[2:])
+        if (what, parts[-1], method) == ("machines", "actions", "POST"):
+            return "machines.act", parts[2]
         verb = {"GET": "get" if id or what == "account" else "list", "POST": "create", "DELETE": "delete"}
         return f"{what}.{verb.get(method, 'unknown')}", id
 
@@ -73,6 +77,8 @@ class Droplets(LongTail):
             "machines.create": self._make,
             "machines.get": lambda id, _: (200, {"droplet": self._droplet(self.machine(id))}),
             "machines.delete": self._end,
+            "machines.act": self._act,
+            "actions.get": lambda id, _: (200, {"action": self._action(id)}),
             "firewalls.create": self._make_wall,
             "firewalls.get": lambda id, _: (200, {"firewall": self._wall(self.wall(id))}),
             "firewalls.delete": self._fell,
@@ -137,6 +143,30 @@ class Droplets(LongTail):
     def _end(self, id: str, _: Json) -> tuple[int, Json]:
         self.end(id)
         return 204, {}
+
+    def _act(self, id: str, body: Json) -> tuple[int, Json]:
+        """An action is carried out at once, and told as being so a little later; one at a time."""
+        one, what = self.machine(id), str(body.get("type", ""))
+        if what == "resize" and (not one.off or body.get("size") not in {size[0] for size in SIZES}):
+            raise No(422, "Droplet must be off, and the size one that is there")
+        if what not in {"power_off", "power_on", "resize"}:
+            raise No(422, "no such action")
+        if what == "resize":
+            one.type = body["size"]
+        elif what == "power_off":
+            self.lives.power_off(one)
+        else:
+            self.lives.power_on(one)
+        number = self.new_id()
+        self.actions[number] = (what, self.lives.clock() + self.faults.pending_s)
+        return 201, {"action": self._action(number)}
+
+    def _action(self, id: str) -> Json:
+        if id not in self.actions:
+            raise No(404, "The resource you were accessing could not be found.")
+        what, ends = self.actions[id]
+        status = "completed" if self.lives.clock() >= ends else "in-progress"
+        return {"id": int(id), "type": what, "status": status, "resource_type": "droplet"}
 
     def _droplet(self, one: Rented) -> Json:
         state = self.lives.state(one)

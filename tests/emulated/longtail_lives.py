@@ -60,12 +60,23 @@ class Lives:
         one = Rented(id, name, region, type, words, self.clock() if began is None else began, address, **more)
         one.user_data = user_data
         self.all[id] = one
-        if self._boot is not None and user_data:
+        self.power_on(one)
+        return one
+
+    def power_on(self, one: Rented) -> None:
+        """What is behind a machine starts in the background; with the disk that it had, where it was off."""
+        one.off, one.machine = False, None
+        if self._boot is not None and one.user_data:
             one.booting = True
             thread = threading.Thread(target=self._start, args=(one,), daemon=True)
             self._threads.append(thread)
             thread.start()
-        return one
+
+    def power_off(self, one: Rented) -> None:
+        """A machine is off now; it stays, and stays billed."""
+        one.off = True
+        if one.machine is not None:
+            one.machine.kill()
 
     def _start(self, one: Rented) -> None:
         assert self._boot is not None

@@ -192,9 +192,22 @@ def test_an_image_that_reads_no_user_data_is_refused(monkeypatch):
         assert cloud.alive() == []
 
 
-def test_resize_is_refused(cloud):
-    with pytest.raises(Refused, match="not resized by this driver"):
-        run(provider(cloud.name).resize(instance(cloud.name, "1"), "other"))
+def test_a_machine_is_made_another_type_or_that_is_refused(cloud):
+    driver = provider(cloud.name)
+    machine = run(driver.create(request(cloud.name)))
+    handle, moments = instance(cloud.name, machine), []
+    if cloud.name != "digitalocean":
+        with pytest.raises(Refused, match="not resized by this driver"):
+            run(driver.resize(handle, "other"))
+        return
+    cloud.faults = Faults(pending_s=0.1)
+    run(driver.resize(handle, "s-2vcpu-4gb", lambda: moments.append(cloud.lives.all[machine].off)))
+    assert moments == [True]
+    assert cloud.lives.all[machine].type == "s-2vcpu-4gb"
+    assert run(driver.look(handle)).state == "running"
+    with pytest.raises(Refused, match="size"):
+        run(driver.resize(handle, "no-such-size"))
+    assert run(driver.look(handle)).state == "running", "it is started again"
 
 
 def test_the_account_and_the_time_are_told(cloud):

@@ -19,6 +19,7 @@ from cloudcmp.provider.longtail.existence import Existence
 from cloudcmp.provider.longtail.faults import LOOKED_FOR, id_in
 from cloudcmp.provider.longtail.firewalls import nets_of
 from cloudcmp.provider.longtail.requests import image_of, refuse
+from cloudcmp.provider.longtail.resizing import Resizing
 from cloudcmp.provider.longtail.sdk import Library
 from cloudcmp.provider.longtail.shelf import Shelf
 from cloudcmp.provider.longtail.table import CLOUDS
@@ -169,11 +170,9 @@ class LongTailProvider:
         """How a machine is; one that is not listed yet is pending."""
         return await self._existence.look(handle)
 
-    async def resize(
-        self,
-        handle: Handle,
-        offering: str,  # noqa: ARG002
-        stopped: Callable[[], None] = nothing,  # noqa: ARG002
-    ) -> None:
-        """Raises Refused: this driver does not make a machine another type."""
-        raise Refused.at(handle.cloud_id, f"machines of {self.name} are not resized by this driver", "leave resize out")
+    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
+        """Power off, change the size, power on; raises Refused where this driver does not know how."""
+        if not self._cloud.resizes:
+            what = f"machines of {self.name} are not resized by this driver"
+            raise Refused.at(handle.cloud_id, what, "leave resize out")
+        await Resizing(self._library).run(handle, offering, stopped)

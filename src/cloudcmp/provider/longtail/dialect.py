@@ -110,7 +110,8 @@ class Cloud:
 
     `library` is apache-libcloud's own name of it; `tokens` and `endpoint` are environment variables; `word_most` is
     how long a tag may be; `paging` is `links`, `cursor` or `pages`, the three ways to tell that a list goes on;
-    `scopes` are what a token must be allowed, empty where there is no such thing.
+    `scopes` are what a token must be allowed, empty where there is no such thing; `resizes` is whether this driver can
+    make a machine another type.
     """
 
     name: str
@@ -127,6 +128,7 @@ class Cloud:
     scopes_say: str
     facts: tuple[Fact, ...]
     dialect: Dialect
+    resizes: bool = False
 
     @property
     def rights(self) -> str:

@@ -219,6 +219,7 @@ CLOUD = Cloud(
         "droplet:create",
         "droplet:delete",
         "droplet:read",
+        "droplet:update",
         "firewall:create",
         "firewall:delete",
         "firewall:read",
@@ -254,5 +255,6 @@ CLOUD = Cloud(
         Fact("public address", "in the size's price (R)", f"{_DOCS}/products/droplets/details/pricing/"),
     ),
     dialect=Droplets(),
+    resizes=True,
 )
 """Its row of the table."""
