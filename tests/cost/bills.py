@@ -127,6 +127,11 @@ _GCP_WHAT = {
 }
 
 
+def hash_of(name: str) -> int:
+    """A number such as Google gives to what has a name."""
+    return int.from_bytes(name.encode()[:8], "big")
+
+
 def gcp_rows(used: Sequence[Usage]) -> list[dict[str, object]]:
     """Records of the detailed export as BigQuery writes them: a credit is within the line that it lowers."""
     return [
@@ -141,7 +146,10 @@ def gcp_rows(used: Sequence[Usage]) -> list[dict[str, object]]:
             "currency": one.currency,
             "credits": [{"name": "trial", "amount": float(one.amount)}] if one.type == "credit" else [],
             "cost_type": "tax" if one.type == "tax" else "regular",
-            "resource": {"name": one.resource, "global_name": f"//compute.googleapis.com/z/{one.resource}"},
+            "resource": {
+                "name": one.resource,
+                "global_name": f"//compute.googleapis.com/z/instance/{hash_of(one.resource)}",
+            },
             "export_time": "2026-11-10 00:00:00 UTC",
         }
         for one in used

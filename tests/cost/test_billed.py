@@ -6,13 +6,14 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.cost import bills
 from tests.cost.bills import Usage, write
 
 from cloudcmp.cost.billed import Billed, Format, Kind, Wanted, fields, read
 from cloudcmp.cost.billed.formats import LAYOUTS, lines
+from cloudcmp.cost.billed.line import Tags
 from cloudcmp.errors import UserMistake
 
 STUDY = "eu-1c9e04b7aa55"
@@ -231,9 +232,11 @@ def test_a_report_without_tags_says_what_may_be_missed(tmp_path: Path) -> None:
 
 def test_a_label_cut_to_63_small_letters_is_still_the_studys() -> None:
     long = "A Study: " + "x" * 80
-    wanted = Wanted.of(long, {})
+    wanted = Wanted.of(long, {("launch-0.2", 1): None})
     assert wanted.owns(fields.label(long))
     assert not wanted.owns("a-study")
+    assert wanted.key("", Tags(fields.label(long), "launch-0-2", "1")) == ("launch-0.2", 1)
+    assert wanted.key("", Tags("another", "launch-0-2", "1")) is None
 
 
 def test_a_million_lines_take_no_more_memory_than_a_thousand(tmp_path: Path) -> None:
@@ -254,6 +257,7 @@ def test_a_million_lines_take_no_more_memory_than_a_thousand(tmp_path: Path) -> 
 MONEY = st.decimals(min_value=-1000, max_value=1000, allow_nan=False, places=8)
 
 
+@settings(deadline=None, max_examples=30)
 @given(amounts=st.lists(MONEY, min_size=1, max_size=20), cut=st.integers(0, 20))
 def test_whatever_is_split_into_files_adds_up_exactly(
     tmp_path_factory: pytest.TempPathFactory, amounts: list[Decimal], cut: int

@@ -20,6 +20,7 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.lease import FIREWALL, INSTANCE, LeaseEvent, LeaseRow
 from cloudcmp.model.offering import Volume
 from cloudcmp.pipeline.reconciling import reconcile
+from cloudcmp.provider.gcp.marks import label
 from cloudcmp.store import StudyStore
 from tests.analysis.planted import plan_of, price
 from tests.cli.command import COMMAND, Said
@@ -33,17 +34,17 @@ NOW = NOVEMBER_9 + 5 * 86400
 MARCH = datetime(2027, 3, 1, tzinfo=UTC).timestamp()
 
 
-def study(folder: Path, *, currency: str = "USD") -> tuple[Path, str]:
+def study(folder: Path, *, currency: str = "USD", name: str = "eu", zone: str = "") -> tuple[Path, str]:
     """A study of two candidates on aws with a disk and an address each, whose first launches came and went."""
     plan = plan_of(candidates=2, rounds=1, prices=[price("0.10", currency), price("0.20", currency)], runner="aws")
     beside = replace(price("0.005", currency))
     disk = Volume("gp3", 10 * 2**30, price=price("0.01", currency))
     sold = [replace(one.offering, provider="aws") for one in plan.candidates]
     candidates = [replace(one, offering=sold[at], volume=disk, beside=beside) for at, one in enumerate(plan.candidates)]
-    plan = replace(plan, candidates=tuple(candidates), name="eu")
+    plan = replace(plan, candidates=tuple(candidates), name=name)
     with StudyStore.create(folder, plan, study_text="", provenance={}, created_at=NOVEMBER_9) as store:
         for at, per_hour in enumerate(("0.115", "0.215")):
-            lived(store, f"launch-{at}", f"i-0{at:016x}", Decimal(per_hour), currency, hours=at + 1)
+            lived(store, f"launch-{at}", f"{zone}i-0{at:016x}", Decimal(per_hour), currency, hours=at + 1)
         group = LeaseRow("launch-0.firewall", 1, LeaseEvent.INTENT, "aws", "r", FIREWALL, "f", "t", NOVEMBER_9)
         store.append_lease(group)
         return folder, store.tag
@@ -110,6 +111,18 @@ def test_a_daily_bill_of_azure(tmp_path: Path) -> None:
     found = reconcile(folder, [write(tmp_path / "b.csv", bills.azure_rows(whole_bill(tag)))], now=NOW)
     assert found.totals[0].used == Decimal("0.576")
     assert found.alarms == ()  # a line of a day reaches beyond the machine's end
+
+
+def test_google_knows_machines_by_name_and_tags_by_labels(tmp_path: Path) -> None:
+    folder, tag = study(tmp_path / "s", name="A.Study", zone="europe-west4-a/")
+    assert label(tag) != tag  # a label holds no capital and no dot
+    own = {"study": label(tag), "slot": "launch-0"}
+    used = [Usage(ONE, "0.09", **own), Usage("disk-1", "0.02", "disk", **own), Usage(TWO, "0.40")]
+    found = reconcile(folder, [write(tmp_path / "b.ndjson", bills.gcp_rows(used))], now=NOW)
+    assert by(found.sides, "launch-0", Kind.MACHINE).ratio == pytest.approx(0.9)
+    assert by(found.sides, "launch-0", Kind.DISK).ratio == pytest.approx(2.0)
+    assert by(found.sides, "launch-1", Kind.MACHINE).ratio == pytest.approx(1.0)
+    assert found.alarms == ()
 
 
 def test_what_is_billed_and_not_in_the_ledger_is_an_alarm(tmp_path: Path) -> None:

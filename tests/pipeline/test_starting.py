@@ -85,12 +85,15 @@ def offering(name: str, price: str | None, vcpus: float = 2, memory_gib: float =
     return Offering("aws", "eu-central-1", name, vcpus, memory_gib, "general", told)
 
 
+TWO = (offering("m7i.large", "0.12"), offering("m7i.xlarge", "0.24", 4, 16.0))
+
+
 def test_with_credentials_the_study_is_of_that_cloud_within_the_budget(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    sells(monkeypatch, offering("m7i.large", "0.12"), offering("m7i.xlarge", "0.24", 4, 16.0))
+    sells(monkeypatch, *TWO)
     found = starting.start(ANSWERS, tmp_path / "first.yaml", AWS_SEEN)
-    assert [one.offering.name for one in found.plan.candidates] == ["m7i.large"]
+    assert [one.offering.name for one in found.plan.candidates] == ["m7i.large", "m7i.xlarge"]
     worst = found.plan.quote.worst_cost
     assert worst is not None
     assert 0 < worst.amount <= 20
@@ -108,7 +111,7 @@ def test_with_credentials_the_study_is_of_that_cloud_within_the_budget(
 def test_a_small_budget_takes_fewer_rounds_runs_and_matters_and_says_so(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    sells(monkeypatch, offering("m7i.large", "0.12"))
+    sells(monkeypatch, *TWO)
     whole = starting.start(ANSWERS, tmp_path / "whole.yaml", AWS_SEEN).plan.quote.worst_cost
     assert whole is not None
     told = replace(ANSWERS, budget=replace(whole, amount=whole.amount * Decimal("0.8")))
@@ -127,7 +130,7 @@ def test_a_small_budget_takes_fewer_rounds_runs_and_matters_and_says_so(
 def test_without_a_price_the_worst_case_is_unknown_and_the_list_to_fetch_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    sells(monkeypatch, offering("m7i.large", None))
+    sells(monkeypatch, offering("m7i.large", None), offering("m7i.xlarge", None, 4, 16.0))
     found = starting.start(ANSWERS, tmp_path / "s.yaml", AWS_SEEN)
     assert found.cheapest == ()
     assert "worst case: unknown, because a price is; nothing is created as long as it is" in starting.told_of(found)

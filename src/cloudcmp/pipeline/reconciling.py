@@ -21,6 +21,7 @@ from cloudcmp.cost.billed import (
     Wanted,
     read,
     set_beside,
+    spellings,
 )
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.lease import INSTANCE, STATE_OF, LeaseEvent, LeaseRow, LeaseState
@@ -46,9 +47,17 @@ def reconcile(folder: Path, bills: Sequence[Path], format: str | None = None, no
     moment = time.time() if now is None else now
     leased = {key: _leased(plan, some) for key, some in _machines(rows).items()}
     ids = {(one.slot, one.attempt): one.cloud_id for one in rows if one.cloud_id}
-    billed = read(bills, Wanted.of(tag, {**dict.fromkeys(leased), **ids}), Format(format) if format else None)
+    wanted = Wanted.of(tag, {**dict.fromkeys(leased), **ids}, _spelled)
+    billed = read(bills, wanted, Format(format) if format else None)
     found = set_beside(billed, _estimated(plan, rows, moment), leased, moment)
     return replace(found, notes=(*_unbilled_providers(plan), *found.notes))
+
+
+def _spelled(text: str) -> tuple[str, ...]:
+    """How the tags of a study may stand on a bill: also as a label that a hash tells from its likes."""
+    from cloudcmp.provider.gcp.marks import label
+
+    return (*spellings(text), label(text))
 
 
 def _unbilled_providers(plan: Plan) -> Iterator[str]:

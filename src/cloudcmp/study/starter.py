@@ -199,29 +199,39 @@ def fitting(matters: Sequence[str], worst: Callable[[Form], Money | None], budge
 
 
 def starter_text(told: Answers, clouds: Sequence[str], form: Form) -> str:
-    """The study file: a candidate in each of the clouds, or in three invented ones where there are none."""
+    """The study file: a candidate in each of the clouds, or in three invented ones where there are none.
+
+    In one cloud alone, what was asked for is compared with twice of it.
+    """
     return "\n".join(_lines(told, clouds, form)) + "\n"
 
 
 def _lines(told: Answers, clouds: Sequence[str], form: Form) -> Iterator[str]:
     size = f"{told.vcpus} vCPUs and {told.memory_gib} GiB"
-    yield f"# Which cloud should {_ASKED[told.purpose]}, for users in {_where(told.users)}?"
+    alone = len(clouds) == 1
+    yield f"# What should {_ASKED[told.purpose]}, for users in {_where(told.users)}?"
     yield "#"
     yield "# Written by `cloudcmp start`."
     yield "# Change what you like: each key is explained in docs/reference/study-file.md."
     yield "schema: 1"
-    yield f"question: Which cloud's machine of {size} is best to {_ASKED[told.purpose]}, and in what?"
+    if alone:
+        yield f"question: To {_ASKED[told.purpose]}, is twice a machine of {size} worth twice its price?"
+    else:
+        yield f"question: Which cloud's machine of {size} is best to {_ASKED[told.purpose]}, and in what?"
     yield ""
     yield "candidates:"
-    if clouds:
+    if alone:
+        yield "  # Credentials of one cloud were found: what was asked for, and twice of it, can be compared there."
+    elif clouds:
         yield f"  # In each cloud the offering nearest to {size}, near the users; `cloudcmp plan` names it."
     else:
         yield "  # Three invented clouds, for no credentials of a real one were found: their numbers are planted."
         yield "  # Nothing is created or billed. They show what a study does; with credentials begin again."
     places = [(one, region_of(told.users, one)) for one in clouds]
     for provider, region in places or [(SIMULATED, one) for one in _INVENTED]:
-        match = f"{{vcpus: {told.vcpus}, memory_gib: {told.memory_gib}}}"
-        yield f"  - {{provider: {provider}, region: {region}, match: {match}}}"
+        for times in (1, 2) if alone else (1,):
+            match = f"{{vcpus: {told.vcpus * times}, memory_gib: {told.memory_gib * times}}}"
+            yield f"  - {{provider: {provider}, region: {region}, match: {match}}}"
     yield ""
     yield "# A round launches each candidate afresh, in random order. Six are the least that give a verdict; the spread"
     yield "# between launches is what a verdict rests on."

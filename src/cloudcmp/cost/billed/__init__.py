@@ -4,7 +4,7 @@ from cloudcmp.cost.billed.beside import ALARMS, Estimated, Leased, Reconciled, S
 from cloudcmp.cost.billed.formats import Format
 from cloudcmp.cost.billed.gather import Billed, read
 from cloudcmp.cost.billed.line import USED, Kind
-from cloudcmp.cost.billed.tally import Key, Wanted
+from cloudcmp.cost.billed.tally import Key, Wanted, spellings
 
 __all__ = [
     "ALARMS",
@@ -22,4 +22,5 @@ __all__ = [
     "Wanted",
     "read",
     "set_beside",
+    "spellings",
 ]

@@ -84,7 +84,7 @@ GCP = Layout(
     Format.GCP,
     {
         "type": ("cost_type",),
-        "resource": ("resource_global_name", "resource_name"),
+        "resource": ("resource_name", "resource_global_name"),
         "amount": ("cost",),
         "currency": ("currency",),
         "start": ("usage_start_time",),

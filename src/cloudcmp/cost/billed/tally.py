@@ -4,7 +4,7 @@ Nothing is kept of lines that are not the study's own but counts: a file of any 
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -21,29 +21,40 @@ _DAY_S = 86400
 _MOST_TAGS = 200
 
 
+def spellings(text: str) -> tuple[str, ...]:
+    """How clouds keep a tag's value: as it is, or in the letters of the strictest."""
+    return text, fields.label(text)
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a study's own lines are known by: its tag, and the ids of what it leased, as `id_of` writes them."""
+    """What a study's own lines are known by: its tag, the ids of what it leased (by `id_of`), and the slots."""
 
-    study: str
+    studies: frozenset[str]
     ids: Mapping[str, Key]
     slots: Mapping[tuple[str, str], Key]
 
     @classmethod
-    def of(cls, study: str, leased: Mapping[Key, str | None]) -> "Wanted":
-        """For a study's tag and its leases with their ids, where they are known."""
+    def of(
+        cls,
+        study: str,
+        leased: Mapping[Key, str | None],
+        spelled: Callable[[str], Iterable[str]] = spellings,
+    ) -> "Wanted":
+        """For a study's tag and its leases with their ids, where known; in each way that they are `spelled`."""
         ids = {id_of(one): key for key, one in leased.items() if one}
-        return cls(study, ids, {(fields.label(slot), str(attempt)): (slot, attempt) for slot, attempt in leased})
+        slots = {(text, str(attempt)): (slot, attempt) for slot, attempt in leased for text in spelled(slot)}
+        return cls(frozenset(spelled(study)), ids, slots)
 
     def owns(self, study: str) -> bool:
-        """Whether a tag is this study's, also as a cloud with strict labels keeps it."""
-        return study == self.study or fields.label(study) == fields.label(self.study)
+        """Whether a tag is this study's."""
+        return study in self.studies
 
     def key(self, resource: str, tags: Tags) -> Key | None:
         """The lease that a line is of: by its resource's id, else by the tags of slot and attempt."""
-        if found := self.ids.get(id_of(resource)):
+        if resource and (found := self.ids.get(id_of(resource))):
             return found
-        return self.slots.get((fields.label(tags.slot), tags.attempt)) if tags.slot and self.owns(tags.study) else None
+        return self.slots.get((tags.slot, tags.attempt)) if tags.slot and self.owns(tags.study) else None
 
 
 def id_of(resource: str) -> str:
