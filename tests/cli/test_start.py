@@ -6,6 +6,7 @@ import select
 import signal
 import subprocess
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,24 @@ def test_the_printed_commands_lead_to_a_report(tmp_path: Path) -> None:
     again = said(tmp_path, "start", "--yes")
     assert again.code == 2
     assert "is not overwritten" in again.err
+
+
+def test_what_price_lists_say_is_shown_as_not_measured(tmp_path: Path) -> None:
+    today = datetime.now(UTC).date().isoformat()
+    (tmp_path / "own.csv").write_text(
+        "provider,name,amount,currency,unit,region,vcpus,memory_gib,as_of\n"
+        f"aws,m7i.large,0.1207,USD,h,eu-central-1,2,8,{today}\n"
+        f"gcp,n2-standard-2,0.1103,USD,h,europe-west3,2,8,{today}\n"
+        f"gcp,n2-standard-4,0.2206,USD,h,europe-west3,4,16,{today}\n"
+    )
+    assert said(tmp_path, "fetch", "--from", "own.csv", "--as", "csv").code == 0
+    shown = said(tmp_path, "start", "--yes").out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "by price list, not measured" in shown
+    assert shown.index("gcp n2-standard-2") < shown.index("aws m7i.large")
+    assert "0.1207 USD" in shown
+    assert "n2-standard-4" not in shown
+    assert "no price list tells of this size on azure: cloudcmp fetch azure --region" in shown
 
 
 def test_the_document_names_the_study_and_what_comes_next(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from cloudcmp.model.offering import Volume
 from cloudcmp.pipeline.reconciling import reconcile
 from cloudcmp.provider.gcp.marks import label
 from cloudcmp.store import StudyStore
+from cloudcmp.units import Money
 from tests.analysis.planted import plan_of, price
 from tests.cli.command import COMMAND, Said
 from tests.cost import bills
@@ -41,7 +42,8 @@ def study(folder: Path, *, currency: str = "USD", name: str = "eu", zone: str = 
     disk = Volume("gp3", 10 * 2**30, price=price("0.01", currency))
     sold = [replace(one.offering, provider="aws") for one in plan.candidates]
     candidates = [replace(one, offering=sold[at], volume=disk, beside=beside) for at, one in enumerate(plan.candidates)]
-    plan = replace(plan, candidates=tuple(candidates), name=name)
+    quote = replace(plan.quote, expected_cost=Money(Decimal("0.6"), "USD"), worst_cost=Money(Decimal(4), "USD"))
+    plan = replace(plan, candidates=tuple(candidates), name=name, quote=quote)
     with StudyStore.create(folder, plan, study_text="", provenance={}, created_at=NOVEMBER_9) as store:
         for at, per_hour in enumerate(("0.115", "0.215")):
             lived(store, f"launch-{at}", f"{zone}i-0{at:016x}", Decimal(per_hour), currency, hours=at + 1)
@@ -173,6 +175,20 @@ def test_credits_refunds_and_taxes_stand_apart(tmp_path: Path) -> None:
     found = reconcile(folder, [write(tmp_path / "b.csv", bills.aws_rows(used))], now=NOW)
     assert found.totals[0].used == Decimal("0.576")
     assert found.totals[0].apart == ((Kind.CREDIT, Decimal("-0.05")), (Kind.TAX, Decimal("0.02")))
+
+
+def test_the_quote_of_the_whole_plan_is_told_beside(tmp_path: Path) -> None:
+    folder, tag = study(tmp_path / "s")
+    found = reconcile(folder, [write(tmp_path / "b.csv", bills.aws_rows(whole_bill(tag)))], now=NOW)
+    assert "quoted for the whole plan: 0.600 USD, at worst 4.00 USD" in found.notes
+
+
+def test_a_bill_without_any_line_of_the_study_says_so(tmp_path: Path) -> None:
+    folder, _ = study(tmp_path / "s")
+    found = reconcile(folder, [write(tmp_path / "b.csv", bills.aws_rows([Usage("bucket", "70", "other")]))], now=NOW)
+    assert {one.state for one in found.sides} == {State.NOT_YET}
+    assert found.totals[0].difference is None
+    assert any("2 of 2 machines of the ledger are not billed yet" in note for note in found.notes)
 
 
 def test_an_unknown_format_names_the_nearest(tmp_path: Path) -> None:

@@ -62,7 +62,10 @@ def start(
     if found.cheapest:
         say()
         heads, rows = starting.prices_table(found.cheapest)
-        terminal.table(console(), [*heads[:2], *map(terminal.Head, heads[2:5]), heads[5]], rows)
+        terminal.table(
+            console(), [*heads[:3], terminal.Head(heads[3]), heads[4]], rows,
+            title="The cheapest of that size near the users, by price list, not measured",
+        )  # fmt: skip
     for name, region in found.unlisted:
         terminal.say(console(), f"no price list tells of this size on {name}: cloudcmp fetch {name} --region {region}")
     say()

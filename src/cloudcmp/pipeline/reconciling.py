@@ -50,7 +50,7 @@ def reconcile(folder: Path, bills: Sequence[Path], format: str | None = None, no
     wanted = Wanted.of(tag, {**dict.fromkeys(leased), **ids}, _spelled)
     billed = read(bills, wanted, Format(format) if format else None)
     found = set_beside(billed, _estimated(plan, rows, moment), leased, moment)
-    return replace(found, notes=(*_unbilled_providers(plan), *found.notes))
+    return replace(found, notes=(*found.notes, *_unbilled_providers(plan), *_planned(plan)))
 
 
 def _spelled(text: str) -> tuple[str, ...]:
@@ -65,6 +65,14 @@ def _unbilled_providers(plan: Plan) -> Iterator[str]:
     free = [name for name in runners if name in names() and not make(name).billed]
     if free:
         yield f"{', '.join(free)}: nothing is billed there, and nothing is estimated"
+
+
+def _planned(plan: Plan) -> Iterator[str]:
+    """What the whole plan was quoted at, which a study that was cut short does not come to."""
+    quote = plan.quote
+    if quote.expected_cost and quote.worst_cost:
+        worst = format_money(quote.worst_cost)
+        yield f"quoted for the whole plan: {format_money(quote.expected_cost)}, at worst {worst}"
 
 
 def _machines(rows: Sequence[LeaseRow]) -> dict[Key, list[LeaseRow]]:

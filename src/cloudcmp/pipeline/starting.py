@@ -18,7 +18,7 @@ from cloudcmp.pipeline.planning import plan_text
 from cloudcmp.provider.registry import Means, names
 from cloudcmp.study import starter
 from cloudcmp.study.starter import Answers, Form
-from cloudcmp.units import Money, format_money, format_seconds
+from cloudcmp.units import format_money, format_seconds
 
 DEADLINE_S = 10.0
 """How long a cloud may take to say whether it takes the credentials."""
@@ -159,15 +159,16 @@ def _fits(told: Answers, sold: Offering) -> bool:
 
 def prices_table(found: Sequence[Offering]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """The columns and rows of offerings by price list."""
-    rows: list[tuple[str, ...]] = [
-        (f"{one.provider} {one.name}", one.region, f"{one.vcpus:g}", f"{one.memory_gib:g}", _per_hour(one), _dated(one))
-        for one in found
-    ]
-    return ("by price list, not measured", "region", "vCPUs", "GiB", "price an hour", "of"), rows
+    rows = [(f"{one.provider} {one.name}", one.region, _size(one), _per_hour(one), _dated(one)) for one in found]
+    return ("offering", "region", "size", "an hour", "price of"), list(rows)
+
+
+def _size(one: Offering) -> str:
+    return f"{one.vcpus:g} vCPUs, {one.memory_gib:g} GiB"
 
 
 def _per_hour(one: Offering) -> str:
-    return "unknown" if one.price is None else format_money(Money(one.price.amount_per_hour, one.price.currency))
+    return "unknown" if one.price is None else f"{one.price.amount_per_hour.normalize():f} {one.price.currency}"
 
 
 def _dated(one: Offering) -> str:
