@@ -73,6 +73,20 @@ def test_one_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPa
     assert time.monotonic() - begun < 20
 
 
+def test_a_cloud_without_any_sign_of_credentials_is_not_asked(tmp_path: Path) -> None:
+    nowhere = tmp_path / "firmware"
+    assert starting.signs_of("aws", {}, tmp_path, nowhere)  # asking it is quick
+    for name in ("gcp", "azure"):
+        assert not starting.signs_of(name, {"HOME": "x", "NO_GCE_CHECK": "true"}, tmp_path, nowhere)
+    assert starting.signs_of("gcp", {"GOOGLE_APPLICATION_CREDENTIALS": "key.json"}, tmp_path, nowhere)
+    assert starting.signs_of("azure", {"AZURE_CLIENT_ID": "1"}, tmp_path, nowhere)
+    (tmp_path / ".azure").mkdir()
+    assert starting.signs_of("azure", {}, tmp_path, nowhere)
+    nowhere.mkdir()
+    (nowhere / "product_name").write_text("Google Compute Engine\n")
+    assert starting.signs_of("gcp", {}, tmp_path, nowhere)
+
+
 def sells(monkeypatch: pytest.MonkeyPatch, *sold: Offering) -> None:
     """Have `aws` sell these, and the price book know the same."""
     monkeypatch.setattr(Ec2Provider, "offerings", lambda self, region=None: sold)

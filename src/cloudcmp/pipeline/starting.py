@@ -29,6 +29,45 @@ _NO_WAY_IN = frozenset({"credentials", "extra", "settings", "answer"})
 
 
 @dataclass(frozen=True, slots=True)
+class Signs:
+    """Where credentials of a cloud may be: variables that begin so, files under home, or this machine being one of its.
+
+    `maker` is what the firmware of its own machines says.
+    """
+
+    variables: tuple[str, ...]
+    files: tuple[str, ...]
+    maker: tuple[str, str]
+
+
+SIGNS = {
+    # https://cloud.google.com/docs/authentication/application-default-credentials;
+    # https://cloud.google.com/compute/docs/instances/detect-compute-engine (R)
+    "gcp": Signs(("GOOGLE_", "GCP_", "GCE_", "CLOUDSDK_", "CLOUDCMP_GCP"),
+                 (".config/gcloud/application_default_credentials.json",), ("product_name", "Google")),
+    # https://learn.microsoft.com/python/api/overview/azure/identity-readme; the tag of its machines (R)
+    "azure": Signs(("AZURE_", "ARM_", "MSI_", "IDENTITY_", "CLOUDCMP_AZURE"), (".azure",),
+                   ("chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77")),
+}  # fmt: skip
+"""Clouds whose client libraries take many seconds to find out that there are no credentials."""
+_FIRMWARE = Path("/sys/class/dmi/id")
+
+
+def signs_of(name: str, environ: Mapping[str, str], home: Path, firmware: Path = _FIRMWARE) -> bool:
+    """Whether there may be credentials of a cloud here: where that is not known without asking, there may be."""
+    signs = SIGNS.get(name)
+    if signs is None or any(key.startswith(signs.variables) for key in environ):
+        return True
+    if any((home / file).exists() for file in signs.files):
+        return True
+    file, maker = signs.maker
+    try:
+        return maker in (firmware / file).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
     """Whether a cloud can be used from here, and why, in a line."""
 
@@ -62,8 +101,11 @@ def look(within_s: float = DEADLINE_S) -> tuple[Seen, ...]:
     from cloudcmp.pipeline.asking import ask
 
     known = [name for name in starter.CLOUDS if name in names()]
-    providers, unopened = opened(known, Means(metrics=METRICS))
-    missing = tuple(Seen(one.provider, False, ", ".join(filter(None, (one.what, one.next)))) for one in unopened)
+    likely = [name for name in known if signs_of(name, os.environ, Path.home())]
+    providers, unopened = opened(likely, Means(metrics=METRICS))
+    missing = [Seen(one.provider, False, ", ".join(filter(None, (one.what, one.next)))) for one in unopened]
+    missing += [Seen(name, False, f"no sign of credentials; see: cloudcmp check {name}")
+                for name in known if name not in likely]  # fmt: skip
     return tuple(sorted((*ask(_all_seen(providers, within_s)), *missing), key=lambda one: one.provider))
 
 
