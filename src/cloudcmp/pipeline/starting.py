@@ -43,10 +43,11 @@ class Signs:
 SIGNS = {
     # https://cloud.google.com/docs/authentication/application-default-credentials;
     # https://cloud.google.com/compute/docs/instances/detect-compute-engine (R)
-    "gcp": Signs(("GOOGLE_", "GCP_", "GCE_", "CLOUDSDK_", "CLOUDCMP_GCP"),
-                 (".config/gcloud/application_default_credentials.json",), ("product_name", "Google")),
+    "gcp": Signs(("GOOGLE_APPLICATION_", "GOOGLE_CLOUD_", "GCE_METADATA_", "CLOUDSDK_AUTH_", "CLOUDSDK_CONFIG",
+                  "CLOUDCMP_GCP_"), (".config/gcloud/application_default_credentials.json",),
+                 ("product_name", "Google")),
     # https://learn.microsoft.com/python/api/overview/azure/identity-readme; the tag of its machines (R)
-    "azure": Signs(("AZURE_", "ARM_", "MSI_", "IDENTITY_", "CLOUDCMP_AZURE"), (".azure",),
+    "azure": Signs(("AZURE_", "ARM_", "MSI_", "IDENTITY_", "CLOUDCMP_AZURE_"), (".azure",),
                    ("chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77")),
 }  # fmt: skip
 """Clouds whose client libraries take many seconds to find out that there are no credentials."""
