@@ -42,6 +42,7 @@ class Cloud:
 
 def seen(monkeypatch: pytest.MonkeyPatch, cloud: Cloud, within_s: float = 5.0) -> Seen:
     monkeypatch.setattr(starting, "opened", lambda known, means: ({"aws": cloud}, ()))
+    monkeypatch.setattr(starting, "names", lambda: ("aws", "local", "simulated"))
     (one,) = starting.look(within_s)
     return one
 
