@@ -18,7 +18,7 @@ from cloudcmp.pipeline.planning import plan_text
 from cloudcmp.provider.registry import Means, names
 from cloudcmp.study import starter
 from cloudcmp.study.starter import Answers, Form
-from cloudcmp.units import format_money, format_seconds
+from cloudcmp.units import Money, format_money, format_seconds
 
 DEADLINE_S = 10.0
 """How long a cloud may take to say whether it takes the credentials."""
@@ -145,8 +145,14 @@ def start(told: Answers, path: Path, seen: Sequence[Seen], say: Callable[[str], 
             clouds.append(name)
         except CloudcmpError as fault:
             left_out.append(f"{name} is left out: {brief(fault)}")
-    form, _ = starter.fitting(told.matters, lambda one: _planned(told, clouds, one, path).quote.worst_cost, told.budget)
-    text, plan = starter.starter_text(told, clouds, form), _planned(told, clouds, form, path)
+    plans: dict[Form, Plan] = {}  # planning asks each cloud what it sells
+
+    def worst(form: Form) -> Money | None:
+        plans[form] = _planned(told, clouds, form, path)
+        return plans[form].quote.worst_cost
+
+    form, _ = starter.fitting(told.matters, worst, told.budget)
+    text, plan = starter.starter_text(told, clouds, form), plans[form]
     cheapest, unlisted = by_price_list(told)
     _write(path, text)
     return Started(path, text, plan, told, form, tuple(seen), tuple(clouds), cheapest, tuple(unlisted), tuple(left_out))
