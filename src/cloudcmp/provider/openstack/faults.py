@@ -38,7 +38,9 @@ _CAPACITY = re.compile(
 )
 _UNSET = {"MissingRequiredOptions", "OpenStackConfigException", "ConfigException", "MissingAuthPlugin", "OptionError"}
 _NO_SERVICE = {"EndpointNotFound", "DiscoveryFailure", "NotFound", "BadRequest"}
-_UNSENT = {"NewConnectionError", "ConnectTimeoutError", "NameResolutionError", "ConnectTimeout"}
+# urllib3's own: keystoneauth's ConnectTimeout is also raised where a request was sent and no answer came.
+_UNSENT = {"NewConnectionError", "ConnectTimeoutError", "NameResolutionError"}
+_LIBRARYS = "keystoneauth1"
 
 
 def plain(text: str) -> str:
@@ -133,12 +135,18 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpErro
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error and those that led to it: only they tell whether a connection was ever made."""
+    """An error and those that led to it: only they tell whether a connection was ever made.
+
+    What led to an earlier try, of which this error comes after, is left out.
+    """
     todo: list[Any] = [error]
+    sent = type(error).__name__.startswith("Connect")
     for _ in range(20):
         if not todo:
             return
         one = todo.pop()
+        if sent and one is not error and type(one).__module__.startswith(_LIBRARYS):
+            continue
         yield one
         further = (one.__cause__, one.__context__, getattr(one, "reason", None), getattr(one, "original_error", None))
         todo += [more for more in (*further, *getattr(one, "args", ())) if isinstance(more, BaseException)]
