@@ -65,7 +65,7 @@ def play(seed: int, *, faults: bool) -> Played:
     used = rng.choice((0, 50, 500, 60_000)) if faults else 0
     hours = rng.choice((672, 696, 720, 744))
     bounds = [where.bill(some, plan, at, 730, 0) for some in (shorter, longer) for at in (0, 1800, 3599)]
-    rows, now = list(_rows(plan, lives)), MONDAY + 10**8
+    rows, now = list(_rows(plan, lives, where.billing.anew_s)), MONDAY + 10**8
     terms, beside = {"aws": where.ending}, beside_of(plan)
     done = spent(charges(rows, now), terms, "USD", beside)
     open_ = [row for row in rows if row.event is not LeaseEvent.GONE]
@@ -117,14 +117,14 @@ def _scaled(lives: list[Life], share: Fraction) -> Iterator[Life]:
         yield Life(one.launch, one.number, one.candidate, one.began_s, end, cuts, one.sent)
 
 
-def _rows(plan: Plan, lives: list[Life]) -> Iterator[LeaseRow]:
-    """The ledger's rows of these lives."""
+def _rows(plan: Plan, lives: list[Life], anew_s: float) -> Iterator[LeaseRow]:
+    """The ledger's rows of these lives; what restarts cost is in the time to live, as a launch asks for it."""
     for one in lives:
         stay, sold = plan.stays[one.candidate.index], one.candidate.offering
         slot = f"launch-{one.launch}" + (f".{one.number + 1}" if one.number else "")
         dearest = max((kind.price.amount_per_hour for kind in (sold, *stay.becomes) if kind.price), default=Decimal(0))
         extra = (unit_cost(one.candidate) or Decimal(0)) - (sold.price.amount_per_hour if sold.price else Decimal(0))
-        lease_s = stay.worst_s - TIMER_S
+        lease_s = stay.worst_s - TIMER_S + stay.starts * anew_s
 
         def row(event: LeaseEvent, at: float, detail: str = "", *, slot: str = slot, price: Decimal = dearest + extra,
                 ttl_s: float = lease_s) -> LeaseRow:  # fmt: skip

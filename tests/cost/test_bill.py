@@ -44,6 +44,8 @@ def test_a_life_in_two_periods_is_dearer_by_a_start_at_most(a: Decimal, b: Decim
     billing = Billing(*clock)
     apart, whole = paid_s(a, billing) + paid_s(b, billing), paid_s(a + b, billing)
     assert apart <= whole + Decimal(repr(billing.anew_s))
+    if a + b >= Decimal(repr(max(clock))):
+        assert apart <= paid_s(a + b + Decimal(repr(billing.anew_s)), billing)
     if billing.minimum_s >= billing.step_s:  # else a step that is longer than the minimum may be saved
         assert whole <= apart
 

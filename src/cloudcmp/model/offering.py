@@ -90,8 +90,12 @@ class Billing:
 
     @property
     def anew_s(self) -> float:
-        """The most seconds that a further start adds to what is paid: paid(a) + paid(b) <= paid(a + b) + anew_s."""
-        return self.minimum_s if self.minimum_s >= self.step_s else self.minimum_s + self.step_s
+        """The seconds by which a life may be longer in place of a further start: paid(a) + paid(b) <= paid(a + b +
+        anew_s), for lives that are no shorter than the minimum or than a step.
+        """
+        if self.step_s <= 0 or self.minimum_s % self.step_s == 0:
+            return max(self.minimum_s, self.step_s)
+        return self.minimum_s + self.step_s if self.minimum_s > self.step_s else 2 * self.step_s
 
     def in_hours(self) -> "Billing":
         """The same, by the hour begun."""
