@@ -74,6 +74,16 @@ def test_compare_with_todays_prices_keeps_the_verdicts(measured: Path) -> None:
     assert before["comparisons"] == after["comparisons"]
 
 
+def test_another_way_of_buying_changes_figures_of_cost_alone(measured: Path) -> None:
+    def figures(*options: str) -> list[dict[str, object]]:
+        data = cloudcmp("compare", measured, *options, "--json").json["data"]
+        costs = {"cost_per_task", "work_per_money", "warnings"}
+        return [{key: value for key, value in one.items() if key not in costs} for one in data["estimates"]]
+
+    assert figures() == figures("--purchase", "on-demand") == figures("--purchase", "reserved")
+    assert cloudcmp("compare", measured, "--purchase", "free").code == 2
+
+
 def test_an_unknown_metric_names_the_nearest(measured: Path) -> None:
     said = cloudcmp("compare", measured, "--metric", "fma_flops_per_s")
     assert said.code == 2

@@ -1,15 +1,29 @@
 """Verbs that answer from what was measured: compare, report, published."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloudcmp.cli.options import All, Figures, Folder, IncludeIds, Json, Metric, Out, Reprice
+from cloudcmp.cli.options import All, Buying, Figures, Folder, IncludeIds, Json, Metric, Out, Purchase, Reprice
 from cloudcmp.cli.output import console, emit, say
+
+if TYPE_CHECKING:
+    from cloudcmp.model.price import Purchase as Way
+
+
+def _bought(purchase: Buying | None) -> "Way | None":
+    from cloudcmp.model.price import Purchase as Way
+
+    return Way(purchase.value) if purchase else None
 
 
 def compare(
-    folder: Folder, metric: Metric = None, every: All = False, reprice: Reprice = False, json: Json = False
+    folder: Folder,
+    metric: Metric = None,
+    every: All = False,
+    reprice: Reprice = False,
+    purchase: Purchase = None,
+    json: Json = False,
 ) -> None:
     """Set a study's candidates against each other.
 
@@ -20,7 +34,7 @@ def compare(
     """
     from cloudcmp.pipeline import viewing
 
-    view = viewing.view(folder, reprice=reprice)
+    view = viewing.view(folder, reprice=reprice, purchase=_bought(purchase))
     shown = viewing.only(view, metric)
     if json:
         emit("compare", viewing.as_data(shown), view.warnings)
@@ -35,6 +49,7 @@ def report(
     out: Out = None,
     figures: Figures = None,
     reprice: Reprice = False,
+    purchase: Purchase = None,
     include_ids: IncludeIds = False,
     json: Json = False,
 ) -> None:
@@ -46,7 +61,7 @@ def report(
     """
     from cloudcmp.pipeline import viewing
 
-    view = viewing.view(folder, reprice=reprice, include_ids=include_ids)
+    view = viewing.view(folder, reprice=reprice, include_ids=include_ids, purchase=_bought(purchase))
     path = viewing.write_report(view, out or folder / "report.html")
     written = viewing.write_figures(view, figures) if figures is not None else ()
     if json:

@@ -1,5 +1,6 @@
 """Options that several verbs share, declared once."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +27,20 @@ Figures = Annotated[
     ),
 ]
 Reprice = Annotated[bool, typer.Option("--reprice", help="Use today's prices in place of the study's own.")]
+
+
+class Buying(StrEnum):
+    """How machines are bought."""
+
+    ON_DEMAND = "on-demand"
+    SPOT = "spot"
+    RESERVED = "reserved"
+
+
+Purchase = Annotated[
+    Buying | None,
+    typer.Option("--purchase", help="Figures of cost as if machines were bought so.", show_default=False),
+]
 Terms = Annotated[
     Path | None,
     typer.Option("--terms", metavar="FILE", help="Your account's terms, in place of the study's.", show_default=False),

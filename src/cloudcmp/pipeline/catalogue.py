@@ -9,16 +9,19 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from cloudcmp.catalog import hint
-from cloudcmp.cost.asked import Asked, Unknown
+from cloudcmp.cost.asked import Asked, Unknown, like
 from cloudcmp.cost.lookup import FRESH_DAYS, Lookup
+from cloudcmp.cost.own import effective_per_hour
 from cloudcmp.cost.rates import rates
 from cloudcmp.cost.sources.base import Unreadable
 from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.bill import Rate, Use
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.price import OLD_BY_NATURE, How, Item, PriceList, Told
+from cloudcmp.model.price import OLD_BY_NATURE, How, Item, PriceList, Purchase, Told, Unit
+from cloudcmp.model.terms import Commitment
 from cloudcmp.store.prices import Kept, PriceBook
+from cloudcmp.units import Money
 
 OWN_PRICES = frozenset({"simulated"})
 """Providers whose prices are their own: no list is asked."""
@@ -134,6 +137,38 @@ def rate_of(use: Use, today: date | None = None) -> Rate:
             )
             return rates([known], day)(use)
     return Rate(why="no price is known for it")
+
+
+def price_bought(candidate: Candidate, purchase: Purchase, today: date | None = None) -> tuple[Price | None, str]:
+    """What a candidate's machine costs an hour if it is bought so, by the price book; or why that is not known."""
+    sold, options = candidate.offering, dict(candidate.options)
+    asked = Asked(sold.provider, sold.region, sold.name, options.get("os", "linux"), purchase,
+                  options.get("tenancy", "shared"))  # fmt: skip
+    with PriceBook() as book:
+        found = Lookup(book, today or today_of(), sold.price.currency if sold.price else "").machine(asked)
+    return (None, found.why) if isinstance(found, Unknown) else (found, "")
+
+
+def commitment_of(candidate: Candidate, today: date | None = None) -> Commitment | None:
+    """The cheapest commitment that a fresh price list has for a candidate's machine, if every hour of it is used."""
+    sold, options = candidate.offering, dict(candidate.options)
+    wanted = like(Asked(sold.provider, sold.region, sold.name, options.get("os", "linux"), Purchase.RESERVED,
+                        options.get("tenancy", "shared")))  # fmt: skip
+    day = today or today_of()
+    found: list[Commitment] = []
+    with PriceBook() as book:
+        for list_ in book.lists(sold.provider, sold.region, Item.INSTANCE):
+            if list_.how in OLD_BY_NATURE or list_.dated is None or (day - list_.dated).days > FRESH_DAYS:
+                continue
+            for row in book.rows(list_, sold.provider, sold.region, Item.INSTANCE, sold.name):
+                fits = (
+                    row.unit is Unit.HOUR and row.amount + row.upfront > 0 and wanted.row(replace(row, term_months=0))
+                )
+                if row.term_months and fits and (sold.price is None or row.currency == sold.price.currency):
+                    found.append(Commitment(sold.provider, sold.name, row.purchase, row.term_months,
+                                            Money(row.amount, row.currency), row.upfront, sold.region))  # fmt: skip
+            break
+    return min(found, key=lambda one: (effective_per_hour(one).amount, one.term_months), default=None)
 
 
 # -- taking lists in

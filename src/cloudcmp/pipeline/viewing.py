@@ -14,9 +14,11 @@ from cloudcmp.catalog import METRICS, hint
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.metric import Metric, Reduce
 from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.price import Purchase
 from cloudcmp.model.result import Analysis, Estimate
 from cloudcmp.model.trial import Attempt
 from cloudcmp.model.view import View
+from cloudcmp.pipeline.pricing import bought
 from cloudcmp.pipeline.pricing import reprice as repriced
 from cloudcmp.pipeline.spending import budget_of, spend_of
 from cloudcmp.provision import ACCOUNT
@@ -44,8 +46,9 @@ def _accounts(store: StudyStore) -> dict[str, str]:
     return {**named, **{at: "endpoint" for _, _, at in parts if at}}
 
 
-def view(folder: Path, *, reprice: bool = False, include_ids: bool = False) -> View:
-    """Everything that a report shows of a study; `reprice` sets today's prices in place of the study's own.
+def view(folder: Path, *, reprice: bool = False, include_ids: bool = False, purchase: Purchase | None = None) -> View:
+    """Everything that a report shows of a study; `reprice` sets today's prices in place of the study's own, and
+    `purchase` those of another way of buying: only figures of cost change.
 
     Public addresses, account ids and instance ids are pseudonyms, unless `include_ids`.
 
@@ -53,6 +56,7 @@ def view(folder: Path, *, reprice: bool = False, include_ids: bool = False) -> V
     """
     with StudyStore.open(folder, write=False) as store:
         plan = _noted(store, repriced(store.plan) if reprice else store.plan)
+        plan = bought(plan, purchase) if purchase else plan
         found = _view(store, plan, metrics_of(store))
         return found if include_ids else hidden(found, pseudonyms(store))
 

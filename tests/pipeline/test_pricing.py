@@ -1,0 +1,72 @@
+"""Costs by other prices: today's, and those of another way of buying."""
+
+import time
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from cloudcmp.model.plan import Plan
+from cloudcmp.model.price import How, Item, PriceList, PriceRow, Purchase, Unit
+from cloudcmp.pipeline.pricing import bought, reprice
+from cloudcmp.store.prices import PriceBook
+from tests.plan.clouds import planned
+
+TERMS = "terms: {commitments: [{provider: aws, offering: small, term: 1 year, upfront: 43.8 USD, hourly: 0.005 USD/h}]}"
+
+
+@pytest.fixture
+def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A price book of today with one machine in four ways."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    row = PriceRow("aws", "eu", Item.INSTANCE, "small", Decimal("0.03"), "USD", Unit.HOUR, "linux", sku="A")
+    dear = replace(
+        row, purchase=Purchase.RESERVED, amount=Decimal("0.02"), term_months=12, plan="none upfront", sku="B"
+    )
+    cheap = replace(dear, amount=Decimal("0.001"), upfront=Decimal("87.6"), plan="part upfront", sku="C")
+    spot = replace(row, purchase=Purchase.SPOT, amount=Decimal("0.008"), sku="D")
+    with PriceBook() as one:
+        one.put(PriceList("aws", "a list", How.FETCHED.value, time.time(), "USD", "ab" * 32, (row, dear, cheap, spot)))
+
+
+def priced(plan: Plan) -> list[Decimal | None]:
+    return [one.offering.price.amount_per_hour if one.offering.price else None for one in plan.candidates]
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return planned("[{provider: aws, region: eu, offering: small}, {provider: aws, region: eu, offering: large}]")
+
+
+def test_each_way_of_buying_has_its_price_and_says_so(book: None, plan: Plan) -> None:
+    on_demand, spot, reserved = (bought(plan, one) for one in (Purchase.ON_DEMAND, Purchase.SPOT, Purchase.RESERVED))
+    assert priced(on_demand)[0] == Decimal("0.03")
+    assert priced(spot) == [Decimal("0.008"), None]
+    assert priced(reserved) == [Decimal("0.011"), None]  # 0.001, and 87.6 over 8760 hours
+    today = time.strftime("%Y-%m-%d", time.gmtime())
+    assert f"aws/eu/small: spot: 0.008 USD/h (a list), the price of {today}, which moves" in spot.quote.notes
+    assert any(note.startswith("aws/eu/large: spot: no price is known (") for note in spot.quote.notes)
+    assert any("cheaper than 0.03 USD/h on demand from 268 of 730 hours a month on (37 %)" in note
+               for note in reserved.quote.notes)  # fmt: skip
+
+
+def test_the_study_s_own_commitment_goes_before_a_list(book: None) -> None:
+    own = planned("[{provider: aws, region: eu, offering: small, price: 0.02 USD/h}]", rest=TERMS)
+    found = bought(own, Purchase.RESERVED)
+    assert priced(found) == [Decimal("0.01")]
+    assert "from 365 of 730 hours a month on (50 %)" in found.quote.notes[-1]
+    dear = planned("[{provider: aws, region: eu, offering: small, price: 0.01 USD/h}]", rest=TERMS)
+    assert bought(dear, Purchase.RESERVED).quote.notes[-1].endswith("never cheaper than 0.01 USD/h on demand")
+
+
+def test_without_a_book_nothing_is_guessed(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert priced(bought(plan, Purchase.SPOT)) == [None, None]
+    assert priced(bought(plan, Purchase.RESERVED)) == [None, None]
+
+
+def test_reprice_takes_today_s_list_and_leaves_the_study_s_own(book: None, plan: Plan) -> None:
+    assert priced(reprice(plan)) == [Decimal("0.03"), None]
+    own = planned("[{provider: aws, region: eu, offering: small, price: 0.5 USD/h}]")
+    assert priced(reprice(own)) == [Decimal("0.5")]
