@@ -279,6 +279,20 @@ def test_one_of_two_machines_goes_and_the_firewall_stays_on_the_other(monkeypatc
         assert len(cloud.words) == 2, "the first one's own word went with it"
 
 
+def test_a_tag_that_can_not_be_deleted_keeps_nobody_from_seeing_its_machine_gone(monkeypatch):
+    with droplets() as cloud:
+        point(monkeypatch, cloud)
+        driver = provider("digitalocean")
+        handle = instance("digitalocean", run(driver.create(request("digitalocean"))))
+        run(driver.destroy(handle))
+        cloud.inject("tags.delete", "error:500")
+        assert "accepted" in run(driver.gone(handle))
+        (left,) = run(driver.find("study-a"))
+        assert left.kind == TAG
+        run(driver.destroy(left.handle()))
+        assert cloud.alive() == []
+
+
 def test_a_tag_that_something_bears_is_not_deleted(monkeypatch):
     with droplets() as cloud:
         point(monkeypatch, cloud)

@@ -104,7 +104,7 @@ class Droplets:
 
     async def raise_wall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
         """The tag first, for a firewall is put on tags that are there, then the firewall with all its rules."""
-        record = labels.Record(request.tags, request.token)
+        record = labels.Record(request.tags, request.token, region=request.region)
         words = labels.write(record, _TAG_MOST, labels.WALL)
         for word in words:
             await _make_tag(library, word)

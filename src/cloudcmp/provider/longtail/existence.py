@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from cloudcmp.errors import Refused
+from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle
 from cloudcmp.model.safety import Sight
 from cloudcmp.provider.longtail import labels, listing
@@ -104,9 +105,10 @@ class Existence:
         return any(item.id == handle.cloud_id for item in await listing.machines(self.library))
 
     async def _tidy(self, handle: Handle) -> None:
-        """Delete the tags that only a machine bore that is gone."""
+        """Delete the tags that only a machine bore that is gone; those that stay are listed as idle ones."""
         if handle.kind == INSTANCE:
-            await fell_tags(self.library, self._borne.pop(handle.cloud_id, ()))
+            with suppress(ProviderFault):  # that the machine is gone is true whatever becomes of them
+                await fell_tags(self.library, self._borne.pop(handle.cloud_id, ()))
 
     async def _machine(self, id: str) -> Seen | None:
         """A machine by its id, None where there is none."""

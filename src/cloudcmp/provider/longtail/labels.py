@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-MACHINE, WALL = "cloudcmp", "cloudcmp-firewall"
+MACHINE, WALL = "cloudcmp", "cloudcmp-fw"
 """The first word of a machine's record, and of a firewall's: some clouds have a machine bear its firewall's too."""
 _OURS = "cloudcmp:"
-_TOKEN, _NAME = "@token", "@name"
-_DIGEST = 8
+_TOKEN, _NAME, _REGION = "@token", "@name", "@region"
+_DIGEST = 6
 _PIECE = rf"([0-9a-f]{{{_DIGEST}}})-(\d{{1,2}})of(\d{{1,2}}):"
 _PLAIN = re.compile(rb"[a-z0-9-]")
 _ESCAPED = re.compile(r"(?:[a-z0-9-]|_[0-9a-f]{2})*")
@@ -22,11 +22,12 @@ _ESCAPED = re.compile(r"(?:[a-z0-9-]|_[0-9a-f]{2})*")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a resource bears: the request's tags, its token, and its name where the cloud has no room for it."""
+    """What a resource bears: the request's tags, its token; name and region where the cloud does not keep them."""
 
     tags: tuple[tuple[str, str], ...]
     token: str | None = None
     name: str | None = None
+    region: str | None = None
 
 
 def write(record: Record, most: int, mark: str = MACHINE) -> tuple[str, ...]:
@@ -64,7 +65,8 @@ def read(words: Iterable[str], mark: str = MACHINE) -> Record | None:
 
 def _text(record: Record) -> str:
     pairs = [(_short(key), value) for key, value in record.tags]
-    pairs += [(key, value) for key, value in ((_TOKEN, record.token), (_NAME, record.name)) if value is not None]
+    own = ((_TOKEN, record.token), (_NAME, record.name), (_REGION, record.region))
+    pairs += [(key, value) for key, value in own if value is not None]
     return ":".join(_escape(word) for pair in pairs for word in pair)
 
 
@@ -78,8 +80,8 @@ def _record(text: str) -> Record | None:
         return None
     pairs: Sequence[tuple[str, str]] = list(zip(plain[::2], plain[1::2], strict=True))
     own = dict(pairs)
-    tags = tuple(sorted((_long(key), value) for key, value in pairs if key not in {_TOKEN, _NAME}))
-    return Record(tags, own.get(_TOKEN), own.get(_NAME))
+    tags = tuple(sorted((_long(key), value) for key, value in pairs if key not in {_TOKEN, _NAME, _REGION}))
+    return Record(tags, own.get(_TOKEN), own.get(_NAME), own.get(_REGION))
 
 
 def _short(key: str) -> str:

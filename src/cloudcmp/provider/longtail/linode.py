@@ -131,7 +131,7 @@ class Linodes:
         rules = [_accept("controller", "TCP", addresses, str(DOOR))]
         rules += [_accept(f"inside-{kind.lower()}", kind, inside, "1-65535") for kind in ("TCP", "UDP")]
         rules.append(_accept("inside-icmp", "ICMP", inside))
-        record = labels.Record(request.tags, request.token, request.name)
+        record = labels.Record(request.tags, request.token, request.name, request.region)
         body = {
             "label": _label(f"cloudcmp-{request.token}", 32),
             "tags": list(labels.write(record, _TAG_MOST, labels.WALL)),

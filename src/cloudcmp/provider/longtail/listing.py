@@ -17,7 +17,7 @@ TAG = "tag"
 
 
 async def find(library: Library, study: str, token: str | None, region: str | None) -> tuple[Found, ...]:
-    """All that bears the study's tag or was made with the token; firewalls and tags are of no region.
+    """All that bears the study's tag or was made with the token; a firewall is of the region that it was made for.
 
     Raises Unlisted where a list is not complete, and the other kinds of ProviderFault.
     """
@@ -89,7 +89,9 @@ async def _tags(library: Library) -> list[Found]:
                 continue
             record = labels.read([item.id, *_siblings(item.id, words)], mark)
             if record is not None:
-                told.append(Found(item.id, record.name or item.id, record.token, record.tags, "idle", TAG))
+                told.append(
+                    Found(item.id, record.name or item.id, record.token, record.tags, "idle", TAG, record.region or "")
+                )
     return list({item.cloud_id: item for item in told}.values())
 
 
@@ -103,7 +105,8 @@ def found(item: Seen, kind: str, mark: str) -> Found:
     """A resource as the ledger knows it; without a whole record it has no tags."""
     record = labels.read(item.words, mark) or labels.Record(())
     name = record.name or item.name
-    return Found(item.id, name, record.token, record.tags, item.word, kind, item.region, item.offering)
+    region = item.region or record.region or ""
+    return Found(item.id, name, record.token, record.tags, item.word, kind, region, item.offering)
 
 
 Kind = Callable[[Library], Awaitable[list[Found]]]

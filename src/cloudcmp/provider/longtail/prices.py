@@ -7,6 +7,7 @@ from typing import Any
 from cloudcmp.model.offering import Price
 
 _LEAST = Decimal("0.000001")
+_MOST = Decimal(10**6)  # nobody's price: what says more is broken
 
 
 def hourly(said: Any, source: str, today: date) -> Price | None:
@@ -24,11 +25,11 @@ def monthly(said: Any, hours: int, source: str, today: date) -> Price | None:
 
 
 def amount_of(said: Any) -> Decimal | None:
-    """A positive number of a JSON answer as it was written, None for anything else."""
+    """A positive number of a JSON answer as it was written, None for anything else, or above a million."""
     if isinstance(said, bool) or not isinstance(said, int | float | str):
         return None
     try:
         amount = Decimal(str(said))
     except InvalidOperation:
         return None
-    return amount if amount.is_finite() and amount > 0 else None
+    return amount if amount.is_finite() and 0 < amount <= _MOST else None

@@ -117,7 +117,7 @@ class Instances:
 
     async def raise_wall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
         """The group, then a rule for each address; a group whose rules fail is deleted again."""
-        (text,) = labels.write(labels.Record(request.tags, request.token), 10_000, labels.WALL)
+        (text,) = labels.write(labels.Record(request.tags, request.token, region=request.region), 10_000, labels.WALL)
         if len(text) > _TEXT_MOST:
             raise Refused.at(request.name, f"its record is longer than {_TEXT_MOST}", "give the study a shorter name")
         group = await self._group(library, request, text)
