@@ -17,6 +17,7 @@ import pytest
 
 from cloudcmp.cost.billed import Kind, Side, State
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.bill import BillLine
 from cloudcmp.model.lease import FIREWALL, INSTANCE, LeaseEvent, LeaseRow
 from cloudcmp.model.offering import Volume
 from cloudcmp.pipeline.reconciling import reconcile
@@ -35,14 +36,20 @@ NOW = NOVEMBER_9 + 5 * 86400
 MARCH = datetime(2027, 3, 1, tzinfo=UTC).timestamp()
 
 
-def study(folder: Path, *, currency: str = "USD", name: str = "eu", zone: str = "") -> tuple[Path, str]:
+def study(
+    folder: Path, *, currency: str = "USD", name: str = "eu", zone: str = "", beside: str = "0.005",
+    lines: tuple[BillLine, ...] = (),
+) -> tuple[Path, str]:  # fmt: skip
     """A study of two candidates on aws with a disk and an address each, whose first launches came and went."""
     plan = plan_of(candidates=2, rounds=1, prices=[price("0.10", currency), price("0.20", currency)], runner="aws")
-    beside = replace(price("0.005", currency))
     disk = Volume("gp3", 10 * 2**30, price=price("0.01", currency))
     sold = [replace(one.offering, provider="aws") for one in plan.candidates]
-    candidates = [replace(one, offering=sold[at], volume=disk, beside=beside) for at, one in enumerate(plan.candidates)]
-    quote = replace(plan.quote, expected_cost=Money(Decimal("0.6"), "USD"), worst_cost=Money(Decimal(4), "USD"))
+    candidates = [
+        replace(one, offering=sold[at], volume=disk, beside=price(beside, currency))
+        for at, one in enumerate(plan.candidates)
+    ]
+    quote = replace(plan.quote, expected_cost=Money(Decimal("0.6"), "USD"), worst_cost=Money(Decimal(4), "USD"),
+                    lines=lines)  # fmt: skip
     plan = replace(plan, candidates=tuple(candidates), name=name, quote=quote)
     with StudyStore.create(folder, plan, study_text="", provenance={}, created_at=NOVEMBER_9) as store:
         for at, per_hour in enumerate(("0.115", "0.215")):
@@ -181,6 +188,25 @@ def test_the_quote_of_the_whole_plan_is_told_beside(tmp_path: Path) -> None:
     folder, tag = study(tmp_path / "s")
     found = reconcile(folder, [write(tmp_path / "b.csv", bills.aws_rows(whole_bill(tag)))], now=NOW)
     assert "quoted for the whole plan: 0.600 USD, at worst 4.00 USD" in found.notes
+
+
+def test_traffic_is_estimated_as_the_quote_has_it_a_launch_each(tmp_path: Path) -> None:
+    egress = BillLine(
+        "egress to zone, aws/r", Decimal(3), "GB", Decimal("0.01"), Money(Decimal("0.03"), "USD"), "", "c0"
+    )
+    folder, tag = study(tmp_path / "s", lines=(egress,))
+    found = reconcile(folder, [write(tmp_path / "b.csv", bills.aws_rows(whole_bill(tag)))], now=NOW)
+    traffic = by(found.sides, "launch-0", Kind.TRAFFIC)
+    assert (traffic.billed.amount, traffic.estimated.amount, traffic.ratio) == (Decimal("0.03"), Decimal("0.03"), 1.0)
+    assert "traffic is estimated as the plan expects it, not as it was sent" in found.notes
+
+
+def test_the_disk_under_the_system_is_not_taken_for_an_address(tmp_path: Path) -> None:
+    folder, tag = study(tmp_path / "s", beside="0.006")  # an address, and a disk that came with the machine
+    found = reconcile(folder, [write(tmp_path / "b.csv", bills.aws_rows(whole_bill(tag)))], now=NOW)
+    assert by(found.sides, "launch-0", Kind.ADDRESS).estimated.amount == Decimal("0.005")
+    assert by(found.sides, "launch-0", Kind.DISK).estimated.amount == Decimal("0.011")
+    assert by(found.sides, "launch-0", Kind.MACHINE).estimated.amount == Decimal("0.099")
 
 
 def test_a_bill_without_any_line_of_the_study_says_so(tmp_path: Path) -> None:

@@ -25,9 +25,11 @@ from cloudcmp.cost.billed import (
 )
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.lease import INSTANCE, STATE_OF, LeaseEvent, LeaseRow, LeaseState
+from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.price import Item
 from cloudcmp.provider.registry import make, names
-from cloudcmp.provision import charges, terms_of
+from cloudcmp.provision import charges, launch_of, terms_of
 from cloudcmp.store import StudyStore
 from cloudcmp.units import Money, format_money
 
@@ -94,37 +96,67 @@ def _leased(plan: Plan, rows: Sequence[LeaseRow]) -> Leased:
 
 def _candidate(plan: Plan, slot: str) -> Candidate | None:
     """The candidate that a slot's launch is of; None for one that the plan does not have."""
-    number = slot.partition(".")[0].removeprefix("launch-")
-    launch = next((one for one in plan.launches if str(one.index) == number), None)
+    number, _ = launch_of(slot)
+    launch = next((one for one in plan.launches if one.index == number), None)
     return plan.candidates[launch.candidate] if launch else None
 
 
 def _estimated(plan: Plan, rows: Sequence[LeaseRow], now: float) -> Iterator[Estimated]:
-    """Our own count, kind by kind: the ledger's price an hour, of which disk and address have their planned share.
+    """Our own count, kind by kind: the ledger's price an hour for what is paid, and traffic as the plan's bill has it.
 
-    The one place that knows how an estimate is made: a bill worked out line by line goes in here in its stead.
+    Of that price disk and address have their planned share. Traffic is expected, not counted: a launch's share of the
+    lines of the quote, on the last attempt at its first machine.
     """
     runners = dict.fromkeys(one.runner for one in plan.candidates)
     terms = terms_of({name: make(name) for name in runners if name in names()})
+    sending: dict[int, Key] = {}
     for charge in charges(rows, now):
         billing = terms.get(charge.provider)
         if billing is None:
             continue
+        launch, first = launch_of(charge.key[0])
+        if first:
+            sending[launch] = max(charge.key, sending.get(launch, charge.key))
         paid = Decimal(charge.seconds(billing, worst=False))
-        for kind, price in _parts(_candidate(plan, charge.key[0]), charge.price_per_hour):
+        for kind, price in _parts(_candidate(plan, charge.key[0]), charge.price_per_hour, billing):
             money = None
             if price is not None and charge.currency is not None:
                 money = Money((price * paid / 3600).quantize(_CENT), charge.currency)
             yield Estimated(charge.key, kind, money)
+    for key in sending.values():
+        candidate = _candidate(plan, key[0])
+        if candidate and (money := _traffic(plan, candidate)):
+            yield Estimated(key, Kind.TRAFFIC, money)
 
 
-def _parts(candidate: Candidate | None, per_hour: Decimal | None) -> Iterator[tuple[Kind, Decimal | None]]:
-    """A machine's price an hour by what it is for; what is neither disk nor address is the machine's."""
+def _traffic(plan: Plan, candidate: Candidate) -> Money | None:
+    """What the plan expects one launch of a candidate to be billed for traffic; None where its quote has none."""
+    launches = sum(one.candidate == candidate.index for one in plan.launches)
+    lines = [one.amount for one in plan.quote.lines
+             if one.about == candidate.id and one.item.startswith(Item.EGRESS) and one.amount]  # fmt: skip
+    if not lines or not launches:
+        return None
+    total = sum((one.amount for one in lines), Decimal(0))
+    return Money((total / launches).quantize(_CENT), lines[0].currency)
+
+
+def _parts(
+    candidate: Candidate | None, per_hour: Decimal | None, billing: Billing
+) -> Iterator[tuple[Kind, Decimal | None]]:
+    """A machine's price an hour by what it is for; what is neither disk nor address is the machine's.
+
+    What comes beside a machine is its address, as far as its provider's terms say, and else the disk under its system.
+    """
     if per_hour is None or candidate is None:
         yield Kind.MACHINE, per_hour
         return
-    disk = candidate.volume.price.amount_per_hour if candidate.volume and candidate.volume.price else Decimal(0)
-    address = candidate.beside.amount_per_hour if candidate.beside else Decimal(0)
+    beside, disk, address = candidate.beside, Decimal(0), Decimal(0)
+    if beside is not None:
+        same = billing.beside is not None and billing.beside.currency == beside.currency
+        address = min(beside.amount_per_hour, billing.beside.amount_per_hour) if same and billing.beside else address
+        disk = beside.amount_per_hour - address
+    if candidate.volume and candidate.volume.price:
+        disk += candidate.volume.price.amount_per_hour
     rest = per_hour - disk - address
     if rest <= 0:  # the ledger's price was of something else
         yield Kind.MACHINE, per_hour

@@ -251,7 +251,10 @@ def _told(
         yield "some lines bear the study's tag alone: activate cloudcmp:slot and cloudcmp:attempt as tags too"
     if any(one is None for one in estimates.values()):
         yield "for some of the ledger no price is known: it has no estimate"
-    if any(one.kind is Kind.TRAFFIC for one in sides):
+    traffic = [one for one in sides if one.kind is Kind.TRAFFIC]
+    if any(one.estimated for one in traffic):
+        yield "traffic is estimated as the plan expects it, not as it was sent"
+    elif traffic:
         yield "no traffic is in the estimate: its line has none"
 
 
