@@ -165,7 +165,7 @@ def test_p02_rules_whose_answer_is_lost_are_found_again(gce_cloud, what, which):
 def test_rules_that_can_not_be_deleted_again_are_no_refusal(gce_cloud):
     gce_cloud.inject("firewalls.insert", "error:forbidden", first=2)
     gce_cloud.inject("firewalls.delete", "error:forbidden", times=100)
-    with pytest.raises(ProviderFault, match="still there") as caught:
+    with pytest.raises(ProviderFault, match="still be there") as caught:
         asyncio.run(provider().create(request(FIREWALL)))
     assert type(caught.value) is ProviderFault
     assert len(gce_cloud.alive()) == 1
@@ -180,6 +180,7 @@ def test_the_same_firewall_is_made_once_and_anothers_name_is_not_taken_for_ours(
     assert len(gce_cloud.state.firewalls) == 3
     with pytest.raises(Refused, match="alreadyExists"):
         asyncio.run(driver.create(replace(request(FIREWALL, "other"), name=first)))
+    assert len(gce_cloud.state.firewalls) == 3
 
 
 def test_volumes_are_disks_of_their_own_or_the_root(gce_cloud):

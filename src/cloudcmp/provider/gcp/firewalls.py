@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from cloudcmp.errors import LostAnswer, ProviderFault, Refused
+from cloudcmp.errors import NOTHING_MADE, LostAnswer, ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, CreateRequest, Found
 from cloudcmp.provider.gcp.faults import EXISTS, MISSING
 from cloudcmp.provider.gcp.launch import NETWORK, beside
@@ -37,15 +37,16 @@ class Firewalls:
 
         Returns the name of the first, which is also the tag of the machines that they are for.
         """
-        rules = list(_rules(request))
         made: list[str] = []
-        try:
-            for rule in rules:
-                made.append(rule["name"])
+        for rule in list(_rules(request)):
+            try:
                 await self._insert(request, rule)
-        except BaseException as error:
-            await self._undo(request, made, error)
-            raise
+            except BaseException as error:
+                # What was surely not made may be somebody else's of that name.
+                doubtful = [] if isinstance(error, NOTHING_MADE) else [rule["name"]]
+                await self._undo(request, made + doubtful, error)
+                raise
+            made.append(rule["name"])
         return request.name
 
     async def _insert(self, request: CreateRequest, rule: dict[str, Any]) -> None:
@@ -88,7 +89,7 @@ class Firewalls:
         except ProviderFault as fault:
             stays = fault.faults[0].what
         if stays and isinstance(error, Exception):
-            what = f"{error}; and of its rules are still there: {stays}"
+            what = f"{error}; and rules of it may still be there: {stays}"
             raise ProviderFault.at(request.name, what, "cloudcmp cleanup") from error
 
     async def _gone(self, name: str) -> bool:
