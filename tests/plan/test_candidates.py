@@ -67,3 +67,12 @@ def test_a_provider_without_a_list_is_taken_at_its_word() -> None:
 def test_only_two_providers_stand_in() -> None:
     with pytest.raises(UserMistake, match="'gcp' can not stand in for a cloud; use --on simulated"):
         planned(on="gcp")
+
+
+def test_a_machine_type_made_to_order_is_what_its_name_says() -> None:
+    asked = "{provider: gcp, region: eu, offering: n2-custom-4-8192, zone: eu-b, price: 0.1 USD/h}"
+    one = planned(f"[{asked}]", rest="budget: 9 USD").candidates[0]
+    assert (one.offering.vcpus, one.offering.memory_gib, one.id) == (4.0, 8.0, "gcp/eu/n2-custom-4-8192 eu-b")
+    assert dict(one.options) == {"zone": "eu-b"}
+    with pytest.raises(UserMistake, match=r"n2-custom-5-8192: 5 vCPUs are neither .*; write e\.g\. n2-custom-4-8192"):
+        planned(f"[{asked.replace('custom-4', 'custom-5')}]", rest="budget: 9 USD")

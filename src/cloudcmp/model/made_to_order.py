@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-_CUSTOM = re.compile(r"(?:([a-z][a-z0-9]*)-)?custom-(\d{1,4})-(\d{1,8})(-ext)?")
+_CUSTOM = re.compile(r"(?:([a-z][a-z0-9]*)-)?custom-([0-9]{1,4})-([0-9]{1,8})(-ext)?")
 _STEP_MIB = 256
 
 

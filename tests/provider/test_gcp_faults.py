@@ -1,0 +1,150 @@
+"""What the client's errors mean, and how long calls to Compute Engine may take."""
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from tests.emulated.gce_requests import instance, provider, request
+
+from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, Throttled, Unlisted, Unreached
+from cloudcmp.provider.gcp.faults import operation_fault, plain
+
+
+class _Said:
+    """One error of an operation."""
+
+    def __init__(self, code, message=""):
+        self.code, self.message = code, message
+
+
+class _Errors:
+    def __init__(self, *errors):
+        self.errors = errors
+
+
+class _Operation:
+    """An operation that is done, as far as its fault is told from it."""
+
+    def __init__(self, code="", status=0, message=""):
+        self.error = _Errors(_Said(code, message)) if code else None
+        self.http_error_status_code, self.http_error_message = status, message
+
+
+@pytest.mark.parametrize(
+    ("operation", "kind"),
+    [
+        (_Operation("ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", 503), NoCapacity),
+        (_Operation("STOCKOUT", 400), Refused),
+        (_Operation("RATE_LIMIT_EXCEEDED", 403), Throttled),
+        (_Operation("INTERNAL_ERROR", 500), ProviderFault),
+        (_Operation("SOMETHING_NEW", 0), ProviderFault),
+        (_Operation("INVALID_USAGE", 400), Refused),
+        (_Operation("", 503, "SERVICE UNAVAILABLE"), ProviderFault),
+    ],
+)
+def test_errors_of_operations_are_told_apart(operation, kind):
+    fault = operation_fault(operation, "here")
+    assert type(fault) is kind
+    assert len(str(fault).splitlines()) == 1
+
+
+def test_an_operation_that_went_well_has_no_fault():
+    assert operation_fault(_Operation(), "here") is None
+
+
+def test_what_a_provider_wrote_is_one_line_of_bounded_length():
+    assert plain("a\nb\x1b[31mc" + "d" * 500).startswith("a b [31mc")
+    assert len(plain("x" * 500)) == 200
+
+
+@pytest.mark.parametrize("what", ["lost", "reset", "5xx", "truncated", "part", "drop"])
+def test_a_delete_whose_answer_is_lost_is_asked_again_and_seen_gone_by_its_operation(gce_cloud, what):
+    async def walk():
+        driver = provider()
+        id = await driver.create(request())
+        gce_cloud.inject("instances.delete", what)
+        with pytest.raises(LostAnswer):
+            await driver.destroy(instance(id))
+        await driver.destroy(instance(id))
+        assert id in (await driver.gone(instance(id)) or "")
+        fresh = provider()
+        assert "the operation delete" in (await fresh.gone(instance(id)) or "")
+
+    asyncio.run(walk())
+    assert gce_cloud.alive() == []
+
+
+def test_reads_are_repeated_and_changes_are_not(gce_cloud):
+    driver = provider(attempts=3)
+    id = asyncio.run(driver.create(request()))
+    before = len(gce_cloud.calls("instances.get"))
+    gce_cloud.inject("instances.get", "5xx", times=2)
+    assert asyncio.run(driver.look(instance(id))).state == "running"
+    assert len(gce_cloud.calls("instances.get")) == before + 3
+    gce_cloud.inject("instances.delete", "5xx")
+    with pytest.raises(LostAnswer):
+        asyncio.run(driver.destroy(instance(id)))
+    assert len(gce_cloud.calls("instances.delete")) == 1
+
+
+def test_nothing_waits_longer_than_its_deadline(gce_cloud, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as hole:
+        monkeypatch.setenv("CLOUDCMP_GCP_ENDPOINT", f"http://127.0.0.1:{hole.getsockname()[1]}")
+        driver = provider(deadline_s=1.0)
+        for ask, kind in (
+            (lambda: asyncio.run(driver.look(instance("us-central1-a/x"))), Unlisted),
+            (lambda: asyncio.run(driver.destroy(instance("us-central1-a/x"))), LostAnswer),
+            (driver.offerings, Unlisted),
+        ):
+            began = time.monotonic()
+            with pytest.raises(kind):
+                ask()
+            assert time.monotonic() - began < 5.0
+
+
+def test_a_connection_that_is_refused_made_nothing(gce_cloud):
+    driver = provider()
+    asyncio.run(driver.create(request(token="warm")))
+    gce_cloud.leave()
+    with pytest.raises(Unreached, match="can not be reached"):
+        asyncio.run(driver._sdk.change("instances", "delete_unary", zone="us-central1-a", instance="x"))
+    gce_cloud.come_back()
+
+
+_WITHOUT = """
+import sys
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name == 'google' or name.startswith('google.'):
+            raise ModuleNotFoundError(f'No module named {name!r}', name=name)
+sys.meta_path.insert(0, Block())
+import asyncio
+from cloudcmp.errors import UserMistake
+from cloudcmp.provider.gcp import GcpProvider, policy
+driver = GcpProvider()
+policy()
+def later(call):
+    return lambda: asyncio.run(call())
+for ask in (driver.offerings, later(lambda: driver.find('s')), later(lambda: driver.check(()))):
+    try:
+        ask()
+    except UserMistake as mistake:
+        print(mistake)
+"""
+
+
+def test_without_the_extra_the_way_to_it_is_told():
+    said = subprocess.run(
+        [sys.executable, "-c", _WITHOUT], capture_output=True, text=True, timeout=60, check=True, env=dict(os.environ)
+    )
+    assert said.stdout.splitlines() == ["gcp: google-cloud-compute is not installed; pip install 'cloudcmp[gcp]'"] * 3
+
+
+def test_the_client_is_not_loaded_before_the_first_call():
+    code = "import sys, cloudcmp.provider.gcp as g; g.GcpProvider(); print([m for m in sys.modules if 'google' in m])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert said.stdout.strip() == "[]"
