@@ -11,6 +11,9 @@ _NUMBERED = re.compile(r"::test_p\d")
 OWN_ROWS = (
     "agent/test_black_holes.py::test_p24_every_call_ends_whatever_the_line_does",
     "agent/test_wrong_hosts.py::test_p23_no_wrong_host_key_is_let_in_and_it_learns_nothing",
+    "cost/test_poisoned.py::test_p13_a_list_that_is_badly_served_is_not_taken",
+    "cost/test_poisoned.py::test_p13_a_poisoned_list_tells_no_price",
+    "cost/test_poisoned.py::test_p13_lists_changed_at_random_tell_no_price_that_is_not_in_them",
     "pipeline/test_clouds.py::test_p01_a_cleanup_that_dies_is_done_again",
     "pipeline/test_clouds.py::test_p01_a_study_on_two_clouds_that_died_leaves_nothing_after_cleanup",
     "pipeline/test_clouds.py::test_p01_one_that_died_goes_on_and_leaves_nothing",

@@ -372,10 +372,30 @@ def leases_end() -> Row:
     return _agent("P30", "tests of the agent: it leaves when its lease ends", "p30")
 
 
+def poisoned_prices() -> Row:
+    """Price lists that were poisoned by hand, in the list and on the way."""
+    from tests.cost.poisoned import POISONED, SERVED, badly_served, poisoned
+
+    wrong = [f"{kind}, {name}: {why}" for kind, name in POISONED if (why := poisoned(kind, name))]
+    wrong += [f"{name}: {why}" for name in SERVED if (why := badly_served(name))]
+    _show(wrong)
+    return Row("P13", "poisoned price lists refused, or their price unknown", len(POISONED) + len(SERVED), len(wrong))
+
+
+def mutated_prices() -> Row:
+    """The same lists changed at random."""
+    from tests.cost.poisoned import mutated
+
+    n = 20_000 if LONG else 1000
+    wrong = _seeded(mutated, n)
+    _show(wrong)
+    return Row("P13", "price lists changed at random tell no price that is not in them", n, len(wrong))
+
+
 ROWS = (
     slices, kills, winners, ties, simulated_histories, quotes, bills, answers_lost, crash_walk, cloud_kills,
     guest_kills, stopped, makers_killed, guests_die, debian_guests_die, swept, swept_on_ec2, unreadable, wrong_hosts,
-    silent_lines, silent_clouds, capped, strangers, hostile_bytes, leases_end,
+    silent_lines, silent_clouds, capped, strangers, hostile_bytes, leases_end, poisoned_prices, mutated_prices,
 )  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def test_the_one_price_is_found(book: PriceBook) -> None:
         ([replace(ROW, unit=Unit.GIB)], "SKU S1: GiB is no unit that it is rented by"),
         ([replace(ROW, starts=date(2027, 1, 1))], "SKU S1: its price holds from 2027-01-01 on, after today"),
         ([replace(ROW, system="windows")], "SKU unknown: it is listed only as windows on-demand shared"),
-        ([replace(ROW, purchase=Purchase.SPOT)], "SKU unknown: it is listed only as linux spot shared"),
+        ([replace(ROW, purchase=Purchase.SPOT)], "SKU unknown: no list at hand tells prices on-demand there"),
         ([replace(ROW, tenancy="dedicated")], "SKU unknown: it is listed only as linux on-demand dedicated"),
         ([replace(ROW, name="other")], f"SKU unknown: {NOT_SOLD}"),
         ([replace(ROW, region="us")], f"SKU unknown: no price list at hand covers it there: {FETCH}"),

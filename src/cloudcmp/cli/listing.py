@@ -1,5 +1,7 @@
 """The verb that shows what there is: list."""
 
+import csv
+import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any
@@ -7,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from cloudcmp.cli.options import Json
-from cloudcmp.cli.output import console, emit, warn
+from cloudcmp.cli.output import console, emit, plain, warn
+from cloudcmp.errors import UserMistake
 
 
 class Kind(StrEnum):
@@ -22,17 +25,48 @@ class Kind(StrEnum):
     STUDIES = "studies"
 
 
+_SOLD = (Kind.OFFERINGS, Kind.PRICES)
+_LIMIT = 50
+
+
+def _option(name: str, metavar: str, help: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=help, show_default=False)
+
+
 def list_(
     kind: Annotated[Kind, typer.Argument(help="What to list.", show_default=False)],
     name: Annotated[str | None, typer.Argument(help="Only this one, in full.", show_default=False)] = None,
+    provider: Annotated[str | None, _option("--provider", "NAME", "Offerings, prices: of this provider.")] = None,
+    region: Annotated[str | None, _option("--region", "NAME", "Of this region.")] = None,
+    match: Annotated[str | None, _option("--match", "PATTERN", "Whose name is like this, e.g. 'm7i.*'.")] = None,
+    vcpus: Annotated[str | None, _option("--vcpus", "4|4-8|4-|-8", "With so many vCPUs.")] = None,
+    memory_gib: Annotated[str | None, _option("--memory-gib", "8|8-16|8-", "With so much memory.")] = None,
+    category: Annotated[str | None, _option("--category", "WORD", "general, compute, memory, ...")] = None,
+    os: Annotated[str | None, _option("--os", "WORD", "Prices with linux, rhel, suse or windows.")] = None,
+    purchase: Annotated[str | None, _option("--purchase", "WORD", "Prices on-demand or spot.")] = None,
+    max_price: Annotated[str | None, _option("--max-price", "'0.10 USD/h'", "Prices up to this.")] = None,
+    sort: Annotated[str | None, _option("--sort", "WORD", "By name, region, vcpus, memory or price.")] = None,
+    limit: Annotated[int | None, _option("--limit", "N", "So many rows; 50 in a filtered table, 0: all.")] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Offerings, prices: print a CSV table.")] = False,
     json: Json = False,
 ) -> None:
     """Show what there is to choose from.
 
-    Providers, offerings, prices, probes, suites, metrics and studies; with a name, one of them in full.
+    Providers, offerings, prices, probes, suites, metrics and studies; with a name, one of them in full. Offerings and
+    prices can be filtered; they are what providers and the price book (cloudcmp fetch) tell.
 
-    Example: cloudcmp list offerings simulated
+    Example: cloudcmp list prices --provider aws --region us-east-1 --vcpus 4 --sort price
     """
+    words = {"provider": provider, "region": region, "pattern": match, "vcpus": vcpus, "memory_gib": memory_gib,
+             "category": category, "system": os, "purchase": purchase, "max_price": max_price,
+             "sort": sort}  # fmt: skip
+    if as_csv or limit is not None or any(word is not None for word in words.values()):
+        if kind not in _SOLD:
+            raise UserMistake.at("cloudcmp list", f"{kind} can not be filtered", "filter offerings or prices")
+        if name is not None and provider is not None and name != provider:
+            raise UserMistake.at("cloudcmp list", "two providers are named", "name one")
+        _filtered(kind, {**words, "provider": provider or name}, limit, as_csv=as_csv, json=json)
+        return
     from cloudcmp.pipeline import inventory
 
     columns, rows = inventory.table(kind.value, name)
@@ -45,6 +79,42 @@ def list_(
     table(console(), columns, rows)
     for line in left_out:
         warn(line)
+
+
+def _filtered(kind: Kind, words: dict[str, str | None], limit: int | None, *, as_csv: bool, json: bool) -> None:
+    from cloudcmp.pipeline import shelf
+
+    if limit is not None and limit < 0:
+        raise UserMistake.at("--limit", f"{limit} is below zero", "write 0 for all")
+    wanted = shelf.filters(**words)
+    found, left_out = shelf.sales(wanted)
+    most = limit if limit is not None else (0 if as_csv or json else _LIMIT)
+    shown = found[:most] if most else found
+    if json:
+        emit("list", {"kind": kind.value, "rows": shelf.records(shown, wanted)}, left_out)
+        return
+    if as_csv:
+        _csv(shelf.DATA, shelf.records(shown, wanted))
+    else:
+        from cloudcmp.report.table import table
+
+        columns, rows = shelf.table(kind.value, shown)
+        table(console(), columns, rows)
+    if len(shown) < len(found):
+        warn(f"{len(found) - len(shown):,} more: narrow it down, or add --limit 0")
+    for line in left_out:
+        warn(line)
+
+
+def _csv(columns: Sequence[str], records: Sequence[dict[str, Any]]) -> None:
+    """A table for programs; a cell that a spreadsheet would take for a formula is told as text."""
+    from cloudcmp.store.tidy import neutral
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(columns)
+    for record in records:
+        cells = (plain(record[column]) for column in columns)
+        writer.writerow(["" if cell is None else neutral(cell) if isinstance(cell, str) else cell for cell in cells])
 
 
 def _records(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:

@@ -56,6 +56,7 @@ class Wanted:
 
     row: Callable[[PriceRow], bool] = anything
     doubt: Callable[[Doubt], bool] = anything
+    purchase: Purchase = Purchase.ON_DEMAND
 
 
 def like(asked: Asked) -> Wanted:
@@ -77,7 +78,7 @@ def like(asked: Asked) -> Wanted:
             and one.tenancy in {asked.tenancy, ""}
         )
 
-    return Wanted(row, doubt)
+    return Wanted(row, doubt, asked.purchase)
 
 
 def holding(gib: Decimal) -> Wanted:

@@ -9,16 +9,23 @@ from typing import Protocol
 from cloudcmp.cost.asked import Asked, No, Unknown, Wanted, from_tier, holding, like
 from cloudcmp.cost.shapes import Shape, shape_of
 from cloudcmp.model.offering import Price, Volume
-from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Doubt, How, Item, Listed, PriceRow, Unit
+from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Doubt, How, Item, Listed, PriceRow, Purchase, Unit
 
 FRESH_DAYS = 30
 _STEP = Decimal("1e-12")
+_DIGITS = 24  # what has more is a quotient without an end
 
 
 class Prices(Protocol):
     """Where price lists are kept (`cloudcmp.store.prices.PriceBook`)."""
 
-    def lists(self, provider: str | None = None, region: str | None = None, item: Item | None = None) -> list[Listed]:
+    def lists(
+        self,
+        provider: str | None = None,
+        region: str | None = None,
+        item: Item | None = None,
+        purchase: Purchase | None = None,
+    ) -> list[Listed]:
         """The lists that tell such prices, those to be asked first first."""
 
     def rows(
@@ -128,9 +135,9 @@ class Lookup:
 
     def _one(self, provider: str, region: str, item: Item, name: str, wanted: Wanted) -> tuple[Listed, PriceRow]:
         """The one row that prices a thing; the user's own lists are partial, every other one is the whole truth."""
-        lists = self.book.lists(provider, region, item)
+        lists = self.book.lists(provider, region, item, wanted.purchase)
         if not lists:
-            raise No(_nowhere(self.book, provider, region))
+            raise No(_nowhere(self.book, provider, region, item, wanted.purchase))
         kept: No | None = None
         for list_ in lists:
             rows = self.book.rows(list_, provider, region, item, name)
@@ -197,8 +204,8 @@ class Lookup:
         return self._price(oldest, parts[0][1], amount, " + ".join(row.sku for _, row in parts if row.sku))
 
     def _price(self, list_: Listed, row: PriceRow, amount: Decimal, sku: str) -> Price:
-        exact = amount.quantize(_STEP, ROUND_UP) if amount != amount.quantize(_STEP) else amount
-        return Price(exact.normalize() + 0, row.currency, list_.source, list_.dated, list_.how, sku, list_.sha256[:12])
+        short = amount if len(amount.as_tuple().digits) < _DIGITS else amount.quantize(_STEP, ROUND_UP)
+        return Price(short.normalize() + 0, row.currency, list_.source, list_.dated, list_.how, sku, list_.sha256[:12])
 
 
 def _in_force(rows: Iterable[PriceRow]) -> list[PriceRow]:
@@ -245,7 +252,10 @@ def _not_sold(list_: Listed, rows: Sequence[PriceRow]) -> str:
     return f"it is not sold in this region by the list of {list_.dated or 'no date'} ({list_.source})"
 
 
-def _nowhere(book: Prices, provider: str, region: str) -> str:
+def _nowhere(book: Prices, provider: str, region: str, item: Item, purchase: Purchase) -> str:
+    if book.lists(provider, region, item):
+        return f"no list at hand tells prices {purchase} there"
+    fetch = f"cloudcmp fetch {provider} --region {region}"
     if book.lists(provider):
-        return f"no price list at hand covers it there: cloudcmp fetch {provider} --region {region}"
-    return f"no price list is at hand: cloudcmp fetch {provider} --region {region}"
+        return f"no price list at hand covers it there: {fetch}"
+    return f"no price list is at hand: {fetch}"

@@ -17,15 +17,16 @@ _MEMORY = {
     "c2": {"standard": 4.0},
     "c2d": _USUAL | {"highcpu": 2.0},
     "c3": _USUAL | {"highcpu": 2.0},
-    "c3d": _USUAL | {"highcpu": 2.0},
+    "c3d": {"standard": 4.0, "highmem": 8.0},  # its highcpu types have no fixed share of memory
     "c4": {"standard": 3.75, "highmem": 7.75, "highcpu": 2.0},
     "c4a": _USUAL | {"highcpu": 2.0},
     "t2d": {"standard": 4.0},
     "t2a": {"standard": 4.0},
 }
+_WHOLE_GIB = {"c4"}
+_OTHERWISE = {"n2-highmem-128": 864.0}
 _SHARED = {"e2-micro": (0.25, 1.0), "e2-small": (0.5, 2.0), "e2-medium": (1.0, 4.0)}
 """Types that share processors, with the part of them that is billed."""
-_CUSTOM = {"n1", "e2", "n2", "n2d", "n4"}
 _TYPE = re.compile(r"([a-z]\d[a-z]?)-(standard|highmem|highcpu)-(\d{1,3})")
 _OWN = re.compile(r"(?:([a-z]\d[a-z]?)-)?custom-(\d{1,3})-(\d{1,7})(-ext)?")
 # Memory for each vCPU beyond which it is billed as extended:
@@ -51,13 +52,17 @@ def shape_of(name: str) -> Shape | None:
     if found := _TYPE.fullmatch(name):
         each = _MEMORY.get(found[1], {}).get(found[2])
         vcpus = int(found[3])
-        return Shape(found[1], vcpus, round(vcpus * each, 6)) if each and vcpus else None
-    if found := _OWN.fullmatch(name):
-        family, vcpus, gib = found[1] or "n1", int(found[2]), int(found[3]) / 1024
-        if family not in _CUSTOM or not vcpus or not gib:
+        if not each or not vcpus:
             return None
-        most = vcpus * _MOST_GIB[family]
-        if gib > most and not found[4]:
-            return None
-        return Shape(family, vcpus, min(gib, most), max(0.0, gib - most), custom=True)
-    return None
+        gib = _OTHERWISE.get(name, vcpus * each)
+        return Shape(found[1], vcpus, gib // 1 if found[1] in _WHOLE_GIB else round(gib, 6))
+    found = _OWN.fullmatch(name)
+    return _own(found[1] or "n1", int(found[2]), int(found[3]) / 1024, extends=bool(found[4])) if found else None
+
+
+def _own(family: str, vcpus: int, gib: float, *, extends: bool) -> Shape | None:
+    """A machine of one's own size; memory beyond what the family has for its processors is billed as extended."""
+    most = vcpus * _MOST_GIB.get(family, 0.0)
+    if not most or not gib or (gib > most and not extends):
+        return None
+    return Shape(family, vcpus, min(gib, most), max(0.0, gib - most), custom=True)

@@ -2,11 +2,12 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import BinaryIO
 
 from cloudcmp.catalog import hint
 from cloudcmp.cost.asked import Asked, Unknown, like
@@ -14,11 +15,11 @@ from cloudcmp.cost.lookup import FRESH_DAYS, Lookup
 from cloudcmp.cost.own import effective_per_hour
 from cloudcmp.cost.rates import rates
 from cloudcmp.cost.sources.base import Unreadable
-from cloudcmp.errors import Fault, UserMistake
+from cloudcmp.errors import CloudcmpError, Fault, UserMistake
 from cloudcmp.model.bill import Rate, Use
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.price import OLD_BY_NATURE, How, Item, PriceList, Purchase, Told, Unit
+from cloudcmp.model.price import OLD_BY_NATURE, Doubt, How, Item, PriceList, Purchase, Told, Unit
 from cloudcmp.model.terms import Commitment
 from cloudcmp.store.prices import Kept, PriceBook
 from cloudcmp.units import Money
@@ -67,11 +68,22 @@ def booked(provider: str, region: str | None = None, today: date | None = None) 
     """
     with PriceBook() as book:
         look = Lookup(book, today or today_of())
-        regions = [region] if region else [at for name, at in book.places(provider) if name == provider and at]
-        return tuple(sold for at in dict.fromkeys(regions) for sold in _sold_in(book, look, provider, at))
+        return tuple(_joined(one, look) for one in _unpriced_in(book, provider, region))
 
 
-def _sold_in(book: PriceBook, look: Lookup, provider: str, region: str) -> list[Offering]:
+def booked_unpriced(provider: str, region: str | None = None) -> tuple[Offering, ...]:
+    """The same without prices."""
+    with PriceBook() as book:
+        return tuple(_unpriced_in(book, provider, region))
+
+
+def _unpriced_in(book: PriceBook, provider: str, region: str | None) -> Iterator[Offering]:
+    regions = [region] if region else [at for _, at in book.places(provider) if at]
+    for at in dict.fromkeys(regions):
+        yield from _sold_in(book, provider, at)
+
+
+def _sold_in(book: PriceBook, provider: str, region: str) -> list[Offering]:
     found: dict[str, Offering] = {}
     for list_ in book.lists(provider, region, Item.INSTANCE):
         partial = list_.how in {How.GIVEN, *OLD_BY_NATURE}
@@ -84,7 +96,7 @@ def _sold_in(book: PriceBook, look: Lookup, provider: str, region: str) -> list[
             found.setdefault(name, Offering(provider, region, name, *facts, attributes=attributes))
         if not partial:
             break
-    return [_joined(one, look) for one in found.values()]
+    return list(found.values())
 
 
 def price(candidate: Candidate, today: date | None = None) -> tuple[Candidate, tuple[str, ...]]:
@@ -121,22 +133,37 @@ def price(candidate: Candidate, today: date | None = None) -> tuple[Candidate, t
 def rate_of(use: Use, today: date | None = None) -> Rate:
     """What the price book says of a use, by the newest of its lists that has it; bundled and printed ones say nothing.
 
-    A price that is more than 30 days old is not believed.
+    A price that is more than 30 days old, or in doubt, is not believed, and no older list stands in for it.
     """
     day = today or today_of()
     with PriceBook() as book:
-        for list_ in book.lists(use.provider, use.region, use.item):
-            rows = book.rows(list_, use.provider, use.region, use.item, use.name)
-            if not rows or list_.how in OLD_BY_NATURE:
+        for list_ in book.lists(use.provider, use.region, use.item, use.purchase):
+            if list_.how in OLD_BY_NATURE:
                 continue
+            rows = book.rows(list_, use.provider, use.region, use.item, use.name)
+            doubts = [one for one in book.doubts(list_, use.provider, use.region, use.name) if _about(one, use)]
+            if list_.how == How.GIVEN and not rows and not doubts:
+                continue
+            if doubts:
+                return Rate(why=doubts[0].why)
             dated = list_.dated
-            if dated is None or (day - dated).days > FRESH_DAYS:
-                return Rate(why=f"its price is of {dated or 'no date'}, more than {FRESH_DAYS} days old")
+            if dated is None or not -1 <= (day - dated).days <= FRESH_DAYS:
+                return Rate(why=f"its price is of {dated or 'no date'}, not of the last {FRESH_DAYS} days")
             known = PriceList(
                 use.provider, list_.source, list_.how, list_.fetched_at, "", list_.sha256, rows, published=dated
             )
             return rates([known], day)(use)
     return Rate(why="no price is known for it")
+
+
+def _about(doubt: Doubt, use: Use) -> bool:
+    return (
+        doubt.name == use.name
+        and doubt.item in {None, use.item}
+        and (doubt.system in {"", use.system} or not use.system)
+        and doubt.purchase in {None, use.purchase}
+        and doubt.tenancy in {"", use.tenancy}
+    )
 
 
 def price_bought(candidate: Candidate, purchase: Purchase, today: date | None = None) -> tuple[Price | None, str]:
@@ -157,7 +184,7 @@ def commitment_of(candidate: Candidate, today: date | None = None) -> Commitment
     day = today or today_of()
     found: list[Commitment] = []
     with PriceBook() as book:
-        for list_ in book.lists(sold.provider, sold.region, Item.INSTANCE):
+        for list_ in book.lists(sold.provider, sold.region, Item.INSTANCE, Purchase.RESERVED):
             if list_.how in OLD_BY_NATURE or list_.dated is None or (day - list_.dated).days > FRESH_DAYS:
                 continue
             for row in book.rows(list_, sold.provider, sold.region, Item.INSTANCE, sold.name):
@@ -197,11 +224,12 @@ def kinds() -> tuple[str, ...]:
 def take_in(
     kind: str, files: Sequence[Path], *, source: str = "", how: How | None = None, as_of: date | None = None,
     now: float | None = None, region: str = "", only: Callable[[Told], bool] | None = None,
+    fault: type[CloudcmpError] = UserMistake, tell: Callable[[str, int, int | None], None] | None = None,
 ) -> Taken:  # fmt: skip
     """Read the files of a list and put it into the book, in whole or not at all.
 
-    Raises UserMistake for an unknown kind, a file that is not there, and one that can not be read as that kind; a list
-    without any row is none.
+    `tell` is told how many bytes were read, of how many. Raises UserMistake for an unknown kind and a file that is not
+    there, and `fault` for what can not be read as that kind; a list that prices nothing is none.
     """
     from cloudcmp.cost.sources.readers import READERS, told_by
 
@@ -222,11 +250,23 @@ def take_in(
     try:
         with ExitStack() as stack, PriceBook() as book:
             opened = [stack.enter_context(path.open("rb")) for path in files]
-            kept = book.put(head, _some(told_by(kind, opened), only))
+            told = _counted(_some(told_by(kind, opened), only), opened, size, tell, f"reading {head.source}")
+            kept = book.put(head, told)
             listed = next(one for one in book.lists() if one.id == kept.list)
     except Unreadable as no:
-        raise UserMistake(unread(kind, region, files[0], no.what)) from None
+        raise fault(unread(kind, region, files[0] if fault is UserMistake else head.source, no.what)) from None
     return Taken(kind, head.source, head.how, listed.dated, digest, size, kept)
+
+
+def _counted(
+    told: Iterable[Told], files: Sequence[BinaryIO], size: int, tell: Callable[[str, int, int | None], None] | None,
+    what: str,
+) -> Iterable[Told]:  # fmt: skip
+    """The same, telling every thousand rows how far it is."""
+    for number, one in enumerate(told):
+        if tell is not None and number % 1000 == 999:
+            tell(what, sum(file.tell() for file in files), size)
+        yield one
 
 
 def unread(kind: str, region: str, where: object, why: str) -> Fault:

@@ -97,15 +97,32 @@ def _priced(price: Price | None) -> Row:
 
 def _all_offerings(name: str | None) -> list[Offering]:
     if name is not None:
-        return list(make(_picked(name, names(), "providers")[0]).offerings())
+        return _of_one(name)
     return [one for each in names() for one in _asked(each)[0]]
+
+
+def _of_one(name: str) -> list[Offering]:
+    """What one provider sells; what the price book knows of one that can not be asked, or has no driver."""
+    from cloudcmp.pipeline import catalogue
+
+    if name not in names() and (known := catalogue.booked(name)):
+        return list(known)
+    provider = make(_picked(name, names(), "providers")[0])
+    try:
+        return list(catalogue.with_prices(provider.offerings()))
+    except CloudcmpError:
+        if known := catalogue.booked(name):
+            return list(known)
+        raise
 
 
 @cache
 def _asked(name: str) -> tuple[tuple[Offering, ...], str]:
     """What a provider offers, or why it could not be asked: most often for want of credentials."""
+    from cloudcmp.pipeline import catalogue
+
     try:
-        return make(name).offerings(), ""
+        return catalogue.with_prices(make(name).offerings()), ""
     except CloudcmpError as error:
         return (), error.faults[0].line()
 

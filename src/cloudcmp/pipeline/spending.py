@@ -9,9 +9,11 @@ from cloudcmp.cost import added_support
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import LeaseRow
 from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, Extra, Plan, PlannedTrial, unit_cost
+from cloudcmp.model.price import OLD_BY_NATURE
 from cloudcmp.model.protocol import Progress, Provider
 from cloudcmp.model.safety import Spend
-from cloudcmp.plan import price_of_resized
+from cloudcmp.pipeline.catalogue import with_prices
+from cloudcmp.plan import as_listed_for, price_of_resized
 from cloudcmp.provider.registry import make, names
 from cloudcmp.provision import Ask, Beside, Guard, charges, committed, launch_of, spent, terms_of
 from cloudcmp.store import StudyStore
@@ -86,11 +88,13 @@ def paid_for(
         return candidate
     said = {name: price_of_resized(candidate, name, candidates) for name in types}
     missing = any(price is None for price in said.values())
-    listed = {one.name: one.price for one in provider.offerings(sold.region)} if missing else {}
+    known = provider.offerings(sold.region) if missing else ()
+    known = with_prices(known) if as_listed_for(candidate) else known
+    listed = {one.name: one.price for one in known}
     prices = [sold.price]
     for name in types:
         price = said[name] or listed.get(name)
-        if price is None or price.currency != sold.price.currency:
+        if price is None or price.how in OLD_BY_NATURE or price.currency != sold.price.currency:
             what = f"its price is not known in {sold.price.currency}, and a trial makes the machine one"
             raise Refused.at(f"{sold.provider}/{sold.region}/{name}", what, "write resize_price, or leave resize out")
         prices.append(price)

@@ -14,6 +14,7 @@ from cloudcmp.errors import BadCredentials, CloudcmpError, NoCredentials, UserMi
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Listing
 from cloudcmp.model.offering import Price
 from cloudcmp.model.protocol import Dated, Provider
+from cloudcmp.pipeline.catalogue import with_prices
 from cloudcmp.pipeline.leftovers import Fate, Leftover, Swept, judge
 from cloudcmp.pipeline.opening import Unopened, brief
 from cloudcmp.pipeline.stopping import Stopping
@@ -271,7 +272,7 @@ def _prices(provider: Provider, regions: Iterable[str]) -> dict[tuple[str, str],
     found: dict[tuple[str, str], Price] = {}
     for region in sorted(regions):
         try:
-            offerings = provider.offerings(region or None)
+            offerings = with_prices(provider.offerings(region or None))
         except (CloudcmpError, ImportError, OSError):
             continue
         found |= {(region, one.name): one.price for one in offerings if one.price is not None}

@@ -3,7 +3,7 @@
 from cloudcmp.plan.candidates import as_listed
 from cloudcmp.plan.make import make
 from cloudcmp.plan.printed import printed_offerings, printed_providers
-from cloudcmp.plan.resized import price_of_resized
+from cloudcmp.plan.resized import as_listed_for, price_of_resized
 from cloudcmp.plan.runnable import check_runnable
 from cloudcmp.plan.sending import OWN_GUESTS, caps_of, most_bytes
 from cloudcmp.plan.sessions import next_opening
@@ -12,6 +12,7 @@ from cloudcmp.plan.traffic import at_once, machines
 __all__ = [
     "OWN_GUESTS",
     "as_listed",
+    "as_listed_for",
     "at_once",
     "caps_of",
     "check_runnable",

@@ -22,6 +22,11 @@ def price_of_resized(candidate: Candidate, name: str, candidates: Sequence[Candi
     return next((one.offering.price for one in candidates if _alike(one, candidate, name)), None)
 
 
+def as_listed_for(candidate: Candidate) -> bool:
+    """Whether prices of lists, for Linux on shared machines, are a candidate's own, or bound it on the spot market."""
+    return all(_kind(candidate)[key] == _PRICED[key] for key in ("os", "tenancy"))
+
+
 def target_of(candidate: Candidate, to: str, known: Sequence[Offering], candidates: Sequence[Candidate]) -> Offering:
     """The offering that `to` names, with what it costs as far as that is known in the candidate's own currency.
 
@@ -29,6 +34,8 @@ def target_of(candidate: Candidate, to: str, known: Sequence[Offering], candidat
     where none is known to be larger.
     """
     sold = candidate.offering
+    if not as_listed_for(candidate):
+        known = [replace(one, price=None) if one.price and one.price.how else one for one in known]
     some = [_priced(one, price_of_resized(candidate, one.name, candidates)) for one in known]
     if to == NEXT:
         larger = (one for one in some if _larger(one, sold))

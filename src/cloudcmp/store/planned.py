@@ -36,23 +36,41 @@ def _digest(body: str, trials: Iterable[str]) -> str:
 
 
 def insert_plan(connection: sqlite3.Connection, plan: Plan) -> None:
-    """Write the plan, its trials one a row, and the known prices of its candidates."""
+    """Write the plan, its trials one a row, and the known prices of its candidates and their volumes."""
     body = to_json(replace(plan, trials=()))
     trials = [to_json(trial) for trial in plan.trials]
     connection.execute("INSERT INTO plan VALUES (0, ?, ?)", (body, _digest(body, trials)))
     connection.executemany("INSERT INTO trial VALUES (?, ?)", enumerate(trials))
-    for candidate in plan.candidates:
-        offering = candidate.offering
-        if (price := offering.price) is None:
-            continue
+    for thing, price in prices_of(plan):
         as_of = None if price.as_of is None else price.as_of.isoformat()
-        thing = (offering.provider, offering.region, offering.name)
-        values = (*thing, str(price.amount_per_hour), price.currency, price.source, as_of)
+        values = (*thing, str(price.amount_per_hour), price.currency, _source(price), as_of)
         connection.execute(
             "INSERT INTO price (provider, region, offering, amount_per_hour, currency, source, as_of, seal)"
             " VALUES (?,?,?,?,?,?,?,?)",
             (*values, seal("price", *values)),
         )
+
+
+def prices_of(plan: Plan) -> list[tuple[tuple[str, str, str], Price]]:
+    """Provider, region and name of each thing that a plan has a price of, machines and volumes, with that price."""
+    found = []
+    for one in plan.candidates:
+        sold, volume = one.offering, one.volume
+        if sold.price is not None:
+            found.append(((sold.provider, sold.region, sold.name), sold.price))
+        if volume is not None and volume.price is not None:
+            found.append(((sold.provider, sold.region, str(volume)), volume.price))
+    return found
+
+
+def _source(price: Price) -> str:
+    """Where a price is from, with its SKU and the list that told it."""
+    told = (
+        price.source,
+        f"SKU {price.sku}" if price.sku else "",
+        f"{price.how} list {price.list}" if price.list else "",
+    )
+    return ", ".join(filter(None, told))
 
 
 def load_plan(database: Database) -> Plan:

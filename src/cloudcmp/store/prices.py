@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from cloudcmp.errors import CloudcmpError, Fault, NewerSchema, StorageFault
-from cloudcmp.model.price import Doubt, How, Item, Listed, PriceList, PriceRow, Sold, Told
+from cloudcmp.model.price import Doubt, How, Item, Listed, PriceList, PriceRow, Purchase, Sold, Told
 from cloudcmp.store.database import seal
 from cloudcmp.store.faults import corrupt, storage, understood
 from cloudcmp.store.price_text import doubt_of, price_row, sold_of, values_of
@@ -39,8 +39,8 @@ CREATE TABLE doubt (
     list INTEGER NOT NULL, provider TEXT NOT NULL, region TEXT NOT NULL, name TEXT NOT NULL, said TEXT NOT NULL,
     seal TEXT NOT NULL);
 CREATE TABLE cover (
-    list INTEGER NOT NULL, provider TEXT NOT NULL, region TEXT NOT NULL, item TEXT NOT NULL,
-    PRIMARY KEY (provider, region, item, list));
+    list INTEGER NOT NULL, provider TEXT NOT NULL, region TEXT NOT NULL, item TEXT NOT NULL, purchase TEXT NOT NULL,
+    PRIMARY KEY (provider, region, item, purchase, list));
 CREATE INDEX row_of ON row (list, provider, region, item, name);
 CREATE INDEX sold_of ON sold (list, provider, region);
 CREATE INDEX doubt_of ON doubt (list, provider, region, name);
@@ -172,20 +172,22 @@ class PriceBook:
 
     # -- reading
 
-    def lists(self, provider: str | None = None, region: str | None = None, item: Item | None = None) -> list[Listed]:
+    def lists(
+        self,
+        provider: str | None = None,
+        region: str | None = None,
+        item: Item | None = None,
+        purchase: Purchase | None = None,
+    ) -> list[Listed]:
         """The lists that tell such prices, those to be asked first first; all of the book where nothing is named.
 
         The user's own lists go before the providers', those before what is old by nature, and the newer before the
         older. A list of prices that hold everywhere covers every region.
         """
-        where = "" if provider is None else " JOIN (SELECT DISTINCT list AS covers FROM cover WHERE provider = ?"
-        values: list[object] = [] if provider is None else [provider]
-        if provider is not None and region is not None:
-            where, values = where + " AND region IN (?, '')", [*values, region]
-        if provider is not None and item is not None:
-            where, values = where + " AND item = ?", [*values, item.value]
-        where += "" if provider is None else ") ON covers = list.body"
-        found = [self._listed(row) for row in self._rows(f"SELECT list.* FROM list{where}", values)]
+        told = {"provider = ?": provider, "region IN (?, '')": region, "item = ?": item, "purchase = ?": purchase}
+        named = {clause: value for clause, value in told.items() if value is not None}
+        where = f" WHERE body IN (SELECT list FROM cover WHERE {' AND '.join(named)})" if named else ""
+        found = [self._listed(row) for row in self._rows(f"SELECT * FROM list{where}", [*named.values()])]
         return sorted(found, key=lambda one: (_RANK[How(one.how)], -one.fetched_at, -one.id))
 
     def rows(
@@ -286,7 +288,7 @@ class _Filler:
         self.published: date | None = None
         self._connection = connection
         self._waiting: dict[str, list[tuple[object, ...]]] = {"row": [], "sold": [], "doubt": []}
-        self._covers: set[tuple[str, str, str]] = set()
+        self._covers: set[tuple[str, str, str, str]] = set()
 
     def fill(self, told: Iterable[Told]) -> None:
         for one in told:
@@ -296,13 +298,14 @@ class _Filler:
             table, values = values_of(one)
             self._waiting[table].append((self.list, *values))
             if not isinstance(one, Sold) and one.item is not None:
-                self._covers.add((one.provider, one.region, one.item.value))
+                bought = one.purchase or Purchase.ON_DEMAND
+                self._covers.add((one.provider, one.region, one.item.value, bought.value))
             if len(self._waiting[table]) >= 1000:
                 self._flush(table)
         for table in self._waiting:
             self._flush(table)
         self._connection.executemany(
-            "INSERT INTO cover VALUES (?,?,?,?)", [(self.list, *one) for one in sorted(self._covers)]
+            "INSERT INTO cover VALUES (?,?,?,?,?)", [(self.list, *one) for one in sorted(self._covers)]
         )
 
     def _flush(self, table: str) -> None:

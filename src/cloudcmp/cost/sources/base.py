@@ -1,7 +1,6 @@
 """What every reader of price lists shares: strict JSON, amounts of money, dates, and what is refused in one line."""
 
 import csv
-import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,10 +15,10 @@ MOST = Decimal(10) ** 9
 """No amount of a list is more: what is, is taken for an accident."""
 LEAST = Decimal(10) ** -12
 JSON_BYTES = 2**30
-LINE_CHARS = 2**17
+LINE_BYTES = 2**17
 
-_NUMBER = re.compile(r"-?\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,3})?")
-_DATE = re.compile(r"(\d{4}-\d{2}-\d{2})([T ][0-9:.]+(Z|[+-]\d{2}:?\d{2})?)?")
+_NUMBER = re.compile(r"-?\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,3})?", re.ASCII)
+_DATE = re.compile(r"(\d{4}-\d{2}-\d{2})([T ][0-9:.]+(Z|[+-]\d{2}:?\d{2})?)?", re.ASCII)
 _CURRENCY = re.compile(r"[A-Z]{3}")
 
 
@@ -153,18 +152,18 @@ def _decoded(content: bytes) -> str:
 
 def lines_of(file: BinaryIO) -> Iterator[str]:
     """The lines of a text file as they are, the last one ended as well; raises Unreadable."""
-    text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-    try:
-        while line := text.readline(LINE_CHARS):
-            if len(line) >= LINE_CHARS:
-                raise Unreadable(f"a line has more than {LINE_CHARS} characters")
-            if "\0" in line:
-                raise Unreadable("it holds a zero byte")
-            yield line
-    except UnicodeDecodeError as error:
-        raise Unreadable(f"it is not UTF-8 ({clean(error.reason)})") from None
-    finally:
-        text.detach()
+    coding, number = "utf-8-sig", 0
+    while line := file.readline(LINE_BYTES):
+        number += 1
+        if len(line) >= LINE_BYTES:
+            raise Unreadable(f"line {number} has more than {LINE_BYTES} bytes")
+        if b"\0" in line:
+            raise Unreadable(f"line {number} holds a zero byte")
+        try:
+            yield line.decode(coding)
+        except UnicodeDecodeError as error:
+            raise Unreadable(f"line {number} is not UTF-8 ({clean(error.reason)})") from None
+        coding = "utf-8"
 
 
 def records_of(lines: Iterator[str], needed: Iterable[str], *, separator: str = ",") -> Iterator[dict[str, str]]:

@@ -82,9 +82,10 @@ def price_source(price: Price | None, day: date | None) -> str:
     """Who told a price and of when it is, beside the day of the study."""
     if price is None:
         return UNKNOWN
+    source = ", ".join(filter(None, (price.source, f"SKU {price.sku}" if price.sku else "", price.how)))
     if price.as_of is None:
-        return f"{price.source}, undated"
-    dated = f"{price.source}, {price.as_of.isoformat()}"
+        return f"{source}, undated"
+    dated = f"{source}, {price.as_of.isoformat()}"
     if day is None:
         return dated
     age = (day - price.as_of).days

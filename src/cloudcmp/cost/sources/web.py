@@ -1,0 +1,172 @@
+"""Downloads of price lists: streamed to a file, with deadlines, a bound on their size, and few tries."""
+
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from cloudcmp.cost.sources.base import clean
+from cloudcmp.errors import NotAllowed, ProviderFault, Throttled, Unreached, UserMistake
+
+if TYPE_CHECKING:
+    import httpx
+
+LIST_BYTES = 8 * 2**30
+PAGE_BYTES = 64 * 2**20
+_TRIES = 4
+_PART = 1 << 16
+_NEXT = "try again later, or save the list and name it with --from"
+_LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+Tell = Callable[[str, int, int | None], None]
+"""Is told what is fetched, how many bytes of it came, and how many there are, None where that is not said."""
+
+
+def silent(what: str, done: int, whole: int | None) -> None:
+    """Nobody is told."""
+
+
+@dataclass(slots=True)
+class Web:
+    """How lists are fetched. Proxies are those of the environment; redirects are not followed.
+
+    `idle_s` is the longest silence of a server, `deadline_s` the longest a whole list may take. What is compressed on
+    the way counts as what it becomes.
+    """
+
+    idle_s: float = 30.0
+    deadline_s: float = 1800.0
+    pause_s: float = 1.0
+    tell: Tell = silent
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    _client: "httpx.Client | None" = field(default=None, init=False)
+
+    def __enter__(self) -> "Web":
+        import httpx
+
+        agent = {"User-Agent": "cloudcmp", "Accept-Encoding": "gzip"}
+        timeout = httpx.Timeout(self.idle_s, connect=min(15.0, self.idle_s))
+        self._client = httpx.Client(timeout=timeout, headers=agent, follow_redirects=False)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._client is not None:
+            self._client.close()
+
+    def get(
+        self, url: str, into: Path, *, what: str, most_bytes: int = PAGE_BYTES, headers: Mapping[str, str] | None = None
+    ) -> None:
+        """Write what is at an address to a file.
+
+        Raises ProviderFault for an answer that is none, comes too slowly, is cut short or too large, NotAllowed where
+        it is refused, Unreached where there is no way; the file then holds anything.
+        """
+        checked(url)
+        ends = self.clock() + self.deadline_s
+        for tries in range(1, _TRIES + 1):
+            try:
+                self._once(url, into, what, most_bytes, headers or {}, ends)
+                return
+            except (Throttled, Unreached):
+                if tries == _TRIES or self.clock() > ends:
+                    raise
+                self.sleep(self.pause_s * 2 ** (tries - 1))
+
+    def _once(self, url: str, into: Path, what: str, most_bytes: int, headers: Mapping[str, str], ends: float) -> None:
+        import httpx
+
+        assert self._client is not None
+        try:
+            with self._client.stream("GET", url, headers=dict(headers)) as answer:
+                _judged(answer, what)
+                self._written(answer, into, what, most_bytes, ends)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise Unreached.at(
+                what, f"there is no way to {_host(url)} ({clean(error) or 'no answer'})", _NEXT
+            ) from None
+        except httpx.TimeoutException:
+            raise ProviderFault.at(_all(what), f"{_host(url)} said nothing for {self.idle_s:g} s", _NEXT) from None
+        except httpx.HTTPError as error:
+            raise ProviderFault.at(_all(what), f"the answer broke off ({clean(error)})", _NEXT) from None
+
+    def _written(self, answer: "httpx.Response", into: Path, what: str, most_bytes: int, ends: float) -> None:
+        size = 0
+        said = answer.headers.get("Content-Length", "")
+        whole = int(said) if said.isascii() and said.isdigit() else None
+        with into.open("wb") as file:
+            for part in _plain(answer, what):
+                size += len(part)
+                if size > most_bytes:
+                    raise ProviderFault.at(_all(what), f"the answer has more than {most_bytes} bytes", _NEXT)
+                if self.clock() > ends:
+                    raise ProviderFault.at(_all(what), f"it took longer than {self.deadline_s:g} s", _NEXT)
+                file.write(part)
+                self.tell(what, answer.num_bytes_downloaded, whole)
+
+
+def _plain(answer: "httpx.Response", what: str) -> Iterator[bytes]:
+    """What was sent, uncompressed, in parts of a bounded size; raises ProviderFault where it is cut short."""
+    coding = answer.headers.get("Content-Encoding", "identity")
+    if coding == "identity":
+        yield from answer.iter_raw(_PART)
+        return
+    if coding != "gzip":
+        raise ProviderFault.at(_all(what), f"it is compressed by {clean(coding)!r}, which was not asked for", _NEXT)
+    inflater = zlib.decompressobj(31)
+    try:
+        for part in answer.iter_raw(_PART):
+            rest = part
+            while rest:
+                yield inflater.decompress(rest, _PART * 16)
+                rest = inflater.unconsumed_tail
+        yield inflater.flush()
+    except zlib.error as error:
+        raise ProviderFault.at(_all(what), f"its compression can not be read ({clean(error)})", _NEXT) from None
+    if not inflater.eof or inflater.unused_data:
+        raise ProviderFault.at(_all(what), "its compression is cut short, or goes on after its end", _NEXT)
+
+
+def checked(url: str) -> str:
+    """The address, if it is one over HTTPS, or of this machine; raises UserMistake."""
+    parts = urlsplit(url)
+    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+        return url
+    raise UserMistake.at(clean(url)[:80], "prices are fetched over HTTPS alone", "name an address with https://")
+
+
+def same_place(url: str, base: str) -> bool:
+    """Whether an address is of the same scheme, host and port as another: a page may not lead elsewhere."""
+    one, other = urlsplit(url), urlsplit(base)
+    ports = {"https": 443, "http": 80}
+    try:
+        return (one.scheme, one.hostname, one.port or ports.get(one.scheme)) == (
+            other.scheme,
+            other.hostname,
+            other.port or ports.get(other.scheme),
+        )
+    except ValueError:  # a port that is no number
+        return False
+
+
+def _judged(answer: "httpx.Response", what: str) -> None:
+    code = answer.status_code
+    if code == 200:
+        return
+    if code == 429 or code >= 500:
+        raise Throttled.at(_all(what), f"the answer was {code} {clean(answer.reason_phrase)}".rstrip(), _NEXT)
+    if code in {401, 403}:
+        raise NotAllowed.at(_all(what), f"the answer was {code}: it is not allowed", "check the API key that is used")
+    raise ProviderFault.at(_all(what), f"the answer was {code} {clean(answer.reason_phrase)}".rstrip(), _NEXT)
+
+
+def _all(what: str) -> str:
+    """Where a fault is that nothing of a list escapes."""
+    return f"{what}, every SKU"
+
+
+def _host(url: str) -> str:
+    return clean(urlsplit(url).hostname)

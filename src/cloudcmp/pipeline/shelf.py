@@ -1,0 +1,213 @@
+"""What is sold, by all that is known here: asked of providers, or told by the price book; filtered, sorted, priced."""
+
+import fnmatch
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from cloudcmp.catalog import hint
+from cloudcmp.cost.asked import Asked, Unknown
+from cloudcmp.cost.lookup import Lookup
+from cloudcmp.errors import CloudcmpError, UserMistake
+from cloudcmp.model.offering import Offering, Price
+from cloudcmp.model.price import Purchase
+from cloudcmp.pipeline.catalogue import OWN_PRICES, booked_unpriced, today_of
+from cloudcmp.provider.registry import make, names
+from cloudcmp.store.prices import PriceBook
+from cloudcmp.units import Money, format_money, parse_price_per_hour
+
+Row = tuple[str, ...]
+FACTS = ("provider", "region", "offering", "vCPUs", "GiB", "category")
+PRICES = ("where", "offering", "vCPUs", "GiB", "price", "of")
+DATA = ("provider", "region", "offering", "vcpus", "memory_gib", "category", "system", "purchase", "amount_per_hour",
+        "currency", "as_of", "how", "source", "sku", "unknown")  # fmt: skip
+SORTS = ("name", "region", "vcpus", "memory", "price")
+SYSTEMS = ("linux", "rhel", "suse", "windows")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Numbers from `low` to `high`."""
+
+    low: float = 0.0
+    high: float = math.inf
+
+    def has(self, value: float | None) -> bool:
+        """Whether a number is known and among them."""
+        return value is not None and self.low <= value <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What is to be shown; what is None or empty is not asked for."""
+
+    provider: str | None = None
+    region: str | None = None
+    pattern: str | None = None
+    vcpus: Span | None = None
+    memory_gib: Span | None = None
+    category: str | None = None
+    system: str = "linux"
+    purchase: Purchase = Purchase.ON_DEMAND
+    most: Money | None = None
+    sort: str | None = None
+
+    def fits(self, sold: Offering) -> bool:
+        """Whether what is advertised of an offering is asked for."""
+        return (
+            (self.region is None or sold.region == self.region)
+            and (self.pattern is None or fnmatch.fnmatchcase(sold.name.lower(), self.pattern.lower()))
+            and (self.vcpus is None or self.vcpus.has(sold.vcpus))
+            and (self.memory_gib is None or self.memory_gib.has(sold.memory_gib))
+            and (self.category is None or sold.category == self.category)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sale:
+    """An offering with its price as it was asked for, or why that is not known."""
+
+    offering: Offering
+    price: Price | None
+    why: str = ""
+
+
+def filters(
+    *, provider: str | None = None, region: str | None = None, pattern: str | None = None, vcpus: str | None = None,
+    memory_gib: str | None = None, category: str | None = None, system: str | None = None,
+    purchase: str | None = None, max_price: str | None = None, sort: str | None = None,
+) -> Filters:  # fmt: skip
+    """The filters that words stand for; raises UserMistake for what is none, naming the nearest."""
+    if sort is not None and sort not in SORTS:
+        raise UserMistake.at("--sort", f"unknown order {sort!r}", hint(sort, SORTS, f"known are {', '.join(SORTS)}"))
+    if system is not None and system not in SYSTEMS:
+        raise UserMistake.at("--os", f"unknown system {system!r}", f"known are {', '.join(SYSTEMS)}")
+    if purchase is not None and purchase not in {Purchase.ON_DEMAND, Purchase.SPOT}:
+        raise UserMistake.at("--purchase", f"unknown way to buy {purchase!r}", "known are on-demand, spot")
+    try:
+        most = parse_price_per_hour(max_price) if max_price is not None else None
+    except ValueError as error:
+        raise UserMistake.at("--max-price", str(error)) from None
+    return Filters(
+        provider, region, pattern, _span("--vcpus", vcpus), _span("--memory-gib", memory_gib), category,
+        system or "linux", Purchase(purchase) if purchase else Purchase.ON_DEMAND, most, sort,
+    )  # fmt: skip
+
+
+def _span(option: str, text: str | None) -> Span | None:
+    """`4` is just that, `4-8` from the one to the other, `4-` at least, `-8` at most."""
+    if text is None:
+        return None
+    low, dash, high = text.partition("-")
+    try:
+        least, most = float(low or 0), float(high or math.inf) if dash else float(low)
+    except ValueError:
+        raise UserMistake.at(option, f"{text!r} is no number or span", "write e.g. 4, 4-8, 4- or -8") from None
+    if not least <= most:
+        raise UserMistake.at(option, f"{text!r} holds no number", "write the smaller one first")
+    return Span(least, most)
+
+
+def sales(wanted: Filters) -> tuple[tuple[Sale, ...], tuple[str, ...]]:
+    """What is sold that fits, in order; and a line for each provider of which nothing is known, with the reason.
+
+    Raises UserMistake for an unknown provider, naming the nearest.
+    """
+    left_out: list[str] = []
+    found: list[Sale] = []
+    with PriceBook() as book:
+        known = sorted({*names(), *(name for name, _ in book.places())})
+        if wanted.provider is not None and wanted.provider not in known:
+            near = hint(wanted.provider, known, "cloudcmp list providers")
+            raise UserMistake.at("--provider", f"unknown {wanted.provider!r}", near)
+        look = Lookup(book, today_of())
+        for name in [wanted.provider] if wanted.provider else known:
+            offered, why = _offered(name, wanted.region)
+            if why and not offered:
+                left_out.append(f"{name} is left out: {why}")
+            found += [_priced(one, wanted, look) for one in offered if wanted.fits(one)]
+    if wanted.most is not None:
+        found = [one for one in found if _within(one.price, wanted.most)]
+    return tuple(sorted(found, key=_ORDERS[wanted.sort or "name"])), tuple(left_out)
+
+
+def _offered(name: str, region: str | None) -> tuple[Sequence[Offering], str]:
+    """What a provider says that it sells, else what the price book knows of it; and why it could not be asked."""
+    why = ""
+    if name in names():
+        try:
+            return make(name).offerings(region), ""
+        except CloudcmpError as error:
+            why = error.faults[0].line()
+    return booked_unpriced(name, region), why
+
+
+def _priced(sold: Offering, wanted: Filters, look: Lookup) -> Sale:
+    usual = wanted.system == "linux" and wanted.purchase is Purchase.ON_DEMAND
+    if sold.provider in OWN_PRICES or (usual and sold.price is not None):
+        return Sale(sold, sold.price)
+    told = look.machine(Asked(sold.provider, sold.region, sold.name, wanted.system, wanted.purchase))
+    if isinstance(told, Unknown):
+        return Sale(replace(sold, price=None), None, told.line)
+    return Sale(replace(sold, price=told), told)
+
+
+def _within(price: Price | None, most: Money) -> bool:
+    return price is not None and price.currency == most.currency and price.amount_per_hour <= most.amount
+
+
+def _named(one: Sale) -> tuple[str, str, str]:
+    return one.offering.provider, one.offering.region, one.offering.name
+
+
+def _number(value: float | None) -> float:
+    return math.inf if value is None else value
+
+
+_ORDERS: dict[str, Callable[[Sale], tuple[object, ...]]] = {
+    "name": _named,
+    "region": lambda one: (one.offering.region, *_named(one)),
+    "vcpus": lambda one: (_number(one.offering.vcpus), *_named(one)),
+    "memory": lambda one: (_number(one.offering.memory_gib), *_named(one)),
+    "price": lambda one: (
+        one.price is None,
+        one.price.currency if one.price else "",
+        one.price.amount_per_hour if one.price else 0,
+        *_named(one),
+    ),
+}
+
+
+def table(kind: str, found: Sequence[Sale]) -> tuple[Row, list[Row]]:
+    """Columns and rows for people."""
+    if kind == "offerings":
+        return FACTS, [(*_short(one.offering), one.offering.category or "unknown") for one in found]
+    rows = []
+    for one in found:
+        provider, region, *rest = _short(one.offering)
+        rows.append((f"{provider} {region}", *rest, *_money(one.price)))
+    return PRICES, rows
+
+
+def _short(sold: Offering) -> Row:
+    numbers = ("unknown" if one is None else f"{one:.4g}" for one in (sold.vcpus, sold.memory_gib))
+    return (sold.provider, sold.region, sold.name, *numbers)
+
+
+def _money(price: Price | None) -> Row:
+    if price is None:
+        return "unknown", "no list"
+    amount = f"{format_money(Money(price.amount_per_hour, price.currency))}/h"
+    return amount, " ".join(filter(None, (str(price.as_of or "no date"), price.how)))
+
+
+def records(found: Sequence[Sale], wanted: Filters) -> list[dict[str, object]]:
+    """All that is known, a record each, for JSON and CSV."""
+    rows = []
+    for one in found:
+        sold, price = one.offering, one.price
+        told = (price.amount_per_hour, price.currency, price.as_of, price.how, price.source, price.sku) if price else ()
+        values = (sold.provider, sold.region, sold.name, sold.vcpus, sold.memory_gib, sold.category, wanted.system,
+                  wanted.purchase.value, *(told or (None,) * 6), one.why or None)  # fmt: skip
+        rows.append(dict(zip(DATA, values, strict=True)))
+    return rows

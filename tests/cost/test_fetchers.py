@@ -1,0 +1,197 @@
+"""Lists fetched over HTTP from a loopback server that answers as the providers do."""
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.cost.served import Sources, said, served
+from tests.emulated.wire import Answer, Request
+
+from cloudcmp.cost.sources.fetchers import KEY
+from cloudcmp.cost.sources.web import Web
+from cloudcmp.errors import CloudcmpError, NoCredentials, NotAllowed, ProviderFault, Throttled, Unreached, UserMistake
+from cloudcmp.model.price import Item
+from cloudcmp.pipeline.fetching import Pace, fetch
+from cloudcmp.store.prices import PriceBook
+
+QUICK = {"pause_s": 0.001, "idle_s": 2.0}
+
+
+@pytest.fixture(autouse=True)
+def own_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A book of the test's own, and no way out."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    for name in ("AWS", "AZURE", "GCP"):
+        monkeypatch.setenv(f"CLOUDCMP_PRICES_{name}", "http://127.0.0.1:9")
+    monkeypatch.setenv(KEY, "a key")
+
+
+@pytest.fixture
+def sources(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sources]:
+    """All three sources."""
+    handler = Sources()
+    with served(handler) as address:
+        for name in ("AWS", "AZURE", "GCP"):
+            monkeypatch.setenv(f"CLOUDCMP_PRICES_{name}", address)
+        yield handler
+
+
+def test_amazons_region_is_one_list(sources: Sources) -> None:
+    (taken,) = fetch(["aws"], ["eu-central-1"])
+    assert taken.source.endswith("/offers/v1.0/aws/AmazonEC2/20261120211005/eu-central-1/index.csv")
+    assert (taken.how, taken.bytes, taken.kept.doubts) == ("fetched", len(said("aws.csv")), 1)
+    with PriceBook() as book:
+        (list_,) = book.lists("aws", "eu-central-1", Item.INSTANCE)
+        assert len(book.rows(list_, "aws", "eu-central-1", Item.INSTANCE, "m7i.large")) == 7
+
+
+def test_the_same_list_again_is_another_date_of_it(sources: Sources) -> None:
+    (first,) = fetch(["aws"], ["eu-central-1"])
+    (second,) = fetch(["aws"], ["eu-central-1"])
+    assert (first.kept.again, second.kept.again) == (False, True)
+    assert (second.kept.rows, second.kept.doubts) == (first.kept.rows, first.kept.doubts)
+
+
+def test_azures_pages_are_one_list(sources: Sources) -> None:
+    (taken,) = fetch(["azure"], ["westeurope"])
+    assert len(sources.asked) == 2
+    assert "armRegionName%20eq%20%27westeurope%27" in sources.asked[0].path
+    assert taken.bytes > 8000
+
+
+def test_googles_pages_are_one_list_of_the_regions_that_were_asked_for(sources: Sources) -> None:
+    (taken,) = fetch(["gcp"], ["europe-west3"])
+    assert "key" not in sources.asked[0].path.lower()
+    assert [request.path.partition("pageToken=")[2] for request in sources.asked] == ["", "TOKEN2"]
+    (nothing,) = [one.kept for one in [taken]]
+    assert nothing.rows > 10
+
+
+def test_a_region_without_prices_is_no_list(sources: Sources) -> None:
+    (only_global,) = fetch(["gcp"], ["mars-north1"])
+    assert only_global.kept.rows == 1
+
+
+@pytest.mark.parametrize(
+    ("provider", "regions", "kind"),
+    [
+        ("aws", [], UserMistake),
+        ("azure", [], UserMistake),
+        ("aws", ["eu-centrale-1"], UserMistake),
+        ("azure", ["x' or 1 eq 1"], UserMistake),
+        ("hetzner", [], UserMistake),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    sources: Sources, provider: str, regions: list[str], kind: type[CloudcmpError]
+) -> None:
+    with pytest.raises(kind) as told:
+        list(fetch([provider], regions))
+    assert len(str(told.value).splitlines()) == 1
+
+
+def test_google_needs_a_key(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(KEY)
+    with pytest.raises(NoCredentials):
+        list(fetch(["gcp"], []))
+    monkeypatch.setenv(KEY, "another")
+    with pytest.raises(NotAllowed) as told:
+        list(fetch(["gcp"], []))
+    assert "another" not in str(told.value)
+
+
+def _badly(monkeypatch: pytest.MonkeyPatch, answer: Answer, **how: float) -> str:
+    """What is told of Azure's prices where every answer is this one; and nothing is in the book."""
+
+    def handler(_: Request) -> Answer:
+        return answer
+
+    with served(handler) as address:
+        monkeypatch.setenv("CLOUDCMP_PRICES_AZURE", address)
+        with pytest.raises(ProviderFault) as told:
+            list(fetch(["azure"], ["westeurope"], web=Web(**(QUICK | how))))  # type: ignore[arg-type]
+    with PriceBook() as book:
+        assert book.lists() == []
+    assert len(str(told.value).splitlines()) == 1
+    return str(told.value)
+
+
+def test_a_slow_answer_ends_at_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "said nothing for 0.2 s" in _badly(monkeypatch, Answer(body=b"{}", delay_s=1.0), idle_s=0.2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (Answer(404), "the answer was 404"),
+        (Answer(301, headers={"Location": "https://example.org/"}), "the answer was 301"),
+        (Answer(body=b"{" * 100, how="part"), "broke off"),
+        (Answer(how="close"), "broke off"),
+        (Answer(how="reset"), "broke off"),
+        (Answer(body=b"xy", headers={"Content-Encoding": "gzip"}), "its compression can not be read"),
+        (Answer(body=gzip.compress(b"{}")[:-4], headers={"Content-Encoding": "gzip"}), "its compression is cut short"),
+        (Answer(body=b"x", headers={"Content-Encoding": "br"}), "it is compressed by 'br'"),
+        (Answer(body=b"<html>no</html>"), "it is HTML or XML, not JSON"),
+        (Answer(body=gzip.compress(b" " * (65 * 2**20)), headers={"Content-Encoding": "gzip"}), "more than 67108864"),
+        (Answer(body=b'{"Items": [], "NextPageLink": "https://example.org/x"}'), "leads elsewhere"),
+        (Answer(body=b'{"Items": [], "NextPageLink": 5}'), "is no text"),
+    ],
+    ids=lambda one: one if isinstance(one, str) else None,
+)
+def test_bad_answers_are_told_in_one_line(monkeypatch: pytest.MonkeyPatch, answer: Answer, why: str) -> None:
+    assert why in _badly(monkeypatch, answer)
+
+
+def test_pages_that_go_round_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def handler(request: Request) -> Answer:
+        link = f"http://{request.header('Host')}/api/retail/prices?again"
+        return Answer(body=f'{{"Items": [], "NextPageLink": "{link}"}}'.encode())
+
+    with served(handler) as address:
+        monkeypatch.setenv("CLOUDCMP_PRICES_AZURE", address)
+        with pytest.raises(ProviderFault, match="leads back to an earlier one"):
+            list(fetch(["azure"], ["westeurope"]))
+
+
+def test_a_busy_server_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources, waits = Sources(), [429, 503, 500]
+
+    def handler(request: Request) -> Answer:
+        return Answer(waits.pop()) if waits else sources(request)
+
+    slept: list[float] = []
+    with served(handler) as address:
+        sources.port = int(address.rpartition(":")[2])
+        monkeypatch.setenv("CLOUDCMP_PRICES_AZURE", address)
+        (taken,) = fetch(["azure"], ["westeurope"], web=Web(sleep=slept.append))
+        assert taken.kept.rows > 5
+    assert slept == [1.0, 2.0, 4.0]
+
+
+def test_one_that_stays_busy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(lambda _: Answer(503)) as address:
+        monkeypatch.setenv("CLOUDCMP_PRICES_AZURE", address)
+        with pytest.raises(Throttled):
+            list(fetch(["azure"], ["westeurope"], web=Web(sleep=lambda _: None)))
+
+
+def test_no_way_is_told() -> None:
+    with pytest.raises(Unreached):
+        list(fetch(["azure"], ["westeurope"], web=Web(sleep=lambda _: None)))
+
+
+@pytest.mark.parametrize("address", ["http://example.org", "ftp://127.0.0.1", "file:///etc/passwd"])
+def test_prices_come_over_https_alone(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("CLOUDCMP_PRICES_AZURE", address)
+    with pytest.raises(UserMistake):
+        list(fetch(["azure"], ["westeurope"]))
+
+
+def test_progress_is_told_every_two_seconds_with_what_is_left() -> None:
+    now, said_ = [0.0], []
+    pace = Pace(said_.append, lambda: now[0])
+    for second in range(5):
+        now[0] = float(second)
+        pace.told("aws", second * 10**7, 10**8)
+    assert said_ == ["aws: 20 MB of 100 MB, about 8.0 s left", "aws: 40 MB of 100 MB, about 6.0 s left"]

@@ -1,0 +1,212 @@
+"""Lists of the user's own, of libraries, and of others: with real prices as witnesses where they are at hand."""
+
+import csv
+import io
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.cost.test_aws import HEAD
+
+from cloudcmp.cost.asked import Asked, Unknown
+from cloudcmp.cost.lookup import Lookup
+from cloudcmp.cost.sources import libcloud, own, sparecores
+from cloudcmp.cost.sources.base import LEAST, MOST, Odd, Unreadable, amount_of, collected, json_of
+from cloudcmp.model.offering import Price
+from cloudcmp.model.price import Item, PriceList, Purchase, Unit
+from cloudcmp.pipeline.catalogue import take_in
+from cloudcmp.store.prices import PriceBook
+
+DATA = Path(os.environ.get("CLOUDCMP_DATA", "nowhere"))
+
+
+def listed(text: str) -> PriceList:
+    """A list of the user's own."""
+    return collected(own.read(io.BytesIO(text.encode())), HEAD)
+
+
+def test_every_column_is_read() -> None:
+    (row,) = listed(
+        "provider,region,name,amount,currency,unit,item,system,purchase,tenancy,term_months,upfront,tier_from,"
+        "tier_until,to,least,sku,starts,plan\n"
+        "ours,hall,big,0.5,EUR,GiB,egress,,reserved,dedicated,12,3,10,20,internet,1,S,2026-01-02,two\n"
+    ).rows
+    assert (row.provider, row.region, row.name, row.amount, row.currency, row.unit) == (
+        "ours", "hall", "big", Decimal("0.5"), "EUR", Unit.GIB
+    )  # fmt: skip
+    assert (row.item, row.purchase, row.tenancy, row.term_months, row.upfront) == (
+        Item.EGRESS, Purchase.RESERVED, "dedicated", 12, 3
+    )  # fmt: skip
+    assert (row.tier_from, row.tier_until, row.to, row.least, row.sku) == (10, 20, "internet", 1, "S")
+    assert (row.starts, row.plan) == (date(2026, 1, 2), "two")
+
+
+def test_json_tells_the_same_as_csv() -> None:
+    row = '{"provider": "ours", "name": "small", "amount": "0.02", "currency": "EUR", "unit": "h", "vcpus": 2}'
+    text = f'{{"schema": "cloudcmp.prices/1", "as_of": "2026-11-20", "prices": [{row}]}}'
+    other = "provider,name,amount,currency,unit,vcpus,as_of\nours,small,0.02,EUR,h,2,2026-11-20\n"
+    assert listed(text) == listed(other)
+    assert listed(text).published == date(2026, 11, 20)
+    assert listed(text).sold[0].vcpus == 2.0
+
+
+def test_an_unknown_column_is_named_with_the_nearest() -> None:
+    with pytest.raises(Unreadable, match="'curency' is not known; did you mean currency"):
+        listed("provider,name,amount,currency,unit,curency\nours,a,1,EUR,h,x\n")
+
+
+@given(st.decimals(min_value=LEAST, max_value=MOST, allow_nan=False, places=9).filter(lambda one: one >= LEAST))
+def test_an_amount_is_read_as_it_is_written(amount: Decimal) -> None:
+    assert amount_of(f"{amount:f}") == amount
+    assert amount_of(amount) == amount
+
+
+@given(st.text(max_size=20) | st.none() | st.booleans() | st.floats() | st.lists(st.integers()))
+def test_whatever_else_is_a_doubt_or_an_amount_above_zero(value: object) -> None:
+    with suppress(Odd):
+        assert LEAST <= amount_of(value) <= MOST
+
+
+@given(st.binary(max_size=200))
+def test_bytes_are_json_or_are_refused(content: bytes) -> None:
+    with suppress(Unreadable):
+        json_of(io.BytesIO(content))
+
+
+# -- real prices
+
+
+def _real_prices() -> Iterator[dict[str, str]]:
+    path = DATA / "vm_prices" / "vm_prices.csv"
+    if not path.is_file():
+        pytest.skip("no real prices: CLOUDCMP_DATA names no folder with vm_prices")
+    with path.open() as file:
+        yield from csv.DictReader(file)
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[PriceBook, list[dict[str, str]]]]:
+    """A book with 94,481 real prices, as a list of the user's own, and those prices."""
+    rows = list(_real_prices())
+    folder = tmp_path_factory.mktemp("real")
+    path = folder / "real.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("provider", "region", "name", "amount", "currency", "unit", "purchase", "as_of"))
+        for one in rows:
+            bought = "spot" if one["kind"] == "spot" else "on-demand"
+            facts = (one["provider"], one["region"], one["instance_type"], one["usd_per_hour"])
+            writer.writerow((*facts, "USD", "h", bought, one["as_of"]))
+    before = os.environ.get("XDG_DATA_HOME")
+    os.environ["XDG_DATA_HOME"] = str(folder)
+    try:
+        take_in("csv", [path])
+        with PriceBook() as book:
+            yield book, rows
+    finally:
+        os.environ.pop("XDG_DATA_HOME")
+        if before is not None:
+            os.environ["XDG_DATA_HOME"] = before
+
+
+def test_real_prices_come_back_and_their_zeros_are_unknown(real: tuple[PriceBook, list[dict[str, str]]]) -> None:
+    book, rows = real
+    look = Lookup(book, date(2026, 6, 20))
+    zeros = [one for one in rows if Decimal(one["usd_per_hour"]) == 0]
+    assert len(zeros) == 68
+    for one in [*zeros, *rows[:: len(rows) // 300]]:
+        bought = Purchase.SPOT if one["kind"] == "spot" else Purchase.ON_DEMAND
+        found = look.machine(Asked(one["provider"], one["region"], one["instance_type"], purchase=bought))
+        if Decimal(one["usd_per_hour"]) == 0:
+            assert isinstance(found, Unknown), one
+            assert found.why == "a price of zero is unknown, not free"
+        else:
+            assert isinstance(found, Price), (one, found)
+            assert found.amount_per_hour == Decimal(one["usd_per_hour"])
+
+
+def test_a_real_list_is_as_old_as_its_oldest_price(real: tuple[PriceBook, list[dict[str, str]]]) -> None:
+    (list_,) = real[0].lists()
+    assert (list_.how, list_.dated) == ("given", date(2026, 6, 18))
+    late = Lookup(real[0], date(2026, 11, 22)).machine(Asked("aws", "us-east-1", "m5.large"))
+    assert isinstance(late, Unknown)
+    assert "157 days old" in late.why
+
+
+def _bundled() -> PriceList:
+    path = libcloud.bundled_file()
+    if path is None:
+        pytest.skip("apache-libcloud is not installed")
+    with path.open("rb") as file:
+        return collected(libcloud.read(file), HEAD)
+
+
+def test_the_bundled_prices_have_their_own_date_and_no_zero() -> None:
+    found = _bundled()
+    assert found.published is not None
+    assert found.published.year >= 2025
+    assert all(row.amount > 0 for row in found.rows)
+    assert len(found.doubts) > 1000
+    assert {row.provider for row in found.rows} == {"aws", "gcp", "gandi", "rackspace"}
+
+
+def test_bundled_and_real_prices_agree_for_most_types() -> None:
+    """Two sources that know nothing of each other: prices of Amazon's older types have not changed for years."""
+    real = {one["instance_type"]: Decimal(one["usd_per_hour"]) for one in _real_prices() if one["provider"] == "aws"}
+    ours = {
+        row.name: row.amount
+        for row in _bundled().rows
+        if (row.provider, row.region, row.system) == ("aws", "us-east-1", "linux")
+    }
+    both = sorted(set(real) & set(ours))
+    same = [name for name in both if real[name] == ours[name]]
+    assert len(both) > 500
+    assert len(same) > 0.75 * len(both)  # four of five, seen in 736 types
+
+
+def test_spare_cores_tables_tell_types_and_prices() -> None:
+    path = DATA / "sparecores" / "benchmarks_by_instance.csv"
+    if not path.is_file():
+        pytest.skip("no real data: CLOUDCMP_DATA names no folder with sparecores")
+    with path.open("rb") as file:
+        found = collected(sparecores.read(file), HEAD)
+    sizes = {(one.provider, one.name): (one.vcpus, one.memory_gib) for one in found.sold}
+    assert sizes["alicloud", "ecs.c1.small"] == (8.0, 8.0)
+    assert len(found.rows) > 500
+    assert all(row.amount > 0 for row in found.rows)
+
+
+def _spare_cores(path: Path, rows: list[tuple[Any, ...]]) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "CREATE TABLE server (vendor_id, server_id, api_reference, vcpus, memory_amount, cpu_architecture);"
+            "CREATE TABLE region (vendor_id, region_id, api_reference);"
+            "CREATE TABLE server_price (vendor_id, region_id, server_id, operating_system, allocation, unit, price,"
+            " currency, status, observed_at, price_upfront);"
+            "INSERT INTO server VALUES ('hcloud', '22', 'cx22', 2, 4096, 'x86_64');"
+            "INSERT INTO region VALUES ('hcloud', '1', 'fsn1');"
+        )
+        connection.executemany("INSERT INTO server_price VALUES (?,?,?,?,?,?,?,?,?,?,?)", rows)
+        connection.commit()
+
+
+def test_spare_cores_database_tells_prices_by_their_names(tmp_path: Path) -> None:
+    path = tmp_path / "sc.db"
+    usual = ("Linux", "ONDEMAND", "HOUR", 0.0066, "EUR", "ACTIVE", "2026-11-01 10:00:00", 0)
+    _spare_cores(path, [("hcloud", "1", "22", *usual), ("hcloud", "1", "22", *usual[:3], 0.0, *usual[4:]),
+                        ("hcloud", "1", "22", *usual[:5], "INACTIVE", *usual[6:])])  # fmt: skip
+    with path.open("rb") as file:
+        found = collected(sparecores.read(file), HEAD)
+    (row,), (doubt,) = found.rows, found.doubts
+    assert (row.region, row.name, row.amount, row.currency) == ("fsn1", "cx22", Decimal("0.0066"), "EUR")
+    assert doubt.why == "a price of zero is unknown, not free"
+    assert found.published == date(2026, 11, 1)
+    assert (found.sold[0].vcpus, found.sold[0].memory_gib) == (2.0, 4.0)
