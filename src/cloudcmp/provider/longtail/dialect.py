@@ -133,7 +133,10 @@ class Cloud:
     @property
     def rights(self) -> str:
         """What to do where the token may not do something."""
-        return f"give the token the scopes of docs/reference/{self.name}-policy.json"
+        file = f"docs/reference/{self.name}-policy.json"
+        if self.scopes:
+            return f"give the token the scopes of {file}"
+        return f"see what its user may do, and from which addresses ({file})"
 
     def after(self, said: Json, asked: Mapping[str, str]) -> dict[str, str] | None:
         """What to ask for after an answer's page, None where it was the last."""

@@ -19,6 +19,12 @@ def scope_of(cloud: Cloud, method: str, path: str) -> str | None:
     return None
 
 
+def rights_for(cloud: Cloud, method: str, path: str) -> str:
+    """What to do where a call is not allowed, with the scope that it needs."""
+    scope = scope_of(cloud, method, path)
+    return f"it needs {scope}: {cloud.rights}" if scope else cloud.rights
+
+
 _WORDS = {"droplets": "droplet", "firewalls": "firewall", "images": "image", "tags": "tag"}
 _DOES = {"GET": "read", "POST": "create", "DELETE": "delete", "PUT": "update"}
 

@@ -21,6 +21,7 @@ from cloudcmp.errors import LostAnswer, NoCredentials, ProviderFault, Throttled,
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.longtail.dialect import Cloud
 from cloudcmp.provider.longtail.faults import fault_of, words_of
+from cloudcmp.provider.longtail.policy import rights_for
 
 _T = TypeVar("_T")
 _MOST_PAGES = 1000
@@ -143,7 +144,7 @@ class Library:
         except (KeyboardInterrupt, SystemExit):
             raise
         except Exception as error:  # its connection is not used again
-            fault = fault_of(error, self.cloud.name, changes=changes, policy=self.cloud.rights)
+            fault = fault_of(error, self.cloud.name, changes=changes, policy=rights_for(self.cloud, method, path))
             if isinstance(fault, NoCredentials):
                 self.forget()
             raise fault from None
