@@ -19,7 +19,7 @@ _IDENTITIES = (
     'echo "$file $line"; done 2>/dev/null'
 )
 _SAID = re.compile(r"/sys/block/([a-z0-9]+)/(?:device/model|serial) (.*\S)\s*")
-_VOLUMES = ("Amazon Elastic Block Store", "cloudcmp-volume")
+_VOLUMES = ("Amazon Elastic Block Store", "PersistentDisk", "nvme_card-pd", "cloudcmp-volume")  # Google's two are R
 _OTHERS = ("Instance Storage", "cloudcmp-s")  # on the host of a machine; a guest's own state or seed
 
 
