@@ -4,82 +4,38 @@ Each row is one that `make test` runs a slice of. The exit code is 1 when a prom
 and does not say why.
 """
 
-import multiprocessing
 import os
-import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tests import cloud_rows
+from tests.emulated.kinds import KINDS
 from tests.keyboard import heed
 from tests.numbered import numbered
 from tests.pipeline.planted import false_finds, missed
 from tests.pipeline.test_kills import killed
+from tests.rows import LONG, SEED, Row, folder, pool, show
 
-if TYPE_CHECKING:
-    from tests.pipeline.cloud_walk import Toll
-
-SEED = 20260105
-LONG = bool(os.environ.get("LONG"))
-
-
-@dataclass(frozen=True)
-class Row:
-    """A promise kept or broken: so many failures in n, of which `allowed` are no breach.
-
-    `left_out` says why nothing was tried; without it a row of nothing is a broken one.
-    """
-
-    numbers: str
-    statement: str
-    n: int
-    failures: int
-    allowed: int = 0
-    left_out: str = ""
-
-    @property
-    def word(self) -> str:
-        """How it stands."""
-        if self.left_out and not self.n:
-            return "left out"
-        return "kept" if self.n and self.failures <= self.allowed else "BROKEN"
-
-
-@contextmanager
-def _folder() -> Iterator[Path]:
-    """A folder that is gone afterwards; in memory where there is such a place, for these rows test no disk."""
-    place = "/dev/shm" if Path("/dev/shm").is_dir() else None
-    folder = Path(tempfile.mkdtemp(prefix="cloudcmp-", dir=place))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+__all__ = ["ROWS", "Row"]
 
 
 def _missed(seed: int) -> bool:
-    with _folder() as folder:
-        return bool(missed(seed, folder / "demo"))
+    with folder() as place:
+        return bool(missed(seed, place / "demo"))
 
 
 def _false(seed: int) -> bool:
-    with _folder() as folder:
-        return bool(false_finds(seed, folder / "tied"))
-
-
-def _pool(workers: int) -> ProcessPoolExecutor:
-    """Processes that begin anew: a copy of this one would have what earlier rows left in it, such as their clouds."""
-    return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+    with folder() as place:
+        return bool(false_finds(seed, place / "tied"))
 
 
 def _seeds(check: Callable[[int], bool], n: int) -> int:
-    with _pool(os.cpu_count() or 1) as pool:
-        return sum(pool.map(check, range(1, n + 1)))
+    with pool(os.cpu_count() or 1) as some:
+        return sum(some.map(check, range(1, n + 1)))
 
 
 def kills() -> Row:
@@ -103,16 +59,10 @@ def ties() -> Row:
     return Row("P31", "tied clouds show no better one, but in a tenth of studies", n, _seeds(_false, n), n // 10)
 
 
-def _show(lines: Iterable[str]) -> None:
-    for line in lines:
-        sys.stdout.write(f"  {line}\n")
-    sys.stdout.flush()
-
-
 def slices() -> Row:
     """All tests that carry a promise's number and have no row of their own."""
     ran = numbered()
-    _show(ran.out.splitlines()[-60:])
+    show(ran.out.splitlines()[-60:])
     return Row("all", f"tests that carry a promise's number ({ran.left_out} left out, as said above)",
                ran.passed + ran.failed, ran.broken)  # fmt: skip
 
@@ -120,8 +70,8 @@ def slices() -> Row:
 def _seeded(played: Callable[[int, int], list[Any]], n: int, workers: int = os.cpu_count() or 1) -> list[Any]:
     """What was broken in n cases, played by so many processes."""
     shares = [n // workers + (k < n % workers) for k in range(workers)]
-    with _pool(workers) as pool:
-        parts = pool.map(played, shares, [SEED + k for k in range(workers)])
+    with pool(workers) as some:
+        parts = some.map(played, shares, [SEED + k for k in range(workers)])
         return [one for part in parts for one in part]
 
 
@@ -143,8 +93,8 @@ def _billed(n: int, seed: int) -> list[str]:
 
     found = []
     for faults in (False, True):
-        with _folder() as folder:
-            found += wrong(bills(n // 2, seed, folder, faults=faults), faults=faults)
+        with folder() as place:
+            found += wrong(bills(n // 2, seed, place, faults=faults), faults=faults)
     return found
 
 
@@ -152,7 +102,7 @@ def quotes() -> Row:
     """Simulated studies, billed by their ledgers; half of them with faults."""
     n = 2000 if LONG else 120
     wrong = _seeded(_billed, n)
-    _show(wrong)
+    show(wrong)
     return Row("P14", "no bill is above the worst case; without faults it is as expected, within a tenth", n,
                len(wrong))  # fmt: skip
 
@@ -167,7 +117,7 @@ def bills() -> Row:
     """Studies on markets at random, lived and billed by a second count; half of them with faults."""
     n = 100_000 if LONG else 10_000
     wrong = _seeded(_lived, n)
-    _show(wrong[:20])
+    show(wrong[:20])
     return Row("P12 P14", "no bill is above the worst case, nor above what the budget counts; without faults it is as "
                "expected, within a tenth", n, len(wrong))  # fmt: skip
 
@@ -184,55 +134,15 @@ def answers_lost() -> Row:
     return Row("P2", "a lost answer doubles nothing and leaves nothing (emulated EC2)", n, len(_seeded(_lost, n, 8)))
 
 
-WALKS = (("run", "cleanup"), ("run", "resume"), ("resume", "cleanup"), ("cleanup", "cleanup"))
-"""What dies, and what mends it."""
-
-
-def _walked(verb: str, mend: str) -> "Toll":
-    from tests.pipeline.cloud_walk import walk
-
-    with _folder() as folder:
-        return walk(folder, verb=verb, mend=mend)
-
-
-def crash_walk() -> Row:
-    """Every passing of every named crash point of a study on two clouds, while it runs, goes on and cleans up."""
-    with _pool(os.cpu_count() or 1) as pool:
-        tolls = list(pool.map(_walked, *zip(*WALKS, strict=True)))
-    _show(line for toll in tolls for line in toll.wrong)
-    return Row("P1 P16", "dead at every crash point of two clouds: 0 left, 0 foreign touched",
-               sum(toll.deaths for toll in tolls), sum(len(toll.wrong) for toll in tolls))  # fmt: skip
-
-
-def _killed(n: int, seed: int) -> "Toll":
-    from tests.pipeline.cloud_walk import kills
-
-    with _folder() as folder:
-        return kills(folder, n, seed)
-
-
-def cloud_kills() -> Row:
-    """Controllers of a study on two clouds, killed at random moments."""
-    n = 3000 if LONG else 500
-    workers = os.cpu_count() or 1
-    with _pool(workers) as pool:
-        shares = [n // workers + (k < n % workers) for k in range(workers)]
-        tolls = list(pool.map(_killed, shares, [SEED + k for k in range(workers)]))
-    wrong = [line for toll in tolls for line in toll.wrong]
-    _show(wrong)
-    return Row("P1 P16", "killed at random on two clouds: 0 left, 0 foreign touched",
-               sum(toll.deaths for toll in tolls), len(wrong))  # fmt: skip
-
-
 def _on_guests(numbers: str, statement: str, n: int, played: Callable[[Path], list[str]]) -> Row:
     """A row that needs guests of this host: `played` gives a line for each failure."""
     from tests.emulated.guests import missing
 
     if lacking := missing():
         return Row(numbers, statement, 0, 0, left_out=lacking)
-    with _folder() as folder:
-        wrong = played(folder)
-    _show(wrong)
+    with folder() as place:
+        wrong = played(place)
+    show(wrong)
     return Row(numbers, statement, n, len(wrong))
 
 
@@ -277,9 +187,9 @@ def stopped() -> Row:
     from tests.pipeline.test_stopping import signals
 
     n = 400 if LONG else 120
-    with _folder() as folder:
-        toll = signals(folder, n, SEED)
-    _show(toll.wrong)
+    with folder() as place:
+        toll = signals(place, n, SEED)
+    show(toll.wrong)
     return Row("P8", "signals leave nothing that is not said", n, len(toll.wrong))
 
 
@@ -325,7 +235,7 @@ def silent_lines() -> Row:
 
     toll = black_holes(500, SEED)
     untried = toll.untried()
-    _show([*toll.odd, *untried])
+    show([*toll.odd, *untried])
     failed = len(toll.odd) + (toll.late_s > 5) + (toll.grown_bytes > 64 * 2**20) + len(untried)
     return Row("P24", f"no call outlives its deadline by 5 s (the latest: {toll.late_s:.1f} s)", toll.n, failed)
 
@@ -343,9 +253,9 @@ def _agent(numbers: str, statement: str, *named: str, cases: int | None = None) 
     from tests.agent.cargo import agent_tests
 
     done = agent_tests(*named, cases=cases)
-    _show(done.left_out)
+    show(done.left_out)
     if done.failed:
-        _show(done.out[-4000:].splitlines())
+        show(done.out[-4000:].splitlines())
     return Row(numbers, statement, done.ran, done.failed)
 
 
@@ -378,7 +288,7 @@ def poisoned_prices() -> Row:
 
     wrong = [f"{kind}, {name}: {why}" for kind, name in POISONED if (why := poisoned(kind, name))]
     wrong += [f"{name}: {why}" for name in SERVED if (why := badly_served(name))]
-    _show(wrong)
+    show(wrong)
     return Row("P13", "poisoned price lists refused, or their price unknown", len(POISONED) + len(SERVED), len(wrong))
 
 
@@ -388,14 +298,18 @@ def mutated_prices() -> Row:
 
     n = 20_000 if LONG else 1000
     wrong = _seeded(mutated, n)
-    _show(wrong)
+    show(wrong)
     return Row("P13", "price lists changed at random tell no price that is not in them", n, len(wrong))
 
 
 ROWS = (
-    slices, kills, winners, ties, simulated_histories, quotes, bills, answers_lost, crash_walk, cloud_kills,
-    guest_kills, stopped, makers_killed, guests_die, debian_guests_die, swept, swept_on_ec2, unreadable, wrong_hosts,
-    silent_lines, silent_clouds, capped, strangers, hostile_bytes, leases_end, poisoned_prices, mutated_prices,
+    slices, kills, winners, ties, simulated_histories, quotes, bills, answers_lost,
+    cloud_rows.answers_lost_everywhere,
+    *map(cloud_rows.crash_walk, KINDS), cloud_rows.cloud_kills, cloud_rows.all_clouds_kills, guest_kills, stopped,
+    makers_killed, guests_die, debian_guests_die, swept, swept_on_ec2, cloud_rows.swept_everywhere, unreadable,
+    wrong_hosts, cloud_rows.wrong_hosts_everywhere, silent_lines, silent_clouds, capped, strangers, hostile_bytes,
+    leases_end,
+    poisoned_prices, mutated_prices,
 )  # fmt: skip
 
 

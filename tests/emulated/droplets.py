@@ -171,7 +171,7 @@ class Droplets(LongTail):
     def _droplet(self, one: Rented) -> Json:
         state = self.lives.state(one)
         size = next(size for size in SIZES if size[0] == one.type)
-        nets = [] if state == "pending" else [_net(one.address, kind) for kind in ("private", "public")]
+        nets = [] if state == "pending" else [_net(one.inside, "private"), _net(one.address, "public")]
         return {
             "id": int(one.id), "name": one.name, "memory": size[2], "vcpus": size[1], "disk": size[3], "locked": False,
             "status": {"pending": "new", "off": "off"}.get(state, "active"), "kernel": None,

@@ -15,7 +15,8 @@ _ID = re.compile(r"[a-z]+-[0-9a-f]{8,17}")
 _TRIED = ("DryRun", "true")
 _PLACEMENT = "cloudcmp-"  # before its firewall group's id
 _TAGGED = {"instance", "volume", "network-interface"}
-_TAGS = {"cloudcmp:schema", "cloudcmp:study", "cloudcmp:slot", "cloudcmp:attempt", "cloudcmp:expires"}
+TAGS = {"cloudcmp:schema", "cloudcmp:study", "cloudcmp:slot", "cloudcmp:attempt", "cloudcmp:expires"}
+"""What every study tags all that it makes with, at the least."""
 
 
 def made_by(call: Call) -> str | None:
@@ -54,7 +55,7 @@ def bodies(cloud: Emulated) -> list[str]:
     wrong = []
     for call in machines_made(cloud):
         params, tags = call.params, tags_of(call.params)
-        named = {kind for kind, some in tags.items() if set(some) >= _TAGS}
+        named = {kind for kind, some in tags.items() if set(some) >= TAGS}
         wrong += [] if 0 < len(params.get("ClientToken", "")) <= 64 else ["no token"]
         wrong += [] if named >= _TAGGED else [f"tags only on {sorted(named)}"]
         wrong += [] if params.get("InstanceInitiatedShutdownBehavior") == "terminate" else ["it would only stop"]
@@ -63,5 +64,5 @@ def bodies(cloud: Emulated) -> list[str]:
         wrong += [f"{name} stays" for name in kept]
     for call in cloud.calls("CreateSecurityGroup"):
         given = tags_of(call.params).get("security-group", {})
-        wrong += [] if made_by(call) is None or set(given) >= _TAGS else ["a firewall group without tags"]
+        wrong += [] if made_by(call) is None or set(given) >= TAGS else ["a firewall group without tags"]
     return wrong

@@ -18,9 +18,9 @@ class Kind:
     """One provider's emulated cloud.
 
     `opened` is one in which little time passes, with machines that boot by what it is given. A machine is rented as
-    `offering` with a separate volume of the type `volume`; `also` are options of it that not every study asks for.
-    `bodies` tells what is missing in the calls that made something (P5), `machines` those that made one, `user_data`
-    what one gave it.
+    `offering` with a separate volume of the type `volume`, where the cloud has any; `also` are options of it that not
+    every study asks for. `bodies` tells what is missing in the calls that made something (P5), `machines` those that
+    made one, `user_data` what one gave it. `alone` is why two machines can not measure between each other there.
     """
 
     provider: str
@@ -32,6 +32,8 @@ class Kind:
     machines: Callable[[Emulated], list[Call]]
     user_data: Callable[[Call], str]
     also: str = ""
+    alone: str = ""
+    size: str = "1 GiB"
     planted: tuple[str, ...] = ("instance", "firewall", "volume")
 
     def rented(self, more: str = "") -> str:
@@ -40,7 +42,7 @@ class Kind:
             f"- provider: {self.provider}",
             f"  region: {self.region}",
             f"  offering: {self.offering}",
-            f"  volume: {{type: {self.volume}, size: 1 GiB, price: 0.0001 USD/h}}",
+            *([f"  volume: {{type: {self.volume}, size: {self.size}, price: 0.0001 USD/h}}"] if self.volume else []),
             "  price: 0.0104 USD/h",
             *([f"  {more}"] if more else []),
         )
@@ -80,6 +82,7 @@ def _gcp() -> Kind:
         lambda boot: gce(Faults(pending_s=LAG_S, read_lag_s=LAG_S), boot),
         gce_told.bodies, gce_told.machines_made, gce_told.user_data,
         also="zone: us-central1-b",
+        size="10 GiB",
     )  # fmt: skip
 
 
@@ -96,7 +99,37 @@ def _openstack() -> Kind:
     )  # fmt: skip
 
 
-KINDS: Mapping[str, Callable[[], Kind]] = {"aws": _aws, "azure": _azure, "gcp": _gcp, "openstack": _openstack}
+def _long_tail(name: str, region: str, offering: str) -> Callable[[], Kind]:
+    def made() -> Kind:
+        from tests.emulated import longtail_told
+        from tests.emulated.droplets import droplets
+        from tests.emulated.linode import linode
+        from tests.emulated.longtail import Faults
+        from tests.emulated.vultr import vultr
+
+        opened = {"digitalocean": droplets, "linode": linode, "vultr": vultr}[name]
+        return Kind(
+            name, region, offering, "",
+            lambda boot: opened(Faults(pending_s=LAG_S, read_lag_s=LAG_S), boot),
+            longtail_told.bodies, longtail_told.machines_made, longtail_told.user_data,
+            alone="addresses inside Linode are of 192.168.128.0/17, and this host has none" if name == "linode" else "",
+            planted=("instance", "firewall"),
+        )  # fmt: skip
+
+    return made
+
+
+KINDS: Mapping[str, Callable[[], Kind]] = {
+    "aws": _aws,
+    "azure": _azure,
+    "gcp": _gcp,
+    "openstack": _openstack,
+    "digitalocean": _long_tail("digitalocean", "fra1", "s-1vcpu-1gb"),
+    "linode": _long_tail("linode", "eu-central", "g6-nanode-1"),
+    "vultr": _long_tail("vultr", "ams", "vc2-1c-1gb"),
+}
+LARGE = tuple(name for name in KINDS if name in {"aws", "azure", "gcp", "openstack"})
+"""Those on which every slice of a walk is run; the others, which one driver serves, have the walks at full length."""
 
 
 def kind(provider: str) -> Kind:

@@ -25,6 +25,7 @@ from tests.emulated.boot import Boot, ssh_boot, why_not
 from tests.emulated.cloud import Call, Thing
 from tests.emulated.faults import Chooser, Fault
 from tests.emulated.longtail_lives import Lives, Rented
+from tests.emulated.longtail_told import made_by
 from tests.emulated.wire import Answer, Request, Server
 
 Json = dict[str, Any]
@@ -299,11 +300,8 @@ class LongTail:
         return str(secrets.randbelow(10**8) + 10**8)
 
     def made_by(self, call: Call) -> str | None:
-        """The name that a call which makes something names, None for any other call."""
-        body = json.loads(call.params.get("body", "{}"))
-        if call.action not in {"machines.create", "firewalls.create"}:
-            return None
-        return next((str(body[key]) for key in ("name", "label", "description") if body.get(key)), None)
+        """The token or name that a call which makes something names, None for any other call."""
+        return made_by(call)
 
     def changed_by(self, call: Call) -> tuple[str, ...]:
         """The id that a call which changes or ends something names; empty for any other call."""

@@ -29,6 +29,11 @@ class Rented:
     booting: bool = False
     trouble: str = ""
 
+    @property
+    def inside(self) -> str:
+        """Where its neighbours see it, if a test says so."""
+        return str(getattr(self.machine, "inside", self.address))
+
 
 class Lives:
     """All machines of one cloud; `clock` gives seconds of any origin."""

@@ -132,7 +132,7 @@ class Vultr(LongTail):
             "date_created": "2026-11-22T15:00:00+00:00", "status": "active" if up else "pending",
             "power_status": "stopped" if state == "off" else "running", "server_status": "ok" if up else "none",
             "allowed_bandwidth": 1000, "netmask_v4": "", "gateway_v4": "", "v6_network": "", "v6_main_ip": "",
-            "v6_network_size": 0, "label": one.name, "internal_ip": one.address if up else "", "kvm": "",
+            "v6_network_size": 0, "label": one.name, "internal_ip": one.inside if up else "", "kvm": "",
             "hostname": "", "tag": "", "tags": list(one.words), "os_id": int(one.image or 2284), "app_id": 0,
             "image_id": "", "firewall_group_id": one.wall, "features": [],
         }  # fmt: skip

@@ -80,7 +80,7 @@ class Told:
         """Nothing is kept."""
 
     def note(self, text: str) -> None:
-        """Nothing is kept."""
+        self.lines.append(("note", text))
 
     def end(self) -> None:
         self.lines.append(("end",))

@@ -134,7 +134,8 @@ def test_a_machine_that_never_came_fails_each_trial(rig, outcome):
     visit = record_all(bench, candidate, trials_of(rig, 4), outcome, "nimbus: none left\n\x1b[31mtry later")
     assert rig.outcomes == [outcome.value] * 4
     assert {attempt.why for attempt in rig.memory.attempts} == {"nimbus: none left try later"}
-    assert [line[3] for line in rig.told.lines] == [outcome.value] * 4
+    assert [line[3] for line in rig.told.lines if line[0] == "trial"] == [outcome.value] * 4
+    assert rig.told.lines.count(("note", "nimbus/small: nimbus: none left try later")) == 1
     assert visit.finished
 
 

@@ -24,7 +24,14 @@ from tests.pipeline.kills import acknowledged
 from tests.pipeline.warm import SHORT, Job, warmth
 
 POINTS = (*CRASH_POINTS, *CLOUD_CRASH_POINTS)
-RENTED = kind("aws").rented()
+
+
+def rented(*clouds: str) -> tuple[str, ...]:
+    """A machine rented at each of these clouds, as a study names it."""
+    return tuple(kind(name).rented() for name in clouds)
+
+
+(RENTED,) = rented("aws")
 OWNED = "  - {provider: ssh, offering: box}\n"
 GUEST = "  - {provider: qemu, region: local, offering: 1cpu-128mb}\n"
 STUDY = """\
@@ -148,7 +155,7 @@ def walk(
     when all their machines were there.
     """
     toll = Toll()
-    with Stand(folder, (kind(cloud).rented(), OWNED)) as stand:
+    with Stand(folder, (*rented(cloud), OWNED)) as stand:
         for point in points:
             nth = 1
             while (most is None or nth <= most) and _dies(stand, f"{point}:{nth}", verb, mend, toll):
@@ -220,8 +227,8 @@ def _asked(place: Path, how: str, words: list[str]) -> Toll:
     """`kills N SEED [guests | CLOUD...]`, or `walk FIRST STEP VERB MEND [CLOUD]`: each STEPth point from FIRST on."""
     if how == "kills":
         n, seed, *others = words
-        named = [kind(one).rented() for one in others if one != "guests"]
-        return kills(place, int(n), int(seed), (*(named or [RENTED]), GUEST if "guests" in others else OWNED))
+        named = rented(*(one for one in others if one != "guests"))
+        return kills(place, int(n), int(seed), (*(named or (RENTED,)), GUEST if "guests" in others else OWNED))
     first, step, verb, mend, *cloud = words
     points = POINTS[int(first) :: int(step)]
     return walk(place, points, verb=verb, mend=mend, cloud=cloud[0] if cloud else "aws")

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,12 +25,12 @@ from cloudcmp.provider.qemu.image import cache_folder
 from cloudcmp.provider.qemu.inventory import Inventory
 from cloudcmp.provider.qemu.running import running
 from tests.cli.command import COMMAND, Said
-from tests.emulated.boot import SshServer, why_not
+from tests.emulated.boot import Boot, SshServer, why_not
 from tests.emulated.cloud import Call, Emulated
 from tests.emulated.ec2 import Ec2
 from tests.emulated.guests import request
 from tests.emulated.kinds import kind
-from tests.emulated.ssh_server import SshMachine, machine_in_thread
+from tests.emulated.ssh_server import Lies, SshMachine, machine_in_thread
 from tests.pipeline.warm import SHORT, warmth
 
 _SETTING = ("AWS_", "AZURE_", "ARM_", "CLOUDCMP_", "CLOUDSDK_", "GCE_", "GOOGLE_", "OS_", "XDG_", "SSH_")
@@ -65,7 +65,10 @@ def unable() -> str:
 
 @dataclass
 class Sky:
-    """Clouds and what is in them. `foreign` was there before any study; `unwritten` are creates without an intent."""
+    """Clouds and what is in them. `foreign` was there before any study; `unwritten` are creates without an intent.
+
+    `machines` are all that were rented and came up, in that order.
+    """
 
     folder: Path
     clouds: dict[str, Emulated]
@@ -73,6 +76,7 @@ class Sky:
     environ: dict[str, str]
     foreign: set[str] = field(default_factory=set)
     unwritten: list[str] = field(default_factory=list)
+    machines: list[SshServer] = field(default_factory=list)
 
     @property
     def cloud(self) -> Ec2:
@@ -164,16 +168,25 @@ def _intended(study: Path, named: str) -> bool:
 
 
 @contextmanager
-def clouds(folder: Path, which: Sequence[str] = ("aws",), *, cheap: bool = False, guest: bool = False) -> Iterator[Sky]:
+def clouds(
+    folder: Path,
+    which: Sequence[str] = ("aws",),
+    *,
+    cheap: bool = False,
+    guest: bool = False,
+    lies: Callable[[], Lies] = Lies,
+) -> Iterator[Sky]:
     """A sky of these emulated clouds for studies under a folder of its own.
 
-    `cheap`: without foreign machines; `guest`: with a foreign guest of qemu.
+    `cheap`: without foreign machines; `guest`: with a foreign guest of qemu; `lies`: how a rented machine misbehaves.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    machines: list[SshServer] = []
     with ExitStack() as stack:
-        there = {name: stack.enter_context(kind(name).opened(_boot(folder / "machines" / name))) for name in which}
+        boots = {name: _boot(folder / "machines" / name, lies, machines) for name in which}
+        there = {name: stack.enter_context(kind(name).opened(boot)) for name, boot in boots.items()}
         box = _box(folder, stack)
-        sky = Sky(folder, there, box, _environ(folder, there.values()))
+        sky = Sky(folder, there, box, _environ(folder, there.values()), machines=machines)
         stack.callback(_end_guests, sky)
         for cloud in there.values():
             cloud.journal = _Witness(sky, cloud)
@@ -185,12 +198,13 @@ def clouds(folder: Path, which: Sequence[str] = ("aws",), *, cheap: bool = False
         yield sky
 
 
-def _boot(folder: Path):  # type: ignore[no-untyped-def]
+def _boot(folder: Path, lies: Callable[[], Lies], machines: list[SshServer]) -> Boot:
     def boot(user_data: str, id: str) -> SshServer:
         home = folder / id
         home.mkdir(parents=True, exist_ok=True)
         began = time.time_ns()
-        machine = SshServer(home, user_data)
+        machine = SshServer(home, user_data, lies=lies())
+        machines.append(machine)
         # All machines are on this host, so that what goes between two of them leaves from here.
         machine.inside = "127.0.0.1"  # type: ignore[attr-defined]
         cat = home / ".machine" / "bin" / "cat"

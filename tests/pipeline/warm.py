@@ -31,8 +31,11 @@ IMPORTS = (
 CLIENTS = {
     "AWS_": "boto3 botocore.session",
     "AZURE_": "azure.identity azure.mgmt.compute azure.mgmt.network azure.mgmt.resource.resources",
+    "DIGITALOCEAN_": "libcloud.compute.drivers.digitalocean",
     "GOOGLE_": "google.auth google.cloud.compute_v1",
+    "LINODE_": "libcloud.compute.drivers.linode",
     "OS_": "openstack.config keystoneauth1.session",
+    "VULTR_": "libcloud.compute.drivers.vultr",
 }
 """What is imported besides, before the first command whose environment has a name that begins so."""
 ROOT = Path(__file__).parents[2]

@@ -5,6 +5,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from tests.emulated.decoys import DECOYS, EXPIRED
 from tests.emulated.ec2 import EUCALYPTUS, REGIONS, Faults, ec2
 from tests.emulated.ec2_requests import REGION, firewall, instance, provider, request, tags
 
@@ -121,20 +122,6 @@ def test_p03_stale_lists_hide_only_for_a_while(cloud):
     assert found(driver, "study-a", "token-1", region=REGION) == {(INSTANCE, id)}
 
 
-EXPIRED = (("cloudcmp:expires", "2020-01-01T00:00:00Z"),)
-DECOYS = (
-    {"cloudcmp:study": "study-a"},
-    {"Cloudcmp:schema": "1", "cloudcmp:study": "study-a", **dict(EXPIRED)},
-    {"cloudcmp-schema": "1", "cloudcmp:study": "study-b", **dict(EXPIRED)},
-    {"cloudcmp:schemas": "1"},
-    {"schema": "1", "study": "study-a"},
-    {"cloudcmp:schema": "2", "cloudcmp:study": "study-a", **dict(EXPIRED)},
-    {"cloudcmp:schema": "1", "cloudcmp:study": "study-a", "cloudcmp:expires": "2999-01-01T00:00:00Z"},
-    {"cloudcmp:schema": "1", **dict(EXPIRED)},
-    {},
-)
-
-
 def swept(driver):
     """A sweep of one cloud that destroys, and waits hardly at all."""
     wall = WallTime()
@@ -152,7 +139,7 @@ def leftovers_amid(cloud, decoys):
         decoy = DECOYS[number // 3 % len(DECOYS)]
         planted.add(cloud.plant(kind, region, f"cloudcmp-study-a-launch-{number}-1", decoy))
     driver = provider()
-    own = asyncio.run(launched(driver, tags=tuple(sorted({**dict(tags()), **dict(EXPIRED)}.items()))))
+    own = asyncio.run(launched(driver, tags=tuple(sorted({**dict(tags()), **EXPIRED}.items()))))
     found = swept(driver)
     wrong = [f"unlisted: {line}" for line in (*found.unlisted, *found.faults)]
     due = [one for one in found.leftovers if one.fate is not Fate.KEPT]
@@ -174,7 +161,7 @@ def test_p07_where_the_clouds_clock_is_another_nothing_is_destroyed(cloud, skew_
     cloud.faults = Faults(skew_s=skew_s)
     driver = provider()
     assert abs(asyncio.run(driver.date()) - time.time() - skew_s) < 30.0
-    own = asyncio.run(launched(driver, tags=tuple(sorted({**dict(tags()), **dict(EXPIRED)}.items()))))
+    own = asyncio.run(launched(driver, tags=tuple(sorted({**dict(tags()), **EXPIRED}.items()))))
     found = swept(driver)
     assert not found.complete
     assert [one.fate for one in found.leftovers] == [Fate.KEPT] * 2

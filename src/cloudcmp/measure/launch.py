@@ -163,8 +163,10 @@ def interrupt(
 
 
 def record_all(bench: Bench, candidate: Candidate, trials: Sequence[PlannedTrial], outcome: Outcome, why: str) -> Visit:
-    """Give each trial an attempt with an outcome that is not ok: for a machine that never came, or went."""
+    """Give each trial an attempt with an outcome that is not ok: for a machine that never came, or went; say why."""
     line = clean(why)
+    if trials:
+        bench.progress.note(f"{candidate.id}: {line}")
     for trial in trials:
         number, started_at = begin(bench, trial)
         finish(bench, candidate, trial, number, started_at, started_at, TrialResult(outcome, (), line), None, None)

@@ -1,0 +1,60 @@
+"""What is missing in the bodies of the calls to small emulated clouds that make something (P5)."""
+
+import base64
+import json
+import re
+from typing import Any
+
+from tests.emulated.cloud import Call, Emulated
+
+_TOKEN = re.compile(r"token:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+_WORDS = ("attempt:", "expires:", "owner:", "schema:", "slot:", "study:", "token:")
+_MACHINE, _FIREWALL = "cloudcmp", "cloudcmp-firewall"
+_PIECE = re.compile(r"(cloudcmp(?:-firewall)?)-[0-9a-f]{8}-(\d+)of\d+:(.*)")
+"""Where a cloud's tags are short, ours stands in several of them."""
+
+
+def machines_made(cloud: Emulated) -> list[Call]:
+    """The calls that asked for a machine, also those that were refused."""
+    return [call for call in cloud.calls("machines.create") if made_by(call) is not None]
+
+
+def made_by(call: Call) -> str | None:
+    """The token of what a call makes, else its name; None where it makes nothing."""
+    if call.action not in {"machines.create", "firewalls.create"}:
+        return None
+    found = _TOKEN.search(_label(call))
+    body = _body(call)
+    return found[1] if found else next((str(body[key]) for key in ("name", "label") if body.get(key)), None)
+
+
+def user_data(call: Call) -> str:
+    """The text that a call gave its machine, which some clouds want as base64."""
+    body = _body(call)
+    text = str(body.get("user_data") or body.get("metadata", {}).get("user_data", ""))
+    return text if text.startswith("#") else base64.b64decode(text).decode()
+
+
+def bodies(cloud: Emulated) -> list[str]:
+    """A line for each thing that is missing."""
+    wrong = []
+    for call in [*machines_made(cloud), *cloud.calls("firewalls.create")]:
+        label = _label(call)
+        wrong += [f"{call.action} without {word}" for word in _WORDS if word not in label]
+    for call in machines_made(cloud):
+        wrong += [] if "cloudcmp-ttl" in user_data(call) else ["the machine does not power itself off"]
+    return wrong
+
+
+def _body(call: Call) -> dict[str, Any]:
+    return dict(json.loads(call.params.get("body", "{}")))
+
+
+def _label(call: Call) -> str:
+    """What among a call's tags (or in its description) says whose what it makes is."""
+    begins = _FIREWALL if call.action == "firewalls.create" else _MACHINE
+    body = _body(call)
+    words = [*body.get("tags", ()), str(body.get("description", ""))]
+    pieces = {int(found[2]): found[3] for word in words if (found := _PIECE.fullmatch(word)) and found[1] == begins}
+    whole = next((word for word in words if word.startswith(f"{begins}:")), "")
+    return whole or "".join(pieces[number] for number in sorted(pieces))
