@@ -6,7 +6,7 @@ from tests.emulated.arm_answers import error, paged, said
 from tests.emulated.arm_catalogue import locations, skus, usages, versions
 from tests.emulated.arm_machines import PLACES, Machines
 from tests.emulated.arm_routes import Route
-from tests.emulated.arm_state import ADDRESS, CARD, DISK, FIREWALL, NETWORK, VM, Operation, Resource, State
+from tests.emulated.arm_state import ADDRESS, CARD, DISK, FIREWALL, NETWORK, SPREAD, VM, Operation, Resource, State
 from tests.emulated.wire import Answer
 
 _GROUPS = "Microsoft.Resources/subscriptions/resourceGroups"
@@ -153,7 +153,7 @@ class Calls:
             takes_s = self._is.faults.network_s if route.kind in {FIREWALL, NETWORK} else 0.0
             region = route.body.get("location", "")
             there = self._is.make(route.kind, route.group, route.name, region, route.body, takes_s)
-            return said(self._plain(there), 201)
+            return said(self._plain(there), 200 if route.kind == SPREAD else 201)
         there.body = route.body
         return said(self._plain(there))
 

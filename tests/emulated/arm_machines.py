@@ -230,10 +230,10 @@ class Machines:
         if machine is None:
             return Answer(204)
         self._is.end(machine)
-        return self._accepted(machine, "delete", 202, None)
+        return self._accepted(machine, "delete", 202, None, self._is.faults.terminate_s)
 
-    def _accepted(self, machine: Resource, what: str, status: int, body: Any) -> Answer:
-        operation = self._is.begin(machine, what, 0.0)
+    def _accepted(self, machine: Resource, what: str, status: int, body: Any, takes_s: float = 0.0) -> Answer:
+        operation = self._is.begin(machine, what, takes_s)
         where = f"{self.base}{self._operations(machine.location)}/{operation.id}?api-version=2026-04-01"
         headers = {"Azure_AsyncOperation": where, "Location": where, "Retry_After": "0"}
         if body is None:

@@ -141,13 +141,25 @@ def _answered(error: BaseException) -> bool:
     return coded_in(_body(error)) is not None and "authentication failed" not in str(error).lower()[:40]
 
 
-def _no_login(error: BaseException, name: str, where: str) -> NoCredentials:
-    text = str(error)
-    if name == "CredentialUnavailableError" or ("failed to retrieve a token" in text and "AADSTS" not in text):
+def _no_login(error: BaseException, name: str, where: str) -> ProviderFault:
+    """Why no token could be had. azure-identity tells it in words only, also where its server can not be reached."""
+    _, failed, why = str(error).partition("Authentication failed: ")
+    if name == "CredentialUnavailableError" or not failed:
         return NoCredentials.at(where, "there are no credentials", _SET)
-    begin = text.find("AADSTS")
-    code = text[begin:].partition(":")[0][:20] if begin >= 0 else name
-    return BadCredentials.at(where, f"the credentials are not taken ({plain(code)})", RENEW)
+    if "AADSTS" in why:
+        code = why[why.find("AADSTS") :].partition(":")[0]
+        return BadCredentials.at(where, f"the credentials are not taken ({plain(code)})", RENEW)
+    if "authority configuration" in why:
+        return BadCredentials.at(where, "the credentials are not taken (there is no such tenant)", RENEW)
+    if "CERTIFICATE_VERIFY_FAILED" in why:
+        return _untrusted(where)
+    what = f"no token can be had, the login can not be reached ({plain(why)[:80]})"
+    return Unreached.at(where, what, "check the network, and AZURE_AUTHORITY_HOST")
+
+
+def _untrusted(where: str) -> ProviderFault:
+    what = "it can not be reached (its certificate is not trusted)"
+    return ProviderFault.at(where, what, "REQUESTS_CA_BUNDLE names a file of authorities")
 
 
 def _body(error: BaseException) -> Any:
@@ -181,8 +193,7 @@ def _unanswered(error: BaseException, names: list[str], where: str, *, changes: 
     if _UNSENT_TEXT in str(error):
         return Refused.at(where, "the endpoint is not https", "write https:// in CLOUDCMP_AZURE_ENDPOINT")
     if "SSLError" in kinds or "SSLCertVerificationError" in kinds:
-        what = "it can not be reached (its certificate is not trusted)"
-        return ProviderFault.at(where, what, "REQUESTS_CA_BUNDLE names a file of authorities")
+        return _untrusted(where)
     if kinds & _NO_WAY and "ServiceResponseError" not in names:
         return Unreached.at(where, f"it can not be reached ({names[0]})", "check the network and the endpoint")
     if names[0] in {"ValueError", "TypeError", "SerializationError"} and not changes:

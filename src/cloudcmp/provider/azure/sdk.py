@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from cloudcmp.errors import CloudcmpError, NoCredentials, Unlisted, UserMistake
+from cloudcmp.errors import BadCredentials, CloudcmpError, NoCredentials, Unlisted, UserMistake
 from cloudcmp.provider.aside import aside, within
-from cloudcmp.provider.azure.faults import fault_of
+from cloudcmp.provider.azure.faults import RENEW, fault_of, plain
 
 _T = TypeVar("_T")
 _CONNECT_S = 10.0
@@ -254,7 +254,10 @@ def new_credential() -> Any:
     for name, level in _NOISY.items():
         logging.getLogger(name).setLevel(level)
     # A named authority (a sovereign or private cloud, an emulator) is taken at its word: Microsoft need not know it.
-    return DefaultAzureCredential(disable_instance_discovery=bool(os.environ.get("AZURE_AUTHORITY_HOST")))
+    try:
+        return DefaultAzureCredential(disable_instance_discovery=bool(os.environ.get("AZURE_AUTHORITY_HOST")))
+    except ValueError as error:
+        raise BadCredentials.at(_NAME, plain(str(error)), RENEW) from None
 
 
 def _if_missing() -> dict[str, Any]:

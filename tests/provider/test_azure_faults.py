@@ -1,0 +1,228 @@
+"""What goes wrong between the driver and Azure, told apart; the official clients read every one of these answers."""
+
+import asyncio
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.emulated.arm import Faults, arm
+from tests.emulated.arm_requests import firewall, instance, launched, provider, request
+
+from cloudcmp.errors import (
+    BadCredentials,
+    LostAnswer,
+    NoCapacity,
+    NoCredentials,
+    NotAllowed,
+    ProviderFault,
+    QuotaReached,
+    Refused,
+    Throttled,
+    Unlisted,
+    Unreached,
+)
+from cloudcmp.model.lease import FIREWALL
+from cloudcmp.provider.azure.faults import Coded, coded_in, plain, refusal
+
+
+@pytest.fixture
+def cloud(monkeypatch):
+    with arm() as one:
+        for name, value in one.environ.items():
+            monkeypatch.setenv(name, value)
+        yield one
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("AllocationFailed", NoCapacity),
+        ("AuthorizationFailed", NotAllowed),
+        ("ExpiredAuthenticationToken", BadCredentials),
+        ("InvalidAuthenticationToken", BadCredentials),
+        ("InvalidParameter", Refused),
+        ("QuotaExceeded", QuotaReached),
+        ("SkuNotAvailable", NoCapacity),
+        ("SubscriptionNotFound", BadCredentials),
+        ("SubscriptionRequestsThrottled", Throttled),
+        ("TooManyRequests", Throttled),
+        ("InternalServerError", LostAnswer),
+        ("ServiceUnavailable", LostAnswer),
+    ],
+)
+def test_each_code_is_told_with_the_providers_own_word(cloud, code, kind):
+    driver = provider()
+    group = asyncio.run(driver.create(request(FIREWALL, "f")))
+    cloud.inject("virtualMachines/write", f"error:{code}")
+    with pytest.raises(kind) as raised:
+        asyncio.run(driver.create(request(options={"firewall": group})))
+    assert type(raised.value) is kind
+    assert code in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("what", ["drop", "lost", "reset", "5xx", "truncated", "part", "empty"])
+def test_an_answer_that_is_lost_says_nothing_of_what_was_made(cloud, what):
+    driver = provider()
+    group = asyncio.run(driver.create(request(FIREWALL, "f")))
+    cloud.inject("virtualMachines/write", what)
+    with pytest.raises(LostAnswer):
+        asyncio.run(driver.create(request(options={"firewall": group})))
+    there = any(one.kind == "instance" for one in cloud.alive())
+    assert there is (what != "drop")
+    assert len(cloud.calls("virtualMachines/write")) == 1
+
+
+@pytest.mark.parametrize("what", ["drop", "lost", "reset", "5xx", "truncated", "part", "empty"])
+@pytest.mark.parametrize("action", ["virtualMachines/read", "disks/read", "subscriptions/resourceGroups/read"])
+def test_a_list_that_does_not_come_whole_is_no_list(cloud, what, action):
+    cloud.inject(action, what)
+    with pytest.raises(Unlisted):
+        asyncio.run(provider().find("study-a"))
+
+
+def test_a_page_that_is_cut_off_is_no_end_of_the_list(cloud):
+    driver = provider()
+    asyncio.run(launched(driver, "one"))
+    asyncio.run(launched(driver, "two"))
+    cloud.faults = Faults(page=1)
+    cloud.inject("virtualMachines/read", "cut")
+    with pytest.raises(Unlisted):
+        asyncio.run(driver.find("study-a"))
+    assert len(asyncio.run(driver.find("study-a"))) == 4
+
+
+@pytest.mark.parametrize("what", ["late", "lost"])
+def test_a_deadline_is_kept_and_says_which_kind_of_call_it_was(cloud, what):
+    driver = provider(deadline_s=1.5)
+    group, machine = asyncio.run(launched(driver))
+    cloud.inject("virtualMachines/delete", what, seconds=6.0)
+    with pytest.raises(LostAnswer):
+        asyncio.run(driver.destroy(instance(machine)))
+    cloud.inject("subscriptions/resourceGroups/read", what, seconds=6.0)
+    with pytest.raises(Unlisted):
+        asyncio.run(driver.gone(firewall(group)))
+
+
+def test_nothing_was_sent_where_nobody_listens(cloud):
+    driver = provider()
+    group = asyncio.run(driver.create(request(FIREWALL, "f")))
+    cloud.leave()
+    with pytest.raises(Unreached):
+        asyncio.run(driver.create(request(options={"firewall": group})))
+    with pytest.raises(Unreached):
+        asyncio.run(driver.find("study-a"))
+    cloud.come_back()
+    assert asyncio.run(driver.find("study-a"))
+
+
+def test_a_machine_whose_read_was_throttled_is_asked_for_again_by_whoever_looks(cloud):
+    driver = provider()
+    _, machine = asyncio.run(launched(driver))
+    cloud.inject("virtualMachines/read", "error:SubscriptionRequestsThrottled")
+    with pytest.raises(Throttled):
+        asyncio.run(driver.look(instance(machine)))
+    assert asyncio.run(driver.look(instance(machine))).state == "running"
+
+
+# -- credentials
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("AZURE_CLIENT_SECRET", "wrong"),
+        ("AZURE_CLIENT_ID", "11111111-1111-1111-1111-111111111111"),
+        ("AZURE_TENANT_ID", "11111111-1111-1111-1111-111111111111"),
+        ("AZURE_SUBSCRIPTION_ID", "11111111-1111-1111-1111-111111111111"),
+    ],
+)
+def test_wrong_credentials_are_refused_and_not_shown(cloud, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    for call in (provider().find("study-a"), provider().account(), provider().create(request(FIREWALL))):
+        with pytest.raises(BadCredentials) as raised:
+            asyncio.run(call)
+        assert cloud.login.secret not in str(raised.value)
+    (found,) = asyncio.run(provider().check([]))
+    assert (found.what, found.ok) == ("credentials", False)
+    assert cloud.alive() == []
+
+
+@pytest.mark.parametrize("name", ["AZURE_CLIENT_SECRET", "AZURE_SUBSCRIPTION_ID", "AZURE_TENANT_ID"])
+def test_no_credentials_are_said_to_be_none(cloud, monkeypatch, name):
+    monkeypatch.delenv(name)
+    with pytest.raises(NoCredentials) as raised:
+        asyncio.run(provider().leftovers())
+    assert type(raised.value) is NoCredentials
+    assert "az login" in str(raised.value)
+    assert cloud.journal == []
+
+
+def test_p12_a_login_that_can_not_be_reached_is_no_lack_of_credentials(cloud, monkeypatch):
+    monkeypatch.setenv("AZURE_AUTHORITY_HOST", "https://127.0.0.1:9")
+    with pytest.raises(Unreached, match="login can not be reached"):
+        asyncio.run(provider().find("study-a"))
+    monkeypatch.setenv("AZURE_AUTHORITY_HOST", "http://127.0.0.1:9")
+    with pytest.raises(BadCredentials):
+        asyncio.run(provider().find("study-a"))
+
+
+def test_credentials_that_expire_and_are_renewed_are_taken_again(cloud):
+    driver = provider()
+    asyncio.run(driver.find("study-a"))
+    for token in cloud.login.tokens:
+        cloud.login.tokens[token] = 0.0
+    with pytest.raises(BadCredentials, match="ExpiredAuthenticationToken"):
+        asyncio.run(driver.find("study-a"))
+    assert asyncio.run(driver.find("study-a")) == ()
+
+
+def test_an_endpoint_that_is_not_https_is_refused_before_a_token_is_sent(cloud, monkeypatch):
+    monkeypatch.setenv("CLOUDCMP_AZURE_ENDPOINT", cloud.url.replace("https", "http"))
+    with pytest.raises(Refused, match="not https"):
+        asyncio.run(provider().find("study-a"))
+    assert cloud.journal == []
+
+
+def test_a_certificate_of_an_authority_that_is_not_trusted_is_not_talked_to(cloud, monkeypatch):
+    monkeypatch.delenv("REQUESTS_CA_BUNDLE")
+    with pytest.raises(ProviderFault, match="certificate is not trusted"):
+        asyncio.run(provider().find("study-a"))
+    assert cloud.journal == []
+
+
+def test_no_secret_is_logged(cloud, caplog):
+    caplog.set_level(logging.DEBUG)
+    asyncio.run(launched(provider()))
+    assert cloud.login.secret not in caplog.text
+    assert not any(token in caplog.text for token in cloud.login.tokens)
+
+
+# -- parts
+
+
+@given(st.text())
+def test_what_a_provider_wrote_is_one_short_line(text):
+    shown = plain(text)
+    assert len(shown) <= 200
+    assert shown.isprintable() or shown == ""
+
+
+@given(st.recursive(st.none() | st.text() | st.integers(), lambda one: st.lists(one) | st.dictionaries(st.text(), one)))
+def test_a_body_of_any_shape_tells_a_code_or_none(body):
+    found = coded_in(body)
+    assert found is None or isinstance(refusal(found, "x"), ProviderFault | None)
+
+
+def test_the_innermost_code_that_says_more_is_told():
+    inner = {"code": "AllocationFailed", "message": "none left"}
+    body = {"error": {"code": "DeploymentFailed", "message": "see below", "details": [{"code": "Other"}, inner]}}
+    assert coded_in(body) == Coded("AllocationFailed", "none left")
+    assert coded_in({"error": {"code": "A", "message": "b", "details": [{"code": "C"}]}}) == Coded("A", "b")
+
+
+def test_a_quota_is_told_from_another_operation_that_is_not_allowed():
+    over = Coded("OperationNotAllowed", "exceeding approved Total Regional Cores quota", 409)
+    assert isinstance(refusal(over, "x"), QuotaReached)
+    assert refusal(Coded("OperationNotAllowed", "The machine is being deleted.", 409), "x") is None
