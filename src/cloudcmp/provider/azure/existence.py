@@ -17,6 +17,9 @@ from cloudcmp.provider.azure.sdk import Sdk
 class Existence:
     """`settle_s` is how long a resource must stay unseen to count as gone where no deletion of it was accepted.
 
+    A deletion that finds nothing counts as accepted where the resource was seen before: an earlier one's answer was
+    lost. Where it never was, it may only not be there yet.
+
     What was just made may not be found everywhere yet: R, Azure documents no bound. `clock` in seconds of any origin.
     """
 
@@ -27,6 +30,7 @@ class Existence:
     clock: Callable[[], float] = time.monotonic
     _unseen: dict[str, float] = field(default_factory=dict)
     _deleted: set[str] = field(default_factory=set)
+    _seen: set[str] = field(default_factory=set)
 
     async def destroy(self, handle: Handle) -> None:
         """Ask for a group with all in it, a machine or a disk to go; what has gone is no error."""
@@ -36,7 +40,7 @@ class Existence:
             accepted = await self.machines.destroy(handle)
         else:
             accepted = await self._delete_disk(handle)
-        if accepted:
+        if accepted or _key(handle) in self._seen:
             self._deleted.add(_key(handle))
 
     async def _delete_disk(self, handle: Handle) -> bool:
@@ -50,17 +54,18 @@ class Existence:
         return reply.status != 204
 
     async def gone(self, handle: Handle) -> str | None:
-        """That it is not found by its name: at once where its deletion was accepted, else after long enough.
+        """That it is not found by its name: at once where its deletion was taken, else after long enough.
 
         Stopped is not gone, deallocated neither, and what is being deleted is there.
         """
         key, now = _key(handle), self.clock()
         if await self._there(handle):
             self._unseen.pop(key, None)
+            self._seen.add(key)
             return None
         since = self._unseen.setdefault(key, now)
         if key in self._deleted:
-            return f"the deletion of {handle.cloud_id} was accepted, and it is not found"
+            return f"the deletion of {handle.cloud_id} was taken, and it is not found"
         if now > since and now - since >= self.settle_s:
             return f"{handle.cloud_id} is not found for {now - since:.0f} s"
         return None
