@@ -117,6 +117,20 @@ def test_networks_are_chosen_where_they_can_be_told_and_named_where_not(cloud):
         run(network="public", address="floating")
 
 
+def test_an_external_network_that_is_not_shared_is_taken_only_where_it_is_named(cloud, monkeypatch):
+    from tests.emulated import nova_network
+
+    def only(self, region):
+        return [one for one in all_of(self, region) if one["name"] == "public"]
+
+    all_of = nova_network.Network._networks
+    monkeypatch.setattr(nova_network.Network, "_networks", only)
+    with pytest.raises(Refused, match="or name public if machines may stand on it"):
+        asyncio.run(provider().create(request()))
+    asyncio.run(provider().create(request(options={"network": "public"})))
+    assert len(cloud.alive()) == 1
+
+
 def test_an_address_that_is_to_be_the_networks_own_is(cloud):
     async def walk():
         driver = provider()

@@ -69,7 +69,9 @@ async def _chosen(sdk: Sdk, region: str, networks: Sequence[Any], where: str) ->
     if len(pool) == 1:
         return pool[0], None
     if not pool:
-        raise Refused.at(where, "there is no network to stand on", "make one with a router, and name it: network: NAME")
+        outer = ", ".join(str(one.get("name")) for one in networks if one.get(_EXTERNAL))
+        hint = f"make one with a router, or name {outer} if machines may stand on it" if outer else "make one"
+        raise Refused.at(where, "there is no network of the project's own, and none that is shared", hint)
     raise Refused.at(where, f"which of {len(pool)} networks is meant can not be told", _names(pool))
 
 
