@@ -1,0 +1,75 @@
+"""A quote's lines, what an account's terms make of them, and what has no price."""
+
+from decimal import Decimal
+
+from tests.plan.clouds import planned
+
+from cloudcmp.cost import told_terms
+from cloudcmp.model.bill import Rate, Use
+from cloudcmp.model.price import Item, PriceRow, Unit
+
+ONE = "[{provider: aws, region: eu, offering: large, count: 2, volume: {type: fast, size: 100 GiB}}]"
+WORK = "[{probe: fma}, {probe: tcp, params: {path: region}}]"
+
+
+def listed(use: Use) -> Rate:
+    """Ten cents for a GiB and month, one for a GB to another zone; nothing else."""
+    if use.item is Item.VOLUME:
+        return Rate((PriceRow("aws", "eu", Item.VOLUME, use.name, Decimal("0.1"), "USD", Unit.GIB_MONTH),), source="a")
+    if use.item is Item.EGRESS:
+        return Rate((PriceRow("aws", "eu", Item.EGRESS, "egress", Decimal("0.01"), "USD", Unit.GB),), source="a")
+    return Rate(why="no price is known for it")
+
+
+def test_the_lines_come_to_the_expected_cost() -> None:
+    quote = planned(ONE, WORK, rate_of=listed).quote
+    assert quote.expected_cost is not None
+    assert [one.item.partition(",")[0] for one in quote.lines] == [
+        "instance large",
+        "volume fast",
+        "egress to region",
+    ]
+    total = sum(one.amount.amount for one in quote.lines if one.amount)
+    assert abs(total - quote.expected_cost.amount) < Decimal("0.000001")
+    assert not any("no cost counts" in note for note in quote.notes)
+    bare = planned(ONE, WORK).quote
+    assert [one.item.partition(",")[0] for one in bare.lines] == ["instance large"]
+    assert "no cost counts the price of a volume: fast 100 GiB" in bare.notes
+    assert "aws: no cost counts traffic over path region" in bare.notes
+
+
+def test_terms_stand_beside_the_list_price() -> None:
+    half = planned(ONE, WORK, "terms: {discounts: [{share: 50 %}]}", rate_of=listed)
+    plain = planned(ONE, WORK, rate_of=listed)
+    assert half.quote.expected_cost == plain.quote.expected_cost
+    assert half.quote.worst_cost == plain.quote.worst_cost  # which takes nothing off
+    assert half.quote.with_terms is not None
+    assert plain.quote.expected_cost is not None
+    assert abs(2 * half.quote.with_terms.amount - plain.quote.expected_cost.amount) < Decimal("0.00001")
+    assert told_terms(half).startswith("with your terms: ")
+    assert told_terms(plain) == ""
+
+
+def test_an_account_in_another_currency_gets_no_quote_and_is_told_why() -> None:
+    plan = planned(ONE, WORK, "terms: {currency: EUR}", rate_of=listed)
+    assert plan.quote.worst_cost is None
+    assert any(
+        note.startswith("no cost is quoted: instance large, aws/eu: its price is in USD") for note in plan.quote.notes
+    )
+    credit = planned(ONE, WORK, "terms: {credits: [{money: 5 EUR}]}", rate_of=listed)
+    assert credit.quote.expected_cost is not None
+    assert told_terms(credit) == "with your terms: unknown (it is in EUR, the bill in USD)"
+
+
+def test_support_is_in_the_worst_case_and_in_what_the_guard_holds() -> None:
+    from cloudcmp.pipeline.spending import beside_of
+
+    terms = "terms: {support: [{provider: aws, minimum: 29 USD, spend: 5000 USD, shares: [{share: 10 %}]}]}"
+    plan, plain = planned(ONE, WORK, terms, rate_of=listed), planned(ONE, WORK, rate_of=listed)
+    assert plan.quote.worst_cost is not None
+    assert plain.quote.worst_cost is not None
+    assert abs(plan.quote.worst_cost.amount / plain.quote.worst_cost.amount - Decimal("1.1")) < Decimal("0.0001")
+    assert beside_of(plan).on_top(Decimal(100)) == 10
+    first, second, other = (beside_of(plan).of(slot) for slot in ("launch-0", "launch-0.2", "none"))
+    assert first.fixed > second.fixed == other.fixed == 0  # what a launch sends is its first machine's
+    assert first.timed == second.timed
