@@ -58,7 +58,7 @@ def test_p04_absence_is_believed_only_after_a_deletion_was_accepted_or_long_enou
 
 
 @pytest.mark.parametrize(
-    ("action", "kind"), [("virtualMachines/delete", "instance"), ("resourceGroups/delete", FIREWALL)]
+    ("action", "kind"), [("virtualMachines/delete", "instance"), ("subscriptions/resourceGroups/delete", FIREWALL)]
 )
 def test_a_deletion_whose_answer_was_lost_is_believed_where_the_thing_was_seen(cloud, action, kind):
     driver = provider()
