@@ -12,8 +12,8 @@ from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import nothing
 from cloudcmp.model.safety import Barrier, Finding, Sight
+from cloudcmp.provider.address import controller
 from cloudcmp.provider.aws import listing
-from cloudcmp.provider.aws.address import controller
 from cloudcmp.provider.aws.barriers import AWS, BARRIERS, COMPATIBLE, barriers_of, ends
 from cloudcmp.provider.aws.checking import Preflight, account_of, date_of
 from cloudcmp.provider.aws.existence import Existence

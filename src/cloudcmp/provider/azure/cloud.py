@@ -11,7 +11,7 @@ from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import nothing
 from cloudcmp.model.safety import Barrier, Finding, Sight
-from cloudcmp.provider.aws.address import controller
+from cloudcmp.provider.address import controller
 from cloudcmp.provider.azure import listing
 from cloudcmp.provider.azure.barriers import BARRIERS
 from cloudcmp.provider.azure.checking import Preflight, date_of

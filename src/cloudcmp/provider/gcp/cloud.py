@@ -11,7 +11,7 @@ from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import nothing
 from cloudcmp.model.safety import Barrier, Finding, Sight
-from cloudcmp.provider.aws.address import controller
+from cloudcmp.provider.address import controller
 from cloudcmp.provider.gcp import listing
 from cloudcmp.provider.gcp.barriers import BARRIERS, GCP, barriers_of
 from cloudcmp.provider.gcp.checking import Preflight, account_of

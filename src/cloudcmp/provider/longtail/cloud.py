@@ -11,7 +11,7 @@ from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import UNTOLD, nothing
 from cloudcmp.model.safety import Barrier, Finding, Sight
-from cloudcmp.provider.aws.address import controller
+from cloudcmp.provider.address import controller
 from cloudcmp.provider.longtail import labels, listing
 from cloudcmp.provider.longtail.barriers import barriers_of
 from cloudcmp.provider.longtail.checking import Preflight, date_of

@@ -3,7 +3,7 @@
 import pytest
 
 from cloudcmp.errors import Refused
-from cloudcmp.provider.aws.address import controller
+from cloudcmp.provider.address import controller
 
 
 @pytest.mark.parametrize(
