@@ -15,8 +15,13 @@ _PIECE = re.compile(r"(cloudcmp(?:-firewall)?)-[0-9a-f]{8}-(\d+)of\d+:(.*)")
 
 
 def machines_made(cloud: Emulated) -> list[Call]:
-    """The calls that asked for a machine, also those that were refused."""
-    return [call for call in cloud.calls("machines.create") if made_by(call) is not None]
+    """The calls that asked for a machine."""
+    return _carried_out(cloud, "machines.create")
+
+
+def _carried_out(cloud: Emulated, action: str) -> list[Call]:
+    """The calls of an action that were not refused: what tries out a right asks for nothing that could be made."""
+    return [call for call in cloud.calls(action) if made_by(call) is not None and not call.outcome.startswith("4")]
 
 
 def made_by(call: Call) -> str | None:
@@ -38,7 +43,7 @@ def user_data(call: Call) -> str:
 def bodies(cloud: Emulated) -> list[str]:
     """A line for each thing that is missing."""
     wrong = []
-    for call in [*machines_made(cloud), *cloud.calls("firewalls.create")]:
+    for call in [*machines_made(cloud), *_carried_out(cloud, "firewalls.create")]:
         label = _label(call)
         wrong += [f"{call.action} without {word}" for word in _WORDS if word not in label]
     for call in machines_made(cloud):
