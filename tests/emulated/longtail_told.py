@@ -9,8 +9,8 @@ from tests.emulated.cloud import Call, Emulated
 
 _TOKEN = re.compile(r"token:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 _WORDS = ("attempt:", "expires:", "owner:", "schema:", "slot:", "study:", "token:")
-_MACHINE, _FIREWALL = "cloudcmp", "cloudcmp-firewall"
-_PIECE = re.compile(r"(cloudcmp(?:-firewall)?)-[0-9a-f]{8}-(\d+)of\d+:(.*)")
+_MACHINE, _FIREWALL = "cloudcmp", "cloudcmp-fw"
+_PIECE = re.compile(r"(cloudcmp(?:-fw)?)-[0-9a-f]{6}-(\d+)of\d+:(.*)")
 """Where a cloud's tags are short, ours stands in several of them."""
 
 
