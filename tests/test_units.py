@@ -98,6 +98,30 @@ def test_people_read(value: float, unit: str, text: str) -> None:
     assert units.format_quantity(value, unit) == text
 
 
+@given(st.from_regex("[A-Z]{3}", fullmatch=True))
+def test_only_a_currency_in_use_is_one(code: str) -> None:
+    assert len(units.CURRENCIES) == 155
+    if code in units.CURRENCIES:
+        assert units.parse_money(f"5 {code}").currency == code
+        return
+    with pytest.raises(ValueError, match=f"{code} is no currency"):
+        units.parse_money(f"5 {code}")
+
+
+@pytest.mark.parametrize("code", ["XYZ", "XXX", "XTS", "XAU", "DEM", "ANG"])
+def test_an_invented_a_bygone_or_no_currency_is_refused(code: str) -> None:
+    for parse, text in ((units.parse_money, f"5 {code}"), (units.parse_price_per_hour, f"5 {code}/h")):
+        with pytest.raises(ValueError, match=rf"{code} is no currency \(ISO 4217\)"):
+            parse(text)
+
+
+def test_what_is_said_of_a_price_is_not_said_of_a_budget() -> None:
+    with pytest.raises(ValueError, match="'0 USD/h' is not more than zero; a price of zero is unknown"):
+        units.parse_price_per_hour("0 USD/h")
+    with pytest.raises(ValueError, match=r"'-3 EUR' is not more than zero; write e.g. '5 USD'"):
+        units.parse_money("-3 EUR")
+
+
 def test_money_is_exact_and_currencies_do_not_mix() -> None:
     assert units.parse_money("0.10 USD") + units.parse_money("0.20 USD") == Money(Decimal("0.30"), "USD")
     assert units.parse_price_per_hour("0.10 USD/h") * 3 == Money(Decimal("0.30"), "USD")

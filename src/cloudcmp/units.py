@@ -7,6 +7,20 @@ from decimal import Decimal, InvalidOperation
 
 _NUMBER = re.compile(r"\s*([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(.*?)\s*")
 _CURRENCY = re.compile(r"[A-Z]{3}")
+CURRENCIES = frozenset(
+    """
+    AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP CNY
+    COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR
+    ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK
+    MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF
+    SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU
+    UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG
+    """.split()  # noqa: SIM905 - a table that can be read
+)
+"""The currencies in which people pay (ISO 4217, list one, as of 2026; R).
+
+Without metals, units of account, funds and the codes for tests and for no currency (XTS, XXX).
+"""
 
 _SECONDS = {
     "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0,
@@ -93,17 +107,25 @@ def parse_ratio(text: str) -> float:
     return _finite(number, 0.01 if unit == "%" else 1.0, text)
 
 
+def checked_currency(code: str) -> str:
+    """A currency's code, if it is one that is in use; raises ValueError."""
+    if code not in CURRENCIES:
+        raise ValueError(f"{code} is no currency (ISO 4217); write e.g. USD or EUR")
+    return code
+
+
 def parse_money(text: str) -> Money:
-    """An amount such as `5 USD`; raises ValueError where the currency is missing or the amount is not positive."""
+    """An amount such as `5 USD`; raises ValueError for no currency, an invented one, or an amount of zero or less."""
     number, unit = _split(text, "5 USD")
     if not _CURRENCY.fullmatch(unit):
         raise ValueError(f"{text!r} needs a currency; write e.g. '5 USD'")
+    checked_currency(unit)
     try:
         amount = Decimal(number)
     except InvalidOperation as error:  # pragma: no cover - the pattern lets only numbers through
         raise ValueError(f"{text!r} is not an amount of money; write e.g. '5 USD'") from error
     if amount <= 0 or not amount.is_finite():
-        raise ValueError(f"{text!r} is not more than zero; a price of zero is unknown: leave it out")
+        raise ValueError(f"{text!r} is not more than zero; write e.g. '5 USD'")
     return Money(amount, unit)
 
 
@@ -113,6 +135,8 @@ def parse_price_per_hour(text: str) -> Money:
     if not slash or period.strip() not in {"h", "hour"}:
         raise ValueError(f"{text!r} needs its period; write e.g. '0.10 USD/h'")
     try:
+        if (found := _NUMBER.fullmatch(money)) and _CURRENCY.fullmatch(found[2]) and Decimal(found[1]) <= 0:
+            raise ValueError(f"{text!r} is not more than zero; a price of zero is unknown: leave it out")
         return parse_money(money)
     except ValueError as error:
         raise ValueError(str(error).replace("5 USD", "0.10 USD/h").replace(repr(money), repr(text))) from error

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cloudcmp.pipeline.starting import SIGNS
+from tests.cost.served import Sources, served
 
 from .command import COMMAND, Said, cloudcmp
 
@@ -26,9 +27,9 @@ def nobody(home: Path) -> dict[str, str]:
     return {**kept, **nowhere, "HOME": str(home), "XDG_DATA_HOME": str(home / "data"), "COLUMNS": "80"}
 
 
-def said(home: Path, *words: str | Path) -> Said:
+def said(home: Path, *words: str | Path, **more: str) -> Said:
     done = subprocess.run(
-        [COMMAND, *map(str, words)], cwd=home, env=nobody(home), stdin=subprocess.DEVNULL, capture_output=True,
+        [COMMAND, *map(str, words)], cwd=home, env=nobody(home) | more, stdin=subprocess.DEVNULL, capture_output=True,
         text=True, timeout=120, check=False,
     )  # fmt: skip
     return Said(done.returncode, done.stdout, done.stderr)
@@ -84,7 +85,10 @@ def test_five_questions_at_a_terminal_and_each_default_is_one_key(tmp_path: Path
     for prompt, typed in zip(PROMPTS, ("web", "", "2/4", "cpu,scaling", ""), strict=True):
         terminal.until(prompt)
         terminal.types(typed)
+    terminal.until("fetch prices now?")
+    terminal.types("")  # no: there are no credentials
     assert terminal.ended() == 0, terminal.shown
+    assert "fetching" not in terminal.shown
     assert "written: first.yaml" in terminal.shown
     text = (tmp_path / "first.yaml").read_text()
     assert "serve a web site" in text
@@ -95,7 +99,8 @@ def test_five_questions_at_a_terminal_and_each_default_is_one_key(tmp_path: Path
 
 
 def test_a_wrong_answer_is_told_and_asked_again(tmp_path: Path) -> None:
-    terminal = Terminal(tmp_path, "start", "--users", "us", "--size", "small", "--matters", "cpu", "--budget", "5 USD")
+    terminal = Terminal(tmp_path, "start", "--users", "us", "--size", "small", "--matters", "cpu", "--budget", "5 USD",
+                        "--no-fetch")  # fmt: skip
     terminal.until("1/5")
     terminal.types("gaming")
     terminal.until("'gaming' is none of web, batch, database, general")
@@ -116,6 +121,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, at: str) -> None:
     os.kill(terminal.process.pid, signal.SIGINT)
     assert terminal.ended() == 130
     assert "Traceback" not in terminal.shown
+    assert terminal.shown.endswith("\ninterrupted\n")
     assert [path for path in tmp_path.iterdir() if path.name != "data"] == []
 
 
@@ -143,7 +149,8 @@ def test_the_printed_commands_lead_to_a_report(tmp_path: Path) -> None:
     begun = said(tmp_path, "start", "--for", "batch", "--matters", "memory", "--yes")
     assert begun.code == 0, begun.err
     assert max(map(len, begun.out.splitlines())) <= 80
-    lines = [line.split()[1:] for line in begun.out.splitlines() if line.startswith("  cloudcmp ")]
+    next_ = begun.out.partition("next:\n")[2]
+    lines = [line.split()[1:] for line in next_.splitlines()]
     assert [words[0] for words in lines] == ["plan", "run", "report"]
     for words in lines:
         done = said(tmp_path, *words)
@@ -169,7 +176,8 @@ def test_what_price_lists_say_is_shown_as_not_measured(tmp_path: Path) -> None:
     assert shown.index("gcp n2-standard-2") < shown.index("aws m7i.large")
     assert "0.1207 USD" in shown
     assert "n2-standard-4" not in shown
-    assert "no price list tells of this size on azure: cloudcmp fetch azure --region" in shown
+    told = "no price list tells of this size on azure:\n  cloudcmp fetch azure --region germanywestcentral\n"
+    assert told in shown
 
 
 def test_the_document_names_the_study_and_what_comes_next(tmp_path: Path) -> None:
@@ -182,3 +190,71 @@ def test_the_document_names_the_study_and_what_comes_next(tmp_path: Path) -> Non
     assert {one["provider"] for one in data["providers"]} <= {"aws", "azure", "gcp"}
     assert not any(one["usable"] for one in data["providers"])
     assert cloudcmp("start", "--help").code == 0
+
+
+def test_all_that_is_wrong_is_told_at_once_and_the_answers_first(tmp_path: Path) -> None:
+    (tmp_path / "start.yaml").write_text("mine")
+    refused = said(tmp_path, "start", "--for", "atlantis", "--budget", "-3 EUR")
+    lines = refused.err.splitlines()
+    assert refused.code == 2
+    assert [line.partition(":")[0] for line in lines] == ["--for", "--budget", "cloudcmp start", "start.yaml"]
+    assert "'atlantis' is none of web" in lines[0]
+    assert "'-3 EUR' is not more than zero; it is the most that may be spent" in lines[1]
+    assert "give --users, --size, --matters, or --yes" in lines[2]
+    assert (tmp_path / "start.yaml").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--budget", "0.01 USD"), "it takes at least "),
+        (("--budget", "5 XYZ"), "XYZ is no currency (ISO 4217)"),
+        (("--size", "512/4096"), "nothing like 512/4096 is sold; the nearest is simulated/"),
+        (("--out", "nope/dir/x.yaml"), "nope/dir: no such folder"),
+    ],
+)
+def test_what_can_not_be_done_is_one_line_and_writes_nothing(tmp_path: Path, words: tuple[str, str], says: str) -> None:
+    refused = said(tmp_path, "start", "--yes", *words)
+    assert (refused.code, refused.err.count("\n"), refused.out) == (2, 1, "")
+    assert says in refused.err
+    assert [path for path in tmp_path.iterdir() if path.name != "data"] == []
+
+
+def test_the_least_budget_that_is_told_is_enough(tmp_path: Path) -> None:
+    refused = said(tmp_path, "start", "--yes", "--budget", "0.01 USD").err
+    least = refused.partition("at least ")[2].partition(";")[0]
+    assert said(tmp_path, "start", "--yes", "--budget", least).code == 0
+
+
+def test_a_size_that_is_not_sold_is_told_beside_what_is_taken(tmp_path: Path) -> None:
+    shown = " ".join(said(tmp_path, "start", "--yes", "--size", "9/9").out.split())
+    assert "simulated/nimbus/large differs from what was asked: 4 vCPUs instead of 9, 16 GiB" in shown
+    assert "expected time: simulated: seconds; on real clouds " in shown
+    assert "the budget is not enforced on simulated clouds, for they bill nothing" in shown
+
+
+def test_prompts_are_wrapped_at_words(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, "start")
+    for prompt in PROMPTS:
+        terminal.until(prompt)
+        terminal.types("")
+    terminal.until("fetch prices now?")
+    terminal.until("[y/N]")
+    terminal.ends()
+    assert terminal.ended() == 2
+    assert max(map(len, terminal.shown.splitlines())) <= 80
+    words = terminal.shown.split()
+    for word in ("(europe,", "south-america)", "2/8)", "germanywestcentral,"):
+        assert word in words
+
+
+def test_prices_that_are_asked_for_are_fetched_and_a_failure_is_one_line(tmp_path: Path) -> None:
+    with served(Sources()) as address:
+        lists = {"CLOUDCMP_PRICES_AWS": address, "CLOUDCMP_PRICES_AZURE": address, "CLOUDCMP_PRICES_GCP": address}
+        found = said(tmp_path, "start", "--fetch", "--yes", **lists)
+    assert found.code == 0, found.err
+    text = " ".join(found.out.split())
+    assert "prices of aws in eu-central-1" in text
+    assert "aws m7i.large" in text
+    assert "no prices of gcp were fetched, it goes on without: gcp: Google's catalogue needs an API key" in text
+    assert "fetching the price list of aws in eu-central-1" in found.err

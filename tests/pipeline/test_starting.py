@@ -135,11 +135,21 @@ def test_a_small_budget_takes_fewer_rounds_runs_and_matters_and_says_so(
     assert found.plan.quote.worst_cost.amount <= told.budget.amount
     assert found.form.launches == 6
     tiny = replace(ANSWERS, budget=replace(whole, amount=Decimal("0.01")))
-    found = starting.start(tiny, tmp_path / "tiny.yaml", AWS_SEEN)
+    with pytest.raises(UserMistake, match=r"does not bear the smallest study.* it takes at least 1.18 USD"):
+        starting.start(tiny, tmp_path / "tiny.yaml", AWS_SEEN)
+    assert not (tmp_path / "tiny.yaml").exists()
+    least = replace(ANSWERS, budget=replace(whole, amount=Decimal("1.18")))
+    found = starting.start(least, tmp_path / "least.yaml", AWS_SEEN)
     assert found.form == starter.Form(6, 1, ("cpu",))
-    lines = list(starting.told_of(found))
-    assert "that is above the budget: it will not begin; allow more, or take smaller machines" in lines
-    assert "left out, for the budget does not bear it: memory, disk" in lines
+    assert "left out, for the budget does not bear it: memory, disk" in starting.told_of(found)
+
+
+def test_nothing_near_the_size_is_refused_with_the_nearest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    sells(monkeypatch, *TWO)
+    told = replace(ANSWERS, vcpus=512, memory_gib=4096)
+    with pytest.raises(UserMistake, match=r"the nearest is aws/eu-central-1/m7i.xlarge, 4 vCPUs, 16 GiB"):
+        starting.start(told, tmp_path / "s.yaml", AWS_SEEN)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_a_price_the_worst_case_is_unknown_and_the_list_to_fetch_is_named(
@@ -189,3 +199,8 @@ def test_a_file_that_is_there_is_not_touched(tmp_path: Path) -> None:
     with pytest.raises(UserMistake, match="is no name for a study file"):
         starting.check_free(tmp_path / "study.txt")
     assert path.read_text() == "mine"
+    starting.check_free(tmp_path / "new" / "study.yaml")
+    for folder in (tmp_path / "no" / "folder", path):
+        with pytest.raises(UserMistake, match="no such folder"):
+            starting.check_free(folder / "study.yaml")
+    assert not (tmp_path / "no").exists()

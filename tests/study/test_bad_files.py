@@ -55,6 +55,8 @@ def line_and_column(old: str) -> tuple[int, int]:
     ("old", "new", "at", "what", "advice"),
     [
         ("budget: 5 USD", "budget: 5", "5 USD", "budget: 5 needs a currency", "write e.g. 5 USD"),
+        ("budget: 5 USD", "budget: 5 XYZ", "5 USD", "budget: XYZ is no currency (ISO 4217)", "write e.g. USD or EUR"),
+        ("0.10 USD/h", "0.10 XXX/h", "0.10 USD/h", "price: XXX is no currency (ISO 4217)", "write e.g. USD or EUR"),
         ("region: us-east-1", "regoin: us-east-1", "region: us-east-1", "unknown key 'regoin'", "nearest: region"),
         (
             "provider: aws",

@@ -4,17 +4,19 @@ import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
 from pathlib import Path
 from typing import Any
 
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import CloudcmpError, UserMistake
-from cloudcmp.model.offering import Offering
+from cloudcmp.model.offering import Match, Offering
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Provider
 from cloudcmp.pipeline.catalogue import booked
 from cloudcmp.pipeline.opening import brief, opened
 from cloudcmp.pipeline.planning import plan_text
+from cloudcmp.plan.match import nearest_offering
 from cloudcmp.provider.registry import Means, names
 from cloudcmp.study import starter
 from cloudcmp.study.starter import Answers, Form
@@ -24,6 +26,7 @@ DEADLINE_S = 10.0
 """How long a cloud may take to say whether it takes the credentials."""
 _CHEAPEST = 3
 _MOST_MEMORY = 2.0
+_FARTHEST = 4.0
 _ROOM_OF_NAME = 60
 _NO_WAY_IN = frozenset({"credentials", "extra", "settings", "answer"})
 
@@ -133,25 +136,37 @@ async def _seen(name: str, provider: Provider, within_s: float) -> Seen:
 def start(told: Answers, path: Path, seen: Sequence[Seen], say: Callable[[str], None] = lambda _: None) -> Started:
     """Make the study that the answers ask for, as dear as the budget bears, and write it to a file that is not there.
 
-    Raises UserMistake where the file is there already, or not even the smallest study can be planned.
+    Raises UserMistake where the file is there already, nothing near the size is sold, or the budget does not bear even
+    the smallest study.
     """
     check_free(path)
     usable = [one.provider for one in seen if one.usable]
-    clouds, left_out = [], []
+    clouds: list[str] = []
+    left_out: list[str] = []
+    far: list[Offering] = []
+    least = Form(starter.LEAST_LAUNCHES, 1, told.matters[:1])
     for name in usable:
         say(f"asking {name} what it sells in {starter.region_of(told.users, name)}")
         try:
-            _planned(told, [name], Form(starter.LEAST_LAUNCHES, 1, told.matters[:1]), path)
-            clouds.append(name)
+            sold = _planned(told, [name], least, path).candidates[0].offering
         except CloudcmpError as fault:
             left_out.append(f"{name} is left out: {brief(fault)}")
+            continue
+        if _is_far(told, sold):
+            far.append(sold)
+            left_out.append(f"{name} is left out: the nearest that it sells there is {sold.name}, {_size(sold)}")
+        else:
+            clouds.append(name)
+    if not clouds:
+        _check_size(told, far or [one.offering for one in _planned(told, (), least, path).candidates])
     plans: dict[Form, Plan] = {}  # planning asks each cloud what it sells
 
     def worst(form: Form) -> Money | None:
         plans[form] = _planned(told, clouds, form, path)
         return plans[form].quote.worst_cost
 
-    form, _ = starter.fitting(told.matters, worst, told.budget)
+    form, money = starter.fitting(told.matters, worst, told.budget)
+    _check_budget(told.budget, money)
     text, plan = starter.starter_text(told, clouds, form), plans[form]
     cheapest, unlisted = by_price_list(told)
     _write(path, text)
@@ -164,6 +179,35 @@ def check_free(path: Path) -> None:
         raise UserMistake.at(str(path), "is no name for a study file", "write e.g. --out web.yaml")
     if os.path.lexists(path):
         raise UserMistake.at(str(path), "is there already, and is not overwritten", "name another file with --out")
+    folder = path.absolute().parent
+    if not (folder.is_dir() or (folder.parent.is_dir() and not os.path.lexists(folder))):
+        raise UserMistake.at(str(path.parent), "no such folder", "make it, or name another file with --out")
+
+
+def _is_far(told: Answers, sold: Offering) -> bool:
+    """Whether an offering has more than four times or less than a quarter of what was asked for."""
+    pairs = ((told.vcpus, sold.vcpus), (told.memory_gib, sold.memory_gib))
+    return any(had is None or not 1 / _FARTHEST <= had / wanted <= _FARTHEST for wanted, had in pairs)
+
+
+def _check_size(told: Answers, sold: Sequence[Offering]) -> None:
+    """Raise UserMistake where nothing that is sold comes near the asked size."""
+    if not all(_is_far(told, one) for one in sold):
+        return
+    nearest = nearest_offering(Match(told.vcpus, told.memory_gib), sold) or sold[0]
+    where = f"{nearest.provider}/{nearest.region}/{nearest.name}"
+    what = f"nothing like {told.vcpus}/{told.memory_gib} is sold; the nearest is {where}, {_size(nearest)}"
+    raise UserMistake.at("--size", what, f"write e.g. --size {nearest.vcpus:.0f}/{nearest.memory_gib:.0f}")
+
+
+def _check_budget(budget: Money, worst: Money | None) -> None:
+    """Raise UserMistake with the least budget where the smallest study could cost more."""
+    if worst is None or worst.currency != budget.currency or worst.amount <= budget.amount:
+        return
+    cents = worst.amount.quantize(Decimal("0.01"), rounding=ROUND_CEILING)
+    what = f"{budget.amount} {budget.currency} does not bear the smallest study that gives a verdict"
+    next_ = f"it takes at least {cents} {worst.currency}; or take smaller machines"
+    raise UserMistake.at("--budget", what, next_)
 
 
 def _planned(told: Answers, clouds: Sequence[str], form: Form, path: Path) -> Plan:
@@ -174,7 +218,7 @@ def _write(path: Path, text: str) -> None:
     """Write a file that is not there, whole or not at all."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(exist_ok=True)
         part.write_text(text, encoding="utf-8")
         os.link(part, path)  # fails where somebody was quicker, unlike a rename
     except FileExistsError:
@@ -229,22 +273,33 @@ def told_of(found: Started) -> Iterator[str]:
     quote, told = found.plan.quote, found.answers
     runs = "1 run" if found.form.runs == 1 else f"{found.form.runs} runs"
     yield f"{len(found.plan.candidates)} candidates, {found.form.launches} rounds, {runs} on each launch"
-    yield f"expected time: {format_seconds(quote.expected_s)}"
+    for one in found.plan.candidates:
+        if one.differs:
+            yield f"{one.id} differs from what was asked: {', '.join(one.differs)}"
     if not found.clouds:
+        yield f"expected time: simulated: seconds; on real clouds {format_seconds(quote.expected_s)}"
         yield "simulated: all numbers are planted, nothing is created and nothing is billed"
-    elif quote.worst_cost is None:
-        yield "worst case: unknown, because a price is; nothing is created as long as it is"
     else:
-        yield f"worst case: {format_money(quote.worst_cost)} of {format_money(told.budget)}"
-        if quote.worst_cost.currency != told.budget.currency:
-            yield f"its prices are in {quote.worst_cost.currency}, the budget in {told.budget.currency}: write one"
-        elif quote.worst_cost.amount > told.budget.amount:
-            yield "that is above the budget: it will not begin; allow more, or take smaller machines"
+        yield f"expected time: {format_seconds(quote.expected_s)}"
+    yield from _told_of_money(quote.worst_cost, told.budget, billed=bool(found.clouds))
     dropped = [name for name in told.matters if name not in found.form.matters]
     if dropped:
         yield f"left out, for the budget does not bear it: {', '.join(dropped)}"
     yield from found.left_out
     yield from quote.notes
+
+
+def _told_of_money(worst: Money | None, budget: Money, *, billed: bool) -> Iterator[str]:
+    if not billed:
+        if worst is not None:
+            yield f"at the planted prices: {format_money(worst)} at worst, of {format_money(budget)}"
+        yield "the budget is not enforced on simulated clouds, for they bill nothing"
+    elif worst is None:
+        yield "worst case: unknown, because a price is; nothing is created as long as it is"
+    else:
+        yield f"worst case: {format_money(worst)} of {format_money(budget)}"
+        if worst.currency != budget.currency:
+            yield f"its prices are in {worst.currency}, the budget in {budget.currency}: write one"
 
 
 def next_commands(found: Started) -> list[str]:

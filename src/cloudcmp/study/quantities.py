@@ -12,7 +12,16 @@ from cloudcmp.model.metric import Metric
 from cloudcmp.model.offering import Price, Volume
 from cloudcmp.model.study import Caps
 from cloudcmp.study.faults import shown
-from cloudcmp.units import Money, parse_bytes, parse_money, parse_price_per_hour, parse_rate, parse_ratio, parse_seconds
+from cloudcmp.units import (
+    Money,
+    checked_currency,
+    parse_bytes,
+    parse_money,
+    parse_price_per_hour,
+    parse_rate,
+    parse_ratio,
+    parse_seconds,
+)  # fmt: skip
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAY_WORDS = {"weekdays": range(5), "weekend": range(5, 7), "all": range(7)}
@@ -53,7 +62,7 @@ def currency(value: object) -> str:
     """A currency's three letters (ISO 4217)."""
     if not isinstance(value, str) or not re.fullmatch("[A-Z]{3}", value):
         raise ValueError(f"{shown(value)} is no currency; write e.g. currency: USD")
-    return value
+    return checked_currency(value)
 
 
 def price(value: object) -> Price:

@@ -99,7 +99,7 @@ class Question:
     more: str = ""
 
     def prompt(self, default: str) -> str:
-        """The question as a line, with what is taken where nothing is typed."""
+        """The question, with what is taken where nothing is typed."""
         said = ", ".join(self.choices) + self.more
         return f"{self.words} ({said}) [{default}] "
 
@@ -125,7 +125,7 @@ def checked(option: str, text: str) -> str:
     """An answer in its own spelling; raises ValueError that names what may be answered."""
     said = text.strip().lower()
     if option == "--budget":
-        return f"{(money := parse_money(text.strip())).amount} {money.currency}"
+        return _budget(text.strip())
     if option == "--size":
         if said not in _SIZES:
             _parts(said)
@@ -146,6 +146,16 @@ def answers(given: Mapping[str, str]) -> Answers:
     vcpus, memory = _SIZES.get(told["--size"]) or _parts(told["--size"])
     matters = tuple(told["--matters"].split(","))
     return Answers(told["--for"], told["--users"], vcpus, memory, matters, parse_money(told["--budget"]))
+
+
+def _budget(text: str) -> str:
+    try:
+        money = parse_money(text)
+    except ValueError as wrong:
+        if "not more than zero" not in str(wrong):
+            raise
+        raise ValueError(f"{text!r} is not more than zero; it is the most that may be spent") from None
+    return f"{money.amount} {money.currency}"
 
 
 def _parts(size: str) -> tuple[int, int]:
