@@ -151,8 +151,13 @@ def test_the_day_went_as_it_was_meant_to(evidence: Evidence) -> None:
     codes = {name: one.code for name, one in evidence.seen.items()}
     texts = {name: one.err.decode() for name, one in evidence.seen.items()}
     assert codes["crash"] == -9, texts["crash"]
-    for name in ("plan", "resume", "own", "check", "sweep", "cleanup", "report", "export", "compare"):
+    for name in ("plan", "resume", "own", "check", "cleanup", "report", "export", "compare"):
         assert codes[name] == 0, (name, texts[name])
+    # Google's credentials are planted as well, and Google is not to be reached from here: that is told.
+    unlisted = json.loads(evidence.seen["sweep"].out)["data"]["unlisted"]
+    assert codes["sweep"] == 3, texts["sweep"]
+    assert unlisted
+    assert all(line.startswith("gcp") for line in unlisted)
     for name in ("check wrong", "run wrong", "proxy", *(f"check {one}" for one in PROFILES)):
         assert codes[name] != 0, name
     assert json.loads(evidence.seen["resume"].out)["data"]["finished"]

@@ -6,6 +6,7 @@ import pytest
 
 from cloudcmp import plan
 from cloudcmp.catalog import PROBES
+from cloudcmp.cost import Market, quoted
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan
@@ -28,7 +29,8 @@ def host_of(candidate: Candidate) -> str:
 
 def planned(name: str, on: str | None = None, *, short: bool = False) -> Plan:
     study = read(FOLDER / f"{name}.yaml", providers=plan.printed_providers() | WITH_DRIVERS, billed={"aws"})
-    return plan.make(study, offerings_of=offerings_of, host_of=host_of, on=on, short=short, start_at=1767571200.0)
+    made = plan.make(study, offerings_of=offerings_of, host_of=host_of, on=on, short=short, start_at=1767571200.0)
+    return quoted(made, Market())
 
 
 def test_there_is_one_study_for_each_document_and_a_demonstration() -> None:
