@@ -23,7 +23,8 @@ help:
 	.tools/bin/python -m pip install --quiet --disable-pip-version-check uv
 
 build: $(filter .tools/bin/uv,$(UV))
-	$(UV) sync --quiet --locked --all-packages
+	@echo "building: Python packages and the Rust agent; the first time takes some minutes, later ones seconds"
+	$(UV) sync --locked --all-packages
 
 run: build
 	$(BIN)/cloudcmp run

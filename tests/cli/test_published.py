@@ -29,3 +29,12 @@ def test_the_prices_of_a_document_are_listed_as_history() -> None:
     document = cloudcmp("list", "prices", "deval-2017", "--json").json
     assert document["data"]["rows"][0]["price"] == "0.073 XXX/h"
     assert any("implied" in line for line in document["warnings"])
+
+
+def test_a_document_without_figures_does_not_count_none_and_tells_no_finding_twice() -> None:
+    said = cloudcmp("published", "cloudcmp-2010")
+    assert "0 figures" not in said.out
+    assert "no figure is to be recomputed" in said.out
+    found = said.out.split("\npage ")[1:]
+    assert found
+    assert len(found) == len(set(found))

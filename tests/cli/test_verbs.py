@@ -210,3 +210,13 @@ def test_studies_are_listed_for_what_they_are(tmp_path: Path) -> None:
     assert "2 values; next: cloudcmp compare" in said.out
     (row,) = cloudcmp("list", "studies", "--json", cwd=tmp_path).json["data"]["rows"]
     assert row == {"study": said.out.splitlines()[-1], "kind": "imported"}
+
+
+def test_an_answer_has_one_form_and_lines_beside_it_fit_the_page(tmp_path: Path) -> None:
+    said = cloudcmp("list", "prices", "--vcpus", "2", "--csv", "--json")
+    assert said.code == 2
+    assert "give one of them" in said.out
+    shown = cloudcmp("list", "prices", "--vcpus", "2", HOME=str(tmp_path), XDG_DATA_HOME=str(tmp_path))
+    assert shown.code == 0
+    assert "left out, no credentials:" in shown.err
+    assert max(map(len, shown.err.splitlines())) <= 80

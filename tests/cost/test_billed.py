@@ -330,3 +330,9 @@ def test_no_record_raises_anything_but_what_is_told(record: dict[str, str]) -> N
             lines(layout, {"amount": "1", "currency": "USD", **record}, fields.tags_in(""))
         except ValueError:
             continue
+
+
+def test_an_empty_bill_is_told_to_be_empty(tmp_path: Path) -> None:
+    (tmp_path / "bill.csv").write_text("")
+    with pytest.raises(UserMistake, match="is empty"):
+        read([tmp_path / "bill.csv"], WANTED)

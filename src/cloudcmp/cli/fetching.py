@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cloudcmp.cli.options import Json
-from cloudcmp.cli.output import console, emit, say, warn
+from cloudcmp.cli.output import console, emit, folded, say, warn
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def fetch(
              "again" if one.kept.again else "new") for one in taken]  # fmt: skip
     table(console(), ("list", "from", "prices of", Head("prices"), Head("unknown"), "in the book"), rows)
     for line in doubts:
-        warn(f"unknown: {line}")
+        warn(folded(f"unknown: {line}"))
     more = sum(one.kept.doubts - len(one.kept.first) for one in taken)
     if more:
         say(f"{more:,} more prices are unknown for such reasons")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from cloudcmp.cli.options import Json
-from cloudcmp.cli.output import console, emit, plain, warn
+from cloudcmp.cli.output import console, emit, folded, plain, warn
 from cloudcmp.errors import UserMistake
 
 
@@ -43,7 +43,7 @@ def list_(
     memory_gib: Annotated[str | None, _option("--memory-gib", "8|8-16|8-", "With so much memory.")] = None,
     category: Annotated[str | None, _option("--category", "WORD", "general, compute, memory, ...")] = None,
     os: Annotated[str | None, _option("--os", "WORD", "Prices with linux, rhel, suse or windows.")] = None,
-    purchase: Annotated[str | None, _option("--purchase", "WORD", "Prices on-demand or spot.")] = None,
+    purchase: Annotated[str | None, _option("--purchase", "WORD", "Prices on-demand, spot or reserved.")] = None,
     max_price: Annotated[str | None, _option("--max-price", "'0.10 USD/h'", "Prices up to this.")] = None,
     sort: Annotated[str | None, _option("--sort", "WORD", "By name, region, vcpus, memory or price.")] = None,
     limit: Annotated[int | None, _option("--limit", "N", "So many rows; 50 in a filtered table, 0: all.")] = None,
@@ -68,8 +68,9 @@ def list_(
         _filtered(kind, {**words, "provider": provider or name}, limit, as_csv=as_csv, json=json)
         return
     from cloudcmp.pipeline import inventory
+    from cloudcmp.pipeline.selling import quiet
 
-    columns, rows = inventory.table(kind.value, name)
+    columns, rows = inventory.table(kind.value, name, quiet if json else warn)
     left_out = inventory.unasked(kind.value, name)
     if json:
         emit("list", {"kind": kind.value, "rows": _records(columns, rows)}, left_out)
@@ -78,16 +79,19 @@ def list_(
 
     table(console(), columns, rows)
     for line in left_out:
-        warn(line)
+        warn(folded(line))
 
 
 def _filtered(kind: Kind, words: dict[str, str | None], limit: int | None, *, as_csv: bool, json: bool) -> None:
     from cloudcmp.pipeline import shelf
+    from cloudcmp.pipeline.selling import quiet
 
+    if as_csv and json:
+        raise UserMistake.at("cloudcmp list", "--csv and --json are two forms of one answer", "give one of them")
     if limit is not None and limit < 0:
         raise UserMistake.at("--limit", f"{limit} is below zero", "write 0 for all")
     wanted = shelf.filters(**words)
-    found, left_out = shelf.sales(wanted)
+    found, left_out = shelf.sales(wanted, quiet if json else warn)
     most = limit if limit is not None else (0 if as_csv or json else _LIMIT)
     shown = found[:most] if most else found
     if json:
@@ -103,7 +107,7 @@ def _filtered(kind: Kind, words: dict[str, str | None], limit: int | None, *, as
     if len(shown) < len(found):
         warn(f"{len(found) - len(shown):,} more: narrow it down, or add --limit 0")
     for line in left_out:
-        warn(line)
+        warn(folded(line))
 
 
 def _csv(columns: Sequence[str], records: Sequence[dict[str, Any]]) -> None:

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
@@ -62,6 +63,11 @@ def say(text: str = "") -> None:
 def warn(text: str) -> None:
     """A line on standard error."""
     sys.stderr.write(text + "\n")
+
+
+def folded(text: str) -> str:
+    """A long line in as many of 80 columns as it takes; words stay whole."""
+    return textwrap.fill(text, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def console() -> "Console":

@@ -10,18 +10,22 @@ from cloudcmp.catalog import METRICS, PROBES, SUITES, hint
 from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.model.metric import Param
 from cloudcmp.model.offering import Offering, Price
+from cloudcmp.pipeline import selling
 from cloudcmp.provider.registry import make, names
 from cloudcmp.units import Money, format_money
 
 Row = tuple[str, ...]
 Table = tuple[Row, Sequence[Row]]
+_waiting: dict[str, selling.Say] = {}
 
 
-def table(kind: str, name: str | None) -> Table:
+def table(kind: str, name: str | None, say: selling.Say = selling.quiet) -> Table:
     """The columns and rows of one kind of thing; `name` picks one provider, or one item to be shown in full.
 
-    Raises UserMistake for a name that is not there, naming the nearest, and what a provider raises that was named.
+    `say` is told who is waited for. Raises UserMistake for a name that is not there, naming the nearest, and what a
+    provider raises that was named.
     """
+    _waiting["say"] = say
     return _TABLES[kind](name)
 
 
@@ -31,7 +35,7 @@ def unasked(kind: str, name: str | None) -> tuple[str, ...]:
         return _doubted(name)
     if kind not in {"offerings", "prices"} or name is not None:
         return ()
-    return tuple(f"{each} is left out: {why}" for each in names() if (why := _asked(each)[1]))
+    return selling.left_out(_asked())
 
 
 def _picked(name: str | None, known: Sequence[str], kind: str) -> Sequence[str]:
@@ -47,8 +51,9 @@ def _providers(name: str | None) -> Table:
     for each in _picked(name, names(), "providers"):
         provider = make(each)
         kind = "planted numbers" if provider.simulated else "measures"
-        found, why = _asked(each)
-        rows.append((each, kind, "billed" if provider.billed else "free", "not known" if why else str(len(found))))
+        told = _asked()[each]
+        known = "not known" if told.why else str(len(told.offerings))
+        rows.append((each, kind, "billed" if provider.billed else "free", known))
     return ("provider", "numbers", "cost", "offerings"), rows
 
 
@@ -98,7 +103,9 @@ def _priced(price: Price | None) -> Row:
 def _all_offerings(name: str | None) -> list[Offering]:
     if name is not None:
         return _of_one(name)
-    return [one for each in names() for one in _asked(each)[0]]
+    from cloudcmp.pipeline import catalogue
+
+    return [one for told in _asked().values() for one in catalogue.with_prices(told.offerings)]
 
 
 def _of_one(name: str) -> list[Offering]:
@@ -117,14 +124,9 @@ def _of_one(name: str) -> list[Offering]:
 
 
 @cache
-def _asked(name: str) -> tuple[tuple[Offering, ...], str]:
-    """What a provider offers, or why it could not be asked: most often for want of credentials."""
-    from cloudcmp.pipeline import catalogue
-
-    try:
-        return catalogue.with_prices(make(name).offerings()), ""
-    except CloudcmpError as error:
-        return (), error.faults[0].line()
+def _asked() -> dict[str, selling.Told]:
+    """What each provider offers, or why it could not be asked: most often for want of credentials."""
+    return selling.told_by(names(), None, _waiting.get("say", selling.quiet))
 
 
 def _text(value: float | None) -> str:

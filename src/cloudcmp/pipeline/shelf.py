@@ -2,17 +2,22 @@
 
 import fnmatch
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from cloudcmp.catalog import hint
+from cloudcmp.catalog.lookup import nearest
 from cloudcmp.cost.asked import Asked, Unknown
 from cloudcmp.cost.lookup import Lookup
-from cloudcmp.errors import CloudcmpError, UserMistake
+from cloudcmp.errors import UserMistake
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.price import Purchase
 from cloudcmp.pipeline.catalogue import OWN_PRICES, booked_unpriced, today_of
-from cloudcmp.provider.registry import make, names
+from cloudcmp.pipeline.reserved import Sale, reserved
+from cloudcmp.pipeline.selling import Say, Told, left_out, quiet, told_by
+from cloudcmp.pipeline.sizes import sized
+from cloudcmp.provider.registry import names
 from cloudcmp.store.prices import PriceBook
 from cloudcmp.units import Money, format_money, parse_price_per_hour
 
@@ -20,8 +25,9 @@ Row = tuple[str, ...]
 FACTS = ("provider", "region", "offering", "vCPUs", "GiB", "category")
 PRICES = ("where", "offering", "vCPUs", "GiB", "price", "of")
 DATA = ("provider", "region", "offering", "vcpus", "memory_gib", "category", "system", "purchase", "amount_per_hour",
-        "currency", "as_of", "how", "source", "sku", "unknown")  # fmt: skip
+        "currency", "as_of", "how", "source", "sku", "unknown", "term_months", "upfront")  # fmt: skip
 SORTS = ("name", "region", "vcpus", "memory", "price")
+PURCHASES = ("on-demand", "spot", "reserved")
 SYSTEMS = ("linux", "rhel", "suse", "windows")
 
 
@@ -52,24 +58,29 @@ class Filters:
     most: Money | None = None
     sort: str | None = None
 
-    def fits(self, sold: Offering) -> bool:
-        """Whether what is advertised of an offering is asked for."""
+    @property
+    def by_size(self) -> bool:
+        """Whether the size is asked for."""
+        return self.vcpus is not None or self.memory_gib is not None
+
+    def unsized(self, sold: Offering) -> bool:
+        """Whether it can not be told if an offering is of the asked size: no known number of it is another one."""
+        asked = [
+            (span, value) for span, value in ((self.vcpus, sold.vcpus), (self.memory_gib, sold.memory_gib)) if span
+        ]
+        return any(value is None for _, value in asked) and all(
+            value is None or span.has(value) for span, value in asked
+        )
+
+    def fits(self, sold: Offering, *, sized: bool = True) -> bool:
+        """Whether what is advertised of an offering is asked for; `sized`: its size as well."""
         return (
             (self.region is None or sold.region == self.region)
             and (self.pattern is None or fnmatch.fnmatchcase(sold.name.lower(), self.pattern.lower()))
-            and (self.vcpus is None or self.vcpus.has(sold.vcpus))
-            and (self.memory_gib is None or self.memory_gib.has(sold.memory_gib))
+            and (not sized or self.vcpus is None or self.vcpus.has(sold.vcpus))
+            and (not sized or self.memory_gib is None or self.memory_gib.has(sold.memory_gib))
             and (self.category is None or sold.category == self.category)
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Sale:
-    """An offering with its price as it was asked for, or why that is not known."""
-
-    offering: Offering
-    price: Price | None
-    why: str = ""
 
 
 def filters(
@@ -79,11 +90,13 @@ def filters(
 ) -> Filters:  # fmt: skip
     """The filters that words stand for; raises UserMistake for what is none, naming the nearest."""
     if sort is not None and sort not in SORTS:
-        raise UserMistake.at("--sort", f"unknown order {sort!r}", hint(sort, SORTS, f"known are {', '.join(SORTS)}"))
+        raise UserMistake.at("--sort", f"unknown order {sort!r}", _near(sort, SORTS))
     if system is not None and system not in SYSTEMS:
         raise UserMistake.at("--os", f"unknown system {system!r}", f"known are {', '.join(SYSTEMS)}")
-    if purchase is not None and purchase not in {Purchase.ON_DEMAND, Purchase.SPOT}:
-        raise UserMistake.at("--purchase", f"unknown way to buy {purchase!r}", "known are on-demand, spot")
+    if purchase is not None and purchase not in PURCHASES:
+        raise UserMistake.at("--purchase", f"unknown way to buy {purchase!r}", _near(purchase, PURCHASES))
+    if pattern is not None and not _whole(pattern):
+        raise UserMistake.at("--match", f"{pattern!r} has a [ without its ]", "write e.g. 'm7[ai].*'")
     try:
         most = parse_price_per_hour(max_price) if max_price is not None else None
     except ValueError as error:
@@ -92,6 +105,17 @@ def filters(
         provider, region, pattern, _span("--vcpus", vcpus), _span("--memory-gib", memory_gib), category,
         system or "linux", Purchase(purchase) if purchase else Purchase.ON_DEMAND, most, sort,
     )  # fmt: skip
+
+
+def _near(word: str, known: Sequence[str]) -> str:
+    close = nearest(word, known)
+    listed = f"known are {', '.join(known)}"
+    return f"did you mean {close}? {listed}" if close else listed
+
+
+def _whole(pattern: str) -> bool:
+    """Whether each [ of a pattern has its ]."""
+    return "[" not in re.sub(r"\[!?\]?[^\]]*\]", "", pattern)
 
 
 def _span(option: str, text: str | None) -> Span | None:
@@ -108,48 +132,50 @@ def _span(option: str, text: str | None) -> Span | None:
     return Span(least, most)
 
 
-def sales(wanted: Filters) -> tuple[tuple[Sale, ...], tuple[str, ...]]:
-    """What is sold that fits, in order; and a line for each provider of which nothing is known, with the reason.
+def sales(wanted: Filters, say: Say = quiet) -> tuple[tuple[Sale, ...], tuple[str, ...]]:
+    """What is sold that fits, in order; and a line for what was left out, with the reason.
 
-    Raises UserMistake for an unknown provider, naming the nearest.
+    `say` is told who is waited for. Raises UserMistake for an unknown provider, naming the nearest.
     """
-    left_out: list[str] = []
     found: list[Sale] = []
+    unsized = 0
     with PriceBook() as book:
         known = sorted({*names(), *(name for name, _ in book.places())})
         if wanted.provider is not None and wanted.provider not in known:
             near = hint(wanted.provider, known, "cloudcmp list providers")
             raise UserMistake.at("--provider", f"unknown {wanted.provider!r}", near)
+        asked = [wanted.provider] if wanted.provider else known
+        told = told_by([name for name in asked if name in names()], wanted.region, say)
         look = Lookup(book, today_of())
-        for name in [wanted.provider] if wanted.provider else known:
-            offered, why = _offered(name, wanted.region)
-            if why and not offered:
-                left_out.append(f"{name} is left out: {why}")
-            found += [_priced(one, wanted, look) for one in offered if wanted.fits(one)]
+        missing: dict[str, Told] = {}
+        for name in asked:
+            answer = told.get(name) or Told(why="the price book has no machine of it there")
+            offered: Sequence[Offering] = answer.offerings
+            if answer.why and not (offered := booked_unpriced(name, wanted.region)):
+                missing[name] = answer
+            fitting = [one for one in offered if wanted.fits(one, sized=False)]
+            if wanted.by_size:
+                fitting = sized(fitting, book, name)
+                unsized += sum(map(wanted.unsized, fitting))
+            found += [sale for one in fitting if wanted.fits(one) for sale in _priced(one, wanted, look)]
     if wanted.most is not None:
         found = [one for one in found if _within(one.price, wanted.most)]
-    return tuple(sorted(found, key=_ORDERS[wanted.sort or "name"])), tuple(left_out)
+    lines = left_out(missing)
+    if unsized:
+        lines = (f"{unsized:,} offerings of unknown size were left out", *lines)
+    return tuple(sorted(found, key=_ORDERS[wanted.sort or "name"])), lines
 
 
-def _offered(name: str, region: str | None) -> tuple[Sequence[Offering], str]:
-    """What a provider says that it sells, else what the price book knows of it; and why it could not be asked."""
-    why = ""
-    if name in names():
-        try:
-            return make(name).offerings(region), ""
-        except CloudcmpError as error:
-            why = error.faults[0].line()
-    return booked_unpriced(name, region), why
-
-
-def _priced(sold: Offering, wanted: Filters, look: Lookup) -> Sale:
+def _priced(sold: Offering, wanted: Filters, look: Lookup) -> list[Sale]:
     usual = wanted.system == "linux" and wanted.purchase is Purchase.ON_DEMAND
+    if wanted.purchase is Purchase.RESERVED:
+        return reserved(sold, wanted.system, look)
     if sold.provider in OWN_PRICES or (usual and sold.price is not None):
-        return Sale(sold, sold.price)
+        return [Sale(sold, sold.price)]
     told = look.machine(Asked(sold.provider, sold.region, sold.name, wanted.system, wanted.purchase))
     if isinstance(told, Unknown):
-        return Sale(replace(sold, price=None), None, told.line)
-    return Sale(replace(sold, price=told), told)
+        return [Sale(replace(sold, price=None), None, told.line)]
+    return [Sale(replace(sold, price=told), told)]
 
 
 def _within(price: Price | None, most: Money) -> bool:
@@ -182,11 +208,17 @@ def table(kind: str, found: Sequence[Sale]) -> tuple[Row, list[Row]]:
     """Columns and rows for people."""
     if kind == "offerings":
         return FACTS, [(*_short(one.offering), one.offering.category or "unknown") for one in found]
-    rows = []
+    rows, terms = [], [one.term_months for one in found]
     for one in found:
         provider, region, *rest = _short(one.offering)
-        rows.append((f"{provider} {region}", *rest, *_money(one.price)))
-    return PRICES, rows
+        rows.append((f"{provider} {region}", *rest, *_money(one.price), *([_term(one)] if any(terms) else [])))
+    return (*PRICES, *(["term, upfront"] if any(terms) else [])), rows
+
+
+def _term(one: Sale) -> str:
+    if not one.term_months or one.price is None:
+        return "unknown"
+    return f"{one.term_months} months, {format_money(Money(one.upfront, one.price.currency))}"
 
 
 def _short(sold: Offering) -> Row:
@@ -208,6 +240,7 @@ def records(found: Sequence[Sale], wanted: Filters) -> list[dict[str, object]]:
         sold, price = one.offering, one.price
         told = (price.amount_per_hour, price.currency, price.as_of, price.how, price.source, price.sku) if price else ()
         values = (sold.provider, sold.region, sold.name, sold.vcpus, sold.memory_gib, sold.category, wanted.system,
-                  wanted.purchase.value, *(told or (None,) * 6), one.why or None)  # fmt: skip
+                  wanted.purchase.value, *(told or (None,) * 6), one.why or None,
+                  one.term_months or None, one.upfront if one.term_months else None)  # fmt: skip
         rows.append(dict(zip(DATA, values, strict=True)))
     return rows

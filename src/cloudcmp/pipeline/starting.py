@@ -40,7 +40,7 @@ class Signs:
 
     variables: tuple[str, ...]
     files: tuple[str, ...]
-    maker: tuple[str, str]
+    maker: tuple[str, str] | None = None
 
 
 SIGNS = {
@@ -52,6 +52,11 @@ SIGNS = {
     # https://learn.microsoft.com/python/api/overview/azure/identity-readme; the tag of its machines (R)
     "azure": Signs(("AZURE_", "ARM_", "MSI_", "IDENTITY_", "CLOUDCMP_AZURE_"), (".azure",),
                    ("chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77")),
+    # https://docs.openstack.org/openstacksdk/latest/user/config/configuration.html
+    **dict.fromkeys(("openstack", "rackspace"), Signs(("OS_", "XDG_CONFIG"), (".config/openstack", "/etc/openstack",
+                                                      "/etc/xdg/openstack", "./clouds.yaml", "./clouds.yml",
+                                                      "./clouds.json"))),
+    "ec2": Signs(("AWS_ENDPOINT_URL",), ()),  # it is where the environment says
 }  # fmt: skip
 """Clouds whose client libraries take many seconds to find out that there are no credentials."""
 _FIRMWARE = Path("/sys/class/dmi/id")
@@ -62,8 +67,10 @@ def signs_of(name: str, environ: Mapping[str, str], home: Path, firmware: Path =
     signs = SIGNS.get(name)
     if signs is None or any(key.startswith(signs.variables) for key in environ):
         return True
-    if any((home / file).exists() for file in signs.files):
+    if any((Path(file) if file.startswith("./") else home / file).exists() for file in signs.files):
         return True
+    if signs.maker is None:
+        return False
     file, maker = signs.maker
     try:
         return maker in (firmware / file).read_text(encoding="utf-8", errors="replace")

@@ -25,6 +25,7 @@ def print_published(console: Console, result: Recomputation, *, every: bool = Fa
         console.print()
         _table(console, number, [check for check in kept if (check.table, check.page) == number], every)
     claims = [claim for claim in result.claims if every or claim.verdict is Verdict.DOES_NOT_FOLLOW]
+    claims = [claim for place, claim in enumerate(claims) if claim not in claims[:place]]
     if claims:
         console.print()
         say(console, "Sentences" if every else "Sentences that do not follow", "bold")
@@ -35,6 +36,8 @@ def print_published(console: Console, result: Recomputation, *, every: bool = Fa
 
 
 def _counted(found: Sequence[Check] | Sequence[ClaimCheck], noun: str) -> str:
+    if not found:
+        return f"no {noun} is to be recomputed"
     by = Counter(one.verdict for one in found)
     follows, against, unknown = (by[verdict] for verdict in Verdict)
     return f"{len(found)} {noun}s: {follows} follow, {against} do not, {unknown} rest on what is not printed"

@@ -130,6 +130,8 @@ def _layout(path: Path, header: Iterable[str], format: Format | None) -> tuple[L
     at: dict[str, int] = {}
     for place, column in enumerate(header):
         at.setdefault(plain_name(column), place)
+    if not any(at):
+        raise _mistake(path, "is empty", f"name a file of: {_KNOWN}")
     found = told(at)
     layout = LAYOUTS[format] if format else found
     if layout is None:

@@ -1,0 +1,72 @@
+"""What is sold with its price, and machines paid for a term: one price for each term, and for each sum at its start."""
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from cloudcmp.cost.asked import Asked, like
+from cloudcmp.cost.lookup import FRESH_DAYS, Lookup
+from cloudcmp.cost.own import effective_per_hour
+from cloudcmp.model.offering import Offering, Price
+from cloudcmp.model.price import OLD_BY_NATURE, Item, Listed, PriceRow, Purchase, Unit
+from cloudcmp.model.terms import Commitment
+from cloudcmp.units import Money
+
+
+@dataclass(frozen=True, slots=True)
+class Sale:
+    """An offering with its price as it was asked for, or why that is not known.
+
+    Of a reservation the price holds the hour's share of `upfront`, which is paid at the start of `term_months`.
+    """
+
+    offering: Offering
+    price: Price | None
+    why: str = ""
+    term_months: int = 0
+    upfront: Decimal = Decimal(0)
+
+
+def reserved(sold: Offering, system: str, look: Lookup) -> list[Sale]:
+    """The reservations of an offering in the newest list that has any there; one sale without a price if there is none.
+
+    A price an hour is that of a machine that runs every hour of the term. Lists older than 30 days tell nothing.
+    """
+    asked = Asked(sold.provider, sold.region, sold.name, system, Purchase.RESERVED)
+    why = "no list at hand tells a reservation"
+    for list_ in look.book.lists(sold.provider, sold.region, Item.INSTANCE, Purchase.RESERVED):
+        if list_.how in OLD_BY_NATURE or list_.dated is None or not -1 <= (look.today - list_.dated).days <= FRESH_DAYS:
+            why = f"its list is of {list_.dated or 'no date'}, not of the last {FRESH_DAYS} days"
+            continue
+        rows = look.book.rows(list_, sold.provider, sold.region, Item.INSTANCE, sold.name)
+        sales = [_sale(sold, list_, row) for row in dict.fromkeys(rows) if _fits(row, asked, look)]
+        why = _doubted(sold, list_, look, found=bool(sales))
+        if sales and not why:
+            return sales
+        why = why or "no reservation of it is in the list"
+        break
+    return [Sale(replace(sold, price=None), None, f"{sold.provider}/{sold.region} {sold.name}: {why}")]
+
+
+def _doubted(sold: Offering, list_: Listed, look: Lookup, *, found: bool) -> str:
+    """Why a line of the list leaves the reservations in doubt; one without a name says nothing against others."""
+    for one in look.book.doubts(list_, sold.provider, sold.region, sold.name):
+        about = one.item in {None, Item.INSTANCE} and one.purchase in {None, Purchase.RESERVED}
+        if about and one.tenancy in {"", "shared"} and (one.name or not found):
+            return one.why
+    return ""
+
+
+def _fits(row: PriceRow, asked: Asked, look: Lookup) -> bool:
+    begun = row.starts is None or row.starts <= look.today
+    usable = row.term_months > 0 and row.unit is Unit.HOUR and row.amount + row.upfront > 0
+    return begun and usable and like(replace(asked, term_months=row.term_months)).row(row)
+
+
+def _sale(sold: Offering, list_: Listed, row: PriceRow) -> Sale:
+    term = Commitment(
+        sold.provider, sold.name, row.purchase, row.term_months, Money(row.amount, row.currency), row.upfront
+    )
+    hour = effective_per_hour(term)
+    amount = hour.amount.quantize(Decimal("1e-12")).normalize() + 0
+    price = Price(amount, hour.currency, list_.source, list_.dated, list_.how, row.sku, list_.sha256[:12])
+    return Sale(replace(sold, price=price), price, "", row.term_months, row.upfront)
