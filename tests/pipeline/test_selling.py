@@ -26,9 +26,8 @@ def row(name: str, purchase: Purchase = Purchase.ON_DEMAND, amount: str = "0.1",
 
 def put(digest: str, rows: tuple[PriceRow, ...], sold: tuple[Sold, ...] = (), doubts: tuple[Doubt, ...] = ()) -> None:
     with PriceBook() as book:
-        book.put(
-            PriceList("aws", "a list", "fetched", NOW + int(digest), "USD", digest * 64, rows, sold, doubts, TODAY)
-        )
+        head = PriceList("aws", "a list", "fetched", NOW + int(digest), "USD", digest * 64, rows, published=TODAY)
+        book.put(replace(head, sold=sold, doubts=doubts))
 
 
 @pytest.fixture(autouse=True)
