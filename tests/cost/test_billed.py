@@ -152,7 +152,7 @@ def test_google_adds_corrections_and_only_lines_that_are_the_same_in_everything_
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "of no bill that is known"),
+        ("", "is empty"),
         ("name,cost\nx,1\n", "of no bill that is known"),
         ("BilledCost,ChargeCategory,BillingCurrency,ChargePeriodStart\n1,Usage,USD,2026-11-09\n", "neither resource"),
         ("{not json\n", "1: no JSON object"),
@@ -330,9 +330,3 @@ def test_no_record_raises_anything_but_what_is_told(record: dict[str, str]) -> N
             lines(layout, {"amount": "1", "currency": "USD", **record}, fields.tags_in(""))
         except ValueError:
             continue
-
-
-def test_an_empty_bill_is_told_to_be_empty(tmp_path: Path) -> None:
-    (tmp_path / "bill.csv").write_text("")
-    with pytest.raises(UserMistake, match="is empty"):
-        read([tmp_path / "bill.csv"], WANTED)
