@@ -1,11 +1,17 @@
 """A quote's lines, what an account's terms make of them, and what has no price."""
 
+from dataclasses import replace
 from decimal import Decimal
 
+import pytest
 from tests.plan.clouds import planned
 
 from cloudcmp.cost import told_terms
+from cloudcmp.cost.parts import with_beside
+from cloudcmp.cost.quote import Market, quoted
 from cloudcmp.model.bill import Rate, Use
+from cloudcmp.model.offering import Billing, Price, Volume
+from cloudcmp.model.plan import hourly_cost, unit_cost
 from cloudcmp.model.price import Item, PriceRow, Unit
 
 ONE = "[{provider: aws, region: eu, offering: large, count: 2, volume: {type: fast, size: 100 GiB}}]"
@@ -73,3 +79,41 @@ def test_support_is_in_the_worst_case_and_in_what_the_guard_holds() -> None:
     first, second, other = (beside_of(plan).of(slot) for slot in ("launch-0", "launch-0.2", "none"))
     assert first.fixed > second.fixed == other.fixed == 0  # what a launch sends is its first machine's
     assert first.timed == second.timed
+
+
+@pytest.mark.parametrize("item", [Item.IO, Item.IOPS])
+@pytest.mark.parametrize("doubted", [False, True])
+def test_a_disk_that_is_billed_by_more_than_its_size_has_no_price_by_its_size(item: Item, doubted: bool) -> None:
+    more = PriceRow("aws", "eu", item, "fast", Decimal("0.06"), "USD", Unit.MILLION)
+
+    def both(use: Use) -> Rate:
+        if use.item is item:
+            return Rate(why="its price is zero") if doubted else Rate((more,), source="a")
+        return listed(use)
+
+    disk = Volume("fast", 100 * 2**30)
+    plan = planned(ONE, WORK, rate_of=listed)
+    bare = replace(plan.candidates[0], volume=disk)
+    assert unit_cost(with_beside(bare, Billing(), listed)) != unit_cost(bare)
+    assert with_beside(bare, Billing(), both).volume == disk
+    assert "no cost counts the price of a volume: fast 100 GiB" in planned(ONE, WORK, rate_of=both).quote.notes
+    under = Billing(root=disk)  # nor has the disk that is counted under the system
+    diskless = replace(bare, volume=None)
+    assert with_beside(diskless, under, listed).beside is not None
+    assert with_beside(diskless, under, both).beside is None
+
+
+def test_what_comes_after_some_free_operations_leaves_the_size_its_price() -> None:
+    later = PriceRow("aws", "eu", Item.IOPS, "fast", Decimal("0.06"), "USD", Unit.IOPS_MONTH, tier_from=Decimal(3000))
+    rate_of = lambda use: Rate((later,), source="a") if use.item is Item.IOPS else listed(use)  # noqa: E731
+    assert planned(ONE, WORK, rate_of=rate_of).candidates == planned(ONE, WORK, rate_of=listed).candidates
+
+
+def test_currencies_are_never_added() -> None:
+    plan = planned(ONE, WORK, rate_of=listed)
+    euros = replace(plan.candidates[0], volume=Volume("fast", 2**30, price=Price(Decimal("0.05"), "EUR", "study file")))
+    assert unit_cost(euros) is None
+    assert hourly_cost(euros) is None
+    found = quoted(replace(plan, candidates=(euros,)), Market(rate_of=listed)).quote
+    assert (found.expected_cost, found.worst_cost) == (None, None)
+    assert any("volume fast" in note and "EUR" in note for note in found.notes)

@@ -9,6 +9,7 @@ import pytest
 
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.price import How, Item, PriceList, PriceRow, Purchase, Unit
+from cloudcmp.pipeline import catalogue
 from cloudcmp.pipeline.pricing import bought, reprice
 from cloudcmp.store.prices import PriceBook
 from tests.plan.clouds import planned
@@ -64,6 +65,23 @@ def test_without_a_book_nothing_is_guessed(plan: Plan, tmp_path: Path, monkeypat
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert priced(bought(plan, Purchase.SPOT)) == [None, None]
     assert priced(bought(plan, Purchase.RESERVED)) == [None, None]
+
+
+@pytest.mark.parametrize(("said", "hour"), [(("os", "windows"), "0.07"), (("tenancy", "dedicated"), "0.04")])
+def test_other_prices_are_for_the_machine_as_it_is_asked_for(book: None, said: tuple[str, str], hour: str) -> None:
+    row = PriceRow("aws", "eu", Item.INSTANCE, "small", Decimal("0.03"), "USD", Unit.HOUR, "linux", sku="A")
+    rows = (row, replace(row, system="windows", amount=Decimal("0.07"), sku="W"),
+            replace(row, tenancy="dedicated", amount=Decimal("0.04"), sku="D"))  # fmt: skip
+    with PriceBook() as one:
+        one.put(PriceList("aws", "a list", How.FETCHED.value, time.time() + 1, "USD", "cd" * 32, rows))
+    plain = planned("[{provider: aws, region: eu, offering: small}]")
+    bare = replace(plain.candidates[0], options=(said,))
+    candidate, lines = catalogue.price(replace(bare, offering=replace(bare.offering, price=None)))
+    assert lines == ()
+    plan = replace(plain, candidates=(candidate,))
+    assert priced(plan) == priced(reprice(plan)) == priced(bought(plan, Purchase.ON_DEMAND)) == [Decimal(hour)]
+    own = replace(plan, terms=planned("[{provider: aws, region: eu, offering: small}]", rest=TERMS).terms)
+    assert f"{Decimal(hour)} USD/h on demand" in bought(own, Purchase.RESERVED).quote.notes[-1]
 
 
 def test_reprice_takes_today_s_list_and_leaves_the_study_s_own(book: None, plan: Plan) -> None:

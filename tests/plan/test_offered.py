@@ -136,7 +136,6 @@ def test_or_what_the_candidate_itself_says() -> None:
 
 SAYS_NONE = [
     "",
-    ", resize_price: 0.20 EUR/h",
     f"}}, {m('large', '0.40 USD/h', ', tenancy: dedicated')[1:-1].join(('{', ''))}",
 ]
 

@@ -45,6 +45,21 @@ def test_p40_every_bad_file_gets_a_line_with_place_cause_and_remedy(name: str) -
     assert took < 0.2
 
 
+@pytest.mark.parametrize("key", ["price", "volume price", "resize_price"])
+@pytest.mark.parametrize("budget", ["budget: 5 USD", ""])
+def test_all_prices_of_a_study_are_in_one_currency(key: str, budget: str) -> None:
+    said = {"price": "0.10 USD/h", "volume price": "0.02 USD/h", "resize_price": "0.20 USD/h"}
+    said[key] = said[key].replace("USD", "EUR")
+    text = (
+        f"schema: 1\nquestion: x\n{budget}\nprobes: [{{probe: fma}}]\ncandidates: [{{provider: simulated, "
+        f"region: nimbus, offering: small, price: 0.1 USD/h}}, {{provider: simulated, region: nimbus, offering: small, "
+        f"price: {said['price']}, resize_price: {said['resize_price']}, "
+        f"volume: {{type: ssd, size: 1 GiB, price: {said['volume price']}}}}}]\n"
+    )
+    (line,) = faults_of(text.encode())
+    assert f"{key}: EUR, but others are in USD; write all prices and the budget in one currency" in line
+
+
 def line_and_column(old: str) -> tuple[int, int]:
     """Where a text of the good file begins."""
     before = GOOD[: GOOD.index(old)]

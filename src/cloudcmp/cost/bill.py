@@ -6,7 +6,7 @@ from decimal import ROUND_HALF_EVEN, ROUND_UP, Decimal
 
 from cloudcmp.cost.metering import EXACT, SHORTEST_MONTH_HOURS, Part, misfit, parts, sustained_hours
 from cloudcmp.cost.own import own_lines
-from cloudcmp.model.bill import Bill, BillLine, Rate, RateOf, Use
+from cloudcmp.model.bill import UNLISTED, Bill, BillLine, Rate, RateOf, Use
 from cloudcmp.model.price import MONTH_HOURS, PriceRow, Unit
 from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.units import Money
@@ -70,7 +70,7 @@ def _unknown(use: Use, rate: Rate, currency: str | None, on: date | None) -> str
     """Why a use has no amount; nothing where it has one."""
     rows = rate.rows
     if rate.why or not rows:
-        return rate.why or "no price is known for it"
+        return rate.why or UNLISTED
     if on is not None and rate.dated is not None and (on - rate.dated).days > FRESH_DAYS:
         return f"its price is of {rate.dated}, more than {FRESH_DAYS} days old"
     if currency is not None and rows[0].currency != currency:

@@ -8,7 +8,7 @@ from cloudcmp.cost.bill import bill
 from cloudcmp.cost.metering import EXACT, SHORTEST_MONTH_HOURS
 from cloudcmp.cost.rates import given
 from cloudcmp.cost.rules import clock_of, directions
-from cloudcmp.model.bill import Rate, RateOf, Use
+from cloudcmp.model.bill import UNLISTED, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing, Offering, Price, Volume
 from cloudcmp.model.plan import Candidate, Stay, Traffic
 from cloudcmp.model.price import MONTH_HOURS, Item, Purchase, Unit
@@ -17,6 +17,7 @@ Priced = tuple[Use, Rate]
 _HOUR = (Decimal(3600),)
 TOLD = frozenset({"study file", "imported"})
 """Whose prices are for an hour as they stand; those of price lists are shares of a month's."""
+_ONE = Stay(0, 1, 1, 0.0, 0.0)
 _SHORT = Decimal(MONTH_HOURS) / SHORTEST_MONTH_HOURS
 
 
@@ -130,7 +131,7 @@ def _machine(
 ) -> Priced:
     use = replace(_use(candidate, stay, Item.INSTANCE, sold.name), periods_s=periods)
     if sold.price is None:
-        return use, Rate(why="no price is known for it")
+        return use, Rate(why=UNLISTED)
     return use, given(sold.price, use, billing)
 
 
@@ -182,7 +183,7 @@ def _disks(candidate: Candidate, stay: Stay, billing: Billing, rate_of: RateOf) 
     volume, price = candidate.volume, candidate.offering.price
     if price is None:
         return
-    if volume is not None and volume.price is not None and volume.price.currency == price.currency:
+    if volume is not None and volume.price is not None:  # in whichever currency: the bill says where it is another
         use = replace(_use(candidate, stay, Item.VOLUME, volume.type), size=Decimal(volume.size_bytes or 1))
         yield use, given(volume.price, use, billing if volume.price.source in TOLD else None)
     root = _root(candidate, billing)
@@ -192,7 +193,7 @@ def _disks(candidate: Candidate, stay: Stay, billing: Billing, rate_of: RateOf) 
 
 def _listed(candidate: Candidate, stay: Stay, volume: Volume, rate_of: RateOf, currency: str) -> list[Priced]:
     """A volume's size and its operations a second by a price list; nothing where a part of it has no price."""
-    if volume.size_bytes is None:
+    if volume.size_bytes is None or _billed_by_more(candidate, volume, rate_of):
         return []
     uses = [replace(_use(candidate, stay, Item.VOLUME, volume.type), size=Decimal(volume.size_bytes))]
     if volume.iops is not None:
@@ -204,9 +205,22 @@ def _listed(candidate: Candidate, stay: Stay, volume: Volume, rate_of: RateOf, c
     return found if fits else []
 
 
+def _billed_by_more(candidate: Candidate, volume: Volume, rate_of: RateOf) -> bool:
+    """Whether a volume is billed by more than its size and the rate that is said: its size alone is no price then.
+
+    That is by each operation, or by a rate from the first on that nobody says; a rate whose price is in doubt counts.
+    """
+    io, iops = (rate_of(_use(candidate, _ONE, item, volume.type)) for item in (Item.IO, Item.IOPS))
+    if io.rows or io.why != UNLISTED:
+        return True
+    if iops.rows:
+        return volume.iops is None and min(row.tier_from for row in iops.rows) == 0
+    return iops.why != UNLISTED
+
+
 def _per_hour(candidate: Candidate, volume: Volume, rate_of: RateOf, currency: str) -> Price | None:
     """What a volume costs an hour by a price list, None where that is not known."""
-    found = _listed(candidate, Stay(candidate.index, 1, 1, 0.0, 0.0), volume, rate_of, currency)
+    found = _listed(candidate, _ONE, volume, rate_of, currency)
     rates = {replace(use, periods_s=_HOUR): replace(rate, billing=Billing(0.0, 0.0)) for use, rate in found}
     money = bill(rates, rates.__getitem__).total
     if money is None or money.amount <= 0:

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 from cloudcmp.cost.rules import clock_of, included, sustained
-from cloudcmp.model.bill import Rate, RateOf, Use
+from cloudcmp.model.bill import UNLISTED, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing, Price
 from cloudcmp.model.price import PriceList, PriceRow, Unit
 
@@ -47,7 +47,7 @@ def either(*ways: RateOf) -> RateOf:
     """The first rate that has a price; else why the last one has none."""
 
     def rate_of(use: Use) -> Rate:
-        rate = Rate(why="no price is known for it")
+        rate = Rate(why=UNLISTED)
         for way in ways:
             rate = way(use)
             if rate.rows:
@@ -74,7 +74,7 @@ def _rate(use: Use, lists: Sequence[PriceList], today: date) -> Rate:
             for doubt in one.doubts
             if (doubt.provider, doubt.name) == (use.provider, use.name)
         ]
-        return Rate(why=doubts[0] if doubts else "no price is known for it")
+        return Rate(why=doubts[0] if doubts else UNLISTED)
     best = _most_particular([fit.row for fit in fits], use)
     rows = tuple(sorted(set(best), key=lambda row: row.tier_from))
     if len({row.tier_from for row in rows}) < len(rows):

@@ -60,6 +60,8 @@ class Rate:
     why: str = ""
 
 
+UNLISTED = "no price is known for it"
+"""The `why` of a rate that no list has; any other one says that a list has it, and why its price is not believed."""
 RateOf = Callable[[Use], Rate]
 """Looks the price of a use up; it raises nothing: what is not known is a rate that says why."""
 

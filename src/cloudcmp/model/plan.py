@@ -176,9 +176,14 @@ def hourly_cost(candidate: Candidate) -> Decimal | None:
 
 
 def unit_cost(candidate: Candidate) -> Decimal | None:
-    """Money per hour for one instance with all that comes with it, None where the instance's price is unknown."""
+    """Money per hour for one instance with all that comes with it.
+
+    None where the instance's price is unknown, or where what comes with it is in another currency: no rate is at hand.
+    """
     price, volume = candidate.offering.price, candidate.volume
     if price is None:
         return None
-    others = (volume.price if volume else None, candidate.beside)
-    return price.amount_per_hour + sum((one.amount_per_hour for one in others if one), Decimal(0))
+    others = [one for one in (volume.price if volume else None, candidate.beside) if one]
+    if any(one.currency != price.currency for one in others):
+        return None
+    return price.amount_per_hour + sum((one.amount_per_hour for one in others), Decimal(0))

@@ -16,7 +16,7 @@ from cloudcmp.cost.own import effective_per_hour
 from cloudcmp.cost.rates import rates
 from cloudcmp.cost.sources.base import Unreadable
 from cloudcmp.errors import CloudcmpError, Fault, UserMistake
-from cloudcmp.model.bill import Rate, Use
+from cloudcmp.model.bill import UNLISTED, Rate, Use
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.price import OLD_BY_NATURE, Doubt, How, Item, PriceList, Purchase, Told, Unit
@@ -153,7 +153,7 @@ def rate_of(use: Use, today: date | None = None) -> Rate:
                 use.provider, list_.source, list_.how, list_.fetched_at, "", list_.sha256, rows, published=dated
             )
             return rates([known], day)(use)
-    return Rate(why="no price is known for it")
+    return Rate(why=UNLISTED)
 
 
 def _about(doubt: Doubt, use: Use) -> bool:

@@ -12,6 +12,7 @@ from cloudcmp.model.price import Purchase
 from cloudcmp.model.terms import Commitment
 from cloudcmp.pipeline import catalogue
 from cloudcmp.pipeline.planning import offerings_of
+from cloudcmp.plan import as_listed_for
 from cloudcmp.provider.registry import names
 
 # Sources of prices that people gave: nobody lists them.
@@ -60,9 +61,13 @@ def _repriced(candidate: Candidate) -> Candidate:
 
 
 def _today(candidate: Candidate) -> Price | None:
-    """What a candidate's machine costs an hour on demand, by its provider or else by the newest price list."""
+    """What a candidate's machine costs an hour on demand, by its provider or else by the newest price list.
+
+    What a provider offers is priced for Linux on shared machines: any other kind is looked up as it is asked for.
+    """
     wanted = candidate.offering
-    for offering in offerings_of(wanted.provider, wanted.region):
+    known = offerings_of(wanted.provider, wanted.region) if as_listed_for(candidate) else ()
+    for offering in known:
         if (offering.region, offering.name) == (wanted.region, wanted.name) and offering.price is not None:
             return offering.price
     return catalogue.price(replace(candidate, offering=replace(wanted, price=None)))[0].offering.price

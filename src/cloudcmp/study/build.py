@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection
 from typing import Any, TypeVar
 
+from cloudcmp.model.offering import Price
 from cloudcmp.model.study import Session, Study
 from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.study.candidates import Scope, candidate, check
@@ -136,12 +137,23 @@ def _money(head: Head, parts: list[tuple[int, CandidateShape]], scope: Scope) ->
     tree, faults = scope.tree, scope.faults
     currency = head.budget.currency if head.budget else None
     for number, part in parts:
-        if part.price and currency and part.price.currency != currency:
-            what = f"price: {part.price.currency}, but others are in {currency}"
-            place = tree.place(("candidates", number, "price"))
-            faults.add(place, what, "write all prices and the budget in one currency")
-        currency = currency or (part.price.currency if part.price else None)
+        for path, price in _prices(part):
+            if currency and price.currency != currency:
+                what = f"{' '.join(path)}: {price.currency}, but others are in {currency}"
+                place = tree.place(("candidates", number, *path))
+                faults.add(place, what, "write all prices and the budget in one currency")
+            currency = currency or price.currency
         if part.provider in scope.billed and "budget" not in tree.data:
             place = tree.place(("candidates", number, "provider"))
             faults.add(place, f"{part.provider} costs money and there is no budget", "write e.g. budget: 5 USD")
             return
+
+
+def _prices(part: CandidateShape) -> list[tuple[tuple[str, ...], Price]]:
+    """What a candidate says of money, each with the keys that lead to it."""
+    said = {
+        ("price",): part.price,
+        ("volume", "price"): part.volume.price if part.volume else None,
+        ("resize_price",): part.resize_price,
+    }
+    return [(path, price) for path, price in said.items() if price]
