@@ -238,3 +238,20 @@ def test_rates_come_from_the_row_that_fits() -> None:
     assert not later(one).rows
     newer = rates([listed(row("1")), listed(row("5"), published=date(2026, 1, 4))], today)
     assert total(bill([one], newer)) == 5
+
+
+def test_credits_of_one_provider_pay_no_other_ones_bill() -> None:
+    usd = lambda amount: Money(Decimal(amount), "USD")  # noqa: E731
+    uses = [replace(use(seconds=36000), provider=name) for name in ("aws", "gcp")]
+    one = Credit(usd(10), provider="aws")
+
+    def paid(*credits: Credit, support: tuple[Support, ...] = ()) -> list[Money | None]:
+        found = bill(uses, at(row("1")), Terms(credits=credits, support=support))
+        assert found.total is not None
+        return [line.amount for line in found.own if line.item == "credit"]
+
+    assert paid(one, one) == [usd(-10), usd(0)]
+    assert paid(one, Credit(usd(15))) == [usd(-10), usd(-10)]
+    assert paid(Credit(usd(15)), one, Credit(usd(99), provider="gcp")) == [usd(-15), usd(0), usd(-5)]
+    with_support = (Support("aws", usd(7), ()),)  # which is that provider's too
+    assert paid(one, one, one, support=with_support) == [usd(-10), usd(-7), usd(0)]

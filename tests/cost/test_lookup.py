@@ -66,6 +66,8 @@ def test_the_one_price_is_found(book: PriceBook) -> None:
         ([replace(ROW, region="us")], f"SKU unknown: no price list at hand covers it there: {FETCH}"),
         ([], f"SKU unknown: no price list is at hand: {FETCH}"),
         ([replace(ROW, tier_from=Decimal(100))], "SKU S1: its price holds from 100 on only"),
+        ([replace(ROW, tier_until=Decimal(100))], "SKU S1: its price holds up to 100 only"),
+        ([replace(ROW, upfront=Decimal(5))], "SKU S1: 5 USD more are paid at the beginning"),
         ([replace(ROW, amount=Decimal(0), upfront=Decimal(5))], "SKU S1: what is paid by the hour alone is nothing"),
     ],
 )  # fmt: skip
@@ -203,3 +205,93 @@ def test_a_disk_that_is_sold_by_its_size_costs_the_next_larger_one(book: PriceBo
         assert isinstance(found, Price)
         assert found.amount_per_hour == Decimal(hour)
     assert isinstance(Lookup(book, TODAY).volume("azure", "eu", Volume("Premium_LRS", 65 * 2**30)), Unknown)
+
+
+DISK = PriceRow("aws", "eu", Item.VOLUME, "fast", Decimal("0.1"), "USD", Unit.GIB_MONTH, sku="V")
+
+
+@pytest.mark.parametrize("item", [Item.IOPS, Item.THROUGHPUT, Item.IO])
+def test_a_rate_whose_line_is_in_doubt_is_not_no_rate(book: PriceBook, item: Item) -> None:
+    put(book, DISK, doubts=(Doubt("aws", "eu", "P", "other", "its price is zero", item),))
+    assert isinstance(Lookup(book, TODAY).volume("aws", "eu", Volume("fast", 2**30)), Price)
+    put(book, DISK, doubts=(Doubt("aws", "eu", "P", "fast", "its price is zero", item),), fetched_at=NOW + 1)
+    for rate in (None, 3000):
+        found = Lookup(book, TODAY).volume("aws", "eu", Volume("fast", 2**30, rate))
+        assert isinstance(found, Unknown)
+        assert (found.why, found.sku) == ("its price is zero", "P")
+
+
+def test_a_rate_in_doubt_in_a_list_of_its_own_counts_too(book: PriceBook) -> None:
+    put(book, DISK)
+    put(book, doubts=(Doubt("aws", "eu", "P", "fast", "its price is zero", Item.IOPS),), fetched_at=NOW + 1)
+    found = Lookup(book, TODAY).volume("aws", "eu", Volume("fast", 2**30))
+    assert isinstance(found, Unknown)
+    assert found.why == "its price is zero"
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"tier_until": Decimal(100)}, "its price holds up to 100 only"),
+        ({"tier_from": Decimal(1000)}, "its price holds from 1000 on only"),
+        ({"upfront": Decimal(50)}, "50 USD more are paid at the beginning"),
+        ({"tier_until": Decimal(500)}, ""),
+    ],
+)
+def test_a_volume_is_within_the_tier_of_its_price(book: PriceBook, more: dict[str, Decimal], why: str) -> None:
+    put(book, replace(DISK, **more))  # type: ignore[arg-type]
+    found = Lookup(book, TODAY).volume("aws", "eu", Volume("fast", 500 * 2**30))
+    assert (found.why if isinstance(found, Unknown) else "") == why
+
+
+CORE = PriceRow("gcp", "eu", Item.VCPU, "n2", Decimal("0.03"), "USD", Unit.HOUR, sku="C")
+RAM = replace(CORE, item=Item.MEMORY, amount=Decimal("0.004"), unit=Unit.GIB_HOUR, sku="R")
+OWN = replace(CORE, item=Item.INSTANCE, name="n2-standard-4", amount=Decimal("0.5"), system="linux", sku="S1")
+
+
+@pytest.mark.parametrize(
+    ("rows", "doubts", "age_days", "why"),
+    [
+        ((OWN, replace(OWN, amount=Decimal("0.6"))), (), 0, "it is listed at 2 prices"),
+        ((), (Doubt("gcp", "eu", "", OWN.name, "no amount", Item.INSTANCE),), 0, "no amount"),
+        ((OWN,), (), 60, "its price is 60 days old"),
+        ((replace(OWN, name="n2-standard-8"),), (), 60, ""),
+    ],
+)
+def test_the_users_own_word_is_never_made_up_of_parts(
+    book: PriceBook, rows: tuple[PriceRow, ...], doubts: tuple[Doubt, ...], age_days: int, why: str
+) -> None:
+    put(book, CORE, RAM)
+    put(book, *rows, doubts=doubts, how="given", fetched_at=NOW - age_days * 86400)
+    found = Lookup(book, TODAY).machine(Asked("gcp", "eu", OWN.name))
+    assert isinstance(found, Unknown) == bool(why)
+    assert why in (found.why if isinstance(found, Unknown) else "")
+
+
+def test_a_sum_is_no_surer_and_no_younger_than_its_parts(book: PriceBook) -> None:
+    put(book, CORE, how="given", published=date(2026, 11, 1))
+    put(book, RAM, how="bundled", source="old list", published=date(2026, 11, 5))
+    found = Lookup(book, TODAY).machine(Asked("gcp", "eu", "n2-standard-4"))
+    assert isinstance(found, Price)
+    assert (found.how, found.as_of, found.source) == ("bundled", date(2026, 11, 1), "old list")
+
+
+HELD = replace(ROW, purchase=Purchase.RESERVED, term_months=12, plan="none")
+
+
+def test_commitments_are_looked_up_by_the_same_rules(book: PriceBook) -> None:
+    def told() -> list[tuple[int, str, Decimal]]:
+        rows = Lookup(book, TODAY, "USD").commitments(Asked("aws", "eu", "large", purchase=Purchase.RESERVED))
+        return [(row.term_months, row.plan, row.amount) for row in rows]
+
+    longer, paid = replace(HELD, term_months=36), replace(HELD, plan="all", amount=Decimal(0), upfront=Decimal(500))
+    later = replace(HELD, amount=Decimal("0.01"), starts=date(2027, 6, 1))
+    put(book, HELD, later, longer, replace(longer, amount=Decimal("0.02")), paid, replace(HELD, currency="EUR"))
+    assert told() == [(12, "all", Decimal(0)), (12, "none", Decimal("0.1"))]  # two prices for 36 months are none
+    put(book, replace(HELD, name="other"), how="given")  # one that has it not is passed over
+    assert len(told()) == 2
+    doubt = Doubt("aws", "eu", "S9", "large", "odd", Item.INSTANCE, "linux", Purchase.RESERVED)
+    put(book, HELD, doubts=(doubt,), fetched_at=NOW + 1)
+    assert told() == []
+    put(book, HELD, fetched_at=NOW - 60 * 86400 + 2, how="given")  # the user's own goes first, and is too old
+    assert told() == []

@@ -1,6 +1,7 @@
 """A quote's lines, what an account's terms make of them, and what has no price."""
 
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 
 import pytest
@@ -117,3 +118,13 @@ def test_currencies_are_never_added() -> None:
     found = quoted(replace(plan, candidates=(euros,)), Market(rate_of=listed)).quote
     assert (found.expected_cost, found.worst_cost) == (None, None)
     assert any("volume fast" in note and "EUR" in note for note in found.notes)
+
+
+def test_what_comes_with_a_machine_is_as_old_as_its_oldest_part() -> None:
+    old, new = date(2024, 2, 1), date(2026, 11, 20)
+    billing = Billing(beside=Price(Decimal("0.005"), "USD", "an address", old, how="bundled"), root=Volume("x", 2**33))
+    plan = planned("[{provider: aws, region: eu, offering: large}]")
+    dated = lambda use: replace(listed(use), dated=new)  # noqa: E731
+    beside = with_beside(plan.candidates[0], billing, dated).beside
+    assert beside is not None
+    assert (beside.as_of, beside.how) == (old, "bundled")

@@ -12,6 +12,8 @@ from cloudcmp.model.offering import Price, Volume
 from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Doubt, How, Item, Listed, PriceRow, Purchase, Unit
 
 FRESH_DAYS = 30
+_BESIDE = frozenset({Item.IOPS, Item.THROUGHPUT, Item.IO})
+"""What a volume is billed by beside its size."""
 _STEP = Decimal("1e-12")
 _DIGITS = 24  # what has more is a quotient without an end
 
@@ -58,6 +60,22 @@ class Lookup:
         """What a volume costs an hour: its size and its rate beyond what comes with it; traffic is not in it."""
         return self._told(provider, region, str(volume), lambda: self._volume(provider, region, volume))
 
+    def commitments(self, asked: Asked) -> list[PriceRow]:
+        """What a machine is committed at an hour, for each term and plan that has one sure price of these days."""
+        there = (asked.provider, asked.region, Item.INSTANCE)
+        lists = self.book.lists(*there, asked.purchase)
+        rows = [row for list_ in lists for row in self.book.rows(list_, *there, asked.name)]
+        kinds = {(row.term_months, row.plan) for row in rows if row.purchase is asked.purchase and row.term_months}
+        found = []
+        for months, plan in sorted(kinds):
+            try:
+                list_, row = self._one(*there, asked.name, _of_plan(replace(asked, term_months=months), plan))
+            except No:
+                continue
+            if list_.how not in OLD_BY_NATURE and row.unit is Unit.HOUR and row.amount + row.upfront > 0:
+                found.append(row)
+        return found
+
     def address(self, provider: str, region: str) -> Price | Unknown:
         """What a public IPv4 address costs an hour."""
 
@@ -78,14 +96,23 @@ class Lookup:
         try:
             list_, row = self._one(asked.provider, asked.region, Item.INSTANCE, asked.name, like(asked))
         except No:
-            if not self.book.lists(asked.provider, asked.region, Item.VCPU):
+            if self._named(asked) or not self.book.lists(asked.provider, asked.region, Item.VCPU):
                 raise
             if shape is None:
                 raise No("its name does not tell of which processors and memory it is billed") from None
             return self._composed(asked, shape)
-        if row.tier_from:
-            raise No(f"its price holds from {row.tier_from} on only", row.sku)
         return self._price(list_, row, _by_the_hour(row), row.sku)
+
+    def _named(self, asked: Asked) -> bool:
+        """Whether a list says anything of a machine by its name: what is wrong with it is not made up of parts."""
+        wanted = like(asked)
+        for list_ in self.book.lists(asked.provider, asked.region, Item.INSTANCE):
+            rows = self.book.rows(list_, asked.provider, asked.region, Item.INSTANCE, asked.name)
+            doubts = self.book.doubts(list_, asked.provider, asked.region, asked.name)
+            about = (one for one in doubts if one.name == asked.name and one.item in {None, Item.INSTANCE})
+            if any(map(wanted.row, rows)) or any(map(wanted.doubt, about)):
+                return True
+        return False
 
     def _composed(self, asked: Asked, shape: Shape) -> Price:
         """A machine of processors and memory, where a list prices those; systems with a licence cost more than both."""
@@ -100,6 +127,7 @@ class Lookup:
             list_, row = self._one(asked.provider, asked.region, item, name, like(asked))
             if row.unit is not (Unit.HOUR if item is Item.VCPU else Unit.GIB_HOUR):
                 raise No(f"{row.unit} is no unit for the {item} of a machine", row.sku)
+            _whole(row)
             total += row.amount * Decimal(repr(quantity))
             skus.append((list_, row))
         return self._sum(skus, total)
@@ -109,8 +137,13 @@ class Lookup:
             raise No("its size is not said")
         gib = Decimal(-(-volume.size_bytes // 2**30))
         list_, row = self._one(provider, region, Item.VOLUME, volume.type, holding(gib))
-        month = row.amount * _sizes(row, gib, Decimal(volume.size_bytes))
+        sizes = _sizes(row, gib, Decimal(volume.size_bytes))
+        _whole(row, None if row.unit is Unit.MONTH else sizes)
+        month = row.amount * sizes
         parts = [(list_, row)]
+        for one in self.book.doubts(list_, provider, region, volume.type):
+            if one.name == volume.type and one.item in _BESIDE:
+                raise No(one.why, one.sku)
         rates = self._offered(provider, region, Item.IOPS, volume.type)
         if self._offered(provider, region, Item.IO, volume.type):
             raise No("it is billed by the operation as well", row.sku)
@@ -128,7 +161,11 @@ class Lookup:
         return self._sum(parts, month / MONTH_HOURS)
 
     def _offered(self, provider: str, region: str, item: Item, name: str) -> list[tuple[Listed, PriceRow]]:
+        """The rows of a rate in the first list that says anything of it; raises No where that is in doubt."""
         for list_ in self.book.lists(provider, region, item):
+            for one in self.book.doubts(list_, provider, region, name):
+                if one.name == name and one.item is item:
+                    raise No(one.why, one.sku)
             if rows := self.book.rows(list_, provider, region, item, name):
                 return [(list_, row) for row in rows]
         return []
@@ -196,16 +233,24 @@ class Lookup:
             raise No(f"its list is dated {list_.dated}, after today ({list_.source})", row.sku)
 
     def _sum(self, parts: Sequence[tuple[Listed, PriceRow]], amount: Decimal) -> Price:
-        """The price that several rows make together: of the oldest list's date, and no surer than the least of them."""
+        """The price that several rows make together: as old as the oldest list, and by the word of the least sure."""
         currencies = sorted({row.currency for _, row in parts})
         if len(currencies) > 1:
             raise No(f"its parts are in {' and '.join(currencies)}", parts[0][1].sku)
         oldest = min((list_ for list_, _ in parts), key=lambda one: (one.dated is not None, one.dated or date.min))
-        return self._price(oldest, parts[0][1], amount, " + ".join(row.sku for _, row in parts if row.sku))
+        unsure = next((list_ for list_, _ in parts if list_.how in OLD_BY_NATURE), oldest)
+        told = self._price(unsure, parts[0][1], amount, " + ".join(row.sku for _, row in parts if row.sku))
+        return replace(told, as_of=oldest.dated)
 
     def _price(self, list_: Listed, row: PriceRow, amount: Decimal, sku: str) -> Price:
         short = amount if len(amount.as_tuple().digits) < _DIGITS else amount.quantize(_STEP, ROUND_UP)
         return Price(short.normalize() + 0, row.currency, list_.source, list_.dated, list_.how, sku, list_.sha256[:12])
+
+
+def _of_plan(asked: Asked, plan: str) -> Wanted:
+    """Rows of just this plan, and not of any where it is empty."""
+    own = like(asked)
+    return replace(own, row=lambda row: own.row(row) and row.plan == plan)
 
 
 def _in_force(rows: Iterable[PriceRow]) -> list[PriceRow]:
@@ -218,9 +263,26 @@ def _in_force(rows: Iterable[PriceRow]) -> list[PriceRow]:
     return [row for row in rows if not row.sku or not row.starts or row.starts == last[row.sku]]
 
 
+def _whole(row: PriceRow, quantity: Decimal | None = None) -> None:
+    """Raises No where an amount is not all that is paid, or holds for other quantities only.
+
+    Without a quantity a price must hold for any; a disk of its own size (MONTH) was chosen by that.
+    """
+    if row.upfront > 0:
+        raise No(f"{row.upfront.normalize():f} {row.currency} more are paid at the beginning", row.sku)
+    if row.unit is Unit.MONTH and row.item is Item.VOLUME:
+        return
+    if row.tier_from > 0:
+        raise No(f"its price holds from {row.tier_from} on only", row.sku)
+    if row.tier_until is not None and (quantity is None or quantity > row.tier_until):
+        raise No(f"its price holds up to {row.tier_until} only", row.sku)
+
+
 def _by_the_hour(row: PriceRow) -> Decimal:
+    """The price of an hour, where that is all that is paid."""
     if row.amount <= 0:
         raise No("what is paid by the hour alone is nothing", row.sku)
+    _whole(row)
     if row.unit is Unit.HOUR:
         return row.amount
     if row.unit is Unit.MONTH:

@@ -26,16 +26,18 @@ def own_lines(listed: Listed, terms: Terms, on: date | None, step: Decimal) -> t
         lines += _committed(use, one, terms, left, number, step)
     for discount in terms.discounts:
         lines += _discounted(discount, listed, left, step)
-    due = sum(left, Decimal(0))
+    due: dict[str, Decimal] = {}
+    for (use, _), rest in zip(listed, left, strict=True):
+        due[use.provider] = due.get(use.provider, Decimal(0)) + rest
     for plan in terms.support:
         spend = sum(
             (one.amount.amount for use, one in listed if use.provider == plan.provider and one.amount), Decimal(0)
         )
         lines.append(_support(plan, spend, _currency(listed), step))
-        due += lines[-1].amount.amount if lines[-1].amount else Decimal(0)
+        if lines[-1].amount:
+            due[plan.provider] = due.get(plan.provider, Decimal(0)) + lines[-1].amount.amount
     for credit in terms.credits:
-        lines += _credited(credit, listed, left, due, on)
-        due += lines[-1].amount.amount if lines and lines[-1].item == "credit" and lines[-1].amount else Decimal(0)
+        lines += _credited(credit, _currency(listed), due, on)
     return tuple(lines)
 
 
@@ -128,17 +130,18 @@ def _discounted(discount: Discount, listed: Listed, left: list[Decimal], step: D
     return [BillLine("discount", None, "", None, Money(-off, _currency(listed)), f"{told} % off {what}")]
 
 
-def _credited(credit: Credit, listed: Listed, left: Sequence[Decimal], due: Decimal, on: date | None) -> list[BillLine]:
+def _credited(credit: Credit, currency: str, due: dict[str, Decimal], on: date | None) -> list[BillLine]:
+    """What a credit pays, taken off what is `due` to each provider: of its own, or of each in the bill's order."""
     if credit.until is not None and on is not None and on > credit.until:
         return []
-    currency = _currency(listed)
     if credit.money.currency != currency:
         why = f"it is in {credit.money.currency}, the bill in {currency}"
         return [BillLine("credit", None, "", None, None, why)]
-    if credit.provider:
-        own = (rest for (use, _), rest in zip(listed, left, strict=True) if use.provider == credit.provider)
-        due = min(due, sum(own, Decimal(0)))
-    paid = max(Decimal(0), min(credit.money.amount, due))
+    paid = Decimal(0)
+    for provider in [credit.provider] if credit.provider else [*due]:
+        one = max(Decimal(0), min(credit.money.amount - paid, due.get(provider, Decimal(0))))
+        due[provider] = due.get(provider, Decimal(0)) - one
+        paid += one
     until = f", until {credit.until}" if credit.until else ""
     return [BillLine("credit", None, "", None, Money(-paid, currency), f"of {credit.money.amount} {currency}{until}")]
 

@@ -11,7 +11,7 @@ from cloudcmp.cost.rules import clock_of, directions
 from cloudcmp.model.bill import UNLISTED, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing, Offering, Price, Volume
 from cloudcmp.model.plan import Candidate, Stay, Traffic
-from cloudcmp.model.price import MONTH_HOURS, Item, Purchase, Unit
+from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Item, Purchase, Unit
 
 Priced = tuple[Use, Rate]
 _HOUR = (Decimal(3600),)
@@ -236,12 +236,13 @@ def _root(candidate: Candidate, billing: Billing) -> Volume | None:
 
 
 def _together(prices: list[Price]) -> Price:
-    """Several prices of one currency as one: as old as the oldest."""
+    """Several prices of one currency as one: as old as the oldest, and by the word of the least sure."""
     if len(prices) == 1:
         return prices[0]
     amount = sum((one.amount_per_hour for one in prices), Decimal(0))
     days = [one.as_of for one in prices if one.as_of]
-    return Price(amount, prices[0].currency, "; ".join(one.source for one in prices), max(days, default=None))
+    how = next((one.how for one in prices if one.how in OLD_BY_NATURE), prices[0].how)
+    return Price(amount, prices[0].currency, "; ".join(one.source for one in prices), min(days, default=None), how)
 
 
 def _dedicated(candidate: Candidate) -> bool:

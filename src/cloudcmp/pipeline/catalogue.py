@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from cloudcmp.catalog import hint
-from cloudcmp.cost.asked import Asked, Unknown, like
+from cloudcmp.cost.asked import Asked, Unknown
 from cloudcmp.cost.lookup import FRESH_DAYS, Lookup
 from cloudcmp.cost.own import effective_per_hour
 from cloudcmp.cost.rates import rates
@@ -19,7 +19,7 @@ from cloudcmp.errors import CloudcmpError, Fault, UserMistake
 from cloudcmp.model.bill import UNLISTED, Rate, Use
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.price import OLD_BY_NATURE, Doubt, How, Item, PriceList, Purchase, Told, Unit
+from cloudcmp.model.price import OLD_BY_NATURE, Doubt, How, Item, PriceList, Purchase, Told
 from cloudcmp.model.terms import Commitment
 from cloudcmp.store.prices import Kept, PriceBook
 from cloudcmp.units import Money
@@ -179,22 +179,18 @@ def price_bought(candidate: Candidate, purchase: Purchase, today: date | None = 
 def commitment_of(candidate: Candidate, today: date | None = None) -> Commitment | None:
     """The cheapest commitment that a fresh price list has for a candidate's machine, if every hour of it is used."""
     sold, options = candidate.offering, dict(candidate.options)
-    wanted = like(Asked(sold.provider, sold.region, sold.name, options.get("os", "linux"), Purchase.RESERVED,
-                        options.get("tenancy", "shared")))  # fmt: skip
-    day = today or today_of()
-    found: list[Commitment] = []
+    asked = Asked(sold.provider, sold.region, sold.name, options.get("os", "linux"), Purchase.RESERVED,
+                  options.get("tenancy", "shared"))  # fmt: skip
     with PriceBook() as book:
-        for list_ in book.lists(sold.provider, sold.region, Item.INSTANCE, Purchase.RESERVED):
-            if list_.how in OLD_BY_NATURE or list_.dated is None or (day - list_.dated).days > FRESH_DAYS:
-                continue
-            for row in book.rows(list_, sold.provider, sold.region, Item.INSTANCE, sold.name):
-                fits = (
-                    row.unit is Unit.HOUR and row.amount + row.upfront > 0 and wanted.row(replace(row, term_months=0))
-                )
-                if row.term_months and fits and (sold.price is None or row.currency == sold.price.currency):
-                    found.append(Commitment(sold.provider, sold.name, row.purchase, row.term_months,
-                                            Money(row.amount, row.currency), row.upfront, sold.region))  # fmt: skip
-            break
+        look = Lookup(book, today or today_of(), sold.price.currency if sold.price else "")
+        rows = look.commitments(asked)
+    found = [
+        Commitment(
+            sold.provider, sold.name, row.purchase, row.term_months, Money(row.amount, row.currency), row.upfront,
+            sold.region,
+        )
+        for row in rows
+    ]  # fmt: skip
     return min(found, key=lambda one: (effective_per_hour(one).amount, one.term_months), default=None)
 
 
