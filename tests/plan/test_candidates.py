@@ -76,3 +76,24 @@ def test_a_machine_type_made_to_order_is_what_its_name_says() -> None:
     assert dict(one.options) == {"zone": "eu-b"}
     with pytest.raises(UserMistake, match=r"n2-custom-5-8192: 5 vCPUs are neither .*; write e\.g\. n2-custom-4-8192"):
         planned(f"[{asked.replace('custom-4', 'custom-5')}]", rest="budget: 9 USD")
+
+
+SCALING = "[{probe: scaling, params: {os: windows}}]"
+
+
+@pytest.mark.parametrize(("provider", "name"), [("aws", "small"), ("azure", "own"), ("gcp", "wide")])
+def test_an_image_of_windows_is_no_machine_of_linux(provider: str, name: str) -> None:
+    one = f"provider: {provider}, region: eu, offering: {name}, image: windows-2022"
+    (found,) = planned(f"[{{{one}}}]", SCALING).candidates
+    assert dict(found.options)["os"] == "windows"
+    assert found.id == f"{provider}/eu/{name} windows"
+    assert found == planned(f"[{{{one}, os: windows}}]", SCALING).candidates[0]
+    with pytest.raises(UserMistake, match="os: linux, but the image windows-2022 is Windows; write os: windows"):
+        planned(f"[{{{one}, os: linux}}]")
+
+
+def test_an_image_of_windows_has_no_price_of_linux() -> None:
+    linux = planned("[{provider: aws, region: eu, offering: small}]").candidates[0]
+    windows = planned("[{provider: aws, region: eu, offering: small, image: windows-2019}]", SCALING).candidates[0]
+    assert linux.offering.price is not None
+    assert windows.offering.price is None

@@ -33,6 +33,7 @@ from cloudcmp.model.lease import FIREWALL, VOLUME
 from cloudcmp.model.offering import Volume
 from cloudcmp.model.protocol import Remote
 from cloudcmp.model.remote import Access, KeyPair
+from cloudcmp.provider.aws.shelf import Shelf
 
 GIB = 2**30
 
@@ -199,6 +200,49 @@ def test_images_by_line_by_id_by_name_and_unknown(cloud):
         asyncio.run(made("f", image="ubuntu-24.4"))
     with pytest.raises(Refused, match="InvalidAMIID"):
         asyncio.run(made("g", image="ami-00000000000000000"))
+
+
+def test_an_image_is_of_the_system_that_is_asked_for(cloud):
+    windows, linux = IMAGES[-1].id(REGION), IMAGES[0].id(REGION)
+    for asked, system, theirs in ((windows, "linux", "windows"), (linux, "windows", "linux")):
+        with pytest.raises(Refused, match=f"is {theirs}; write os: {theirs}"):
+            asyncio.run(launched(provider(), "a", options={"image": asked, "os": system}))
+    assert cloud.calls("RunInstances") == []
+
+
+@pytest.mark.parametrize(
+    ("said", "billed"),
+    [
+        ({"UsageOperation": "RunInstances", "PlatformDetails": "Linux/UNIX"}, ""),
+        ({"Platform": "windows", "UsageOperation": "RunInstances:0002", "PlatformDetails": "Windows"}, ""),
+        ({}, ""),
+        ({"UsageOperation": "RunInstances:0010", "PlatformDetails": "Red Hat Enterprise Linux"},
+         "Red Hat Enterprise Linux (RunInstances:0010)"),
+        ({"PlatformDetails": "SUSE Linux"}, "SUSE Linux"),
+        ({"Platform": "windows", "UsageOperation": "RunInstances:0006", "PlatformDetails": "Windows with SQL Server"},
+         "Windows with SQL Server (RunInstances:0006)"),
+        ({"UsageOperation": "RunInstances", "PlatformDetails": "Linux/UNIX",
+          "ProductCodes": [{"ProductCodeId": "x", "ProductCodeType": "marketplace"}]},
+         "its publisher's product, at a price of its own"),
+    ],
+)  # fmt: skip
+def test_an_image_that_is_billed_otherwise_is_refused(said, billed):
+    class Answers:
+        name = "aws"
+
+        async def pages(self, region, kind, key, **asked):
+            if kind == "describe_images":
+                return [{"ImageId": "ami-1", "Name": "x", "Architecture": "x86_64"} | said]
+            return [{"InstanceType": "t3.micro", "ProcessorInfo": {"SupportedArchitectures": ["x86_64"]}}]
+
+    shelf = Shelf("aws", Answers(), compatible=False)
+    options = {"image": "ami-1", "os": "windows" if said.get("Platform") else "linux"}
+    if not billed:
+        assert asyncio.run(shelf.image_for(REGION, "t3.micro", options)).billed == ""
+        return
+    with pytest.raises(Refused) as fault:
+        asyncio.run(shelf.image_for(REGION, "t3.micro", options))
+    assert fault.value.faults[0].what == f"the image ami-1 is billed as {billed}, which no price here counts"
 
 
 def test_windows_has_its_own_door(cloud):

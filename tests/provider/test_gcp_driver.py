@@ -279,6 +279,24 @@ def test_images_by_line_by_name_by_family_and_by_link(gce_cloud):
         made("h", "c4a-standard-2", image="mine-1")
 
 
+def test_an_image_is_billed_as_the_study_s_prices_are(gce_cloud):
+    from tests.emulated.gce_catalog import HOST, image
+
+    project = gce_cloud.state.project
+    licensed = image(project, "mine-3", "X86_64", "mine")
+    licensed["licenses"] = [f"{HOST}/projects/rhel-cloud/global/licenses/rhel-9-server"]
+    gce_cloud.state.images[project, "mine-3"] = licensed
+    gce_cloud.state.images[project, "mine-4"] = image(project, "mine-4", "X86_64", "mine", windows=True)
+    for name, system, why in (
+        ("mine-4", "linux", "the image mine-4 is windows; write os: windows"),
+        ("ubuntu-22.04", "windows", "the image ubuntu-22.04 is linux; write os: linux"),
+        ("mine-3", "linux", "a licence that no price here counts: rhel-cloud/global/licenses/rhel-9-server"),
+    ):
+        with pytest.raises(Refused, match=why):
+            asyncio.run(provider().create(request(token=name, options={"image": name, "os": system})))
+    assert gce_cloud.calls("instances.insert") == []
+
+
 @pytest.mark.parametrize(
     ("code", "kind"),
     [

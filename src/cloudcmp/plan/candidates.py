@@ -15,6 +15,9 @@ from cloudcmp.plan.printed import printed_offerings
 SIMULATED = "simulated"
 LOCAL = "local"
 _CREDITED = "aws"
+_LINED = frozenset({"aws", "azure", "gcp"})
+"""Providers whose well-known images have names of their own here."""
+_WINDOWS = "windows-"
 STAND_INS = (SIMULATED, LOCAL)
 
 # What sets machines of one type apart, and is said where it is not what one gets unasked.
@@ -38,8 +41,9 @@ def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str |
     found: list[Candidate] = []
     faults: list[Fault] = []
     taken: set[str] = set()
-    for index, spec in enumerate(specs):
+    for index, said in enumerate(specs):
         try:
+            spec = _with_system(said)
             sold = _offering(spec, offerings_of, on)
         except CloudcmpError as error:
             faults.extend(error.faults)
@@ -61,6 +65,20 @@ def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str |
     if faults:
         raise UserMistake(*faults)
     return tuple(found)
+
+
+def _with_system(spec: CandidateSpec) -> CandidateSpec:
+    """The candidate with the guest system that its image's line names: a machine of Windows costs more than of Linux.
+
+    Raises UserMistake where the study names another one.
+    """
+    options = dict(spec.options)
+    if spec.provider not in _LINED or not options.get("image", "").startswith(_WINDOWS):
+        return spec
+    if options.setdefault("os", "windows") != "windows":
+        what = f"os: {options['os']}, but the image {options['image']} is Windows"
+        raise UserMistake.at(spec.where, what, "write os: windows, or take another image")
+    return replace(spec, options=tuple(sorted(options.items())))
 
 
 def _offering(spec: CandidateSpec, offerings_of: OfferingsOf, on: str | None) -> Offering:

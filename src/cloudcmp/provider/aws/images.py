@@ -10,6 +10,7 @@ from cloudcmp.provider.aws.sdk import Sdk
 DEFAULT_LINUX = "debian-13"
 DEFAULT_WINDOWS = "windows-2022"
 _OTHERS = "a name is looked for among your own images: write another publisher's by its id"
+_PLAIN_LINUX, _PLAIN_WINDOWS = ("RunInstances", "Linux/UNIX"), ("RunInstances:0002", "Windows")
 _ARCHITECTURES = {"x86_64": ("x86_64", "amd64"), "aarch64": ("arm64", "arm64")}
 
 
@@ -38,7 +39,8 @@ LINES = {
 class Image:
     """An image: its id and name, its processor, the name of its root device, and whether it is Windows.
 
-    `disks` are the device names of the volumes that it brings beside the root.
+    `disks` are the device names of the volumes that it brings beside the root. `billed` says as what its machines are
+    billed where that is neither Linux nor Windows of Amazon's own.
     """
 
     id: str
@@ -47,6 +49,7 @@ class Image:
     root: str
     windows: bool
     disks: tuple[str, ...] = ()
+    billed: str = ""
 
 
 async def find_image(sdk: Sdk, region: str, asked: str, architecture: str) -> Image:
@@ -79,7 +82,29 @@ def _image(said: dict[str, Any]) -> Image:
     root = str(said.get("RootDeviceName") or "/dev/xvda")
     mapped = {str(one["DeviceName"]) for one in said.get("BlockDeviceMappings") or () if "Ebs" in one}
     disks = tuple(sorted(mapped - {root}))
-    return Image(str(said["ImageId"]), str(said.get("Name", "")), architecture, root, windows, disks)
+    return Image(
+        str(said["ImageId"]),
+        str(said.get("Name", "")),
+        architecture,
+        root,
+        windows,
+        disks,
+        _billed(said, windows=windows),
+    )
+
+
+def _billed(said: dict[str, Any], *, windows: bool) -> str:
+    """As what an image is billed, empty where that is plain Linux or Windows, or where the cloud does not tell.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/billing-info-fields.html
+    """
+    if said.get("ProductCodes"):
+        return "its publisher's product, at a price of its own"
+    operation, details = (str(said.get(key) or "") for key in ("UsageOperation", "PlatformDetails"))
+    plain_operation, plain_details = _PLAIN_WINDOWS if windows else _PLAIN_LINUX
+    if operation in {"", plain_operation} and details in {"", plain_details}:
+        return ""
+    return " ".join(filter(None, (details, f"({operation})" if operation else "")))
 
 
 def default_image(system: str) -> str:

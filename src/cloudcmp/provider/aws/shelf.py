@@ -110,13 +110,24 @@ class Shelf:
             await self.image_for(region, offering, options)
 
     async def image_for(self, region: str, offering: str, options: dict[str, str]) -> Image:
-        """The image of a machine: the study's, or the newest Debian for the type's processor."""
-        asked = options.get("image") or default_image(options.get("os", "linux"))
+        """The image of a machine: the study's, or the newest Debian for the type's processor.
+
+        Raises Refused where its machines are billed as something else than what the study's prices are for.
+        """
+        system = options.get("os", "linux")
+        asked = options.get("image") or default_image(system)
         facts = await self._facts(region, offering)
         key = (region, asked, facts.get("architecture", "x86_64"))
         if key not in self._images:
             self._images[key] = await find_image(self._sdk, *key)
-        return self._images[key]
+        image = self._images[key]
+        if image.windows is not (system == "windows"):
+            theirs = "windows" if image.windows else "linux"
+            raise Refused.at(f"{self._name}/{region}", f"the image {asked} is {theirs}", f"write os: {theirs}")
+        if image.billed:
+            what = f"the image {asked} is billed as {image.billed}, which no price here counts"
+            raise Refused.at(f"{self._name}/{region}", what, f"take another image, such as {default_image(system)}")
+        return image
 
 
 def nearest(name: str, known: Iterable[str], otherwise: str) -> str:

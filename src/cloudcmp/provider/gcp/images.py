@@ -14,6 +14,11 @@ _ARCHITECTURES = {"ARM64": "aarch64", "X86_64": "x86_64"}
 _NO_CLOUD_INIT = ("centos", "debian", "rhel", "rocky")
 
 
+# Projects of images whose licences cost money beside the machine; that of Windows is counted by os: windows (R).
+# https://cloud.google.com/compute/disks-images-pricing
+_LICENSED = ("rhel-cloud", "rhel-sap-cloud", "suse-cloud", "suse-sap-cloud", "ubuntu-os-pro-cloud", "windows-sql-cloud")
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """Image families of one publisher's project, one for each processor; `windows`: its machines take no SSH."""
@@ -46,12 +51,16 @@ BY_THE_SECOND = tuple(name for name, line in LINES.items() if not line.windows)
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image: its link, its name, its processor, and whether it is Windows."""
+    """An image: its link, its name, its processor, and whether it is Windows.
+
+    `licence` is one that is billed beside the machine, where the image bears any but that of Windows itself.
+    """
 
     link: str
     name: str
     architecture: str
     windows: bool
+    licence: str = ""
 
 
 async def find_image(sdk: Sdk, asked: str, architecture: str) -> Image:
@@ -103,7 +112,9 @@ async def _named(sdk: Sdk, asked: str) -> Any:
 def _image(said: Any, architecture: str) -> Image:
     windows = any(str(feature.type_) == "WINDOWS" for feature in said.guest_os_features)
     own = _ARCHITECTURES.get(str(said.architecture or ""), architecture)
-    return Image(str(said.self_link), str(said.name), own, windows)
+    billed = (str(one) for one in said.licenses if any(f"/{project}/" in str(one) for project in _LICENSED))
+    licence = next((one.rpartition("projects/")[2] for one in billed), "")
+    return Image(str(said.self_link), str(said.name), own, windows, licence)
 
 
 def default_image(system: str) -> str:

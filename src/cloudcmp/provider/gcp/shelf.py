@@ -127,13 +127,24 @@ class Shelf:
             await self.image_for(zones[0], offering, options)
 
     async def image_for(self, zone: str, offering: str, options: dict[str, str]) -> Image:
-        """The image of a machine: the study's, or the newest Ubuntu for the type's processor."""
-        asked = options.get("image") or default_image(options.get("os", "linux"))
+        """The image of a machine: the study's, or the newest Ubuntu for the type's processor.
+
+        Raises Refused where its machines are billed for something else than what the study's prices are for.
+        """
+        system = options.get("os", "linux")
+        asked = options.get("image") or default_image(system)
         said = await self._type(zone, offering)
         key = (asked, "x86_64" if said is None else architecture_of(said))
         if key not in self._images:
             self._images[key] = await find_image(self._sdk, *key)
-        return self._images[key]
+        image = self._images[key]
+        if image.windows is not (system == "windows"):
+            theirs = "windows" if image.windows else "linux"
+            raise Refused.at(self._sdk.name, f"the image {asked} is {theirs}", f"write os: {theirs}")
+        if image.licence:
+            what = f"the image {asked} has a licence that no price here counts: {image.licence}"
+            raise Refused.at(self._sdk.name, what, f"take another image, such as {default_image(system)}")
+        return image
 
 
 def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
