@@ -1,5 +1,6 @@
 """Amazon's offer files: the rows that a study can rent, and no others."""
 
+import csv
 import io
 from datetime import date
 from decimal import Decimal
@@ -7,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from cloudcmp.cost.rules import directions
 from cloudcmp.cost.sources import aws
 from cloudcmp.cost.sources.base import Unreadable, collected
+from cloudcmp.model.bill import Use
 from cloudcmp.model.price import Item, PriceList, PriceRow, Purchase, Unit
 
 ANSWERS = Path(__file__).parent / "answers"
@@ -143,3 +146,41 @@ def test_a_list_without_its_head_is_refused(lines: int) -> None:
     text = "".join((ANSWERS / "aws.csv").read_text().splitlines(keepends=True)[:lines])
     with pytest.raises(Unreadable):
         list(aws.read(io.BytesIO(text.encode())))
+
+
+def _changed(**like: str) -> PriceList:
+    """The list with one row more, an address that is made into something else."""
+    lines = (ANSWERS / "aws.csv").read_text().splitlines()
+    head = next(csv.reader([lines[5]]))
+    known = next(row for row in csv.reader(lines[6:]) if "PublicIPv4:InUseAddress" in ",".join(row))
+    table = io.StringIO()
+    names = {**dict.fromkeys(head, ""), **dict(zip(head, known, strict=True)), **like}
+    csv.writer(table).writerows([list(names), list(names.values())])
+    return collected(aws.read(io.BytesIO(("\n".join(lines[:5]) + "\n" + table.getvalue()).encode())), HEAD)
+
+
+def test_traffic_between_zones_is_counted_on_both_sides() -> None:
+    found = _changed(**{
+        "Product Family": "Data Transfer", "Transfer Type": "IntraRegion", "From Region Code": "eu-central-1",
+        "usageType": "EUC1-DataTransfer-Regional-Bytes", "Unit": "GB", "PricePerUnit": "0.01",
+    })  # fmt: skip
+    (row,) = found.rows
+    assert (row.item, row.to, row.amount) == (Item.EGRESS, "region", Decimal("0.01"))
+    assert directions(Use("aws", row.region, row.item, row.name, to=row.to)) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "category"),
+    [
+        ("t4g.small", "General purpose", "burstable"),
+        ("t2.micro", "General purpose", "burstable"),
+        ("trn1.2xlarge", "Machine Learning ASIC Instances", "accelerated"),
+    ],
+)
+def test_burstable_types_are_those_of_the_family_t(name: str, family: str, category: str) -> None:
+    found = _changed(**{
+        "Product Family": "Compute Instance", "Instance Type": name, "Instance Family": family, "vCPU": "8",
+        "Memory": "32 GiB", "Tenancy": "Shared", "Operating System": "Linux", "usageType": f"EUC1-BoxUsage:{name}",
+        "CapacityStatus": "Used", "Pre Installed S/W": "NA", "License Model": "No License required",
+    })  # fmt: skip
+    assert [(one.name, one.category) for one in found.sold] == [(name, category)]

@@ -1,6 +1,7 @@
 """Lists fetched over HTTP from a loopback server that answers as the providers do."""
 
 import gzip
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -195,3 +196,16 @@ def test_progress_is_told_every_two_seconds_with_what_is_left() -> None:
         now[0] = float(second)
         pace.told("aws", second * 10**7, 10**8)
     assert said_ == ["aws: 20 MB of 100 MB, about 8.0 s left", "aws: 40 MB of 100 MB, about 6.0 s left"]
+
+
+def test_one_catalogue_is_taken_for_each_region_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = json.loads(said("gcp-2.json"))
+    both = [{**one, "serviceRegions": ["europe-west3", "us-central1"]} for one in page["skus"]]
+    body = json.dumps({**page, "skus": both}).encode()
+    with served(lambda _: Answer(body=body)) as address:
+        monkeypatch.setenv("CLOUDCMP_PRICES_GCP", address)
+        taken = [one for at in ("europe-west3", "us-central1", "europe-west3") for one in fetch(["gcp"], [at])]
+    assert [one.kept.again for one in taken] == [False, False, True]
+    assert len({one.sha256 for one in taken}) == 1
+    with PriceBook() as book:
+        assert book.places("gcp") == (("gcp", "europe-west3"), ("gcp", "us-central1"))

@@ -2,6 +2,8 @@
 
 import csv
 import gzip
+import io
+import json
 import os
 from decimal import Decimal
 from functools import cache
@@ -129,3 +131,25 @@ def test_the_real_list_has_the_machines_that_are_tried() -> None:
     with path.open() as file:
         names = {row["instance_type"] for row in csv.DictReader(file) if row["provider"] == "gcp"}
     assert sum(shape_of(name) is not None for name in names) > 150
+
+
+@pytest.mark.parametrize(
+    ("description", "told"),
+    [
+        ("Commitment v1: Compute optimized Core in Frankfurt for 1 Year", (Item.VCPU, "c2")),
+        ("Commitment v1: Compute optimized Ram in Frankfurt for 3 Years", (Item.MEMORY, "c2")),
+        ("Commitment v1: Cpu in Frankfurt for 1 Year", (Item.VCPU, "n1")),
+        ("Commitment v1: Ram in Frankfurt for 3 Years", (Item.MEMORY, "n1")),
+        ("Commitment v1: Local SSD in Frankfurt for 1 Year", (None, "")),
+    ],
+)
+def test_commitments_whose_family_is_a_word_or_none_are_told(description: str, told: tuple[Item | None, str]) -> None:
+    sku = {
+        "skuId": "C", "description": description, "category": {"usageType": "Commit1Yr"},
+        "serviceRegions": ["europe-west3"],
+        "pricingInfo": [{"effectiveTime": "2026-11-20T00:00:00Z", "pricingExpression": {
+            "usageUnit": "GiBy.h" if " Ram " in description else "h",
+            "tieredRates": [{"unitPrice": {"currencyCode": "USD", "units": "0", "nanos": 20000000}}]}}],
+    }  # fmt: skip
+    found = collected(gcp.read(io.BytesIO(json.dumps({"skus": [sku]}).encode())), HEAD).rows
+    assert [(row.item, row.name, row.term_months) for row in found] == ([(*told, 12)] if told[0] else [])

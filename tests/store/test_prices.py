@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.errors import CorruptStore, NewerSchema
+from cloudcmp.errors import CorruptStore, NewerSchema, StorageFault
 from cloudcmp.model.price import Doubt, Item, PriceList, PriceRow, Purchase, Sold, Told, Unit
 from cloudcmp.store.prices import PriceBook, book_path
 
@@ -211,4 +211,62 @@ def test_a_later_version_is_told(tmp_path: Path) -> None:
         connection.execute("PRAGMA user_version = 9")
     connection.close()
     with pytest.raises(NewerSchema):
+        PriceBook(path)
+
+
+@pytest.mark.parametrize("of", [replace(ROW, region="us"), replace(ROW, amount=Decimal(7))])
+def test_equal_bytes_that_were_read_otherwise_are_another_list(tmp_path: Path, of: PriceRow) -> None:
+    with PriceBook(tmp_path / "prices.db") as book:
+        book.put(LIST)
+        other = book.put(replace(LIST, rows=(of,), fetched_at=2e9))
+        assert (other.again, other.rows) == (False, 1)
+        newest = book.lists("aws", of.region, Item.INSTANCE)[0]
+        assert newest.fetched_at == 2e9
+        assert book.rows(newest, "aws", of.region, Item.INSTANCE) == (of,)
+        # Each of the two is known again, though the other one came between.
+        assert book.put(replace(LIST, fetched_at=3e9)).again
+        assert book.put(replace(LIST, rows=(of,), fetched_at=4e9)).again
+    with sqlite3.connect(tmp_path / "prices.db") as connection:
+        assert connection.execute("SELECT count(*) FROM row").fetchone() == (2,)
+        assert connection.execute("SELECT count(DISTINCT list) FROM cover").fetchone() == (2,)
+    connection.close()
+
+
+def test_the_newest_is_so_by_the_day_of_its_prices_not_by_when_it_came(tmp_path: Path) -> None:
+    day = {1: date(2026, 11, 1), 2: date(2026, 11, 21), 3: date(2026, 11, 1), 4: None}
+    with PriceBook(tmp_path / "prices.db") as book:
+        for number, published in day.items():
+            one = replace(LIST, how="recorded", sha256=f"{number:064x}", fetched_at=1e9 + number, published=published)
+            book.put(one)
+        assert [one.id for one in book.lists("aws", "eu")] == [2, 3, 1, 4]
+
+
+def _unwritable(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = os.access
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK and asked(path, mode))
+
+
+def test_without_the_right_to_write_what_lies_in_the_log_is_read_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "prices.db"
+    with PriceBook(path) as writer:
+        writer.put(LIST)
+        assert path.with_name("prices.db-wal").stat().st_size > 0
+        _unwritable(monkeypatch)
+        with PriceBook(path) as book:
+            assert len(book.lists()) == 1
+    assert not path.with_name("prices.db-wal").exists()
+    with PriceBook(path) as book:
+        assert len(book.lists()) == 1
+
+
+def test_a_log_that_can_not_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "prices.db"
+    with PriceBook(path) as writer:
+        writer.put(LIST)
+    path.with_name("prices.db-wal").mkdir()
+    path.with_name("prices.db-wal").joinpath("something").touch()
+    _unwritable(monkeypatch)
+    with pytest.raises(StorageFault, match="can not be read now"):
         PriceBook(path)

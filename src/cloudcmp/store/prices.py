@@ -5,6 +5,7 @@ two processes may write at once: one waits for the other. A list that says what 
 kept as a further date of that one. Each row bears a digest, for SQLite does not notice a flipped bit in its pages.
 """
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -101,24 +102,27 @@ class PriceBook:
     def put(self, head: PriceList, told: Iterable[Told] | None = None) -> Kept:
         """Put a list into the book, in whole or not at all; `told` streams what it says in place of `head`'s rows.
 
-        Memory does not grow with the list. Whatever `told` raises leaves the book as it was.
+        A list that says again, row by row, what an earlier one of the same source said takes no more room. Equal bytes
+        are not enough: they may have been read for other regions, or by another version of the reader. Memory does not
+        grow with the list. Whatever `told` raises leaves the book as it was.
         """
         if told is None:
             told = [*([head.published] if head.published else []), *head.sold, *head.rows, *head.doubts]
         with self._bookmarked(), self._writing() as connection:
             number = int(connection.execute("SELECT coalesce(max(id), 0) + 1 FROM list").fetchone()[0])
-            same = connection.execute(
-                "SELECT body FROM list WHERE sha256 = ? AND source = ? AND how = ? ORDER BY id DESC LIMIT 1",
-                (head.sha256, head.source, head.how),
-            ).fetchone()
-            filler = _Filler(connection, int(same[0]) if same else number)
-            if same is None:
-                filler.fill(told)
-            published = head.published or (filler.published if same is None else _published(connection, same[0]))
+            connection.execute("SAVEPOINT body")
+            filler = _Filler(connection, number)
+            filler.fill(told)
+            same = _same(connection, head, number)
+            if same is not None:
+                connection.execute("ROLLBACK TO body")
+            connection.execute("RELEASE body")
+            body = number if same is None else same
+            published = head.published or filler.published
             day = published.isoformat() if published else None
-            values = (number, head.source, head.how, head.fetched_at, head.sha256, day, filler.list)
+            values = (number, head.source, head.how, head.fetched_at, head.sha256, day, body)
             connection.execute("INSERT INTO list VALUES (?,?,?,?,?,?,?,?)", (*values, seal("list", *values)))
-            return Kept(number, *_counts(connection, filler.list), _first(connection, filler.list), same is not None)
+            return Kept(number, *_counts(connection, body), _first(connection, body), same is not None)
 
     @contextmanager
     def _bookmarked(self) -> Iterator[None]:
@@ -146,16 +150,17 @@ class PriceBook:
 
     def _open(self) -> None:
         with _told(self.path):
-            mode = "rw" if os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK) else "immutable"
-            how = "mode=rw" if mode == "rw" else "mode=ro&immutable=1"
-            uri = f"file:{quote(str(self.path.absolute()))}?{how}"
+            mode = "rw" if os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK) else "ro"
+            # What is immutable is read without its log: where there is one, its rows would be missed.
+            still = mode == "ro" and not _has_log(self.path)
+            uri = f"file:{quote(str(self.path.absolute()))}?mode={mode}{'&immutable=1' if still else ''}"
             connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_BUSY_S, check_same_thread=False)
             self._connection = connection
             connection.execute("PRAGMA trusted_schema = OFF")
             if mode == "rw":
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = FULL")
-            version = _version(connection)
+            version = _version(connection) if mode == "rw" or still else self._version_by_log(connection)
             if version == (0, 0) and mode == "rw":
                 connection.execute("BEGIN IMMEDIATE")
                 if _version(connection) == (0, 0):
@@ -170,6 +175,15 @@ class PriceBook:
                 self.close()
                 raise NewerSchema.at(str(self.path), "was written by a later version of cloudcmp", "use that version")
 
+    def _version_by_log(self, connection: sqlite3.Connection) -> tuple[int, int]:
+        """The version of a book that can not be written, and whose newest rows lie in a log."""
+        try:
+            return _version(connection)
+        except sqlite3.OperationalError as error:
+            self.close()
+            what = "the price book can not be read now: its newest prices lie in a log, and it can not be written"
+            raise StorageFault(Fault(str(self.path), what, "wait for who writes it, or make it writable")) from error
+
     # -- reading
 
     def lists(
@@ -182,13 +196,14 @@ class PriceBook:
         """The lists that tell such prices, those to be asked first first; all of the book where nothing is named.
 
         The user's own lists go before the providers', those before what is old by nature, and the newer before the
-        older. A list of prices that hold everywhere covers every region.
+        older, by the day of their prices: those without a day go last, and of one day what came last goes first. A list
+        of prices that hold everywhere covers every region.
         """
         told = {"provider = ?": provider, "region IN (?, '')": region, "item = ?": item, "purchase = ?": purchase}
         named = {clause: value for clause, value in told.items() if value is not None}
         where = f" WHERE body IN (SELECT list FROM cover WHERE {' AND '.join(named)})" if named else ""
         found = [self._listed(row) for row in self._rows(f"SELECT * FROM list{where}", [*named.values()])]
-        return sorted(found, key=lambda one: (_RANK[How(one.how)], -one.fetched_at, -one.id))
+        return sorted(found, key=_turn)
 
     def rows(
         self, list_: Listed, provider: str, region: str | None, item: Item, name: str | None = None
@@ -241,6 +256,18 @@ class PriceBook:
             raise corrupt_book(self.path, f"a {table} of it was changed")
         with understood(self.path, f"a {table}"):
             return list(json.loads(said))
+
+
+def _turn(one: Listed) -> tuple[int, int, float, int]:
+    """Where a list stands among those that are asked."""
+    return _RANK[How(one.how)], -one.dated.toordinal() if one.dated else 0, -one.fetched_at, -one.id
+
+
+def _has_log(path: Path) -> bool:
+    try:
+        return path.with_name(f"{path.name}-wal").stat().st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 def corrupt_book(path: Path, what: str) -> CloudcmpError:
@@ -329,6 +356,23 @@ def _first(connection: sqlite3.Connection, body: int) -> tuple[Doubt, ...]:
     return tuple(doubt_of(json.loads(said)) for (said,) in found)
 
 
-def _published(connection: sqlite3.Connection, body: int) -> date | None:
-    found = connection.execute("SELECT published FROM list WHERE id = ?", (body,)).fetchone()
-    return date.fromisoformat(found[0]) if found and found[0] else None
+def _same(connection: sqlite3.Connection, head: PriceList, body: int) -> int | None:
+    """The earlier body of the same bytes, source and kind that says what this one says, None if there is none."""
+    found = connection.execute(
+        "SELECT DISTINCT body FROM list WHERE sha256 = ? AND source = ? AND how = ? ORDER BY body DESC",
+        (head.sha256, head.source, head.how),
+    ).fetchall()
+    if not found:
+        return None
+    said = _said(connection, body)
+    return next((int(one) for (one,) in found if _said(connection, one) == said), None)
+
+
+def _said(connection: sqlite3.Connection, body: int) -> str:
+    """A digest of all that a body says, in its order."""
+    digest = hashlib.sha256()
+    for table in ("row", "sold", "doubt"):
+        digest.update(table.encode())
+        for (said,) in connection.execute(f"SELECT said FROM {table} WHERE list = ? ORDER BY rowid", (body,)):
+            digest.update(said.encode() + b"\n")
+    return digest.hexdigest()

@@ -154,13 +154,17 @@ def _rentable(record: Record, usage: str) -> bool:
 
 
 def _to(record: Record) -> str:
-    """Where traffic goes, empty where it is not billed by the distance or comes in."""
+    """Where traffic goes, empty where it is not billed by the distance or comes in.
+
+    What Amazon calls IntraRegion goes from one zone to another of a region; within a zone nothing is billed:
+    https://aws.amazon.com/ec2/pricing/on-demand/.
+    """
     kind = record.get("Transfer Type", "")
     if kind == "AWS Outbound":
         return "internet"
     if kind == "InterRegion Outbound":
         return clean(record.get("To Region Code", ""))
-    return "zone" if kind == "IntraRegion" else ""
+    return "region" if kind == "IntraRegion" else ""
 
 
 def _row(record: Record, item: Item, purchase: Purchase) -> Told:
@@ -256,7 +260,7 @@ def _sold(record: Record) -> Iterator[Sold]:
 def _category(record: Record) -> str | None:
     """Its kind by Amazon's own word for its family."""
     family = record.get("Instance Family", "").lower()
-    if record.get("Instance Type", "").startswith("t"):
+    if re.match(r"t\d", record.get("Instance Type", "")):  # trn1 is none
         return "burstable"
     kinds = {"general": "general", "compute": "compute", "memory": "memory", "storage": "storage", "gpu": "accelerated",
              "machine learning": "accelerated", "fpga": "accelerated", "media": "accelerated"}  # fmt: skip

@@ -3,12 +3,13 @@
 https://learn.microsoft.com/en-us/rest/api/cost-management/retail-prices/azure-retail-prices. Of its items those are
 read that a study can rent: virtual machines, on demand, spot, reserved or under a savings plan, managed disks by their
 size, traffic to the internet, and public addresses. Left out are prices for development and test alone, cloud services,
-dedicated hosts, low priority (which is of batch pools), and disks that are billed by the GiB.
+dedicated hosts, low priority (which is of batch pools), disks that are billed by the GiB, and what has expired.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, BinaryIO
 
@@ -51,14 +52,57 @@ def next_of(file: BinaryIO) -> str:
     return link or ""
 
 
-def read(file: BinaryIO) -> Iterator[Told]:
-    """What a page tells; raises Unreadable for what is none, or has another number of items than it says."""
+def read(file: BinaryIO, today: date | None = None) -> Iterator[Told]:
+    """What a page tells; raises Unreadable for what is none, or has another number of items than it says.
+
+    A page has no day of its own: what ended before `today` (UTC; now without one) is left out.
+    """
+    day = today or datetime.now(UTC).date()
     page = _page(file)
     items = sequence(page["Items"], "Items")
     if "Count" in page and page["Count"] != len(items):
         raise Unreadable(f"it says that it has {clean(page['Count'])} items, and has {len(items)}")
     for number, item in enumerate(items, 1):
-        yield from _told(mapping(item, f"item {number}"))
+        one = mapping(item, f"item {number}")
+        if not _over(one, day):
+            yield from _told(one)
+
+
+def tiered(told: Iterable[Told]) -> Iterator[Told]:
+    """The same with the end of each tier of traffic, where the next one of its SKU begins; tiers go last."""
+    found: list[PriceRow] = []
+    for one in told:
+        if isinstance(one, PriceRow) and one.item is Item.EGRESS:
+            found.append(one)
+        else:
+            yield one
+    begins: dict[tuple[str, ...], set[Decimal]] = {}
+    for row in found:
+        begins.setdefault(_tiers_of(row), set()).add(row.tier_from)
+    for row in found:
+        later = (begin for begin in begins[_tiers_of(row)] if begin > row.tier_from)
+        yield replace(row, tier_until=min(later, default=None))
+
+
+def _tiers_of(row: PriceRow) -> tuple[str, ...]:
+    return row.region, row.name, row.to, row.sku, row.currency
+
+
+def _over(item: Mapping[str, Any], day: date) -> bool:
+    """Whether an item is no longer sold: its name says so, or its last day is past."""
+    if any("expired" in clean(item.get(key) or "").lower() for key in ("meterName", "skuName")):
+        return True
+    try:
+        end = _end(item)
+    except Odd:
+        return False  # it becomes a doubt where it is read
+    return end is not None and end < day
+
+
+def _end(item: Mapping[str, Any]) -> date | None:
+    """The last day of an item's price, None if it has none; raises Odd."""
+    end = item.get("effectiveEndDate")
+    return None if end in {None, ""} else day_of(end)
 
 
 def _page(file: BinaryIO) -> Mapping[str, Any]:
@@ -110,6 +154,7 @@ def _row(
     region, sku = item.get("armRegionName"), item.get("skuId")
     try:
         where = text_of(item, "armRegionName")
+        _end(item)
         unit = units.get(clean(item.get("unitOfMeasure") or ""))
         if unit is None:
             raise Odd(f"its unit {clean(item.get('unitOfMeasure'))!r} is not one that {what} is billed by")
@@ -139,9 +184,13 @@ def _savings(item: Mapping[str, Any], name: object, system: str) -> Iterator[Tol
     for plan in plans if isinstance(plans, list) else []:
         try:
             told = plan if isinstance(plan, Mapping) else {}
+            hours = _HOUR.get(clean(item.get("unitOfMeasure") or ""))
+            if hours is None:
+                raise Odd(f"its unit {clean(item.get('unitOfMeasure'))!r} is not one that {Item.INSTANCE} is billed by")
+            _end(item)
             yield PriceRow(
                 PROVIDER, text_of(item, "armRegionName"), Item.INSTANCE, _name(name),
-                amount_of(told.get("retailPrice")), currency_of(item.get("currencyCode")), Unit.HOUR, system,
+                amount_of(told.get("retailPrice")) / hours, currency_of(item.get("currencyCode")), Unit.HOUR, system,
                 Purchase.SAVINGS, term_months=_months(told.get("term")), sku=clean(sku or ""), plan="savings plan",
             )  # fmt: skip
         except Odd as odd:
@@ -151,6 +200,7 @@ def _savings(item: Mapping[str, Any], name: object, system: str) -> Iterator[Tol
 def _reservation(item: Mapping[str, Any], name: object) -> Iterator[Told]:
     region, sku = item.get("armRegionName"), item.get("skuId")
     try:
+        _end(item)
         yield PriceRow(
             PROVIDER, text_of(item, "armRegionName"), Item.INSTANCE, _name(name), Decimal(0),
             currency_of(item.get("currencyCode")), Unit.HOUR, "linux", Purchase.RESERVED,

@@ -42,7 +42,7 @@ _PART = re.compile(
     r"(?P<extended>Extended )?Instance (?P<part>Core|Ram) running in .+"
 )
 _COMMITMENT = re.compile(
-    r"Commitment v1: (?P<family>[A-Z]\d[A-Z]?) (?:(?:AMD|Arm) )?(?P<part>Cpu|Ram) in .+ for . Years?"
+    r"Commitment v1: (?P<family>[A-Z]\d[A-Z]?) (?:(?:AMD|Arm) )?(?P<part>Cpu|Core|Ram) in .+ for . Years?"
 )
 # Families whose descriptions have words in place of a letter.
 _WORDS = (
@@ -50,6 +50,7 @@ _WORDS = (
     (re.compile(r"^(Spot Preemptible )?Custom (Extended )?Instance (Core|Ram) running in "),
      r"\1N1 Custom \2Instance \3 running in "),
     (re.compile(r"^Commitment v1: Compute optimized (Cpu|Ram|Core) in "), r"Commitment v1: C2 \1 in "),
+    (re.compile(r"^Commitment v1: (Cpu|Ram) in "), r"Commitment v1: N1 \1 in "),
 )  # fmt: skip
 _DISKS = (
     (re.compile(r"Storage PD Capacity(?: in .+)?"), "pd-standard"),

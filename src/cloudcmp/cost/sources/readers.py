@@ -1,6 +1,6 @@
 """The table of readers: which one reads what, and whether its answers come in pages."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -13,7 +13,8 @@ from cloudcmp.model.price import How, Told
 class Reader:
     """How a kind of list is read, file by file; `next_of` tells where a page's next one is, empty at the end.
 
-    `how` is what a file of the kind is when a user names one. `provider` is empty where the rows have several.
+    `how` is what a file of the kind is when a user names one. `provider` is empty where the rows have several. `whole`
+    puts right what only all pages together tell.
     """
 
     source: str
@@ -21,11 +22,12 @@ class Reader:
     provider: str = ""
     how: How = How.RECORDED
     next_of: Callable[[BinaryIO], str] | None = None
+    whole: Callable[[Iterable[Told]], Iterator[Told]] | None = None
 
 
 READERS: dict[str, Reader] = {
     "aws": Reader(aws.SOURCE, aws.read, "aws"),
-    "azure": Reader(azure.SOURCE, azure.read, "azure", next_of=azure.next_of),
+    "azure": Reader(azure.SOURCE, azure.read, "azure", next_of=azure.next_of, whole=azure.tiered),
     "gcp": Reader(gcp.SOURCE, gcp.read, "gcp", next_of=gcp.next_of),
     "sparecores": Reader("sparecores.com", sparecores.read, how=How.BUNDLED),
     "libcloud": Reader("apache-libcloud", libcloud.read, how=How.BUNDLED),
@@ -36,6 +38,11 @@ READERS: dict[str, Reader] = {
 def told_by(kind: str, files: Sequence[BinaryIO]) -> Iterator[Told]:
     """What the files of a list tell, in their order; raises Unreadable where the last of its pages is missing."""
     reader = READERS[kind]
+    told = _paged(reader, files)
+    yield from reader.whole(told) if reader.whole else told
+
+
+def _paged(reader: Reader, files: Sequence[BinaryIO]) -> Iterator[Told]:
     for at, file in enumerate(files):
         if reader.next_of is not None:
             more = bool(reader.next_of(file))
