@@ -125,7 +125,8 @@ def test_p6_a_sweep_needs_nothing_of_this_machine(tmp_path: Path) -> None:
     assert last == "Nothing bears our tags where we could look." or (not alone and last.startswith("DRY RUN: "))
     for skipped in ("aws: skipped: ", "ec2: skipped: ", "local: not swept: ", "ssh: not swept: "):
         assert skipped in said.stdout
-    assert list(tmp_path.iterdir()) == []
+    # A library of OpenStack's remembers there which of its plugins are installed; nothing of ours is left or needed.
+    assert {path.parent for path in tmp_path.rglob("*") if path.is_file()} <= {tmp_path / ".cache/python-entrypoints"}
 
 
 def test_a_sweep_is_dry_unless_it_is_told_otherwise(cloud: Cloud, types: Types) -> None:
