@@ -151,6 +151,18 @@ def test_rules_of_which_one_fails_are_deleted_again(gce_cloud, which):
     assert gce_cloud.alive() == []
 
 
+@pytest.mark.parametrize("which", [1, 2, 3])
+def test_rules_that_were_deleted_again_are_made_anew_when_the_same_request_is_repeated(gce_cloud, which):
+    """A request id that was used is answered by the operation of a rule that is not there any more."""
+    gce_cloud.inject("firewalls.insert", "error:rateLimitExceeded", first=which)
+    driver = provider()
+    with pytest.raises(Throttled):
+        asyncio.run(driver.create(request(FIREWALL)))
+    assert gce_cloud.alive() == []
+    group = asyncio.run(driver.create(request(FIREWALL)))
+    assert sorted(gce_cloud.state.firewalls) == sorted((group, f"{group}-inside", f"{group}-nobody"))
+
+
 @pytest.mark.parametrize("what", ["lost", "reset", "5xx", "truncated", "part", "empty"])
 @pytest.mark.parametrize("which", [1, 2, 3])
 def test_p02_rules_whose_answer_is_lost_are_found_again(gce_cloud, what, which):

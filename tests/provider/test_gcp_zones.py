@@ -38,6 +38,16 @@ def test_where_no_zone_has_room_it_is_told_and_nothing_is_left(gce_cloud):
     assert gce_cloud.alive() == []
 
 
+def test_a_zone_that_had_no_room_is_asked_anew_and_not_told_its_old_operation(gce_cloud):
+    gce_cloud.faults = Faults(full=frozenset({B}))
+    driver = provider()
+    with pytest.raises(NoCapacity):
+        asyncio.run(driver.create(request(options={"zone": B})))
+    gce_cloud.faults = Faults()
+    assert asyncio.run(driver.create(request(options={"zone": B}))).startswith(f"{B}/")
+    assert len({call.params["requestId"] for call in gce_cloud.calls("instances.insert")}) == 2
+
+
 def test_a_zone_that_is_named_is_the_only_one(gce_cloud):
     gce_cloud.faults = Faults(full=frozenset({B}))
     with pytest.raises(NoCapacity):

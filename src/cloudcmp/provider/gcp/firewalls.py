@@ -8,7 +8,7 @@ They cost nothing. https://cloud.google.com/firewall/docs/firewalls
 import asyncio
 import ipaddress
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from cloudcmp.errors import NOTHING_MADE, LostAnswer, ProviderFault, Refused
@@ -31,6 +31,7 @@ class Firewalls:
 
     sdk: Sdk
     operations: Operations
+    _undone: dict[str, int] = field(default_factory=dict)
 
     async def create(self, request: CreateRequest) -> str:
         """All rules of a launch, or none: where one fails, those that were made are deleted again.
@@ -44,6 +45,8 @@ class Firewalls:
             except BaseException as error:
                 # What was surely not made may be somebody else's of that name.
                 doubtful = [] if isinstance(error, NOTHING_MADE) else [rule["name"]]
+                # An id that was used would be answered by its old operation, and the rule that it made is deleted.
+                self._undone[request.token] = self._undone.get(request.token, 0) + 1
                 await self._undo(request, made + doubtful, error)
                 raise
             made.append(rule["name"])
@@ -52,10 +55,9 @@ class Firewalls:
     async def _insert(self, request: CreateRequest, rule: dict[str, Any]) -> None:
         """One rule, whose answer may be lost: it is then looked for by its name, which no other request gives."""
         name = rule["name"]
+        id = request_id(request.token, name, self._undone.get(request.token, 0))
         try:
-            operation = await self.sdk.change(
-                "firewalls", "insert_unary", firewall_resource=rule, request_id=request_id(request.token, name)
-            )
+            operation = await self.sdk.change("firewalls", "insert_unary", firewall_resource=rule, request_id=id)
             await self.operations.done(operation, name)
         except LostAnswer as fault:
             if not await self._ours(request, name, _TRIES):

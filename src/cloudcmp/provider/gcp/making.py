@@ -36,6 +36,7 @@ class Making:
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
     _made: dict[str, str] = field(default_factory=dict)
+    _failed: dict[tuple[str, str], int] = field(default_factory=dict)
 
     async def machine(self, request: CreateRequest) -> str:
         """The id of the machine, `ZONE/NAME`.
@@ -74,20 +75,24 @@ class Making:
         return found[0].cloud_id if found else None
 
     async def _insert(self, request: CreateRequest, zone: str, body: dict[str, Any]) -> str:
-        id = f"{zone}/{request.name}"
+        id, key = f"{zone}/{request.name}", (request.token, zone)
         try:
             operation = await self.sdk.change(
                 "instances",
                 "insert_unary",
                 zone=zone,
                 instance_resource=body,
-                request_id=request_id(request.token, zone),
+                request_id=request_id(*key, self._failed.get(key, 0)),
             )
         except Refused as fault:
             if fault.faults[0].what.startswith(EXISTS) and await self._is_ours(request, zone):
                 return id
             raise
-        await self._has_room(request, zone, operation)
+        try:
+            await self._has_room(request, zone, operation)
+        except NOTHING_MADE:
+            self._failed[key] = self._failed.get(key, 0) + 1
+            raise
         return id
 
     async def _is_ours(self, request: CreateRequest, zone: str) -> bool:

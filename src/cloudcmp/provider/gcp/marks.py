@@ -65,10 +65,12 @@ def told(text: str, labels: Mapping[str, str]) -> tuple[Tags, str | None]:
     return tuple(sorted(tags.items())), str(said.get("token") or "") or None
 
 
-def request_id(token: str, place: str) -> str:
+def request_id(token: str, place: str, undone: int = 0) -> str:
     """The `requestId` of one call of a request, the same whenever it is repeated: a UUID, and never the zero one.
 
     A zone of its own has an id of its own, because a second zone is only asked after the first one surely made nothing.
-    https://cloud.google.com/compute/docs/reference/rest/v1/instances/insert
+    `undone` is how often what the call made came to nothing before: an id that was used is answered by its old
+    operation, and makes nothing again. https://cloud.google.com/compute/docs/reference/rest/v1/instances/insert
     """
-    return str(uuid.uuid5(_OURS, f"{token}/{place}"))
+    again = f"/{undone}" if undone else ""
+    return str(uuid.uuid5(_OURS, f"{token}/{place}{again}"))
