@@ -11,7 +11,7 @@ import pytest
 from tests.emulated.gce_requests import instance, provider, request
 
 from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, Throttled, Unlisted, Unreached
-from cloudcmp.provider.gcp.faults import operation_fault, plain
+from cloudcmp.provider.gcp.faults import operation_fault
 
 
 class _Said:
@@ -54,11 +54,6 @@ def test_errors_of_operations_are_told_apart(operation, kind):
 
 def test_an_operation_that_went_well_has_no_fault():
     assert operation_fault(_Operation(), "here") is None
-
-
-def test_what_a_provider_wrote_is_one_line_of_bounded_length():
-    assert plain("a\nb\x1b[31mc" + "d" * 500).startswith("a b [31mc")
-    assert len(plain("x" * 500)) == 200
 
 
 @pytest.mark.parametrize("what", ["lost", "reset", "5xx", "truncated", "part", "drop"])

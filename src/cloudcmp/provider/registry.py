@@ -1,6 +1,5 @@
 """The table of providers. Each is imported only when it is made: some bring libraries that take long to load."""
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.remote import Dial
+from cloudcmp.provider.saying import nearest
 from cloudcmp.provider.time import VirtualTime
 
 if TYPE_CHECKING:
@@ -138,7 +138,6 @@ def make(name: str, means: Means | None = None) -> Provider:
     """The provider of a name; raises UserMistake for an unknown one, naming the nearest."""
     maker = _MAKERS.get(name)
     if maker is None:
-        near = difflib.get_close_matches(name, names(), n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(names())}"
+        hint = nearest(name, names(), f"known are {', '.join(names())}")
         raise UserMistake.at("provider", f"unknown provider {name!r}", hint)
     return maker(means or Means())

@@ -16,7 +16,7 @@ from cloudcmp.provider.aws.images import Image
 from cloudcmp.provider.aws.policy import NOBODY_GROUP, NOBODY_INSTANCE, TAG, TAG_VALUE
 from cloudcmp.provider.aws.quota import quota
 from cloudcmp.provider.aws.sdk import Answer, Sdk
-from cloudcmp.provider.aws.shelf import nearest
+from cloudcmp.provider.saying import nearest
 
 _SKEW_S = 60.0
 _PROVED = (

@@ -21,6 +21,7 @@ from cloudcmp.errors import (
     Unlisted,
     Unreached,
 )
+from cloudcmp.provider.saying import plain
 
 _CAPACITY = {
     "InsufficientAddressCapacity",
@@ -100,14 +101,12 @@ def coded(error: BaseException) -> Coded | None:
         return None
     said = response["Error"]
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return Coded(plain(str(said.get("Code", "unknown"))), plain(str(said.get("Message", ""))), int(status))
+    return Coded(plain(str(said.get("Code", "unknown"))), plain(_bare(str(said.get("Message", "")))), int(status))
 
 
-def plain(text: str) -> str:
-    """What a provider wrote, for one line of ours: no control characters, no encoded blobs, at most 200 characters."""
-    text = text.partition("Encoded authorization failure message")[0]
-    shown = "".join(letter if letter.isprintable() else " " for letter in text)
-    return " ".join(shown.split())[:200]
+def _bare(text: str) -> str:
+    """A message without the encoded blob that may end it."""
+    return text.partition("Encoded authorization failure message")[0]
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:

@@ -1,11 +1,11 @@
 """Machine images: the newest of a well-known line, or the one that a study names."""
 
-import difflib
 from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import Refused
 from cloudcmp.provider.aws.sdk import Sdk
+from cloudcmp.provider.saying import nearest
 
 DEFAULT_LINUX = "debian-13"
 DEFAULT_WINDOWS = "windows-2022"
@@ -70,8 +70,7 @@ async def find_image(sdk: Sdk, region: str, asked: str, architecture: str) -> Im
         owners = [line.owner if line else "self"]
         found = await sdk.pages(region, "describe_images", "Images", Filters=filters, Owners=owners)
     if not found:
-        near = difflib.get_close_matches(asked, LINES, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"{_OTHERS}, or one of {', '.join(LINES)}"
+        hint = nearest(asked, LINES, f"{_OTHERS}, or one of {', '.join(LINES)}")
         raise Refused.at(f"{sdk.name}/{region}", f"there is no image {asked!r} for {theirs}", hint)
     return _image(max(found, key=lambda image: str(image.get("CreationDate", ""))))
 

@@ -1,7 +1,5 @@
 """What an EC2 API has on its shelves: regions, instance types, images; unknown names are answered by the nearest."""
 
-import difflib
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -11,6 +9,7 @@ from cloudcmp.provider.aws.faults import NO_ACTION
 from cloudcmp.provider.aws.images import Image, default_image, find_image
 from cloudcmp.provider.aws.offerings import offering_of
 from cloudcmp.provider.aws.sdk import Sdk
+from cloudcmp.provider.saying import nearest
 
 _NO_TYPE = ("InvalidInstanceType", "InvalidParameterValue: Invalid instance type")
 
@@ -69,7 +68,7 @@ class Shelf:
         if not what.startswith(_NO_TYPE):
             return fault
         known = await self._sdk.aside(lambda: self.offerings(region), region)
-        hint = nearest(offering, [one.name for one in known], "cloudcmp list offerings")
+        hint = nearest(offering, [one.name for one in known])
         return Refused.at(f"{self._name}/{region}", what, hint)
 
     async def known_region(self, region: str) -> None:
@@ -128,9 +127,3 @@ class Shelf:
             what = f"the image {asked} is billed as {image.billed}, which no price here counts"
             raise Refused.at(f"{self._name}/{region}", what, f"take another image, such as {default_image(system)}")
         return image
-
-
-def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
-    """A hint: the known name that is most like this one, else something else."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"did you mean {near[0]}?" if near else otherwise

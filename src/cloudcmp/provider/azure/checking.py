@@ -12,7 +12,8 @@ from cloudcmp.provider.azure.faults import POLICY, missing
 from cloudcmp.provider.azure.policy import actions, allows
 from cloudcmp.provider.azure.quota import quota
 from cloudcmp.provider.azure.sdk import Reply, Sdk
-from cloudcmp.provider.azure.shelf import Shelf, nearest
+from cloudcmp.provider.azure.shelf import Shelf
+from cloudcmp.provider.saying import nearest
 
 _SKEW_S = 60.0
 
@@ -47,7 +48,7 @@ class Preflight:
             region = candidate.offering.region
             if region not in known:
                 what = f"{candidate.id}: there is no region {region!r} for this subscription"
-                findings.append(Finding("capability", False, what, nearest(region, known, "cloudcmp list offerings")))
+                findings.append(Finding("capability", False, what, nearest(region, known)))
                 continue
             found = await self._image(candidate)
             findings.append(found)

@@ -1,6 +1,5 @@
 """Machine images: the newest of a well-known line, or the one that a study names."""
 
-import difflib
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from cloudcmp.errors import Refused
 from cloudcmp.provider.azure.faults import missing
 from cloudcmp.provider.azure.sdk import Sdk
+from cloudcmp.provider.saying import nearest
 
 DEFAULT_LINUX = "ubuntu-24.04"
 DEFAULT_WINDOWS = "windows-2022"
@@ -65,8 +65,7 @@ async def find_image(sdk: Sdk, region: str, asked: str, facts: dict[str, str], *
     elif named is not None:
         publisher, offer, sku, version = named.groups()
     else:
-        near = difflib.get_close_matches(asked, LINES, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"{_HOW}, or one of {', '.join(LINES)}"
+        hint = nearest(asked, LINES, f"{_HOW}, or one of {', '.join(LINES)}")
         raise Refused.at(f"azure/{region}", f"there is no image {asked!r}", hint)
     if version in {None, "latest"}:
         version = await _newest(sdk, region, publisher, offer, sku)

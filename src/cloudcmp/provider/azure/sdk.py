@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from cloudcmp.errors import BadCredentials, CloudcmpError, NoCredentials, Unlisted, UserMistake
 from cloudcmp.provider.aside import aside, within
-from cloudcmp.provider.azure.faults import RENEW, fault_of, plain
+from cloudcmp.provider.azure.faults import RENEW, fault_of
+from cloudcmp.provider.saying import plain
 
 _T = TypeVar("_T")
 _CONNECT_S = 10.0

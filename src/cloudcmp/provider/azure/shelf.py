@@ -1,7 +1,5 @@
 """What Azure has on its shelves: regions, sizes, images; unknown names are answered by the nearest."""
 
-import difflib
-from collections.abc import Iterable
 from typing import Any
 
 from cloudcmp.errors import Refused, Unlisted
@@ -9,6 +7,7 @@ from cloudcmp.model.offering import Offering
 from cloudcmp.provider.azure.images import Image, default_image, find_image
 from cloudcmp.provider.azure.offerings import facts_of, is_sold, offering_of, zones_of
 from cloudcmp.provider.azure.sdk import Reply, Sdk
+from cloudcmp.provider.saying import nearest
 
 
 class Shelf:
@@ -95,9 +94,3 @@ class Shelf:
             theirs = "windows" if image.windows else "linux"
             raise Refused.at(f"azure/{region}", f"the image {asked} is {theirs}", f"write os: {theirs}")
         return image
-
-
-def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
-    """A hint that names the nearest known name."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"did you mean {near[0]}?" if near else otherwise

@@ -9,10 +9,11 @@ from typing import Any
 from cloudcmp.errors import ProviderFault, Refused, Unlisted
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Handle
 from cloudcmp.model.safety import Sight
-from cloudcmp.provider.gcp.faults import MISSING, plain
+from cloudcmp.provider.gcp.faults import MISSING
 from cloudcmp.provider.gcp.firewalls import Firewalls
 from cloudcmp.provider.gcp.operations import PREEMPTED, Operations, done
 from cloudcmp.provider.gcp.sdk import Sdk
+from cloudcmp.provider.saying import plain
 
 # https://cloud.google.com/compute/docs/instances/instance-life-cycle
 _STATES = dict.fromkeys(("PENDING", "PROVISIONING", "STAGING", "REPAIRING"), "pending") | {"RUNNING": "running"}

@@ -24,6 +24,7 @@ from cloudcmp.errors import (
     Unlisted,
     Unreached,
 )
+from cloudcmp.provider.saying import plain
 
 _CAPACITY = {
     "RESOURCE_POOL_EXHAUSTED",
@@ -76,12 +77,6 @@ class Coded:
     def line(self) -> str:
         """Both in one."""
         return f"{self.code}: {self.text}" if self.text else self.code
-
-
-def plain(text: str) -> str:
-    """What a provider wrote, for one line of ours: no control characters, at most 200 characters."""
-    shown = "".join(letter if letter.isprintable() else " " for letter in text)
-    return " ".join(shown.split())[:200]
 
 
 def coded(error: BaseException) -> Coded | None:

@@ -1,11 +1,11 @@
 """Machine images: the newest of a well-known line, or the one that a study names."""
 
-import difflib
 from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import Refused
 from cloudcmp.provider.gcp.sdk import Sdk
+from cloudcmp.provider.saying import nearest
 
 DEFAULT_LINUX = "ubuntu-24.04"
 DEFAULT_WINDOWS = "windows-2022"
@@ -79,8 +79,7 @@ async def find_image(sdk: Sdk, asked: str, architecture: str) -> Image:
         raise Refused.at(sdk.name, what, f"take one of {', '.join(LINES)}, or an image of your own with cloud-init")
     found = await _named(sdk, asked)
     if found is None:
-        near = difflib.get_close_matches(asked, LINES, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"{_OTHERS}, or one of {', '.join(LINES)}"
+        hint = nearest(asked, LINES, f"{_OTHERS}, or one of {', '.join(LINES)}")
         raise Refused.at(sdk.name, f"there is no image {asked!r}", hint)
     image = _image(found, architecture)
     if image.architecture != architecture:

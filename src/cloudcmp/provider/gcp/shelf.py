@@ -1,8 +1,6 @@
 """What Compute Engine has on its shelves: regions and their zones, machine types, images."""
 
 import asyncio
-import difflib
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -14,6 +12,7 @@ from cloudcmp.provider.gcp.faults import MISSING
 from cloudcmp.provider.gcp.images import Image, default_image, find_image
 from cloudcmp.provider.gcp.offerings import architecture_of, offering_of
 from cloudcmp.provider.gcp.sdk import Sdk
+from cloudcmp.provider.saying import nearest
 
 
 class Shelf:
@@ -145,9 +144,3 @@ class Shelf:
             what = f"the image {asked} has a licence that no price here counts: {image.licence}"
             raise Refused.at(self._sdk.name, what, f"take another image, such as {default_image(system)}")
         return image
-
-
-def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
-    """A hint: the known name that is most like this one, else something else."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"did you mean {near[0]}?" if near else otherwise

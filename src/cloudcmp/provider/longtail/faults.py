@@ -21,6 +21,7 @@ from cloudcmp.errors import (
     Unlisted,
     Unreached,
 )
+from cloudcmp.provider.saying import plain
 
 RENEW = "make a new token, then run again"
 LOOKED_FOR = "it is looked for by token, tag and name"
@@ -50,12 +51,6 @@ class Said:
     def line(self) -> str:
         """Both in one."""
         return f"HTTP {self.status}: {self.text}" if self.text else f"HTTP {self.status}"
-
-
-def plain(text: str) -> str:
-    """What a cloud wrote, for one line of ours: no control characters, at most 200 characters."""
-    shown = "".join(letter if letter.isprintable() else " " for letter in text)
-    return " ".join(shown.split())[:200]
 
 
 def missing(fault: ProviderFault) -> bool:

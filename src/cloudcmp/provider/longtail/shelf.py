@@ -1,13 +1,13 @@
 """What a cloud has on its shelves: regions, types, images; unknown names are answered by the nearest."""
 
-import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 
 from cloudcmp.errors import Refused
 from cloudcmp.model.offering import Offering
 from cloudcmp.provider.longtail.dialect import Image
 from cloudcmp.provider.longtail.sdk import Json, Library
+from cloudcmp.provider.saying import nearest
 
 
 def _today() -> date:
@@ -66,9 +66,3 @@ class Shelf:
         if asked not in self._images:
             self._images[asked] = await self._library.cloud.dialect.image(self._library, asked)
         return self._images[asked]
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint: the known name that is most like this one, else where to look."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"did you mean {near[0]}?" if near else "cloudcmp list offerings"

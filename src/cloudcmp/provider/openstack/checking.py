@@ -15,7 +15,8 @@ from cloudcmp.provider.openstack.launch import check_disk, check_options
 from cloudcmp.provider.openstack.marks import MOST
 from cloudcmp.provider.openstack.quota import quota
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, NETWORK, Sdk
-from cloudcmp.provider.openstack.shelf import Shelf, nearest
+from cloudcmp.provider.openstack.shelf import Shelf
+from cloudcmp.provider.saying import nearest
 
 _SKEW_S = 60.0
 NOBODY = "00000000-0000-4000-8000-000000000000"

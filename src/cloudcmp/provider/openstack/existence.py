@@ -9,7 +9,7 @@ from typing import Any
 from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.lease import ADDRESS, FIREWALL, INSTANCE, VOLUME, Handle
 from cloudcmp.model.safety import Sight
-from cloudcmp.provider.openstack.faults import missing, plain, scarce
+from cloudcmp.provider.openstack.faults import missing, scarce
 from cloudcmp.provider.openstack.firewalls import Firewalls
 from cloudcmp.provider.openstack.floating import Floatings
 from cloudcmp.provider.openstack.launch import SERVER, TOKEN
@@ -17,6 +17,7 @@ from cloudcmp.provider.openstack.listing import volumes
 from cloudcmp.provider.openstack.marks import Mark
 from cloudcmp.provider.openstack.networks import Way
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, NETWORK, Sdk
+from cloudcmp.provider.saying import plain
 
 _RUNS = {"ACTIVE", "PASSWORD", "VERIFY_RESIZE"}
 _STANDS = {"SHUTOFF", "PAUSED", "SUSPENDED", "SHELVED", "SHELVED_OFFLOADED", "RESCUE"}

@@ -23,6 +23,7 @@ from cloudcmp.errors import (
     Unlisted,
     Unreached,
 )
+from cloudcmp.provider.saying import plain
 
 POLICY = "give the user the role member, or access rules as in docs/reference/openstack-policy.json"
 RENEW = "renew them, then run again"
@@ -41,12 +42,6 @@ _NO_SERVICE = {"EndpointNotFound", "DiscoveryFailure", "NotFound", "BadRequest"}
 # urllib3's own: keystoneauth's ConnectTimeout is also raised where a request was sent and no answer came.
 _UNSENT = {"NewConnectionError", "ConnectTimeoutError", "NameResolutionError"}
 _LIBRARYS = "keystoneauth1"
-
-
-def plain(text: str) -> str:
-    """What a service wrote, for one line of ours: no control characters, at most 200 of the rest."""
-    shown = "".join(letter if letter.isprintable() else " " for letter in text)
-    return " ".join(shown.split())[:200]
 
 
 def answered(answer: Any, where: str, *, changes: bool) -> dict[str, Any]:

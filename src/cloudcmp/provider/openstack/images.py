@@ -1,6 +1,5 @@
 """Machine images: the newest of a well-known line among the cloud's own, or the one that a study names."""
 
-import difflib
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +8,7 @@ from uuid import UUID
 from cloudcmp.errors import Refused
 from cloudcmp.provider.openstack.faults import missing
 from cloudcmp.provider.openstack.sdk import IMAGE, Sdk
+from cloudcmp.provider.saying import nearest
 
 DEFAULT = "debian-13"
 _GIB = 2**30
@@ -57,8 +57,9 @@ async def find_image(sdk: Sdk, region: str, asked: str) -> Image:
     if not found and asked in LINES:
         found = [one for one in ours if one.get("visibility") == "public" and _of_line(one, asked)]
     if not found:
-        near = difflib.get_close_matches(asked, [*LINES, *(str(one.get("name")) for one in ours)], n=1)
-        hint = f"did you mean {near[0]}?" if near else f"{_OTHERS}; another one is written by its id"
+        hint = nearest(
+            asked, [*LINES, *(str(one.get("name")) for one in ours)], f"{_OTHERS}; another one is written by its id"
+        )
         raise Refused.at(f"{sdk.name}/{region}", f"there is no image {asked!r}", hint)
     return _image(max(found, key=lambda one: str(one.get("created_at", ""))))
 

@@ -1,12 +1,12 @@
 """On which network machines stand, and whether a floating address must be had to reach them from outside."""
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import Refused
 from cloudcmp.provider.openstack.sdk import NETWORK, Sdk
+from cloudcmp.provider.saying import nearest
 
 _ROUTED = ("network:router_interface", "network:ha_router_replicated_interface")
 _EXTERNAL = "router:external"
@@ -49,8 +49,7 @@ def _named(networks: Sequence[Any], asked: str, where: str) -> Any:
         return found[0]
     if found:
         raise Refused.at(where, f"there are {len(found)} networks {asked!r}", "write its id")
-    near = difflib.get_close_matches(asked, [str(one.get("name")) for one in networks], n=1)
-    hint = f"did you mean {near[0]}?" if near else _names(networks)
+    hint = nearest(asked, [str(one.get("name")) for one in networks], _names(networks))
     raise Refused.at(where, f"there is no network {asked!r} with a subnet", hint)
 
 

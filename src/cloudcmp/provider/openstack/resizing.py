@@ -12,8 +12,9 @@ from typing import Any
 from cloudcmp.errors import ProviderFault, Refused, Unlisted
 from cloudcmp.model.lease import Handle
 from cloudcmp.provider.openstack.existence import Existence
-from cloudcmp.provider.openstack.faults import plain, scarce
+from cloudcmp.provider.openstack.faults import scarce
 from cloudcmp.provider.openstack.sdk import COMPUTE
+from cloudcmp.provider.saying import plain
 
 _RESIZE_S = 900.0
 _BEGIN_S = 60.0  # so long a machine may still be told ACTIVE after its resize was accepted

@@ -3,8 +3,7 @@
 An offering's flavor is known by its name; Nova lists what the project may use.
 """
 
-import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from cloudcmp.model.offering import Offering
 from cloudcmp.provider.openstack.images import DEFAULT, Image, find_image
 from cloudcmp.provider.openstack.networks import Way, way_of
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, Sdk
+from cloudcmp.provider.saying import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Shelf:
         told = await self._sdk.aside(lambda: self._flavors_now(region), region)
         found = next((one for one in told if one.get("name") == name), None)
         if found is None:
-            hint = nearest(name, [str(one.get("name")) for one in told], "cloudcmp list offerings")
+            hint = nearest(name, [str(one.get("name")) for one in told])
             raise Refused.at(f"{self._name}/{region}", f"there is no flavor {name!r}", hint)
         return Flavor(str(found["id"]), name, int(found.get("disk") or 0))
 
@@ -127,9 +127,3 @@ def _attributes(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "cpu_policy", "dedicated"
     if specs.get("quota:cpu_quota"):
         yield "cpu_quota", str(specs["quota:cpu_quota"])
-
-
-def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
-    """A hint: the known name that is most like this one, else something else."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"did you mean {near[0]}?" if near else otherwise

@@ -1,12 +1,11 @@
 """The instance types of this host: how many processors and how much memory its guests may have."""
 
-import difflib
-
 from cloudcmp.errors import Refused
 from cloudcmp.model.offering import Offering
 from cloudcmp.provider.local.machine import Machine
 from cloudcmp.provider.qemu.machine import Size
 from cloudcmp.provider.qemu.program import Accelerator
+from cloudcmp.provider.saying import nearest
 
 REGION = "local"
 OVERHEAD_BYTES = 160 * 2**20  # qemu itself and its translated code, beside the guest's memory (measured: 90 to 120 MB)
@@ -28,8 +27,7 @@ def size_of(offering: str, machine: Machine) -> Size:
     """The size of a type; raises Refused for one that there is not, naming the nearest."""
     known = sizes(machine)
     if offering not in known:
-        near = difflib.get_close_matches(offering, known, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+        hint = nearest(offering, known, f"known are {', '.join(known)}")
         raise Refused.at("qemu", f"no offering {offering!r} on this host", hint)
     return known[offering]
 
