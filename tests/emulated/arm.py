@@ -9,17 +9,15 @@ only. It is an emulation: what was tested against it was not tested on a real ac
 import argparse
 import json
 import secrets
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from tests.emulated.arm_answers import code_in, dated, error
+from tests.emulated.arm_answers import code_in, error
 from tests.emulated.arm_calls import Calls
 from tests.emulated.arm_catalogue import REGIONS
 from tests.emulated.arm_faults import Faults
@@ -28,10 +26,11 @@ from tests.emulated.arm_routes import Route, call_of, route_of
 from tests.emulated.arm_state import ADDRESS, CARD, DISK, VM, Resource, State
 from tests.emulated.arm_tls import authority
 from tests.emulated.arm_told import changed_by, made_by
-from tests.emulated.boot import Boot, ssh_boot, why_not
+from tests.emulated.boot import Boot
 from tests.emulated.cloud import Call, Thing
-from tests.emulated.faults import Chooser, Fault
-from tests.emulated.wire import Answer, Request, Server
+from tests.emulated.faults import Fault
+from tests.emulated.standing import Standing, foreground
+from tests.emulated.wire import Answer, Request
 
 __all__ = ["REGIONS", "Arm", "Call", "Fault", "Faults", "Thing", "arm"]
 
@@ -49,7 +48,7 @@ _WITHIN = (
 )
 
 
-class Arm:
+class Arm(Standing[Faults]):
     """One emulated cloud with one subscription and one application that signs in."""
 
     def __init__(
@@ -65,38 +64,18 @@ class Arm:
         self.subscription = str(uuid.uuid4())
         self.login = Login(str(uuid.uuid4()), str(uuid.uuid4()), secrets.token_urlsafe(16), clock)
         self.state = State(self.subscription, regions, boot, clock)
-        self.journal: list[Call] = []
         self.neighbours: list[Arm] = []  # other subscriptions at the same place
         actions = list(policy["Actions"]) if policy else ["*"]
         self._permissions = [{"actions": actions, "notActions": []}]
         self._calls = Calls(self.state, self._permissions)
-        self._server = Server(self._handle, port, authority()[0])
-        self._name_places()
         self.state.make("", STANDING, STANDING, regions[0], {"location": regions[0]}, 0.0)
-        self.faults = faults or Faults()
-
-    def _name_places(self) -> None:
+        super().__init__(faults or Faults(), port, authority()[0])
+        self._lock = self.state.lock
         self.login.base = self._calls.machines.base = self.url
 
-    @property
-    def faults(self) -> Faults:
-        """How this cloud behaves; setting it starts the counts of single faults again."""
-        return self.state.faults
-
-    @faults.setter
-    def faults(self, faults: Faults) -> None:
+    def _behave(self, faults: Faults) -> None:
         self.state.faults = faults
         self.login.expires_s = faults.expires_s
-        self._chooser = Chooser(faults.seed, faults.shares, faults.at)
-
-    def inject(self, action: str, what: str, first: int = 1, times: int = 1, seconds: float = 0.0) -> None:
-        """A fault at the calls of an action to come, which is named as in `Call.action`."""
-        self._chooser.inject(Fault(action, what, first, times, seconds))
-
-    @property
-    def url(self) -> str:
-        """Where it listens."""
-        return f"https://127.0.0.1:{self._server.port}"
 
     @property
     def environ(self) -> dict[str, str]:
@@ -113,22 +92,8 @@ class Arm:
             "REQUESTS_CA_BUNDLE": str(authority()[1]),
         }
 
-    def __enter__(self) -> "Arm":
-        self._server.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def _end_machines(self) -> None:
         self.state.close()
-        self._server.__exit__()
-
-    def leave(self) -> None:
-        """Nothing listens any more: connections are refused, until it comes back. Its machines live on."""
-        self._server.__exit__()
-
-    def come_back(self) -> None:
-        """Listen again, at the same place."""
-        self._server = Server(self._handle, self._server.port, authority()[0])
-        self._server.__enter__()
 
     # -- what goes on
 
@@ -140,20 +105,7 @@ class Arm:
         for other in self.neighbours:
             if route.subscription == other.subscription:
                 return other._handle(request)
-        call = call_of(self.state.clock(), route)
-        with self.state.lock:
-            self.journal.append(call)
-            fault = self._chooser.next(call.action)
-            if fault is not None and fault.what == "drop":
-                call.outcome = "drop"
-                return Answer(how="close")
-            if fault is not None and fault.what.startswith("error:"):
-                call.outcome = fault.what.removeprefix("error:")
-                return self._dated(error(call.outcome, f"{call.outcome} was injected"))
-            answer = self._honest(request, route)
-        call.outcome = code_in(answer)
-        answer = self._dated(answer)
-        return answer if fault is None else _spoilt(answer, fault, call)
+        return self._answered(call_of(self.state.clock(), route), lambda: self._honest(request, route))
 
     def _login(self, request: Request) -> Answer | None:
         for cloud in (self, *self.neighbours):
@@ -161,9 +113,6 @@ class Arm:
             if answer is not None:
                 return self._dated(answer)
         return None
-
-    def _dated(self, answer: Answer) -> Answer:
-        return replace(answer, headers={**answer.headers, **dated(self.faults.skew_s)})
 
     def _honest(self, request: Request, route: Route) -> Answer:
         """The answer without any fault: token, right, then the call itself."""
@@ -188,6 +137,18 @@ class Arm:
         allowed: Iterable[str] = self._permissions[0]["actions"]
         return any(fnmatchcase(action.lower(), one.lower()) for one in allowed)
 
+    def _outcome(self, answer: Answer) -> str:
+        return code_in(answer)
+
+    def _injected(self, call: Call, code: str) -> Answer:
+        return error(code, f"{code} was injected")
+
+    def _broken(self, answer: Answer, call: Call) -> Answer:
+        return error("InternalServerError", "Something went wrong.")
+
+    def _cut(self, body: bytes) -> bytes:
+        return body.replace(b"-end", b"")
+
     def reclaim(self, id: str) -> None:
         """The cloud takes a spot machine back: it is deleted, and nothing tells of it."""
         with self.state.lock:
@@ -196,10 +157,6 @@ class Arm:
                 self.state.end(found)
 
     # -- the truth
-
-    def calls(self, action: str) -> list[Call]:
-        """The calls of one action, in order."""
-        return [call for call in self.journal if call.action == action]
 
     def alive(self) -> list[Thing]:
         """All that exists now: groups, machines, disks, addresses, cards, networks and what places machines."""
@@ -240,22 +197,6 @@ class Arm:
         return changed_by(call)
 
 
-def _spoilt(answer: Answer, fault: Fault, call: Call) -> Answer:
-    """The call was carried out; this is what becomes of its answer."""
-    call.outcome = f"{fault.what} after {call.outcome}"
-    if fault.what == "late":
-        return replace(answer, delay_s=fault.seconds)
-    if fault.what == "5xx":
-        return error("InternalServerError", "Something went wrong.")
-    if fault.what == "truncated":
-        return replace(answer, body=answer.body[: len(answer.body) * 2 // 3])
-    if fault.what == "cut":
-        return replace(answer, body=answer.body.replace(b"-end", b""))
-    if fault.what == "empty":
-        return replace(answer, body=b"{}", headers={**answer.headers})
-    return replace(answer, how={"lost": "close", "reset": "reset", "part": "part"}[fault.what])
-
-
 @contextmanager
 def arm(faults: Faults | None = None, boot: Boot | None = None, **more: Any) -> Iterator[Arm]:
     """A cloud of the test's own (`more`: policy, regions, clock, port); its machines end with the context."""
@@ -266,30 +207,13 @@ def arm(faults: Faults | None = None, boot: Boot | None = None, **more: Any) -> 
 def main() -> None:
     """Run one in the foreground."""
     asked = argparse.ArgumentParser(description=main.__doc__)
-    asked.add_argument("--port", type=int, default=0)
     asked.add_argument("--policy", type=Path, help="a role's definition: its user may do no more")
-    asked.add_argument(
-        "--machines", type=Path, help="a folder: an SSH server stands behind each machine, and works there"
-    )
-    args = asked.parse_args()
-    if args.machines and why_not():
-        asked.error(why_not())
-    boot = ssh_boot(args.machines) if args.machines else None
-    policy = json.loads(args.policy.read_text()) if args.policy else None
-    with arm(None, boot, policy=policy, port=args.port) as cloud:
-        for name, value in cloud.environ.items():
-            print(f"export {name}={value}")
-        sys.stdout.flush()
-        seen = 0
-        try:
-            while True:
-                while seen < len(cloud.journal) and cloud.journal[seen].outcome:
-                    call, seen = cloud.journal[seen], seen + 1
-                    print(f"# {call.region} {call.name} {call.outcome}", file=sys.stderr, flush=True)
-                time.sleep(0.2)
-        except KeyboardInterrupt:
-            for thing in cloud.alive():
-                print(f"# left: {thing.kind} {thing.region} {thing.id} {thing.state}", file=sys.stderr)
+
+    def make(args: argparse.Namespace, boot: Boot | None) -> Arm:
+        policy = json.loads(args.policy.read_text()) if args.policy else None
+        return Arm(None, boot, policy=policy, port=args.port)
+
+    foreground(asked, make)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,7 @@
 """Answers of an emulated Azure: JSON, errors with their codes, lists in pages."""
 
 import json
-import time
 from collections.abc import Mapping, Sequence
-from email.utils import formatdate
 from typing import Any
 from urllib.parse import urlencode
 
@@ -72,8 +70,3 @@ def paged(
         more = {**query, "$skiptoken": f"{first + page}-end"}
         body["nextLink"] = f"{base}{path}?{urlencode(more)}"
     return said(body)
-
-
-def dated(skew_s: float) -> dict[str, str]:
-    """The head that tells the time there."""
-    return {"Date": formatdate(time.time() + skew_s, usegmt=True)}

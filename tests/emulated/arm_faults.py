@@ -2,24 +2,21 @@
 
 from dataclasses import dataclass
 
-from tests.emulated.faults import Fault
+from tests.emulated.faults import Behaviour
 
 
 @dataclass(frozen=True, slots=True)
-class Faults:
+class Faults(Behaviour):
     """The whole behaviour beyond the ordinary; the defaults are a cloud in which nothing goes wrong.
 
-    `pending_s` is until a machine runs, `terminate_s` until something that was asked to go is gone, `network_s` until
-    a network is there. `fails` are sizes whose machines are accepted and fail after `fails_s` with a code. `refused`
-    are sizes that are refused at once with a code. `terminate` is ends, or nothing (accepts and does nothing).
+    `terminate_s` is until something that was asked to go is gone, `network_s` until a network is there. `fails` are
+    sizes whose machines are accepted and fail after `fails_s` with a code. `refused` are sizes that are refused at once
+    with a code. `terminate` is ends, or nothing (accepts and does nothing).
     `leaves` are kinds that stay in the group when their machine goes, against their `deleteOption`. `denied` are
     actions that the user may not do. `page` is the most items of any list in one answer. `expires_s` is how long a
     token holds.
     """
 
-    seed: int = 0
-    read_lag_s: float = 0.0
-    pending_s: float = 0.0
     network_s: float = 0.0
     terminate: str = "ends"
     terminate_s: float = 0.0
@@ -29,8 +26,5 @@ class Faults:
     leaves: frozenset[str] = frozenset()
     page: int | None = None
     quota_vcpus: int = 1000
-    skew_s: float = 0.0
     expires_s: float = 86400.0
     denied: frozenset[str] = frozenset()
-    shares: tuple[tuple[str, str, float], ...] = ()
-    at: tuple[Fault, ...] = ()

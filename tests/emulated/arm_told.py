@@ -5,7 +5,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tests.emulated.cloud import Call, Emulated
+from tests.emulated.cloud import Call
+from tests.emulated.standing import Standing
 
 _TAGS = {"cloudcmp:schema", "cloudcmp:study", "cloudcmp:slot", "cloudcmp:attempt", "cloudcmp:expires", "cloudcmp:token"}
 _CHANGES = ("/write", "/delete", "/action")
@@ -38,7 +39,7 @@ def body_of(call: Call) -> dict[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
-def machines_made(cloud: Emulated) -> list[Call]:
+def machines_made(cloud: Standing[Any]) -> list[Call]:
     """The calls that asked for a machine."""
     return [call for call in cloud.calls(_MACHINE) if made_by(call) is not None]
 
@@ -48,7 +49,7 @@ def user_data(call: Call) -> str:
     return base64.b64decode(body_of(call)["properties"]["osProfile"]["customData"]).decode()
 
 
-def bodies(cloud: Emulated) -> list[str]:
+def bodies(cloud: Standing[Any]) -> list[str]:
     """What is missing in the bodies of the calls that made something: a line for each (P5)."""
     wrong = []
     for call in machines_made(cloud):

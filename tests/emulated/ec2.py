@@ -7,18 +7,14 @@ on loopback only. It is an emulation: what was tested against it was not tested 
 """
 
 import argparse
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from tests.emulated import ec2_told as told
 from tests.emulated import ec2_xml as xml
-from tests.emulated.boot import Boot, ssh_boot, why_not
+from tests.emulated.boot import Boot
 from tests.emulated.cloud import Call, Thing
 from tests.emulated.ec2_calls import Calls
 from tests.emulated.ec2_faults import EUCALYPTUS, Faults
@@ -27,15 +23,16 @@ from tests.emulated.ec2_moto import IMAGES, Account, call_of
 from tests.emulated.ec2_policy import permitted
 from tests.emulated.ec2_state import State
 from tests.emulated.ec2_touched import touched
-from tests.emulated.faults import Chooser, Fault
-from tests.emulated.wire import Answer, Request, Server
+from tests.emulated.faults import Fault
+from tests.emulated.standing import Standing, foreground
+from tests.emulated.wire import Answer, Request
 
 REGIONS = ("us-east-1", "eu-central-1")
 
 __all__ = ["EUCALYPTUS", "IMAGES", "REGIONS", "Call", "Ec2", "Fault", "Faults", "Thing", "ec2"]
 
 
-class Ec2:
+class Ec2(Standing[Faults]):
     """One emulated cloud with one account and one user."""
 
     def __init__(
@@ -51,31 +48,12 @@ class Ec2:
         self.account = Account(policy)
         lives = Lives(self.account.ec2, boot, clock)
         self.state = State(self.account, lives, regions, Faults())
-        self.journal: list[Call] = []
         self.neighbours: list[Ec2] = []  # other accounts at the same place, each known by its key
-        self._lock = threading.RLock()
         self._calls = Calls(self.state)
-        self._server = Server(self._handle, port)
-        self.faults = faults or Faults()
+        super().__init__(faults or Faults(), port)
 
-    @property
-    def faults(self) -> Faults:
-        """How this cloud behaves; setting it starts the counts of single faults again."""
-        return self.state.faults
-
-    @faults.setter
-    def faults(self, faults: Faults) -> None:
+    def _behave(self, faults: Faults) -> None:
         self.state.faults = self.state.lives.faults = faults
-        self._chooser = Chooser(faults.seed, faults.shares, faults.at)
-
-    def inject(self, action: str, what: str, first: int = 1, times: int = 1, seconds: float = 0.0) -> None:
-        """A fault at the calls of an action to come."""
-        self._chooser.inject(Fault(action, what, first, times, seconds))
-
-    @property
-    def url(self) -> str:
-        """Where it listens."""
-        return f"http://127.0.0.1:{self._server.port}"
 
     @property
     def environ(self) -> dict[str, str]:
@@ -91,22 +69,8 @@ class Ec2:
             "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
         }
 
-    def __enter__(self) -> "Ec2":
-        self._server.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def _end_machines(self) -> None:
         self.state.lives.close()
-        self._server.__exit__()
-
-    def leave(self) -> None:
-        """Nothing listens any more: connections are refused, until it comes back. Its machines live on."""
-        self._server.__exit__()
-
-    def come_back(self) -> None:
-        """Listen again, at the same place."""
-        self._server = Server(self._handle, self._server.port)
-        self._server.__enter__()
 
     # -- what goes on
 
@@ -116,19 +80,7 @@ class Ec2:
                 return other._handle(request)
         service, region, action, params = call_of(request)
         call = Call(self.state.lives.clock(), service, region, action, params)
-        with self._lock:
-            self.journal.append(call)
-            fault = self._chooser.next(action)
-            if fault is not None and fault.what == "drop":
-                call.outcome = "drop"
-                return Answer(how="close")
-            if fault is not None and fault.what.startswith("error:"):
-                call.outcome = fault.what.removeprefix("error:")
-                return xml.error(call.outcome, f"{call.outcome} was injected", service)
-            answer = self._honest(request, service, region, action, params)
-        call.outcome = _outcome(answer)
-        answer = replace(answer, headers={**answer.headers, **_date(self.faults.skew_s)})
-        return answer if fault is None else _spoilt(answer, fault, call)
+        return self._answered(call, lambda: self._honest(request, service, region, action, params))
 
     def _honest(self, request: Request, service: str, region: str, action: str, params: dict[str, str]) -> Answer:
         """The answer without any fault: signature, right, then the call itself."""
@@ -145,6 +97,27 @@ class Ec2:
             return xml.error(code, f"You are not authorized to perform this operation: {service}:{action}", service)
         return self._calls.answer(service, region, action, params)
 
+    def _outcome(self, answer: Answer) -> str:
+        if answer.status == 200:
+            return "200"
+        body = answer.body.decode(errors="replace")
+        for before, after in (("<Code>", "</Code>"), ('"__type": "', '"')):
+            if before in body:
+                return body.partition(before)[2].partition(after)[0]
+        return str(answer.status)
+
+    def _injected(self, call: Call, code: str) -> Answer:
+        return xml.error(code, f"{code} was injected", call.service)
+
+    def _broken(self, answer: Answer, call: Call) -> Answer:
+        return xml.error("InternalError", "An internal error has occurred", call.service)
+
+    def _cut(self, body: bytes) -> bytes:
+        return body.replace(b"-end</nextToken>", b"</nextToken>")
+
+    def _empty(self, answer: Answer, call: Call) -> Answer:
+        return Answer(200, f"<{call.action}Response></{call.action}Response>".encode(), answer.headers)
+
     def reclaim(self, id: str) -> None:
         """The cloud takes a spot instance back."""
         why = ("Server.SpotInstanceTermination", "Spot instance termination")
@@ -152,10 +125,6 @@ class Ec2:
             self.state.lives.end(id, why)
 
     # -- the truth
-
-    def calls(self, action: str) -> list[Call]:
-        """The calls of one action, in order."""
-        return [call for call in self.journal if call.action == action]
 
     def alive(self) -> list[Thing]:
         """All that exists now, in every region: instances not terminated, volumes, groups, cards and spots."""
@@ -221,36 +190,6 @@ def _tags(thing: Any) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((tag["key"], tag["value"]) for tag in thing.get_tags()))
 
 
-def _outcome(answer: Answer) -> str:
-    if answer.status == 200:
-        return "200"
-    body = answer.body.decode(errors="replace")
-    for before, after in (("<Code>", "</Code>"), ('"__type": "', '"')):
-        if before in body:
-            return body.partition(before)[2].partition(after)[0]
-    return str(answer.status)
-
-
-def _date(skew_s: float) -> dict[str, str]:
-    return {"Date": xml.headers(skew_s=skew_s)["Date"]}
-
-
-def _spoilt(answer: Answer, fault: Fault, call: Call) -> Answer:
-    """The call was carried out; this is what becomes of its answer."""
-    call.outcome = f"{fault.what} after {call.outcome}"
-    if fault.what == "late":
-        return replace(answer, delay_s=fault.seconds)
-    if fault.what == "5xx":
-        return xml.error("InternalError", "An internal error has occurred", call.service)
-    if fault.what == "truncated":
-        return replace(answer, body=answer.body[: len(answer.body) * 2 // 3])
-    if fault.what == "cut":
-        return replace(answer, body=answer.body.replace(b"-end</nextToken>", b"</nextToken>"))
-    if fault.what == "empty":
-        return Answer(200, f"<{call.action}Response></{call.action}Response>".encode(), answer.headers)
-    return replace(answer, how={"lost": "close", "reset": "reset", "part": "part"}[fault.what])
-
-
 @contextmanager
 def ec2(faults: Faults | None = None, boot: Boot | None = None, **more: Any) -> Iterator[Ec2]:
     """A cloud of the test's own (`more`: policy, regions, clock, port); its machines end with the context."""
@@ -261,29 +200,8 @@ def ec2(faults: Faults | None = None, boot: Boot | None = None, **more: Any) -> 
 def main() -> None:
     """Run one in the foreground."""
     asked = argparse.ArgumentParser(description=main.__doc__)
-    asked.add_argument("--port", type=int, default=0)
     asked.add_argument("--features-off", action="store_true", help="an older EC2-compatible cloud")
-    asked.add_argument(
-        "--machines", type=Path, help="a folder: an SSH server stands behind each instance, and works there"
-    )
-    args = asked.parse_args()
-    if args.machines and why_not():
-        asked.error(why_not())
-    boot = ssh_boot(args.machines) if args.machines else None
-    with ec2(EUCALYPTUS if args.features_off else None, boot, port=args.port) as cloud:
-        for name, value in cloud.environ.items():
-            print(f"export {name}={value}")
-        sys.stdout.flush()
-        seen = 0
-        try:
-            while True:
-                while seen < len(cloud.journal) and cloud.journal[seen].outcome:
-                    call, seen = cloud.journal[seen], seen + 1
-                    print(f"# {call.region} {call.name} {call.outcome}", file=sys.stderr, flush=True)
-                time.sleep(0.2)
-        except KeyboardInterrupt:
-            for thing in cloud.alive():
-                print(f"# left: {thing.kind} {thing.region} {thing.id} {thing.state}", file=sys.stderr)
+    foreground(asked, lambda args, boot: Ec2(EUCALYPTUS if args.features_off else None, boot, port=args.port))
 
 
 if __name__ == "__main__":

@@ -2,40 +2,34 @@
 
 from dataclasses import dataclass
 
-from tests.emulated.faults import Fault
+from tests.emulated.faults import Behaviour
 
 
 @dataclass(frozen=True, slots=True)
-class Faults:
+class Faults(Behaviour):
     """The whole behaviour beyond the ordinary; the defaults are a cloud in which nothing goes wrong.
 
     `tokens` is honoured or ignored; `terminated_token` is what a token of a terminated instance gives: error or
     instance. `tags` is kept, ignored (nothing can be tagged) or stripped (only in the creating call; CreateTags works)
     or refused (UnknownParameter). `shutdown` is kept, ignored or refused. `terminate` is ends, nothing (answers 200 and
-    does nothing) or stopped. `shares` are (action, what, share of calls). `unknown` are actions that this cloud has
-    not, `denied` those that the user may not do. `page` is the most items of any list in one answer.
+    does nothing) or stopped. `unknown` are actions that this cloud has not, `denied` those that the user may not do.
+    `page` is the most items of any list in one answer.
     """
 
-    seed: int = 0
     tokens: str = "honoured"
     terminated_token: str = "error"
     token_filter: bool = True
     tags: str = "kept"
     shutdown: str = "kept"
     dry_run: bool = True
-    read_lag_s: float = 0.0
-    pending_s: float = 0.0
     terminate: str = "ends"
     terminate_s: float = 0.0
     forget_s: float = 3600.0
     console_s: float = 0.0
     page: int | None = None
     quota_vcpus: int = 1000
-    skew_s: float = 0.0
     unknown: frozenset[str] = frozenset()
     denied: frozenset[str] = frozenset()
-    shares: tuple[tuple[str, str, float], ...] = ()
-    at: tuple[Fault, ...] = ()
 
 
 EUCALYPTUS = Faults(

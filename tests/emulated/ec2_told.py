@@ -2,9 +2,11 @@
 
 import base64
 import re
+from typing import Any
 
-from tests.emulated.cloud import Call, Emulated
+from tests.emulated.cloud import Call
 from tests.emulated.ec2_query import tags_of
+from tests.emulated.standing import Standing
 
 _MAKES = ("Run", "Create", "Allocate", "Request", "Import", "Register", "Copy")
 _CHANGES = (
@@ -40,7 +42,7 @@ def changed_by(call: Call) -> tuple[str, ...]:
     return tuple(named)
 
 
-def machines_made(cloud: Emulated) -> list[Call]:
+def machines_made(cloud: Standing[Any]) -> list[Call]:
     """The calls that asked for a machine."""
     return [call for call in cloud.calls("RunInstances") if made_by(call) is not None]
 
@@ -50,7 +52,7 @@ def user_data(call: Call) -> str:
     return base64.b64decode(call.params["UserData"]).decode()
 
 
-def bodies(cloud: Emulated) -> list[str]:
+def bodies(cloud: Standing[Any]) -> list[str]:
     """What is missing in the bodies of the calls that made something: a line for each (P5)."""
     wrong = []
     for call in machines_made(cloud):

@@ -26,6 +26,22 @@ class Fault:
             raise ValueError(f"unknown fault {self.what!r}; known are {', '.join(WHATS)} and error:CODE")
 
 
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """How an emulated cloud behaves, as far as all of them do; the defaults are one in which nothing goes wrong.
+
+    `read_lag_s` is how long what is new is not shown, `pending_s` how long a machine takes to run. `skew_s` is how far
+    the cloud's clock is ahead. `shares` are (action, what, share of calls), by `seed`; `at` are faults at single calls.
+    """
+
+    seed: int = 0
+    read_lag_s: float = 0.0
+    pending_s: float = 0.0
+    skew_s: float = 0.0
+    shares: tuple[tuple[str, str, float], ...] = ()
+    at: tuple[Fault, ...] = ()
+
+
 class Chooser:
     """Which fault the next call of an action meets: the named ones by count, the shares by the seed."""
 

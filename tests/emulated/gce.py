@@ -11,9 +11,7 @@ import argparse
 import json
 import re
 import shutil
-import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,17 +22,18 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from tests.emulated import gce_catalog as catalog
 from tests.emulated import gce_told
-from tests.emulated.boot import Boot, ssh_boot, why_not
+from tests.emulated.boot import Boot
 from tests.emulated.cloud import Call, Thing
-from tests.emulated.faults import Chooser, Fault
+from tests.emulated.faults import Fault
 from tests.emulated.gce_auth import Account
 from tests.emulated.gce_calls import Calls
 from tests.emulated.gce_faults import Faults
-from tests.emulated.gce_json import Wrong, headers, injected, whole
+from tests.emulated.gce_json import Wrong, injected, reason_in, whole
 from tests.emulated.gce_rights import Rights, needed
 from tests.emulated.gce_state import PREEMPTED, Disk, State
 from tests.emulated.gce_told import tags
-from tests.emulated.wire import Answer, Request, Server
+from tests.emulated.standing import Standing, foreground
+from tests.emulated.wire import Answer, Request
 
 __all__ = ["Call", "Fault", "Faults", "Gce", "Rights", "Thing", "gce"]
 
@@ -46,7 +45,7 @@ _PATH = re.compile(
 _KINDS = {"operations": {"global": "globalOperations", "zones": "zoneOperations"}}
 
 
-class Gce:
+class Gce(Standing[Faults]):
     """One emulated cloud with one project and one service account. `now` is true time (Unix s)."""
 
     def __init__(
@@ -64,36 +63,17 @@ class Gce:
         self.state.images = catalog.images()
         self.account = Account(project, self.now)
         self.rights = _rights(policy)
-        self.journal: list[Call] = []
         self.neighbours: list[Gce] = []  # other projects at the same place
-        self._lock = threading.RLock()
         self._calls = Calls(self.state)
         self._folder = Path(tempfile.mkdtemp(prefix="gce-"))
-        self._server = Server(self._handle, port)
-        self.faults = faults or Faults()
+        super().__init__(faults or Faults(), port)
 
     def now(self) -> float:
         """The cloud's own time."""
         return self._clock() + self.state.faults.skew_s
 
-    @property
-    def faults(self) -> Faults:
-        """How this cloud behaves; setting it starts the counts of single faults again."""
-        return self.state.faults
-
-    @faults.setter
-    def faults(self, faults: Faults) -> None:
+    def _behave(self, faults: Faults) -> None:
         self.state.faults = faults
-        self._chooser = Chooser(faults.seed, faults.shares, faults.at)
-
-    def inject(self, action: str, what: str, first: int = 1, times: int = 1, seconds: float = 0.0) -> None:
-        """A fault at the calls of an action to come, such as `instances.insert`."""
-        self._chooser.inject(Fault(action, what, first, times, seconds))
-
-    @property
-    def url(self) -> str:
-        """Where it listens."""
-        return f"http://127.0.0.1:{self._server.port}"
 
     @property
     def environ(self) -> dict[str, str]:
@@ -109,23 +89,12 @@ class Gce:
             "NO_GCE_CHECK": "true",
         }
 
-    def __enter__(self) -> "Gce":
-        self._server.__enter__()
-        return self
-
     def __exit__(self, *_: object) -> None:
-        self.state.close()
-        self._server.__exit__()
+        super().__exit__()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def leave(self) -> None:
-        """Nothing listens any more: connections are refused, until it comes back. Its machines live on."""
-        self._server.__exit__()
-
-    def come_back(self) -> None:
-        """Listen again, at the same place."""
-        self._server = Server(self._handle, self._server.port)
-        self._server.__enter__()
+    def _end_machines(self) -> None:
+        self.state.close()
 
     # -- what goes on
 
@@ -134,22 +103,13 @@ class Gce:
             if f"/projects/{other.state.project}" in request.path:
                 return other._handle(request)
         call, body = _call_of(request, self.now())
-        with self._lock:
-            self.journal.append(call)
-            fault = self._chooser.next(call.action)
-            if fault is not None and fault.what == "drop":
-                call.outcome = "drop"
-                return Answer(how="close")
-            try:
-                if fault is not None and fault.what.startswith("error:"):
-                    raise injected(fault.what.removeprefix("error:"))
-                answer = self._honest(request, call, body)
-            except Wrong as wrong:
-                call.outcome, answer, fault = wrong.reason, wrong.answer(), _still(fault)
-            else:
-                call.outcome = str(answer.status)
-        answer = replace(answer, headers={**answer.headers, **headers(self.now())})
-        return answer if fault is None else _spoilt(answer, fault, call)
+        return self._answered(call, lambda: self._carried_out(request, call, body))
+
+    def _carried_out(self, request: Request, call: Call, body: dict[str, Any]) -> Answer:
+        try:
+            return self._honest(request, call, body)
+        except Wrong as wrong:
+            return wrong.answer()
 
     def _honest(self, request: Request, call: Call, body: dict[str, Any]) -> Answer:
         """The answer without any fault: who asks, what that one may do, then the call itself."""
@@ -177,6 +137,23 @@ class Gce:
         if lacking:
             raise Wrong(403, "forbidden", f"Required '{lacking[0]}' permission for 'projects/{self.state.project}'")
 
+    def _outcome(self, answer: Answer) -> str:
+        return reason_in(answer)
+
+    def _injected(self, call: Call, code: str) -> Answer:
+        return injected(code).answer()
+
+    def _spoilt(self, answer: Answer, fault: Fault, call: Call) -> Answer:
+        if answer.status >= 400 and fault.what in {"truncated", "cut", "empty"}:  # an error lists nothing
+            return answer
+        return super()._spoilt(answer, fault, call)
+
+    def _broken(self, answer: Answer, call: Call) -> Answer:
+        return replace(Wrong(503, "backendError", "Service unavailable").answer(), headers=answer.headers)
+
+    def _cut(self, body: bytes) -> bytes:
+        return body.replace(b'-end"', b'"')
+
     def reclaim(self, id: str) -> None:
         """The cloud takes a spot machine back: it is deleted where it was asked for so, else it stands still."""
         with self._lock:
@@ -189,10 +166,6 @@ class Gce:
                 self.state.operation(PREEMPTED, link, life.zone).message = "Instance was preempted."
 
     # -- the truth
-
-    def calls(self, action: str) -> list[Call]:
-        """The calls of one action, in order."""
-        return [call for call in self.journal if call.action == action]
 
     def alive(self) -> list[Thing]:
         """All that exists now: machines, also those that stand still, disks, and firewall rules."""
@@ -286,27 +259,6 @@ def _rights(policy: dict[str, Any] | None) -> Rights:
     return Rights(frozenset(policy["role"]["includedPermissions"]), policy["condition"]["expression"])
 
 
-def _still(fault: Fault | None) -> Fault | None:
-    """What becomes of an error's answer as well."""
-    return fault if fault is not None and fault.what in {"lost", "reset", "late", "part", "5xx"} else None
-
-
-def _spoilt(answer: Answer, fault: Fault, call: Call) -> Answer:
-    """The call was carried out; this is what becomes of its answer."""
-    call.outcome = f"{fault.what} after {call.outcome}"
-    if fault.what == "late":
-        return replace(answer, delay_s=fault.seconds)
-    if fault.what == "5xx":
-        return replace(Wrong(503, "backendError", "Service unavailable").answer(), headers=answer.headers)
-    if fault.what == "truncated":
-        return replace(answer, body=answer.body[: len(answer.body) * 2 // 3])
-    if fault.what == "cut":
-        return replace(answer, body=answer.body.replace(b'-end"', b'"'))
-    if fault.what == "empty":
-        return replace(answer, body=b"{}")
-    return replace(answer, how={"lost": "close", "reset": "reset", "part": "part"}[fault.what])
-
-
 @contextmanager
 def gce(faults: Faults | None = None, boot: Boot | None = None, **more: Any) -> Iterator[Gce]:
     """A cloud of the test's own (`more`: policy, project, clock, port); its machines end with the context."""
@@ -317,27 +269,7 @@ def gce(faults: Faults | None = None, boot: Boot | None = None, **more: Any) -> 
 def main() -> None:
     """Run one in the foreground."""
     asked = argparse.ArgumentParser(description=main.__doc__)
-    asked.add_argument("--port", type=int, default=0)
-    asked.add_argument(
-        "--machines", type=Path, help="a folder: an SSH server stands behind each instance, and works there"
-    )
-    args = asked.parse_args()
-    if args.machines and why_not():
-        asked.error(why_not())
-    with gce(None, ssh_boot(args.machines) if args.machines else None, port=args.port) as cloud:
-        for name, value in cloud.environ.items():
-            print(f"export {name}={value}")
-        sys.stdout.flush()
-        seen = 0
-        try:
-            while True:
-                while seen < len(cloud.journal) and cloud.journal[seen].outcome:
-                    call, seen = cloud.journal[seen], seen + 1
-                    print(f"# {call.region} {call.name} {call.outcome}", file=sys.stderr, flush=True)
-                time.sleep(0.2)
-        except KeyboardInterrupt:
-            for thing in cloud.alive():
-                print(f"# left: {thing.kind} {thing.region} {thing.id} {thing.state}", file=sys.stderr)
+    foreground(asked, lambda args, boot: Gce(None, boot, port=args.port))
 
 
 if __name__ == "__main__":

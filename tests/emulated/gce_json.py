@@ -1,7 +1,6 @@
 """Answers of the emulated Compute Engine in its JSON."""
 
 import json
-from email.utils import formatdate
 from typing import Any
 
 from tests.emulated.wire import Answer
@@ -9,14 +8,9 @@ from tests.emulated.wire import Answer
 HOST = "https://www.googleapis.com/compute/v1"
 
 
-def headers(at: float) -> dict[str, str]:
-    """The head of an answer given at a time (Unix s)."""
-    return {"Content-Type": "application/json; charset=UTF-8", "Date": formatdate(at, usegmt=True)}
-
-
 def whole(said: Any, status: int = 200) -> Answer:
     """An answer that went well."""
-    return Answer(status, json.dumps(said).encode())
+    return Answer(status, json.dumps(said).encode(), {"Content-Type": "application/json; charset=UTF-8"})
 
 
 class Wrong(Exception):
@@ -33,6 +27,16 @@ class Wrong(Exception):
         if self.word:
             error["status"] = self.word
         return whole({"error": error}, self.status)
+
+
+def reason_in(answer: Answer) -> str:
+    """The reason of an error, the status of anything else."""
+    if answer.status < 400:
+        return str(answer.status)
+    try:
+        return str(json.loads(answer.body)["error"]["errors"][0]["reason"])
+    except (ValueError, KeyError, TypeError):  # the token server's have none
+        return str(answer.status)
 
 
 def not_found(link: str) -> Wrong:

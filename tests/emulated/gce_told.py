@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from tests.emulated.cloud import Call, Emulated
+from tests.emulated.cloud import Call
+from tests.emulated.standing import Standing
 
 _MAKES = ("instances.insert", "firewalls.insert")
 _ENDS = ("delete", "stop", "start", "setMachineType")
@@ -53,7 +54,7 @@ def changed_by(call: Call) -> tuple[str, ...]:
     return (f"{zone}/{name}" if zone else name,)
 
 
-def machines_made(cloud: Emulated) -> list[Call]:
+def machines_made(cloud: Standing[Any]) -> list[Call]:
     """The calls that asked for a machine."""
     return cloud.calls("instances.insert")
 
@@ -63,7 +64,7 @@ def user_data(call: Call) -> str:
     return items(body_of(call)).get("user-data", "")
 
 
-def bodies(cloud: Emulated) -> list[str]:
+def bodies(cloud: Standing[Any]) -> list[str]:
     """What is missing in the bodies of the calls that made something: a line for each (P5)."""
     wrong = []
     for call in machines_made(cloud):

@@ -6,9 +6,11 @@ Each is imported only when it is asked for: its official client takes long to lo
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any
 
 from tests.emulated.boot import Boot
-from tests.emulated.cloud import Call, Emulated
+from tests.emulated.cloud import Call
+from tests.emulated.standing import Standing
 
 LAG_S = 0.1
 
@@ -27,9 +29,9 @@ class Kind:
     region: str
     offering: str
     volume: str
-    opened: Callable[[Boot | None], AbstractContextManager[Emulated]]
-    bodies: Callable[[Emulated], list[str]]
-    machines: Callable[[Emulated], list[Call]]
+    opened: Callable[[Boot | None], AbstractContextManager[Standing[Any]]]
+    bodies: Callable[[Standing[Any]], list[str]]
+    machines: Callable[[Standing[Any]], list[Call]]
     user_data: Callable[[Call], str]
     also: str = ""
     alone: str = ""

@@ -10,44 +10,36 @@ behind its machines. Everything listens on loopback only. They are emulations, w
 import argparse
 import json
 import secrets
-import sys
-import threading
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from email.utils import formatdate
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from cloudcmp.provider.longtail import labels
-from tests.emulated.boot import Boot, ssh_boot, why_not
+from tests.emulated.boot import Boot
 from tests.emulated.cloud import Call, Thing
-from tests.emulated.faults import Chooser, Fault
+from tests.emulated.faults import Behaviour
 from tests.emulated.longtail_lives import Lives, Rented
 from tests.emulated.longtail_told import made_by
-from tests.emulated.wire import Answer, Request, Server
+from tests.emulated.standing import Standing, foreground
+from tests.emulated.wire import Answer, Request
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Faults:
+class Faults(Behaviour):
     """How such a cloud behaves. Times in seconds; `page` is the most entries of a page; `machines` the most allowed.
 
-    `scopes` are those that the token has, None for all; `shares` are (action, fault, share) by `seed`.
+    `scopes` are those that the token has, None for all.
     """
 
-    pending_s: float = 0.0
-    read_lag_s: float = 0.0
     terminate_s: float = 0.0
     page: int = 100
     machines: int = 25
     scopes: frozenset[str] | None = None
-    skew_s: float = 0.0
-    seed: int = 0
-    shares: tuple[tuple[str, str, float], ...] = ()
-    at: tuple[Fault, ...] = ()
 
 
 class No(Exception):
@@ -70,7 +62,7 @@ class Wall:
     rules: list[Json] = field(default_factory=list)
 
 
-class LongTail:
+class LongTail(Standing[Faults]):
     """One emulated cloud with one account; what it is called and how it writes is for its own class to say."""
 
     name = ""
@@ -89,53 +81,19 @@ class LongTail:
         self.lives = Lives(boot, clock)
         self.walls: dict[str, Wall] = {}
         self.words: dict[str, float] = {}  # tags that are things of their own, and since when
-        self.journal: list[Call] = []
-        self._lock = threading.RLock()
-        self._server = Server(self._handle, port)
-        self.faults = faults or Faults()
+        super().__init__(faults or Faults(), port)
 
-    @property
-    def faults(self) -> Faults:
-        """How this cloud behaves; setting it starts the counts of single faults again."""
-        return self._faults
-
-    @faults.setter
-    def faults(self, faults: Faults) -> None:
-        self._faults = faults
+    def _behave(self, faults: Faults) -> None:
         self.lives.pending_s, self.lives.read_lag_s = faults.pending_s, faults.read_lag_s
         self.lives.terminate_s = faults.terminate_s
-        self._chooser = Chooser(faults.seed, faults.shares, faults.at)
-
-    def inject(self, action: str, what: str, first: int = 1, times: int = 1, seconds: float = 0.0) -> None:
-        """A fault at the calls of an action to come; `error:STATUS TEXT` answers that."""
-        self._chooser.inject(Fault(action, what, first, times, seconds))
-
-    @property
-    def url(self) -> str:
-        """Where it listens."""
-        return f"http://127.0.0.1:{self._server.port}"
 
     @property
     def environ(self) -> dict[str, str]:
         """What the product is to find in its environment."""
         return {self.token_variable: self.token, self.url_variable: self.url}
 
-    def __enter__(self) -> Any:
-        self._server.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def _end_machines(self) -> None:
         self.lives.close()
-        self._server.__exit__()
-
-    def leave(self) -> None:
-        """Nothing listens any more: connections are refused, until it comes back. Its machines live on."""
-        self._server.__exit__()
-
-    def come_back(self) -> None:
-        """Listen again, at the same place."""
-        self._server = Server(self._handle, self._server.port)
-        self._server.__enter__()
 
     # -- what goes on
 
@@ -148,28 +106,14 @@ class LongTail:
         action, id = self.action(request.method, parts.path)
         params = {**dict(parse_qsl(parts.query)), "id": id, "body": json.dumps(body, sort_keys=True) if body else ""}
         call = Call(self.lives.clock(), self.name, "", action, {key: value for key, value in params.items() if value})
-        with self._lock:
-            self.journal.append(call)
-            fault = self._chooser.next(action)
-            if fault is not None and fault.what == "drop":
-                call.outcome = "drop"
-                return Answer(how="close")
-            try:
-                if fault is not None and fault.what.startswith("error:"):
-                    status, _, text = fault.what.removeprefix("error:").partition(" ")
-                    raise No(int(status), text or "it was injected")
-                self._permit(request, action)
-                status, said = self.carry_out(action, id, body, dict(parse_qsl(parts.query)))
-            except No as no:
-                status, said = no.status, self.refusal(no)
-        call.outcome = str(status)
-        text = b"" if status == 204 else json.dumps(said).encode()
-        headers = {
-            "Content-Type": "application/json",
-            "Date": formatdate(time.time() + self.faults.skew_s, usegmt=True),
-        }
-        answer = Answer(status, text, headers)
-        return answer if fault is None or fault.what.startswith("error:") else self._spoilt(answer, said, fault, call)
+        return self._answered(call, lambda: self._honest(request, action, id, body, dict(parse_qsl(parts.query))))
+
+    def _honest(self, request: Request, action: str, id: str, body: Json, query: Mapping[str, str]) -> Answer:
+        try:
+            self._permit(request, action)
+            return _said(*self.carry_out(action, id, body, query))
+        except No as no:
+            return _said(no.status, self.refusal(no))
 
     def _permit(self, request: Request, action: str) -> None:
         if request.header("Authorization") != f"Bearer {self.token}":
@@ -178,45 +122,46 @@ class LongTail:
         if self.faults.scopes is not None and needed is not None and needed not in self.faults.scopes:
             raise No(*self.no_scope)
 
-    def _spoilt(self, answer: Answer, said: Json, fault: Fault, call: Call) -> Answer:
-        """The call was carried out; this is what becomes of its answer."""
-        call.outcome = f"{fault.what} after {call.outcome}"
-        if fault.what == "late":
-            return replace(answer, delay_s=fault.seconds)
-        if fault.what == "5xx":
-            return replace(answer, status=500, body=b"<html>Internal Server Error</html>")
-        if fault.what == "truncated":
-            return replace(answer, body=answer.body[: len(answer.body) * 2 // 3] or b"{")
-        if fault.what == "cut":
-            return replace(answer, body=json.dumps(self.without_next(said)).encode())
-        if fault.what == "empty":
-            return replace(answer, status=200, body=b"{}")
-        return replace(answer, how={"lost": "close", "reset": "reset", "part": "part"}[fault.what])
+    def _injected(self, call: Call, code: str) -> Answer:
+        status, _, text = code.partition(" ")
+        return _said(int(status), self.refusal(No(int(status), text or "it was injected")))
+
+    def _broken(self, answer: Answer, call: Call) -> Answer:
+        return replace(answer, status=500, body=b"<html>Internal Server Error</html>")
+
+    def _truncated(self, body: bytes) -> bytes:
+        return super()._truncated(body) or b"{"
+
+    def _cut(self, body: bytes) -> bytes:
+        return json.dumps(self.without_next(json.loads(body or b"{}"))).encode()
+
+    def _empty(self, answer: Answer, call: Call) -> Answer:
+        return replace(answer, status=200, body=b"{}")
 
     # -- what each cloud says in its own way
 
     wrong_token = "Unable to authenticate you."
     no_scope = (403, "You are not authorized to perform this operation.")
 
+    @abstractmethod
     def action(self, method: str, path: str) -> tuple[str, str]:
         """The action of a call, as COLLECTION.VERB, and the id in its path."""
-        raise NotImplementedError
 
+    @abstractmethod
     def scope(self, action: str) -> str | None:
         """The scope that an action needs."""
-        raise NotImplementedError
 
+    @abstractmethod
     def carry_out(self, action: str, id: str, body: Json, query: Mapping[str, str]) -> tuple[int, Json]:
         """Do it; raises No."""
-        raise NotImplementedError
 
+    @abstractmethod
     def refusal(self, no: No) -> Json:
         """The body of an error."""
-        raise NotImplementedError
 
+    @abstractmethod
     def without_next(self, said: Json) -> Json:
         """A page that does not tell that the list goes on."""
-        raise NotImplementedError
 
     # -- what all have in common
 
@@ -258,10 +203,6 @@ class LongTail:
         return [one for one in self.walls.values() if self.lives.clock() >= one.began + self.faults.read_lag_s]
 
     # -- the truth
-
-    def calls(self, action: str) -> list[Call]:
-        """The calls of one action, in order."""
-        return [call for call in self.journal if call.action == action]
 
     def alive(self) -> list[Thing]:
         """All that exists now: machines, firewalls, and tags where they stay."""
@@ -315,6 +256,10 @@ def _tags(words: tuple[str, ...], mark: str) -> tuple[tuple[str, str], ...]:
     return record.tags if record else tuple(("tag", word) for word in words)
 
 
+def _said(status: int, said: Json) -> Answer:
+    return Answer(status, b"" if status == 204 else json.dumps(said).encode(), {"Content-Type": "application/json"})
+
+
 def page_of(items: list[Any], query: Mapping[str, str], most: int) -> tuple[list[Any], int, int]:
     """The entries of a numbered page, its number and how many pages there are."""
     number = int(query.get("page", "1"))
@@ -324,34 +269,10 @@ def page_of(items: list[Any], query: Mapping[str, str], most: int) -> tuple[list
     return items[(number - 1) * size : number * size], number, count
 
 
-def run(make: Callable[..., LongTail]) -> None:
+def run(make: type[LongTail]) -> None:
     """Run one in the foreground."""
-    asked = argparse.ArgumentParser(description=f"{run.__doc__} {make.name}")  # type: ignore[attr-defined]
-    asked.add_argument("--port", type=int, default=0)
-    asked.add_argument(
-        "--machines", type=Path, help="a folder: an SSH server stands behind each machine, and works there"
-    )
-    args = asked.parse_args()
-    if args.machines and why_not():
-        asked.error(why_not())
-    with make(None, ssh_boot(args.machines) if args.machines else None, port=args.port) as cloud:
-        for name, value in cloud.environ.items():
-            print(f"export {name}={value}")
-        sys.stdout.flush()
-        _show(cloud)
-
-
-def _show(cloud: LongTail) -> None:
-    seen = 0
-    try:
-        while True:
-            while seen < len(cloud.journal) and cloud.journal[seen].outcome:
-                call, seen = cloud.journal[seen], seen + 1
-                print(f"# {call.name} {call.outcome}", file=sys.stderr, flush=True)
-            time.sleep(0.2)
-    except KeyboardInterrupt:
-        for thing in cloud.alive():
-            print(f"# left: {thing.kind} {thing.region} {thing.id} {thing.state}", file=sys.stderr)
+    asked = argparse.ArgumentParser(description=f"{run.__doc__} {make.name}")
+    foreground(asked, lambda args, boot: make(None, boot, port=args.port))
 
 
 def lacking(body: Json, keys: Iterable[str]) -> str | None:

@@ -5,7 +5,8 @@ import json
 import re
 from typing import Any
 
-from tests.emulated.cloud import Call, Emulated
+from tests.emulated.cloud import Call
+from tests.emulated.standing import Standing
 
 _TOKEN = re.compile(r"token:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 _WORDS = ("attempt:", "expires:", "owner:", "schema:", "slot:", "study:", "token:")
@@ -14,12 +15,12 @@ _PIECE = re.compile(r"(cloudcmp(?:-fw)?)-[0-9a-f]{6}-(\d+)of\d+:(.*)")
 """Where a cloud's tags are short, ours stands in several of them."""
 
 
-def machines_made(cloud: Emulated) -> list[Call]:
+def machines_made(cloud: Standing[Any]) -> list[Call]:
     """The calls that asked for a machine."""
     return _carried_out(cloud, "machines.create")
 
 
-def _carried_out(cloud: Emulated, action: str) -> list[Call]:
+def _carried_out(cloud: Standing[Any], action: str) -> list[Call]:
     """The calls of an action that were not refused: what tries out a right asks for nothing that could be made."""
     return [call for call in cloud.calls(action) if made_by(call) is not None and not call.outcome.startswith("4")]
 
@@ -40,7 +41,7 @@ def user_data(call: Call) -> str:
     return text if text.startswith("#") else base64.b64decode(text).decode()
 
 
-def bodies(cloud: Emulated) -> list[str]:
+def bodies(cloud: Standing[Any]) -> list[str]:
     """A line for each thing that is missing."""
     wrong = []
     for call in [*machines_made(cloud), *_carried_out(cloud, "firewalls.create")]:

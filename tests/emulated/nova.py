@@ -8,37 +8,33 @@ on loopback only. It is an emulation: what was tested against it was not tested 
 
 import argparse
 import json
-import sys
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from cloudcmp.provider.openstack.marks import Mark, mark_in
 from tests.emulated import nova_told as told
 from tests.emulated import nova_wire as wire
-from tests.emulated.boot import Boot, ssh_boot, why_not
+from tests.emulated.boot import Boot
 from tests.emulated.cloud import Call, Thing
-from tests.emulated.faults import Chooser, Fault
+from tests.emulated.faults import Fault
 from tests.emulated.nova_compute import Compute
 from tests.emulated.nova_keystone import Keystone
 from tests.emulated.nova_lives import Lives
 from tests.emulated.nova_network import Network
 from tests.emulated.nova_state import FLAVORS, IMAGES, Faults, Floating, Region, Server
 from tests.emulated.nova_storage import Storage
+from tests.emulated.standing import Standing, foreground
 from tests.emulated.wire import Answer, Request
-from tests.emulated.wire import Server as HttpServer
 
 REGIONS = ("RegionOne", "RegionTwo")
 
 __all__ = ["FLAVORS", "IMAGES", "REGIONS", "Call", "Fault", "Faults", "Nova", "Thing", "nova"]
 
 
-class Nova:
+class Nova(Standing[Faults]):
     """One emulated cloud with one project and one user; with `policy` it is known by an application credential."""
 
     def __init__(
@@ -54,33 +50,14 @@ class Nova:
         self.regions = {name: Region(name) for name in regions}
         self.lives = Lives(self.regions, boot, clock)
         self.keystone = Keystone(regions, lambda: self.url, policy)
-        self.journal: list[Call] = []
-        self._lock = threading.RLock()
         self._compute = Compute(self.lives, lambda: self.url)
         self._network = Network(self.lives, lambda: self.url)
         self._storage = Storage(self.lives, lambda: self.url)
-        self._server = HttpServer(self._handle, port)
-        self.faults = faults or Faults()
+        super().__init__(faults or Faults(), port)
 
-    @property
-    def faults(self) -> Faults:
-        """How this cloud behaves; setting it starts the counts of single faults again."""
-        return self.lives.faults
-
-    @faults.setter
-    def faults(self, faults: Faults) -> None:
+    def _behave(self, faults: Faults) -> None:
         self.lives.faults = faults
         self.keystone.token_s, self.keystone.volumes = faults.token_s, faults.volumes != "none"
-        self._chooser = Chooser(faults.seed, faults.shares, faults.at)
-
-    def inject(self, action: str, what: str, first: int = 1, times: int = 1, seconds: float = 0.0) -> None:
-        """A fault at the calls of an action to come; `error:STATUS words` answers that status without doing it."""
-        self._chooser.inject(Fault(action, what, first, times, seconds))
-
-    @property
-    def url(self) -> str:
-        """Where it listens."""
-        return f"http://127.0.0.1:{self._server.port}"
 
     @property
     def environ(self) -> dict[str, str]:
@@ -88,22 +65,8 @@ class Nova:
         home = next(iter(self.regions))
         return {**self.keystone.environ(), "OS_REGION_NAME": home, "OS_CLIENT_CONFIG_FILE": "/dev/null"}
 
-    def __enter__(self) -> "Nova":
-        self._server.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def _end_machines(self) -> None:
         self.lives.close()
-        self._server.__exit__()
-
-    def leave(self) -> None:
-        """Nothing listens any more: connections are refused, until it comes back. Its machines live on."""
-        self._server.__exit__()
-
-    def come_back(self) -> None:
-        """Listen again, at the same place."""
-        self._server = HttpServer(self._handle, self._server.port)
-        self._server.__enter__()
 
     # -- what goes on
 
@@ -111,21 +74,7 @@ class Nova:
         this = wire.asked(request)
         action = this.action or "Versions"
         call = Call(self.lives.clock(), this.service, this.region, action, this.params)
-        with self._lock:
-            if this.action:
-                self.journal.append(call)
-            fault = self._chooser.next(action)
-            if fault is not None and fault.what == "drop":
-                call.outcome = "drop"
-                return Answer(how="close")
-            if fault is not None and fault.what.startswith("error:"):
-                status, _, words = fault.what.removeprefix("error:").partition(" ")
-                call.outcome = status
-                return wire.error(this.service, int(status), words or "It was injected.")
-            answer = self._honest(this)
-        call.outcome = str(answer.status)
-        answer = replace(answer, headers={**answer.headers, **wire.date(self.faults.skew_s, time.time())})
-        return answer if fault is None else _spoilt(answer, fault, call)
+        return self._answered(call, lambda: self._honest(this), kept=bool(this.action))
 
     def _honest(self, this: wire.Asked) -> Answer:
         """The answer without any fault: token, access rules, role, then the call itself."""
@@ -161,11 +110,22 @@ class Nova:
             return wire.error(this.service, 404, "The resource could not be found.")
         return service.versions(this.region, this)
 
-    # -- the truth
+    def _injected(self, call: Call, code: str) -> Answer:
+        status, _, words = code.partition(" ")
+        return wire.error(call.service, int(status), words or "It was injected.")
 
-    def calls(self, action: str) -> list[Call]:
-        """The calls of one action, in order."""
-        return [call for call in self.journal if call.action == action]
+    def _broken(self, answer: Answer, call: Call) -> Answer:
+        return wire.error(call.service, 500, "Unexpected API Error.")
+
+    def _cut(self, body: bytes) -> bytes:
+        found: dict[str, Any] = json.loads(body or b"{}")
+        for key, value in found.items():
+            if key.endswith("_links") or key == "next":
+                cut = json.dumps(value)[: -6 if key == "next" else None]
+                found[key] = json.loads(cut.replace("marker=", "marker=x"))
+        return json.dumps(found).encode()
+
+    # -- the truth
 
     def alive(self) -> list[Thing]:
         """All that exists now, in every region: servers, volumes, addresses, and groups but each region's own."""
@@ -227,31 +187,6 @@ def _marked(text: str) -> tuple[tuple[str, str], ...]:
     return mark.tags if mark else ()
 
 
-def _spoilt(answer: Answer, fault: Fault, call: Call) -> Answer:
-    """The call was carried out; this is what becomes of its answer."""
-    call.outcome = f"{fault.what} after {call.outcome}"
-    if fault.what == "late":
-        return replace(answer, delay_s=fault.seconds)
-    if fault.what == "5xx":
-        return wire.error(call.service, 500, "Unexpected API Error.")
-    if fault.what == "truncated":
-        return replace(answer, body=answer.body[: len(answer.body) * 2 // 3])
-    if fault.what == "cut":
-        return replace(answer, body=_cut(answer.body))
-    if fault.what == "empty":
-        return replace(answer, body=b"{}")
-    return replace(answer, how={"lost": "close", "reset": "reset", "part": "part"}[fault.what])
-
-
-def _cut(body: bytes) -> bytes:
-    """A list whose marker of the next page comes cut short."""
-    found: dict[str, Any] = json.loads(body or b"{}")
-    for key, value in found.items():
-        if key.endswith("_links") or key == "next":
-            found[key] = json.loads(json.dumps(value)[: -6 if key == "next" else None].replace("marker=", "marker=x"))
-    return json.dumps(found).encode()
-
-
 @contextmanager
 def nova(faults: Faults | None = None, boot: Boot | None = None, **more: Any) -> Iterator[Nova]:
     """A cloud of the test's own (`more`: policy, regions, clock, port); its machines end with the context."""
@@ -262,29 +197,12 @@ def nova(faults: Faults | None = None, boot: Boot | None = None, **more: Any) ->
 def main() -> None:
     """Run one in the foreground."""
     asked = argparse.ArgumentParser(description=main.__doc__)
-    asked.add_argument("--port", type=int, default=0)
     asked.add_argument("--provider-network", action="store_true", help="machines stand on an external network")
-    asked.add_argument(
-        "--machines", type=Path, help="a folder: an SSH server stands behind each server, and works there"
-    )
-    args = asked.parse_args()
-    if args.machines and why_not():
-        asked.error(why_not())
-    boot = ssh_boot(args.machines) if args.machines else None
-    with nova(Faults(network="provider" if args.provider_network else "tenant"), boot, port=args.port) as cloud:
-        for name, value in cloud.environ.items():
-            print(f"export {name}={value}")
-        sys.stdout.flush()
-        seen = 0
-        try:
-            while True:
-                while seen < len(cloud.journal) and cloud.journal[seen].outcome:
-                    call, seen = cloud.journal[seen], seen + 1
-                    print(f"# {call.region} {call.name} {call.outcome}", file=sys.stderr, flush=True)
-                time.sleep(0.2)
-        except KeyboardInterrupt:
-            for thing in cloud.alive():
-                print(f"# left: {thing.kind} {thing.region} {thing.id} {thing.state}", file=sys.stderr)
+
+    def make(args: argparse.Namespace, boot: Boot | None) -> Nova:
+        return Nova(Faults(network="provider" if args.provider_network else "tenant"), boot, port=args.port)
+
+    foreground(asked, make)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 from tests.emulated.boot import Machine
-from tests.emulated.faults import Fault
+from tests.emulated.faults import Behaviour
 
 GIB = 2**30
 PROJECT = "7a4d2f0c9b8e4c61a5d3e2f1b0c9d8e7"
@@ -14,19 +14,18 @@ OTHERS = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
 
 
 @dataclass(frozen=True, slots=True)
-class Faults:
+class Faults(Behaviour):
     """The whole behaviour beyond the ordinary; the defaults are a cloud in which nothing goes wrong.
 
     `network` is `tenant` (machines stand behind a router and need floating addresses) or `provider` (they stand on a
     shared external network). `newest` is Nova's newest microversion. `deletes` is ends, nothing (answers 204 and does
     nothing), or soft (put aside for a while, as operators may set it). `volumes` is ends, stays (Nova fails to delete
     what was to end with a machine) or none (there is no Cinder). `no_host`: every server comes to ERROR. `down_cell`:
-    servers are listed without what they bear. `admin`: Neutron shows the user what is of other projects too. `shares`
-    are (action, what, share of calls); `denied` are actions that the user's role may not do; `page` is the most items
-    of a list in one answer; `token_s` how long a token lives.
+    servers are listed without what they bear. `admin`: Neutron shows the user what is of other projects too. `denied`
+    are actions that the user's role may not do; `page` is the most items of a list in one answer; `token_s` how long a
+    token lives.
     """
 
-    seed: int = 0
     network: str = "tenant"
     newest: str = "2.96"
     deletes: str = "ends"
@@ -34,21 +33,16 @@ class Faults:
     no_host: bool = False
     down_cell: bool = False
     admin: bool = False
-    pending_s: float = 0.0
-    read_lag_s: float = 0.0
     delete_s: float = 0.0
     resize_s: float = 0.0
     token_s: float = 3600.0
     page: int | None = None
-    skew_s: float = 0.0
     servers: int = 100
     cores: int = 1000
     floating: int = 50
     groups: int = 100
     gigabytes: int = 1000
     denied: frozenset[str] = frozenset()
-    shares: tuple[tuple[str, str, float], ...] = ()
-    at: tuple[Fault, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ import json
 from typing import Any
 
 from cloudcmp.provider.openstack.marks import mark_in
-from tests.emulated.cloud import Call, Emulated
+from tests.emulated.cloud import Call
+from tests.emulated.standing import Standing
 
 _TAGS = {"cloudcmp:schema", "cloudcmp:study", "cloudcmp:slot", "cloudcmp:attempt", "cloudcmp:expires"}
 _CHANGES = ("Delete", "Resize", "Confirm", "Stop", "Start", "ForceDelete", "ActOn", "Set")
@@ -37,7 +38,7 @@ def changed_by(call: Call) -> tuple[str, ...]:
     return (call.params["id"],) if call.action.startswith(_CHANGES) and "id" in call.params else ()
 
 
-def machines_made(cloud: Emulated) -> list[Call]:
+def machines_made(cloud: Standing[Any]) -> list[Call]:
     """The calls that asked for a machine."""
     return [call for call in cloud.calls("CreateServer") if made_by(call) is not None]
 
@@ -47,7 +48,7 @@ def user_data(call: Call) -> str:
     return base64.b64decode(_body(call)["server"]["user_data"]).decode()
 
 
-def bodies(cloud: Emulated) -> list[str]:
+def bodies(cloud: Standing[Any]) -> list[str]:
     """What is missing in the bodies of the calls that made something: a line for each (P5).
 
     No end of its own is looked for: Nova has none to give.

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from email.utils import formatdate
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -160,8 +159,3 @@ def listed(key: str, items: Sequence[dict[str, Any]], this: Asked, base: str, mo
         else:
             body[f"{key}_links"] = [{"rel": "next", "href": f"{base}{this.root}{this.path}?{query}"}]
     return said(body)
-
-
-def date(skew_s: float, now: float) -> dict[str, str]:
-    """The head that tells the time."""
-    return {"Date": formatdate(now + skew_s, usegmt=True)}

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from cloudcmp import agent
 from cloudcmp.agent.keys import new_key
@@ -26,11 +27,12 @@ from cloudcmp.provider.qemu.inventory import Inventory
 from cloudcmp.provider.qemu.running import running
 from tests.cli.command import COMMAND, Said
 from tests.emulated.boot import Boot, SshServer, why_not
-from tests.emulated.cloud import Call, Emulated
+from tests.emulated.cloud import Call
 from tests.emulated.ec2 import Ec2
 from tests.emulated.guests import request
 from tests.emulated.kinds import kind
 from tests.emulated.ssh_server import Lies, SshMachine, machine_in_thread
+from tests.emulated.standing import Standing
 from tests.pipeline.warm import SHORT, warmth
 
 _SETTING = ("AWS_", "AZURE_", "ARM_", "CLOUDCMP_", "CLOUDSDK_", "GCE_", "GOOGLE_", "OS_", "XDG_", "SSH_")
@@ -71,7 +73,7 @@ class Sky:
     """
 
     folder: Path
-    clouds: dict[str, Emulated]
+    clouds: dict[str, Standing[Any]]
     box: SshMachine
     environ: dict[str, str]
     foreign: set[str] = field(default_factory=set)
@@ -150,7 +152,7 @@ class Sky:
 class _Witness(list[Call]):
     """A journal that looks, at each call that makes something, whether a study's ledger has its intent already (P1)."""
 
-    def __init__(self, sky: Sky, cloud: Emulated) -> None:
+    def __init__(self, sky: Sky, cloud: Standing[Any]) -> None:
         super().__init__()
         self._sky, self._cloud = sky, cloud
 
@@ -230,7 +232,7 @@ def _box(folder: Path, stack: ExitStack) -> SshMachine:
     return box
 
 
-def _environ(folder: Path, there: Iterable[Emulated]) -> dict[str, str]:
+def _environ(folder: Path, there: Iterable[Standing[Any]]) -> dict[str, str]:
     """A home of its own and these clouds only; the images of guests are this user's own, for they take minutes."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_SETTING)}
     given = [pair for cloud in there for pair in cloud.environ.items()]

@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,10 +13,10 @@ from cloudcmp.model.plan import Plan
 from cloudcmp.pipeline import planning
 from cloudcmp.provider import Means, make
 from cloudcmp.provision.contract import CHECKED, TESTED
-from tests.emulated.cloud import Emulated
 from tests.emulated.ec2 import EUCALYPTUS, ec2
 from tests.emulated.guests import missing
 from tests.emulated.kinds import KINDS, kind
+from tests.emulated.standing import Standing
 from tests.pipeline.clouds import clouds
 
 STUDY = "schema: 1\nquestion: Which?\ncandidates:\n%sprobes: [{probe: int}]\nlaunches: 1\nbudget: 5 USD\n"
@@ -40,7 +41,7 @@ def planned(candidates: str) -> Plan:
     return planning.plan_text(STUDY % candidates, "study.yaml")
 
 
-def opened(name: str) -> AbstractContextManager[Emulated]:
+def opened(name: str) -> AbstractContextManager[Standing[Any]]:
     return ec2(EUCALYPTUS) if name == "ec2" else kind(name).opened(None)
 
 
