@@ -3,12 +3,12 @@
 import asyncio
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -31,12 +31,14 @@ from cloudcmp.pipeline.checking import (
     steps,
     table,
 )
-from cloudcmp.pipeline.cleaning import cleanup
+from cloudcmp.pipeline.cleaning import Ending, cleanup
 from cloudcmp.pipeline.opening import Unopened
-from cloudcmp.pipeline.proving import prepare, prove, told_after, told_before
+from cloudcmp.pipeline.proving import Tryout, prepare, prove, told_after, told_before
+from cloudcmp.pipeline.running import start
 from cloudcmp.provider import registry
 from cloudcmp.provider.local import LocalProvider
 from cloudcmp.provision.contract import TESTED
+from cloudcmp.report.progress import Silence
 
 TODAY = datetime.now(UTC).date()
 PRICE = Price(Decimal("0.02"), "USD", "list", TODAY)
@@ -306,6 +308,43 @@ def test_p13_an_unknown_or_old_price_refuses_and_a_given_one_does_not(paid: type
     paid.price = replace(PRICE, as_of=TODAY.replace(year=TODAY.year - 1, day=1))
     with pytest.raises((UserMistake, Refused), match="days old"):
         prepare("paid", budget="1 USD", region=None, offering=None, price=None)
+
+
+def test_what_machines_are_made_of_is_fetched_by_a_study_and_by_no_check(
+    paid: type[Paid], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    told: list[str] = []
+
+    async def prepare(self: Paid, candidates: Sequence[Candidate], say: Callable[[str], None]) -> None:
+        told.extend(f"{one.id} after {len(self.created)} machines" for one in candidates)
+        raise Refused.at("paid", "there is no apt-get", "")
+
+    monkeypatch.setattr(paid, "prepare", prepare, raising=False)
+    asyncio.run(check_plan(plan_of("paid")))
+    assert told == []
+    text = "schema: 1\nquestion: Which?\ncandidates: [{provider: paid, region: local, offering: 1cpu}]\n"
+    plan = planning.plan_text(f"{text}probes: [{{probe: fma}}]\nlaunches: 1\nbudget: 5 USD\n", "study.yaml")
+    with pytest.raises(Refused, match="no apt-get"):
+        start(plan, text, tmp_path / "out", work=None, wait=False, progress=Silence(), leave=_never)
+    assert told == ["paid/local/1cpu after 0 machines"]
+    assert not (tmp_path / "out").exists()
+    told.clear()
+    with pytest.raises(Refused, match="no apt-get"):
+        prove(prepare_try("paid"))
+    assert len(told) == 1
+    paid.found = (Finding("rights", False, "UnauthorizedOperation", "attach the policy"),)
+    with pytest.raises(OutsideFault):
+        prove(prepare_try("paid"))
+    assert len(told) == 1
+    assert paid.created == []
+
+
+def _never(_: Ending) -> NoReturn:
+    raise AssertionError("nothing was begun that could be left")
+
+
+def prepare_try(provider: str) -> Tryout:
+    return prepare(provider, budget="1 USD", region=None, offering=None, price=None)
 
 
 def test_what_is_left_is_told_and_cleanup_ends_it(paid: type[Paid], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Guests without booting them: archives, disks, cards, sizes, and what is told where something is missing."""
 
 import asyncio
+import os
 import struct
 import subprocess
 import sys
@@ -18,8 +19,8 @@ from cloudcmp.errors import NoCapacity, ProviderFault, Refused, StorageFault, Un
 from cloudcmp.model.lease import Handle
 from cloudcmp.model.offering import Volume
 from cloudcmp.provider.local import Machine
-from cloudcmp.provider.qemu import QemuProvider, archive
-from cloudcmp.provider.qemu.image import cache_folder, once, small_image
+from cloudcmp.provider.qemu import QemuProvider, archive, checking
+from cloudcmp.provider.qemu.image import cache_folder, once, small_image, small_prefix
 from cloudcmp.provider.qemu.inventory import Inventory
 from cloudcmp.provider.qemu.machine import CARD, Card, last_words, mac_of, read_card
 from cloudcmp.provider.qemu.media import image_format, nocloud, overlay
@@ -207,6 +208,58 @@ def test_what_to_install_is_told_in_one_line_where_neither_qemu_nor_apt_is_there
         Packages(tmp_path / "lists").unpack(["busybox-static"], [], tmp_path / "tree")
     findings = asyncio.run(QemuProvider(tmp_path / "state", tmp_path / "cache").check(()))
     assert (findings[0].what, findings[0].ok) == ("host", False)
+
+
+LISTENING = """
+import sys
+def heard(event, args):
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
+        sys.__stderr__.write(f"HEARD {event} {args[1:]}\\n")
+    if event == "subprocess.Popen":
+        sys.__stderr__.write(f"HEARD {event} {list(args[1])}\\n")
+sys.addaudithook(heard)
+from cloudcmp.cli.entry import main
+sys.argv = ["cloudcmp", *sys.argv[1:]]
+main()
+"""
+
+
+@needs_guests
+@pytest.mark.parametrize("image", ["small", "debian"])
+def test_a_check_only_looks_it_writes_nothing_and_fetches_nothing(tmp_path, image):
+    study = tmp_path / "vm.yaml"
+    study.write_text(
+        "schema: 1\nquestion: Which?\nprobes: [{probe: fma}]\nlaunches: 1\n"
+        f"candidates: [{{provider: qemu, offering: 1cpu-128mb, image: {image}}}]\n"
+    )
+    home = tmp_path / "home"
+    home.mkdir()
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("XDG_")}
+    said = subprocess.run(
+        [sys.executable, "-c", LISTENING, "check", str(study)], cwd=tmp_path, env=kept | {"HOME": str(home)},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert "small is not there" in " ".join(said.stdout.split()), said.stderr
+    heard = [line for line in said.stderr.splitlines() if line.startswith("HEARD")]
+    assert all(line.endswith("'--version']") for line in heard), heard  # of a qemu that this system has
+    assert list(home.iterdir()) == []
+
+
+def test_what_is_not_there_is_told_with_its_size_and_is_no_reason_to_refuse(tmp_path, monkeypatch):
+    tools = {"apt-get", "dpkg-deb"}
+    monkeypatch.setattr("shutil.which", lambda name, path=None: f"/usr/bin/{name}" if name in tools else None)
+    for finding in (checking.host(tmp_path), checking.image(tmp_path, "small")):
+        assert finding.ok is True
+        assert "is not there: a study" in finding.text
+        assert "40 MB" in finding.text
+    assert len(list(checking.to_fetch(tmp_path, ["small"]))) == 2
+    (tmp_path / f"{small_prefix()}done").mkdir()
+    assert checking.image(tmp_path, "small").text == "small is there"
+    assert len(list(checking.to_fetch(tmp_path, ["small"]))) == 1
+    assert {path.name for path in tmp_path.iterdir()} == {f"{small_prefix()}done"}
+    assert checking.image(tmp_path, "smalle").ok is False
+    monkeypatch.setattr("cloudcmp.provider.qemu.debian.os.geteuid", lambda: 1000)
+    assert "without root" in checking.image(tmp_path, "debian").text
 
 
 @needs_guests

@@ -130,6 +130,15 @@ class Direct(Provider, Protocol):
 
 
 @runtime_checkable
+class Preparing(Protocol):
+    """A provider that fetches or builds on this computer what its machines are made of."""
+
+    async def prepare(self, candidates: Sequence[Candidate], say: Callable[[str], None]) -> None:
+        """Have it there before anything is timed; `say` is told what takes long. Raises the kinds of ProviderFault."""
+        ...
+
+
+@runtime_checkable
 class Particular(Provider, Protocol):
     """A provider at which barriers rest on what a plan asks for."""
 

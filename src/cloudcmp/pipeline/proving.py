@@ -26,6 +26,7 @@ from cloudcmp.pipeline.checking import preflight, refuse
 from cloudcmp.pipeline.cleaning import Ending, Leave, faults_of, leave_at_once, lines_left, untouched
 from cloudcmp.pipeline.office import open_office
 from cloudcmp.pipeline.opening import brief, opened, wanted
+from cloudcmp.pipeline.preparing import prepare as get_ready
 from cloudcmp.pipeline.stopping import Stopping
 from cloudcmp.pipeline.tools import tools
 from cloudcmp.provider.registry import Means, make
@@ -151,6 +152,7 @@ def _look_first(tryout: Tryout, say: Callable[[str], None]) -> None:
     say(f"looking first: {tryout.provider}")
     means = Means(metrics=METRICS, candidates=tryout.plan.candidates, dial=dial)
     refuse(ask(preflight({tryout.provider: make(tryout.provider, means)}, tryout.plan)))
+    ask(get_ready(tryout.plan, say))
 
 
 def _told_with(

@@ -16,6 +16,7 @@ from cloudcmp.pipeline.checking import check_plan, refuse
 from cloudcmp.pipeline.cleaning import Ending, Leave, faults_of, leave_at_once, left_told, lines_left, untouched
 from cloudcmp.pipeline.crew import Crew, Halt
 from cloudcmp.pipeline.office import open_office
+from cloudcmp.pipeline.preparing import prepare
 from cloudcmp.pipeline.rounds import run_rounds
 from cloudcmp.pipeline.spending import BUDGET, beside_of, budget_of, watch_money
 from cloudcmp.pipeline.stopping import Stopping
@@ -80,6 +81,7 @@ def _look_first(plan: Plan, progress: Progress) -> None:
     if runners:
         progress.note(f"looking first: {', '.join(sorted(runners))}")
         refuse([one.finding for one in ask(check_plan(plan))])
+        ask(prepare(plan, progress.note))
 
 
 def resume(

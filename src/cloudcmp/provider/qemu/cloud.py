@@ -17,12 +17,13 @@ from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import nothing
 from cloudcmp.model.safety import Barrier, Finding, Sight
 from cloudcmp.provider.local.machine import Machine, read_machine
+from cloudcmp.provider.qemu import checking
 from cloudcmp.provider.qemu.boot import DiskImage, lay_out
+from cloudcmp.provider.qemu.checking import DEBIAN, SMALL, images_of, own_image
 from cloudcmp.provider.qemu.debian import debian_image
 from cloudcmp.provider.qemu.image import Image, cache_folder, small_image
 from cloudcmp.provider.qemu.inventory import Inventory, state_folder
 from cloudcmp.provider.qemu.machine import STARTED, Card, Size, free_memory_bytes, last_words, port, read_card, start
-from cloudcmp.provider.qemu.media import image_format
 from cloudcmp.provider.qemu.program import Accelerator, Program, accelerator, find_program, known_accelerator
 from cloudcmp.provider.qemu.running import Identity, Running, ask, end
 from cloudcmp.provider.qemu.sizes import OVERHEAD_BYTES, REGION, offerings, size_of
@@ -34,8 +35,6 @@ BARRIERS = (
     Barrier("sweep", True, "every running guest bears its tags in its process, also where all folders were wiped"),
 )
 SCHEMA_TAG = "cloudcmp:schema"
-_SMALL = "small"
-_DEBIAN = "debian"
 _POWER_OFF_S = 60.0
 Result = TypeVar("Result")
 
@@ -80,8 +79,19 @@ class QemuProvider:
         return "this machine"
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        """Whether qemu and the images are there (they are fetched and built here if not), and memory is enough."""
+        """Whether qemu and the images are there, or what a study would fetch, and whether memory is enough."""
         return await asyncio.to_thread(self._check, candidates)
+
+    async def prepare(self, candidates: Sequence[Candidate], say: Callable[[str], None]) -> None:
+        """Fetch qemu and build the images where they are not there, before anything is timed.
+
+        Raises Refused where that can not be, StorageFault where they can not be kept.
+        """
+        for what in checking.to_fetch(self._cache, images_of(candidates)):
+            say(what)
+        await asyncio.to_thread(self._means)
+        for name in images_of(candidates):
+            await asyncio.to_thread(self._image, name)
 
     async def create(self, request: CreateRequest) -> str:
         """Start a guest with its keys and its end in the same call; the same token gives the same guest again.
@@ -131,7 +141,7 @@ class QemuProvider:
 
     def _needs(self, request: CreateRequest) -> tuple[Size, Image | DiskImage, Program, Accelerator]:
         size = size_of(request.offering, self._machine())
-        return size, self._image(dict(request.options).get("image", _SMALL)), *self._means()
+        return size, self._image(dict(request.options).get("image", SMALL)), *self._means()
 
     def _create(
         self, request: CreateRequest, size: Size, image: Image | DiskImage, program: Program, speed: Accelerator
@@ -189,15 +199,9 @@ class QemuProvider:
 
     def _image(self, name: str) -> Image | DiskImage:
         """The image of a name, built if need be, or the user's own of a path; raises Refused where there is none."""
-        if name == _SMALL:
+        if name == SMALL:
             return small_image(self._cache)
-        if name == _DEBIAN:
-            return debian_image(self._cache)
-        if "/" not in name:
-            known = f"known are {_SMALL}, {_DEBIAN} and a path (with a /) to a qcow2 or raw image"
-            raise Refused.at("qemu", f"no image {name!r}", known)
-        image_format(Path(name))
-        return DiskImage(Path(name))
+        return debian_image(self._cache) if name == DEBIAN else own_image(name)
 
     def _means(self) -> tuple[Program, Accelerator]:
         program = find_program(self._cache)
@@ -248,28 +252,21 @@ class QemuProvider:
         return guest is not None and guest.process == process
 
     def _check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        findings: list[Finding] = []
-        try:
-            program, speed = self._means()
-            how = f"qemu {program.version}, processors by {speed.name.upper()} ({speed.why})"
-            findings.append(Finding("host", True, how))
-        except CloudcmpError as error:
-            findings.append(_not(error, "host"))
-        for name in sorted({dict(candidate.options).get("image", _SMALL) for candidate in candidates}):
-            try:
-                self._image(name)
-                findings.append(Finding("image", True, f"{name} is there"))
-            except CloudcmpError as error:
-                findings.append(_not(error, "image"))
+        findings = [checking.host(self._cache)]
+        findings += [checking.image(self._cache, name) for name in images_of(candidates)]
+        findings += self._room(candidates)
+        return tuple(findings)
+
+    def _room(self, candidates: Sequence[Candidate]) -> list[Finding]:
+        """Whether there is memory for each candidate's machines; none runs beside another's."""
+        findings = []
         for candidate in candidates:
             try:
                 size = size_of(candidate.offering.name, self._machine())
                 self._room_for(replace(size, memory_bytes=size.memory_bytes * candidate.count))
             except CloudcmpError as error:
-                findings.append(_not(error, "quota"))
-        if not any(finding.what == "quota" for finding in findings):
-            findings.append(Finding("quota", True, "memory and processors are enough"))
-        return tuple(findings)
+                findings.append(checking.refused(error, "quota"))
+        return findings or [Finding("quota", True, "memory and processors are enough")]
 
 
 async def _to_its_end(work: Callable[[], Result]) -> Result:
@@ -285,9 +282,3 @@ async def _to_its_end(work: Callable[[], Result]) -> Result:
         thread.exception()  # whatever it was, nobody waits for it any more
         raise cancelled
     return thread.result()
-
-
-def _not(error: CloudcmpError, what: str) -> Finding:
-    """A fault as a finding."""
-    fault = error.faults[0]
-    return Finding(what, False, fault.what, fault.next)

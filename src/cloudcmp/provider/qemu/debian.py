@@ -32,15 +32,25 @@ _MAKE_S = 3600.0
 
 def debian_image(cache: Path) -> DiskImage:
     """The Debian image, built if it is not there yet; raises Refused where it can not be built."""
-    folder = once(cache, f"debian-{recipe('debian.py', 'packages.py')}-", lambda draft: _build(draft, cache))
+    folder = once(cache, debian_prefix(), lambda draft: _build(draft, cache))
     return DiskImage(folder / "disk", folder / "vmlinuz", folder / "initrd")
+
+
+def debian_prefix() -> str:
+    """How the name of a kept Debian image begins that is made as it would be made now."""
+    return f"debian-{recipe('debian.py', 'packages.py')}-"
+
+
+def check_buildable() -> None:
+    """Raise Refused where the image can not be built here, with what is missing."""
+    for needed, holds in (("root", os.geteuid() == 0), *((tool, shutil.which(tool)) for tool in _NEEDED)):
+        if not holds:
+            raise Refused.at("qemu", f"the image `debian` can not be built without {needed}", "use the image `small`")
 
 
 def _build(draft: Path, cache: Path) -> str:
     """Fill a folder with the image; returns its version's name."""
-    for needed, holds in (("root", os.geteuid() == 0), *((tool, shutil.which(tool)) for tool in _NEEDED)):
-        if not holds:
-            raise Refused.at("qemu", f"the image `debian` can not be built without {needed}", "use the image `small`")
+    check_buildable()
     tools, root = draft / "tools", draft / "root"
     tools.mkdir()
     Packages(cache / "apt").unpack(_TOOLS, ("lib",), tools)

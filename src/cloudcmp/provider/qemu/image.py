@@ -71,9 +71,12 @@ def small_image(cache: Path | None = None) -> Image:
     Raises Refused where the packages can not be had, StorageFault where it can not be kept.
     """
     cache = cache or cache_folder()
-    name = recipe("image.py", "archive.py", "packages.py", *sorted(_SCRIPTS.values()))
-    folder = once(cache, f"small-{name}-", lambda draft: _build(draft, cache))
-    return _read(folder)
+    return _read(once(cache, small_prefix(), lambda draft: _build(draft, cache)))
+
+
+def small_prefix() -> str:
+    """How the name of a kept small image begins that is made as it would be made now."""
+    return f"small-{recipe('image.py', 'archive.py', 'packages.py', *sorted(_SCRIPTS.values()))}-"
 
 
 def once(cache: Path, prefix: str, build: Callable[[Path], str]) -> Path:
@@ -83,11 +86,11 @@ def once(cache: Path, prefix: str, build: Callable[[Path], str]) -> Path:
     """
     try:
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if kept := _kept(cache, prefix):
-            return kept
+        if found := kept(cache, prefix):
+            return found
         with _alone(cache / f"{prefix}lock"):
-            if kept := _kept(cache, prefix):
-                return kept
+            if found := kept(cache, prefix):
+                return found
             for left in cache.glob(f".{prefix}draft-*"):
                 _clear(left)
             draft = Path(tempfile.mkdtemp(prefix=f".{prefix}draft-", dir=cache))
@@ -111,8 +114,8 @@ def _clear(draft: Path) -> None:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _kept(cache: Path, prefix: str) -> Path | None:
-    """The newest finished folder of a prefix."""
+def kept(cache: Path, prefix: str) -> Path | None:
+    """The newest finished folder of a prefix, None where there is none; only looks."""
     folders = [folder for folder in cache.glob(f"{prefix}*") if folder.is_dir()]
     return max(folders, key=lambda folder: (folder.stat().st_mtime, folder.name), default=None)
 

@@ -36,12 +36,7 @@ class Packages:
 
         Returns what was unpacked, sorted. Raises Refused where there is no apt, or the packages can not be had.
         """
-        for tool in ("apt-get", "dpkg-deb"):
-            if shutil.which(tool) is None:
-                raise Refused.at(
-                    "qemu", f"{tool} is not there to fetch {', '.join(wanted)}",
-                    "use a Debian or Ubuntu system, or install qemu-system-x86_64 and give an image of your own",
-                )  # fmt: skip
+        check_fetchable(wanted)
         store = into / ".packages"
         store.mkdir(parents=True)
         chosen = self._fetch(wanted, also, store)
@@ -89,6 +84,16 @@ class Packages:
 
     def _apt(self, words: Sequence[str], folder: Path, what: str) -> str:
         return _said(["apt-get", *self._options, *words], folder, what)
+
+
+def check_fetchable(wanted: Sequence[str]) -> None:
+    """Raise Refused where the tools are missing that packages are fetched and unpacked with; opens no connection."""
+    for tool in ("apt-get", "dpkg-deb"):
+        if shutil.which(tool) is None:
+            raise Refused.at(
+                "qemu", f"{tool} is not there to fetch {', '.join(wanted)}",
+                "use a Debian or Ubuntu system, or install qemu-system-x86_64 and give an image of your own",
+            )  # fmt: skip
 
 
 def libraries(root: Path, programs: Iterable[str]) -> tuple[str, ...]:

@@ -13,13 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cloudcmp.errors import Refused
-from cloudcmp.provider.qemu.image import Image, once
-from cloudcmp.provider.qemu.packages import Packages, run_from
+from cloudcmp.provider.qemu.image import Image, kept, once
+from cloudcmp.provider.qemu.packages import Packages, check_fetchable, run_from
 
 PROGRAM = "qemu-system-x86_64"
 _WANTED = ("qemu-system-x86",)
 _ALSO = ("lib", "zlib", "qemu-system", "seabios", "ipxe-qemu")
 _DATA = ("usr/share/qemu", "usr/share/seabios", "usr/lib/ipxe/qemu")
+_KEPT = "program-"
+_INSTALL = "install it: apt install qemu-system-x86"
 _MODULES = "usr/lib/x86_64-linux-gnu/qemu"
 _PROBE_S = 20.0
 # What is asked of KVM and of the emulated processor; the translation cache is kept small: guests are.
@@ -36,20 +38,41 @@ class Program:
 
 
 def find_program(cache: Path, path: str | None = None) -> Program:
-    """qemu from the search path, else from the cache folder, into which its packages are fetched once (about 60 MB).
+    """qemu from the search path, else from the cache folder, into which its packages are fetched once (about 40 MB).
 
     Raises Refused with what to install where neither can be.
+    """
+    if known := known_program(cache, path):
+        return known
+    try:
+        return _kept_program(once(cache, _KEPT, lambda draft: _fetch(draft, cache)))
+    except Refused as error:
+        raise Refused.at("qemu", f"{PROGRAM} is not there, and could not be fetched ({error})", _INSTALL) from error
+
+
+def known_program(cache: Path, path: str | None = None) -> Program | None:
+    """qemu from the search path or the cache folder, None where it would have to be fetched; only looks.
+
+    Raises Refused on a host for which there are no guests, and for a program that does not run.
     """
     if platform.machine() != "x86_64" or platform.system() != "Linux":
         raise Refused.at("qemu", f"guests are for x86-64 Linux hosts, not {platform.system()} {platform.machine()}",
                          "use another provider here")  # fmt: skip
     if found := shutil.which(PROGRAM, path=path):
         return Program((found,), _version([found], {}))
+    folder = kept(cache, _KEPT)
+    return _kept_program(folder) if folder else None
+
+
+def check_program_fetchable() -> None:
+    """Raise Refused where the tools are missing that qemu would be fetched with."""
     try:
-        folder = once(cache, "program-", lambda draft: _fetch(draft, cache))
+        check_fetchable(_WANTED)
     except Refused as error:
-        raise Refused.at("qemu", f"{PROGRAM} is not there, and could not be fetched ({error})",
-                         "install it: apt install qemu-system-x86") from error  # fmt: skip
+        raise Refused.at("qemu", f"{PROGRAM} is not there, and can not be fetched ({error})", _INSTALL) from error
+
+
+def _kept_program(folder: Path) -> Program:
     words = run_from(folder, f"usr/bin/{PROGRAM}")
     words += [word for data in _DATA if (folder / data).is_dir() for word in ("-L", str(folder / data))]
     environ = {"QEMU_MODULE_DIR": str(folder / _MODULES)}
