@@ -88,6 +88,14 @@ def test_the_later_start_of_one_sku_ends_the_earlier_one(book: PriceBook) -> Non
     assert found.amount_per_hour == Decimal("0.3")
 
 
+def test_tomorrow_s_price_does_not_hold_today(book: PriceBook) -> None:
+    old, new = replace(ROW, starts=date(2026, 1, 1)), replace(ROW, starts=date(2026, 11, 23), amount=Decimal("0.05"))
+    put(book, old, new)
+    found = price(book)
+    assert isinstance(found, Price)
+    assert found.amount_per_hour == Decimal("0.1")
+
+
 def test_a_doubt_about_the_very_thing_makes_it_unknown(book: PriceBook) -> None:
     put(book, ROW, doubts=(Doubt("aws", "eu", "S9", "large", "odd", Item.INSTANCE, "linux"),))
     assert price(book) == "aws/eu large, SKU S9: odd"

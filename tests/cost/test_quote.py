@@ -1,7 +1,7 @@
 """A quote's lines, what an account's terms make of them, and what has no price."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -66,6 +66,18 @@ def test_an_account_in_another_currency_gets_no_quote_and_is_told_why() -> None:
     credit = planned(ONE, WORK, "terms: {credits: [{money: 5 EUR}]}", rate_of=listed)
     assert credit.quote.expected_cost is not None
     assert told_terms(credit) == "with your terms: unknown (it is in EUR, the bill in USD)"
+
+
+def test_a_credit_that_ends_before_the_study_pays_nothing() -> None:
+    day = datetime.fromtimestamp(planned(ONE, WORK).start_at, UTC).date()
+    plain = planned(ONE, WORK, rate_of=listed).quote
+    for until, pays in ((day - timedelta(days=1), False), (day + timedelta(days=300), True)):
+        plan = planned(ONE, WORK, f"terms: {{credits: [{{money: 500 USD, until: {until}}}]}}", rate_of=listed)
+        assert plan.quote.with_terms is not None
+        assert plan.quote.expected_cost == plain.expected_cost
+        assert plan.quote.with_terms.amount == (0 if pays else plain.expected_cost and plain.expected_cost.amount)
+        told = f"a credit of 500.00 USD pays nothing: it ends on {until}"
+        assert (told in plan.quote.notes) is not pays
 
 
 def test_support_is_in_the_worst_case_and_in_what_the_guard_holds() -> None:

@@ -1,7 +1,8 @@
 """What is to be priced, and which rows of a price list are about it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import date
 from decimal import Decimal
 
 from cloudcmp.model.price import Doubt, PriceRow, Purchase, Unit, doubted
@@ -93,3 +94,18 @@ def holding(gib: Decimal) -> Wanted:
 def from_tier(tier: Decimal) -> Wanted:
     """Rows of the tier that begins there."""
     return Wanted(lambda row: row.tier_from == tier)
+
+
+def in_force(rows: Iterable[PriceRow]) -> list[PriceRow]:
+    """Of rows of one SKU those that began last: each ends the one before it."""
+    rows = list(rows)
+    last: dict[str, date] = {}
+    for row in rows:
+        if row.sku and row.starts:
+            last[row.sku] = max(row.starts, last.get(row.sku, row.starts))
+    return [row for row in rows if not row.sku or not row.starts or row.starts == last[row.sku]]
+
+
+def named_alike(row: PriceRow) -> PriceRow:
+    """The row without what tells it from one that says the same: its SKU and its first day."""
+    return replace(row, starts=None, sku="")

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from decimal import ROUND_HALF_EVEN, ROUND_UP, Decimal
 
-from cloudcmp.cost.metering import EXACT, SHORTEST_MONTH_HOURS, Part, misfit, parts, sustained_hours
-from cloudcmp.cost.own import own_lines
+from cloudcmp.cost.metering import EXACT, SHORTEST_MONTH_HOURS, Part, Sustained, misfit, parts
+from cloudcmp.cost.own import SUSTAINED, own_lines
 from cloudcmp.model.bill import UNLISTED, Bill, BillLine, Rate, RateOf, Use
 from cloudcmp.model.price import MONTH_HOURS, PriceRow, Unit
 from cloudcmp.model.terms import NO_TERMS, Terms
@@ -41,6 +41,7 @@ def bill(
         month_h, terms = SHORTEST_MONTH_HOURS, Terms(support=terms.support, currency=terms.currency)
     lines: list[BillLine] = []
     before: dict[tuple[PriceRow, ...], Decimal] = {}
+    ran: dict[tuple[PriceRow, ...], Sustained] = {}
     currency = terms.currency
     uses: list[Use] = []
     for use in wanted:
@@ -51,9 +52,11 @@ def bill(
             uses.append(use)
             continue
         currency = currency or rate.rows[0].currency
-        for one in _lines(use, rate, before, month_h, worst=worst):
-            lines.append(one)
-            uses.append(use)
+        told = _lines(use, rate, before, month_h, worst=worst)
+        if rate.monthly and rate.rows[0].unit is Unit.HOUR and len(rate.rows) == 1 and not worst:
+            told += _sustained(use, rate, ran.setdefault(rate.rows, Sustained()), told[0], month_h)
+        lines += told
+        uses += [use] * len(told)
     listed = _sum(lines, currency)
     own = own_lines(list(zip(uses, lines, strict=True)), terms, on, STEP) if listed is not None else ()
     total = _sum([*lines, *own], currency)
@@ -98,16 +101,12 @@ def _broken(rows: Sequence[PriceRow]) -> bool:
 def _lines(
     use: Use, rate: Rate, before: dict[tuple[PriceRow, ...], Decimal], month_h: int, *, worst: bool
 ) -> list[BillLine]:
-    """A use's lines: one for each tier, and one for what long use takes off."""
+    """A use's lines: one for each tier."""
     key = rate.rows
     had = before.get(key, Decimal(0))
     found = parts(use, rate, had, month_h=month_h, worst=worst)
     before[key] = had + sum((one.quantity for one in found), Decimal(0))
-    lines = [_line(use, rate, one, worst=worst) for one in found]
-    row = rate.rows[0]
-    if rate.monthly and row.unit is Unit.HOUR and len(rate.rows) == 1 and not worst:
-        lines += _sustained(use, rate, had, before[key], month_h)
-    return lines
+    return [_line(use, rate, one, worst=worst) for one in found]
 
 
 def _line(use: Use, rate: Rate, part: Part, *, worst: bool) -> BillLine:
@@ -135,15 +134,17 @@ def _why(use: Use, rate: Rate, row: PriceRow, *, worst: bool) -> str:
     return "; ".join(told)
 
 
-def _sustained(use: Use, rate: Rate, had: Decimal, now: Decimal, month_h: int) -> list[BillLine]:
-    row = rate.rows[0]
-    full = now - had
-    billed = sustained_hours(now, month_h, rate.monthly) - sustained_hours(had, month_h, rate.monthly)
+def _sustained(use: Use, rate: Rate, ran: Sustained, line: BillLine, month_h: int) -> list[BillLine]:
+    """What long use takes off a line of hours."""
+    row, full = rate.rows[0], line.quantity or Decimal(0)
+    if use.count < 1 or full <= 0:
+        return []
+    billed = ran.add(EXACT.divide(full, Decimal(use.count)), use.count, month_h, rate.monthly)
     off = EXACT.multiply(full - billed, row.amount).quantize(STEP, ROUND_HALF_EVEN)
     if off <= 0:
         return []
     why = "long use in a month is cheaper by itself"
-    return [BillLine(f"sustained use of {use.label()}", None, "", None, Money(-off, row.currency), why, use.about)]
+    return [BillLine(f"{SUSTAINED} {use.label()}", None, "", None, Money(-off, row.currency), why, use.about)]
 
 
 def _sum(lines: Sequence[BillLine], currency: str | None) -> Money | None:

@@ -1,12 +1,12 @@
 """The price of what a study would rent, by the price book: one amount, or the one line that says why there is none."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import ROUND_UP, Decimal
 from typing import Protocol
 
-from cloudcmp.cost.asked import Asked, No, Unknown, Wanted, from_tier, holding, like
+from cloudcmp.cost.asked import Asked, No, Unknown, Wanted, from_tier, holding, in_force, like, named_alike
 from cloudcmp.cost.shapes import Shape, shape_of
 from cloudcmp.model.offering import Price, Volume
 from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Doubt, How, Item, Listed, PriceRow, Purchase, Unit
@@ -199,11 +199,12 @@ class Lookup:
                 raise No(one.why, one.sku)
         if not fitting:
             raise No(_not_sold(list_, rows))
-        begun = [row for row in fitting if row.starts is None or row.starts <= self.today + timedelta(days=1)]
+        begun = [row for row in fitting if row.starts is None or row.starts <= self.today]
+        begun = begun or [row for row in fitting if row.starts and row.starts <= self.today + timedelta(days=1)]
         if not begun:
             first = min(row.starts for row in fitting if row.starts)
             raise No(f"its price holds from {first} on, after today", fitting[0].sku)
-        distinct = list(dict.fromkeys(replace(row, starts=None, sku="") for row in _in_force(begun)))
+        distinct = list(dict.fromkeys(named_alike(row) for row in in_force(begun)))
         currencies = sorted({row.currency for row in distinct})
         if len(currencies) > 1 and self.currency in currencies:
             distinct = [row for row in distinct if row.currency == self.currency]
@@ -213,7 +214,7 @@ class Lookup:
             )
             skus = ", ".join(sorted({row.sku for row in begun if row.sku})[:4])
             raise No(f"it is listed at {len(distinct)} prices: {amounts}", skus)
-        row = next(row for row in begun if replace(row, starts=None, sku="") == distinct[0])
+        row = next(row for row in in_force(begun) if named_alike(row) == distinct[0])
         if self.currency and row.currency != self.currency:
             raise No(f"its price is in {row.currency}, not in {self.currency}", row.sku)
         self._fresh(list_, row)
@@ -251,16 +252,6 @@ def _of_plan(asked: Asked, plan: str) -> Wanted:
     """Rows of just this plan, and not of any where it is empty."""
     own = like(asked)
     return replace(own, row=lambda row: own.row(row) and row.plan == plan)
-
-
-def _in_force(rows: Iterable[PriceRow]) -> list[PriceRow]:
-    """Of rows of one SKU those that began last: each ends the one before it."""
-    rows = list(rows)
-    last: dict[str, date] = {}
-    for row in rows:
-        if row.sku and row.starts:
-            last[row.sku] = max(row.starts, last.get(row.sku, row.starts))
-    return [row for row in rows if not row.sku or not row.starts or row.starts == last[row.sku]]
 
 
 def _whole(row: PriceRow, quantity: Decimal | None = None) -> None:

@@ -110,13 +110,47 @@ def graduated(quantity: Decimal, before: Decimal, rows: Sequence[PriceRow]) -> l
 
 
 def sustained_hours(hours: Decimal, month_h: int, monthly: Sequence[Decimal]) -> Decimal:
-    """Hours at full price that cost what these do, where each equal part of a month has its own share of the price.
+    """Hours at full price that cost what one machine's do, where each equal part of a month has its own share of it.
 
-    https://cloud.google.com/compute/docs/sustained-use-discounts: hours of machines of one kind in a region are added;
-    so one machine for a whole month costs what two do that follow each other.
+    https://cloud.google.com/compute/docs/sustained-use-discounts: machines of one kind in a region that follow each
+    other are taken for one; for those that run at once see `Sustained`.
     """
     width = EXACT.divide(Decimal(month_h), Decimal(len(monthly)))
     full, rest = divmod(hours, Decimal(month_h))
     whole = EXACT.multiply(width, sum(monthly, Decimal(0)))
     begun = (max(Decimal(0), min(rest - n * width, width)) * share for n, share in enumerate(monthly))
     return EXACT.multiply(full, whole) + sum(begun, Decimal(0))
+
+
+class Sustained:
+    """The hours that machines of one kind have run in a month: the first, the second of those at once, and so on.
+
+    https://cloud.google.com/compute/docs/sustained-use-discounts: ten machines at once for three days are ten that ran
+    for a tenth of the month each, and not one that ran all of it.
+    """
+
+    def __init__(self) -> None:
+        self._hours: dict[int, Decimal] = {}
+
+    def add(self, hours: Decimal, count: int, month_h: int, monthly: Sequence[Decimal]) -> Decimal:
+        """Count in what `count` machines at once ran, each so many hours; the hours at full price that this costs."""
+        total, done = Decimal(0), 0
+        for until in sorted({*(one for one in self._hours if one < count), count}):
+            had = sum((ran for one, ran in self._hours.items() if one >= until), Decimal(0))
+            more = sustained_hours(had + hours, month_h, monthly) - sustained_hours(had, month_h, monthly)
+            total += EXACT.multiply(more, Decimal(until - done))
+            done = until
+        self._hours[count] = self._hours.get(count, Decimal(0)) + hours
+        return total
+
+
+def hours_for(worth: Decimal, month_h: int, monthly: Sequence[Decimal]) -> Decimal | None:
+    """How long one machine runs in a month for what so many hours cost at full price; None where it never does."""
+    width = EXACT.divide(Decimal(month_h), Decimal(len(monthly)))
+    left, hours = worth, Decimal(0)
+    for share in monthly:
+        whole = EXACT.multiply(width, share)
+        if left < whole:
+            return hours + EXACT.divide(left, share)
+        left, hours = left - whole, hours + width
+    return None

@@ -11,6 +11,8 @@ from cloudcmp.model.terms import Commitment, Credit, Discount, Support, SupportT
 from cloudcmp.units import Money
 
 Listed = Sequence[tuple[Use, BillLine]]
+SUSTAINED = "sustained use of"
+"""How a line begins that says what long use takes off."""
 
 
 def own_lines(listed: Listed, terms: Terms, on: date | None, step: Decimal) -> tuple[BillLine, ...]:
@@ -96,20 +98,43 @@ def _committed(
     use: Use, line: BillLine, terms: Terms, left: list[Decimal], number: int, step: Decimal
 ) -> list[BillLine]:
     found = commitment_for(use, terms)
-    if found is None or line.quantity is None or line.amount is None or line.unit != Unit.HOUR.value:
+    if found is None or line.amount is None:
         return []
     hour = effective_per_hour(found)
+    if line.item.startswith(SUSTAINED) and hour.currency == line.amount.currency:
+        return _not_sustained(use, line, found, left, number, step)
+    if line.quantity is None or line.unit != Unit.HOUR.value:
+        return []
     name = f"{found.purchase.value}, {line.item}"
     if hour.currency != line.amount.currency:
         why = f"it is in {hour.currency}, the bill in {line.amount.currency}"
         return [BillLine(name, None, "", None, None, why, line.about)]
-    share = min(Decimal(1), EXACT.divide(Decimal(found.count), Decimal(use.count)))
+    share = _covered(found, use)
     hours = EXACT.multiply(line.quantity, share)
     off = EXACT.multiply(line.amount.amount, share)
     change = (EXACT.multiply(hours, hour.amount) - off).quantize(step, ROUND_HALF_EVEN)
     left[number] += change
     why = f"{hour.amount:.6g} {hour.currency}/h in place of the list price, if every hour of its term is used"
     return [BillLine(name, hours, Unit.HOUR.value, hour.amount, Money(change, hour.currency), why, line.about)]
+
+
+def _not_sustained(
+    use: Use, line: BillLine, found: Commitment, left: list[Decimal], number: int, step: Decimal
+) -> list[BillLine]:
+    """What long use takes off the machines that a commitment covers, put on again.
+
+    Such hours count for no discount of theirs: https://cloud.google.com/compute/docs/sustained-use-discounts.
+    """
+    assert line.amount is not None
+    off = EXACT.multiply(line.amount.amount, _covered(found, use)).quantize(step, ROUND_HALF_EVEN)
+    left[number] -= off
+    why = "hours that a commitment covers are not cheaper for long use"
+    return [BillLine(f"no {line.item}", None, "", None, Money(-off, line.amount.currency), why, line.about)]
+
+
+def _covered(found: Commitment, use: Use) -> Decimal:
+    """The share of a use's machines that a commitment covers."""
+    return min(Decimal(1), EXACT.divide(Decimal(found.count), Decimal(use.count)))
 
 
 def _discounted(discount: Discount, listed: Listed, left: list[Decimal], step: Decimal) -> list[BillLine]:

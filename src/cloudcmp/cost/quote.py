@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_EVEN, ROUND_UP, Decimal
 
 from cloudcmp.cost.bill import bill
@@ -12,7 +12,7 @@ from cloudcmp.cost.parts import Parts, Priced, parts_of, unpriced_volume, with_b
 from cloudcmp.model.bill import UNLISTED, Bill, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate, Plan, Stay
-from cloudcmp.model.terms import NO_TERMS, Terms
+from cloudcmp.model.terms import NO_TERMS, Credit, Terms
 from cloudcmp.units import Money, format_money
 
 _STEP = Decimal("0.000001")
@@ -40,12 +40,11 @@ def no_list(use: Use) -> Rate:  # noqa: ARG001
 
 @dataclass(frozen=True, slots=True)
 class Market:
-    """What is known of prices: how providers bill, what their lists say, who bills nothing, and the day."""
+    """What is known of prices: how providers bill, what their lists say, and who bills nothing."""
 
     billing_of: BillingOf = by_the_hour
     rate_of: RateOf = no_list
     free: Free = nobody_is_free
-    on: date | None = None
 
 
 def quoted(plan: Plan, market: Market = Market()) -> Plan:
@@ -62,7 +61,9 @@ def quoted(plan: Plan, market: Market = Market()) -> Plan:
     found = [(one, plan.stays[one.index], _parts(one, plan.stays[one.index], market)) for one in counted]
     fees = region_fees(plan, counted, {one.index: _terms(one, market) for one in counted})
     usual = [*(one for _, _, parts in found for one in parts.expected), *fees]
-    expected, own = _bill(usual, NO_TERMS), _bill(usual, plan.terms)
+    ended = _ended(plan)
+    terms = replace(plan.terms, credits=tuple(one for one in plan.terms.credits if one not in ended))
+    expected, own = _bill(usual, NO_TERMS), _bill(usual, terms)
     worst = _bill([one for _, _, parts in found for one in parts.worst], plan.terms, worst=True)
     stays = list(plan.stays)
     for _, stay, parts in found:
@@ -77,6 +78,7 @@ def quoted(plan: Plan, market: Market = Market()) -> Plan:
         with_terms=_money(own, ROUND_HALF_EVEN) if plan.terms else None,
     )
     notes = (*quote.notes, *_notes(candidates, counted, found, worst, market), *_about_budget(most, plan.budget))
+    notes += tuple(f"a credit of {format_money(one.money)} pays nothing: it ends on {one.until}" for one in ended)
     return replace(plan, candidates=candidates, stays=tuple(stays), quote=replace(quote, notes=notes))
 
 
@@ -89,6 +91,12 @@ def _parts(one: Candidate, stay: Stay, market: Market) -> Parts:
 
 def _bill(pairs: Sequence[Priced], terms: Terms, *, worst: bool = False) -> Bill:
     return bill([use for use, _ in pairs], dict(pairs).__getitem__, terms, worst=worst)
+
+
+def _ended(plan: Plan) -> tuple[Credit, ...]:
+    """The credits that end before the study is expected to: which of its hours they pay is not known."""
+    ends: date = datetime.fromtimestamp(plan.start_at + plan.quote.expected_s, UTC).date()
+    return tuple(one for one in plan.terms.credits if one.until is not None and one.until < ends)
 
 
 def _money(found: Bill, rounding: str, *, listed: bool = False) -> Money | None:

@@ -1,14 +1,15 @@
 """From price lists to the rate of a use: the one row that fits it, with its tiers, or why there is none."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
+from cloudcmp.cost.asked import holding, in_force, named_alike
 from cloudcmp.cost.rules import clock_of, included, sustained
 from cloudcmp.model.bill import UNLISTED, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing, Price
-from cloudcmp.model.price import PriceList, PriceRow, Unit
+from cloudcmp.model.price import Item, PriceList, PriceRow, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +76,11 @@ def _rate(use: Use, lists: Sequence[PriceList], today: date) -> Rate:
             if (doubt.provider, doubt.name) == (use.provider, use.name)
         ]
         return Rate(why=doubts[0] if doubts else UNLISTED)
-    best = _most_particular([fit.row for fit in fits], use)
-    rows = tuple(sorted(set(best), key=lambda row: row.tier_from))
+    best = in_force(_of_its_size(_most_particular([fit.row for fit in fits], use), use))
+    alike = {named_alike(row): row for row in reversed(best)}
+    rows = tuple(sorted(alike.values(), key=lambda row: row.tier_from))
+    if not rows:
+        return Rate(why="no disk of its size is listed")
     if len({row.tier_from for row in rows}) < len(rows):
         amounts = sorted({row.amount for row in rows})
         return Rate(why=f"it is listed at {len(rows)} prices, {amounts[0]} to {amounts[-1]}")
@@ -100,6 +104,18 @@ def _most_particular(rows: Sequence[PriceRow], use: Use) -> list[PriceRow]:
         if some:
             return some
     return list(rows)
+
+
+def _of_its_size(rows: Sequence[PriceRow], use: Use) -> list[PriceRow]:
+    """The rows of whole disks that hold this one, as prices without tiers: a tier of theirs is a disk's size in GiB."""
+    if use.item is not Item.VOLUME:
+        return list(rows)
+    holds = holding(Decimal(-(-int(use.size) // 2**30))).row
+    return [
+        replace(row, tier_from=Decimal(0), tier_until=None) if row.unit is Unit.MONTH else row
+        for row in rows
+        if holds(row)
+    ]
 
 
 def _day(one: PriceList) -> date:

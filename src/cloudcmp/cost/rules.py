@@ -50,6 +50,14 @@ def included(use: Use) -> Decimal:
 
 def sustained(use: Use) -> tuple[Decimal, ...]:
     """The shares of the price in the quarters of a month, () where long use is not cheaper by itself."""
-    if use.provider != "gcp" or use.item is not Item.INSTANCE or use.purchase is not Purchase.ON_DEMAND:
+    if use.item is not Item.INSTANCE or use.purchase is not Purchase.ON_DEMAND:
         return ()
-    return _SUSTAINED.get(use.name.partition("-")[0], ())
+    return shares_of(use.provider, use.name)
+
+
+def shares_of(provider: str, name: str) -> tuple[Decimal, ...]:
+    """The same of a machine type on demand; a custom type of Google's without a family is of N1."""
+    if provider != "gcp":
+        return ()
+    family = name.partition("-")[0]
+    return _SUSTAINED.get("n1" if family == "custom" else family, ())

@@ -6,6 +6,7 @@ from functools import partial
 
 from cloudcmp.cost import commitment
 from cloudcmp.cost.own import effective_per_hour
+from cloudcmp.cost.rules import shares_of
 from cloudcmp.model.offering import Price
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.price import Purchase
@@ -98,7 +99,9 @@ def _reserved(plan: Plan, candidate: Candidate) -> _Priced:
     if hour is None or hour.currency != each.currency:
         known = f"{price.source}: {each.amount:.6g} {each.currency}/h if it runs all the time"
         return price, f"{known}; no price on demand is known to set beside it"
-    return price, commitment.told(own, hour.amount_per_hour)
+    sold = candidate.offering
+    monthly = shares_of(sold.provider, sold.name) if hour.source not in _UNLISTED else ()
+    return price, commitment.told(own, hour.amount_per_hour, monthly)
 
 
 def _own(plan: Plan, candidate: Candidate) -> Commitment | None:
