@@ -2,14 +2,13 @@
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from cloudcmp.errors import NoCredentials, ProviderFault, Refused
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import UNTOLD
 from cloudcmp.model.safety import Finding
+from cloudcmp.provider import preflight
 from cloudcmp.provider.aws.faults import DENIED, POLICY
 from cloudcmp.provider.aws.firewalls import Traits, described
 from cloudcmp.provider.aws.images import Image
@@ -18,7 +17,6 @@ from cloudcmp.provider.aws.quota import quota
 from cloudcmp.provider.aws.sdk import Answer, Sdk
 from cloudcmp.provider.saying import nearest
 
-_SKEW_S = 60.0
 _PROVED = (
     "machines and firewall groups may be made, and no delete of what is nobody's is forbidden; "
     "whether ours may be deleted is tried on a study's first firewall group"
@@ -29,12 +27,7 @@ ImageFor = Callable[[str, str, dict[str, str]], Awaitable[Image]]
 
 def date_of(answer: Answer) -> float | None:
     """When an answer says that it was given, by the cloud's own clock (Unix s)."""
-    said = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date", "")
-    try:
-        at = parsedate_to_datetime(said)
-    except ValueError:
-        return None
-    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    return preflight.date_of(answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date", ""))
 
 
 async def account_of(sdk: Sdk, *, compatible: bool) -> str:
@@ -83,8 +76,9 @@ class Preflight:
         try:
             answer = await self._whoami()
         except NoCredentials as fault:
-            return (Finding("credentials", False, fault.faults[0].what, fault.faults[0].next),)
-        findings = [self._credentials(answer), self._account(answer, candidates), self._clock(answer)]
+            return (preflight.refused("credentials", fault),)
+        findings = [self._credentials(answer), self._account(answer, candidates)]
+        findings.append(preflight.clock(date_of(answer), self._now()))
         known = tuple(await self._regions())
         good: list[tuple[Candidate, Image]] = []
         for candidate in candidates:
@@ -116,32 +110,15 @@ class Preflight:
     @staticmethod
     def _account(answer: Answer, candidates: Sequence[Candidate]) -> Finding:
         account = answer.get("Account")
-        pinned = {dict(one.options)["account"] for one in candidates if "account" in dict(one.options)}
-        if account is None:
-            return Finding("account", None, "this cloud tells no account")
-        if not pinned:
-            return Finding("account", None, f"account {account}, which no study pins", f"write account: '{account}'")
-        if pinned != {account}:
-            what = f"the credentials are of account {account}, the study is for {', '.join(sorted(pinned))}"
-            return Finding("account", False, what, "use the other account's credentials")
-        return Finding("account", True, f"account {account}, as pinned")
-
-    def _clock(self, answer: Answer) -> Finding:
-        at = date_of(answer)
-        if at is None:
-            return Finding("clock", None, "the answer bears no date")
-        off = self._now() - at
-        what = f"this machine's clock is {abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} the provider's"
-        if abs(off) > _SKEW_S:
-            return Finding("clock", False, what, "set the clock: times to live rest on it")
-        return Finding("clock", True, what)
+        other = "use the other account's credentials"
+        return preflight.account(account, f"account {account}", candidates, other=other)
 
     async def _image(self, candidate: Candidate) -> tuple[Finding, Image | None]:
         sold = candidate.offering
         try:
             image = await self._image_for(sold.region, sold.name, dict(candidate.options))
         except Refused as fault:
-            return Finding("image", False, f"{candidate.id}: {fault.faults[0].what}", fault.faults[0].next), None
+            return preflight.refused("image", fault, candidate.id), None
         return Finding("image", True, f"{candidate.id}: {image.name or image.id} ({image.id})"), image
 
     # -- rights, by dry runs: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonParameters.html

@@ -2,29 +2,17 @@
 
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 
 from cloudcmp.errors import NoCredentials, ProviderFault, Refused
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Finding
+from cloudcmp.provider import preflight
 from cloudcmp.provider.azure.faults import POLICY, missing
 from cloudcmp.provider.azure.policy import actions, allows
 from cloudcmp.provider.azure.quota import quota
 from cloudcmp.provider.azure.sdk import Reply, Sdk
 from cloudcmp.provider.azure.shelf import Shelf
 from cloudcmp.provider.saying import nearest
-
-_SKEW_S = 60.0
-
-
-def date_of(reply: Reply) -> float | None:
-    """When an answer says that it was given, by the cloud's own clock (Unix s)."""
-    try:
-        at = parsedate_to_datetime(reply.headers.get("date", ""))
-    except ValueError:
-        return None
-    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
 
 
 class Preflight:
@@ -40,8 +28,9 @@ class Preflight:
         except (NoCredentials, Refused) as fault:
             if not isinstance(fault, NoCredentials) and not missing(fault):
                 raise
-            return (Finding("credentials", False, fault.faults[0].what, fault.faults[0].next),)
-        findings = [self._credentials(reply), self._account(candidates), self._clock(reply)]
+            return (preflight.refused("credentials", fault),)
+        findings = [self._credentials(reply), self._account(candidates)]
+        findings.append(preflight.clock(preflight.date_of(reply.headers.get("date", "")), self._now()))
         known = await self._shelf.regions()
         good: list[Candidate] = []
         for candidate in candidates:
@@ -68,24 +57,8 @@ class Preflight:
 
     def _account(self, candidates: Sequence[Candidate]) -> Finding:
         account = self._sdk.subscription()
-        pinned = {dict(one.options)["account"] for one in candidates if "account" in dict(one.options)}
-        if not pinned:
-            what = f"subscription {account}, which no study pins"
-            return Finding("account", None, what, f"write account: '{account}'")
-        if {one.lower() for one in pinned} != {account.lower()}:
-            what = f"AZURE_SUBSCRIPTION_ID is {account}, the study is for {', '.join(sorted(pinned))}"
-            return Finding("account", False, what, "name the other subscription")
-        return Finding("account", True, f"subscription {account}, as pinned")
-
-    def _clock(self, reply: Reply) -> Finding:
-        at = date_of(reply)
-        if at is None:
-            return Finding("clock", None, "the answer bears no date")
-        off = self._now() - at
-        what = f"this machine's clock is {abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} the provider's"
-        if abs(off) > _SKEW_S:
-            return Finding("clock", False, what, "set the clock: times to live rest on it")
-        return Finding("clock", True, what)
+        shown, other = f"subscription {account}", "name the other one in AZURE_SUBSCRIPTION_ID"
+        return preflight.account(account, shown, candidates, other=other, same=str.lower)
 
     async def _image(self, candidate: Candidate) -> Finding:
         """The size and its image; what is sold here for another subscription only is not there."""
@@ -95,7 +68,7 @@ class Preflight:
             if options.get("market") == "spot":
                 await self._spot(candidate)
         except Refused as fault:
-            return Finding("image", False, f"{candidate.id}: {fault.faults[0].what}", fault.faults[0].next)
+            return preflight.refused("image", fault, candidate.id)
         return Finding("image", True, f"{candidate.id}: {image.name}")
 
     async def _spot(self, candidate: Candidate) -> None:

@@ -14,7 +14,7 @@ from cloudcmp.model.safety import Barrier, Finding, Sight
 from cloudcmp.provider.address import controller
 from cloudcmp.provider.azure import listing
 from cloudcmp.provider.azure.barriers import BARRIERS
-from cloudcmp.provider.azure.checking import Preflight, date_of
+from cloudcmp.provider.azure.checking import Preflight
 from cloudcmp.provider.azure.existence import Existence
 from cloudcmp.provider.azure.groups import Groups
 from cloudcmp.provider.azure.launch import machine_body
@@ -23,6 +23,7 @@ from cloudcmp.provider.azure.names import machine_of, place_of
 from cloudcmp.provider.azure.prices import BILLING
 from cloudcmp.provider.azure.sdk import Sdk
 from cloudcmp.provider.azure.shelf import Shelf
+from cloudcmp.provider.preflight import date_of
 
 
 class AzureProvider:
@@ -82,7 +83,7 @@ class AzureProvider:
 
     async def date(self) -> float | None:
         """The time by Azure's own clock (Unix s), from the head of an answer."""
-        return date_of(await self._sdk.subscribed())
+        return date_of((await self._sdk.subscribed()).headers.get("date", ""))
 
     # -- leases
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from cloudcmp.errors import NoCredentials, ProviderFault, Refused
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Finding
+from cloudcmp.provider import preflight
 from cloudcmp.provider.gcp.faults import MISSING, POLICY
 from cloudcmp.provider.gcp.launch import NETWORK
 from cloudcmp.provider.gcp.policy import permissions
@@ -13,7 +14,6 @@ from cloudcmp.provider.gcp.quota import quota
 from cloudcmp.provider.gcp.sdk import Sdk
 from cloudcmp.provider.gcp.shelf import Shelf
 
-_SKEW_S = 60.0
 _AT_ONCE = 100  # permissions in one question
 
 
@@ -36,11 +36,11 @@ class Preflight:
             project = await self._sdk.read("projects", "get")
             at = await self._sdk.date()
         except NoCredentials as fault:
-            return (Finding("credentials", False, fault.faults[0].what, fault.faults[0].next),)
+            return (preflight.refused("credentials", fault),)
         endpoint = self._sdk.endpoint()
         named = f"{project.name}{f' at {endpoint}' if endpoint else ''}"
         findings = [Finding("credentials", True, f"they are taken for the project {named}")]
-        findings += [self._account(str(project.name), candidates), self._clock(at)]
+        findings += [self._account(str(project.name), candidates), preflight.clock(at, self._now())]
         good = []
         for candidate in candidates:
             found = await self._names(candidate)
@@ -51,22 +51,8 @@ class Preflight:
 
     @staticmethod
     def _account(project: str, candidates: Sequence[Candidate]) -> Finding:
-        pinned = {dict(one.options)["account"] for one in candidates if "account" in dict(one.options)}
-        if not pinned:
-            return Finding("account", None, f"project {project}, which no study pins", f"write account: {project}")
-        if pinned != {project}:
-            what = f"the project is {project}, the study is for {', '.join(sorted(pinned))}"
-            return Finding("account", False, what, "set GOOGLE_CLOUD_PROJECT, or use the other project's credentials")
-        return Finding("account", True, f"project {project}, as pinned")
-
-    def _clock(self, at: float | None) -> Finding:
-        if at is None:
-            return Finding("clock", None, "the answer bears no date")
-        off = self._now() - at
-        what = f"this machine's clock is {abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} the provider's"
-        if abs(off) > _SKEW_S:
-            return Finding("clock", False, what, "set the clock: times to live rest on it")
-        return Finding("clock", True, what)
+        other = "set GOOGLE_CLOUD_PROJECT, or use the other project's credentials"
+        return preflight.account(project, f"project {project}", candidates, other=other)
 
     async def _names(self, candidate: Candidate) -> list[Finding]:
         """Region, zone and machine type, then the image for it."""
@@ -74,12 +60,12 @@ class Preflight:
         try:
             zones = await self._shelf.zones_for(sold.region, sold.name, options)
         except Refused as fault:
-            return [Finding("capability", False, f"{candidate.id}: {fault.faults[0].what}", fault.faults[0].next)]
+            return [preflight.refused("capability", fault, candidate.id)]
         names = Finding("capability", True, f"{candidate.id}: to be had in {', '.join(sorted(zones))}")
         try:
             image = await self._shelf.image_for(zones[0], sold.name, options)
         except Refused as fault:
-            return [names, Finding("image", False, f"{candidate.id}: {fault.faults[0].what}", fault.faults[0].next)]
+            return [names, preflight.refused("image", fault, candidate.id)]
         return [names, Finding("image", True, f"{candidate.id}: {image.name}")]
 
     async def _network(self) -> Finding:

@@ -8,12 +8,12 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
 from cloudcmp.errors import LostAnswer, NoCredentials, Throttled, Unlisted, UserMistake
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.gcp.faults import fault_of
+from cloudcmp.provider.preflight import date_of
 
 _T = TypeVar("_T")
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -240,10 +240,8 @@ def _dated(sdk: Sdk, rest: Any) -> Callable[..., Any]:
     class Dating(rest.RegionsRestInterceptor):  # type: ignore[misc]
         def post_list_with_metadata(self, response: Any, metadata: Any) -> Any:
             said = {str(key).lower(): str(value) for key, value in metadata}.get("date", "")
-            try:
-                sdk.ahead_s = parsedate_to_datetime(said).timestamp() - time.time()
-            except ValueError:
-                sdk.ahead_s = None
+            at = date_of(said)
+            sdk.ahead_s = None if at is None else at - time.time()
             return response, metadata
 
     return lambda **more: rest.RegionsRestTransport(interceptor=Dating(), **more)

@@ -2,19 +2,18 @@
 
 import time
 from collections.abc import Callable, Sequence
-from email.utils import parsedate_to_datetime
 
 from cloudcmp.errors import NoCredentials, NotAllowed, ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, INSTANCE
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Finding
+from cloudcmp.provider import preflight
 from cloudcmp.provider.longtail.dialect import Json
 from cloudcmp.provider.longtail.faults import missing
 from cloudcmp.provider.longtail.requests import image_of
 from cloudcmp.provider.longtail.sdk import Answer, Library
 from cloudcmp.provider.longtail.shelf import Shelf
 
-_SKEW_S = 60.0
 _NOBODY = {"digitalocean": ("0", "00000000-0000-4000-8000-000000000000"), "linode": ("0", "0")}
 _NOBODYS = ("00000000-0000-4000-8000-000000000000",) * 2
 """Ids that belong to nobody: a delete of one is answered by 404 where deleting is allowed (R)."""
@@ -32,11 +31,12 @@ class Preflight:
         try:
             answer = await self._library.read(self._cloud.dialect.machines[0])
         except NoCredentials as fault:
-            return (Finding("credentials", False, fault.faults[0].what, fault.faults[0].next),)
+            return (preflight.refused("credentials", fault),)
         endpoint = self._library.endpoint()
         findings = [Finding("credentials", True, f"the token is taken{f' at {endpoint}' if endpoint else ''}")]
         said = await self._account()
-        findings += [self._whose(said, candidates), self._clock(answer)]
+        findings.append(self._whose(said, candidates))
+        findings.append(preflight.clock(preflight.date_of(answer.headers.get("date", "")), self._now()))
         for candidate in candidates:
             findings.append(await self._names(candidate))
         findings += await self._rights()
@@ -51,36 +51,19 @@ class Preflight:
 
     def _whose(self, said: Json, candidates: Sequence[Candidate]) -> Finding:
         account = self._cloud.dialect.account_id(said)
-        pinned = {dict(one.options)["account"] for one in candidates if "account" in dict(one.options)}
-        if account is None:
-            return Finding("account", None, "the token does not let us see its account")
-        if not pinned:
-            return Finding("account", None, f"account {account}, which no study pins", f"write account: '{account}'")
-        if pinned != {account}:
-            what = f"the token is of account {account}, the study is for {', '.join(sorted(pinned))}"
-            return Finding("account", False, what, "use the other account's token")
-        return Finding("account", True, f"account {account}, as pinned")
-
-    def _clock(self, answer: Answer) -> Finding:
-        at = date_of(answer)
-        if at is None:
-            return Finding("clock", None, "the answer bears no date")
-        off = self._now() - at
-        what = f"this machine's clock is {abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} the provider's"
-        if abs(off) > _SKEW_S:
-            return Finding("clock", False, what, "set the clock: times to live rest on it")
-        return Finding("clock", True, what)
+        untold, other = "the token does not let us see its account", "use the other account's token"
+        return preflight.account(account, f"account {account}", candidates, untold=untold, other=other)
 
     async def _names(self, candidate: Candidate) -> Finding:
         sold = candidate.offering
         try:
             await self._shelf.known(sold.region, sold.name)
         except Refused as fault:
-            return Finding("capability", False, f"{candidate.id}: {fault.faults[0].what}", fault.faults[0].next)
+            return preflight.refused("capability", fault, candidate.id)
         try:
             image = await self._shelf.image(image_of(dict(candidate.options)))
         except Refused as fault:
-            return Finding("image", False, f"{candidate.id}: {fault.faults[0].what}", fault.faults[0].next)
+            return preflight.refused("image", fault, candidate.id)
         return Finding("image", True, f"{candidate.id}: {image.name} ({image.id})")
 
     # -- rights: none of these clouds has a dry run
@@ -124,11 +107,3 @@ class Preflight:
         if there + need > most:
             return [Finding("quota", False, text, "ask for a higher limit, or run fewer at once")]
         return [Finding("quota", True, text)]
-
-
-def date_of(answer: Answer) -> float | None:
-    """When an answer says that it was given, by the cloud's own clock (Unix s)."""
-    try:
-        return parsedate_to_datetime(answer.headers.get("date", "")).timestamp()
-    except (ValueError, TypeError):
-        return None

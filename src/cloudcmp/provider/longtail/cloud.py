@@ -14,7 +14,7 @@ from cloudcmp.model.safety import Barrier, Finding, Sight
 from cloudcmp.provider.address import controller
 from cloudcmp.provider.longtail import labels, listing
 from cloudcmp.provider.longtail.barriers import barriers_of
-from cloudcmp.provider.longtail.checking import Preflight, date_of
+from cloudcmp.provider.longtail.checking import Preflight
 from cloudcmp.provider.longtail.existence import Existence
 from cloudcmp.provider.longtail.faults import LOOKED_FOR, id_in
 from cloudcmp.provider.longtail.firewalls import nets_of
@@ -23,6 +23,7 @@ from cloudcmp.provider.longtail.resizing import Resizing
 from cloudcmp.provider.longtail.sdk import Library
 from cloudcmp.provider.longtail.shelf import Shelf
 from cloudcmp.provider.longtail.table import CLOUDS
+from cloudcmp.provider.preflight import date_of
 
 
 class LongTailProvider:
@@ -85,7 +86,7 @@ class LongTailProvider:
 
     async def date(self) -> float | None:
         """The time by this cloud's own clock (Unix s), from the head of an answer."""
-        return date_of(await self._library.read(self._cloud.dialect.regions[0]))
+        return date_of((await self._library.read(self._cloud.dialect.regions[0])).headers.get("date", ""))
 
     # -- leases
 

@@ -2,13 +2,12 @@
 
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 from cloudcmp.errors import NoCredentials, NotAllowed, ProviderFault, Refused
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Finding
+from cloudcmp.provider import preflight
 from cloudcmp.provider.openstack.barriers import RACKSPACE
 from cloudcmp.provider.openstack.faults import POLICY, missing
 from cloudcmp.provider.openstack.launch import check_disk, check_options
@@ -18,21 +17,11 @@ from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, NETWORK, Sdk
 from cloudcmp.provider.openstack.shelf import Shelf
 from cloudcmp.provider.saying import nearest
 
-_SKEW_S = 60.0
 NOBODY = "00000000-0000-4000-8000-000000000000"
 """An id that belongs to nobody, on which it is tried whether the credentials open the calls that end things."""
 _ENDS = ((COMPUTE, "/servers/"), (NETWORK, "/security-groups/"), (NETWORK, "/floatingips/"), (BLOCKS, "/volumes/"))
 _DESCRIBED = "standard-attr-description"
 _RACKSPACES = ".rackspacecloud.com"
-
-
-def date_of(said: str) -> float | None:
-    """When an answer says that it was given, by the cloud's own clock (Unix s)."""
-    try:
-        at = parsedate_to_datetime(said)
-    except ValueError:
-        return None
-    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
 
 
 class Preflight:
@@ -48,9 +37,9 @@ class Preflight:
             known = await self._shelf.regions()
             home = (await self._sdk.aside(self._sdk.home, "")) if not candidates else ""
         except NoCredentials as fault:
-            return (Finding("credentials", False, fault.faults[0].what, fault.faults[0].next),)
+            return (preflight.refused("credentials", fault),)
         except Refused as fault:
-            return (Finding("capability", False, fault.faults[0].what, fault.faults[0].next),)
+            return (preflight.refused("capability", fault),)
         findings = [Finding("credentials", True, f"they are taken at {self._sdk.endpoint()}")]
         findings.append(self._account(id, name, candidates))
         findings += self._whose()
@@ -62,20 +51,14 @@ class Preflight:
         regions = list(dict.fromkeys(one.offering.region for one in good)) or ([home] if home in known else [])
         for region in regions:
             findings += [await self._capability(region), await self._rights(region)]
-        findings += [self._clock()] if regions else []
+        findings += [preflight.clock(preflight.date_of(self._sdk.date), self._now())] if regions else []
         return (*findings, *await quota(self._sdk, self._shelf, good))
 
     @staticmethod
     def _account(id: str, name: str, candidates: Sequence[Candidate]) -> Finding:
-        pinned = {dict(one.options)["account"] for one in candidates if "account" in dict(one.options)}
-        if not id:
-            return Finding("account", None, "the credentials are of no project")
-        if not pinned:
-            return Finding("account", None, f"project {name} ({id}), which no study pins", f"write account: '{id}'")
-        if pinned != {id}:
-            what = f"the credentials are of project {id}, the study is for {', '.join(sorted(pinned))}"
-            return Finding("account", False, what, "use the other project's credentials, and write its id")
-        return Finding("account", True, f"project {name} ({id}), as pinned")
+        untold = "the credentials are of no project"
+        other = "use the other project's credentials, and write its id"
+        return preflight.account(id, f"project {name} ({id})", candidates, untold=untold, other=other)
 
     def _whose(self) -> list[Finding]:
         """Whether what is named `rackspace` is Rackspace's: prices go by that name."""
@@ -83,16 +66,6 @@ class Preflight:
         if self._sdk.name != RACKSPACE or f".{host}".endswith(_RACKSPACES):
             return []
         return [Finding("capability", None, f"{host} is no host of Rackspace's", "name it as provider: openstack")]
-
-    def _clock(self) -> Finding:
-        at = date_of(self._sdk.date)
-        if at is None:
-            return Finding("clock", None, "the answer bears no date")
-        off = self._now() - at
-        what = f"this machine's clock is {abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} the provider's"
-        if abs(off) > _SKEW_S:
-            return Finding("clock", False, what, "set the clock: times to live rest on it")
-        return Finding("clock", True, what)
 
     async def _candidate(self, candidate: Candidate, known: Sequence[str]) -> list[Finding]:
         """Whether region, flavor, image, disk, network and options can be had together."""
@@ -112,7 +85,7 @@ class Preflight:
             if candidate.volume is not None and not await self._sdk.has(sold.region, BLOCKS):
                 raise Refused.at(candidate.id, "this cloud has no Cinder there", "leave volume out")
         except (Refused, NotAllowed) as fault:
-            return [Finding(what, False, f"{candidate.id}: {fault.faults[0].what}", fault.faults[0].next)]
+            return [preflight.refused(what, fault, candidate.id)]
         reached = "a floating address" if way.floating else "its own address there"
         return [
             Finding("image", True, f"{candidate.id}: {image.name or image.id} ({image.id})"),

@@ -21,6 +21,7 @@ from cloudcmp.provider.openstack.listing import Lists
 from cloudcmp.provider.openstack.resizing import Resizing
 from cloudcmp.provider.openstack.sdk import COMPUTE, Sdk
 from cloudcmp.provider.openstack.shelf import Shelf
+from cloudcmp.provider.preflight import date_of
 
 
 class OpenStackProvider:
@@ -85,8 +86,6 @@ class OpenStackProvider:
 
     async def date(self) -> float | None:
         """The time by this cloud's own clock (Unix s), from the head of an answer."""
-        from cloudcmp.provider.openstack.checking import date_of
-
         await self._sdk.read(await self._sdk.aside(self._sdk.home, ""), COMPUTE, "/limits")
         return date_of(self._sdk.date)
 
