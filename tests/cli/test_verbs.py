@@ -84,6 +84,38 @@ def test_another_way_of_buying_changes_figures_of_cost_alone(measured: Path) -> 
     assert cloudcmp("compare", measured, "--purchase", "free").code == 2
 
 
+def test_other_terms_change_figures_of_cost_alone_and_are_told(measured: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own.yml"
+    own.write_text("discounts: [{share: 30 %, provider: simulated}]\n", encoding="utf-8")
+    before, after = (cloudcmp("compare", measured, *more, "--json").json for more in ((), ("--terms", own)))
+    assert before["data"]["under"] is None
+    assert after["data"]["under"]["discounts"] == [{"share": "0.3", "provider": "simulated", "item": ""}]
+    assert any("under the terms of own.yml" in line for line in after["warnings"])
+    assert str(tmp_path) not in json.dumps(after["warnings"])
+    ratios = set()
+    for one, other in zip(before["data"]["estimates"], after["data"]["estimates"], strict=True):
+        if one["work_per_money"]:
+            ratios.add(round(other["work_per_money"] / one["work_per_money"], 9))
+        costs = {"cost_per_task", "work_per_money", "warnings"}
+        assert all(other[key] == value for key, value in one.items() if key not in costs)
+    assert ratios == {round(1 / 0.7, 9)}
+    page = tmp_path / "page.html"
+    assert cloudcmp("report", measured, "--terms", own, "--out", page).code == 0
+    assert "under the terms of own.yml" in page.read_text(encoding="utf-8")
+    again = cloudcmp("compare", measured, "--json").json["data"]
+    assert again == before["data"]  # the study keeps its own
+
+
+def test_bad_terms_are_one_line(measured: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own.yml"
+    own.write_text("discounts: [{share: 300 %}]\n", encoding="utf-8")
+    for verb in ("compare", "report"):
+        said = cloudcmp(verb, measured, "--terms", own)
+        assert (said.code, said.err.count("\n")) == (2, 1)
+        assert f"{own}:1:21: share: " in said.err
+        assert cloudcmp(verb, measured, "--terms", tmp_path / "none.yml").code == 2
+
+
 def test_an_unknown_metric_names_the_nearest(measured: Path) -> None:
     said = cloudcmp("compare", measured, "--metric", "fma_flops_per_s")
     assert said.code == 2

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from cloudcmp.cost import told_terms
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.price import How, Item, PriceList, PriceRow, Purchase, Unit
 from cloudcmp.pipeline import catalogue
-from cloudcmp.pipeline.pricing import bought, reprice
+from cloudcmp.pipeline.planning import quoted
+from cloudcmp.pipeline.pricing import bought, reprice, under_terms
 from cloudcmp.store.prices import PriceBook
 from tests.plan.clouds import planned
 
@@ -88,3 +90,40 @@ def test_reprice_takes_today_s_list_and_leaves_the_study_s_own(book: None, plan:
     assert priced(reprice(plan)) == [Decimal("0.03"), None]
     own = planned("[{provider: aws, region: eu, offering: small, price: 0.5 USD/h}]")
     assert priced(reprice(own)) == [Decimal("0.5")]
+
+
+DISCOUNT = "terms: {discounts: [{share: 30 %, provider: aws, item: instance}]}"
+
+
+def with_terms(plan: Plan, terms: str) -> Plan:
+    return replace(plan, terms=planned(rest=terms).terms)
+
+
+def test_other_terms_change_the_hour_and_the_quote_s_own_sum_and_say_so(book: None) -> None:
+    plan = quoted(planned("[{provider: aws, region: eu, offering: small, price: 0.02 USD/h}]"))
+    found = under_terms(with_terms(plan, DISCOUNT), "own.yml")
+    assert priced(found) == [Decimal("0.014")]
+    assert found.quote.expected_cost == plan.quote.expected_cost
+    assert plan.quote.expected_cost is not None
+    assert found.quote.with_terms is not None
+    assert found.quote.with_terms.amount < plan.quote.expected_cost.amount
+    assert found.quote.notes[-2:] == (
+        "figures of cost are under the terms of own.yml, not the study's own",
+        "aws/eu/small: 0.019 USD/h under your terms, 0.025 USD/h without: 30 % off aws instance",  # with its address
+    )
+    assert under_terms(with_terms(plan, TERMS), "own.yml").candidates[0].offering.price is not None
+
+
+def test_a_way_of_buying_that_is_asked_for_is_covered_by_no_commitment_beside(book: None) -> None:
+    plan = with_terms(planned("[{provider: aws, region: eu, offering: small, price: 0.02 USD/h}]"), TERMS)
+    assert priced(under_terms(plan, "own.yml")) == [Decimal("0.01")]
+    assert priced(under_terms(bought(plan, Purchase.ON_DEMAND), "own.yml", Purchase.ON_DEMAND)) == [Decimal("0.02")]
+    assert priced(under_terms(bought(plan, Purchase.RESERVED), "own.yml", Purchase.RESERVED)) == [Decimal("0.01")]
+
+
+def test_a_quote_of_other_prices_than_now_has_no_sum_under_other_terms(book: None) -> None:
+    plan = with_terms(planned("[{provider: aws, region: eu, offering: small, price: 0.02 USD/h}]"), DISCOUNT)
+    dear = planned("[{provider: aws, region: eu, offering: small, price: 0.03 USD/h}]")
+    found = under_terms(replace(plan, quote=dear.quote), "own.yml")
+    assert found.quote.with_terms is None
+    assert told_terms(found) == "with your terms: unknown (prices are others than when it was planned)"

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloudcmp.cli.options import All, Buying, Figures, Folder, IncludeIds, Json, Metric, Out, Purchase, Reprice
+from cloudcmp.cli.options import All, Buying, Figures, Folder, IncludeIds, Json, Metric, Out, Purchase, Reprice, WhatIf
 from cloudcmp.cli.output import console, emit, say
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def compare(
     every: All = False,
     reprice: Reprice = False,
     purchase: Purchase = None,
+    terms: WhatIf = None,
     json: Json = False,
 ) -> None:
     """Set a study's candidates against each other.
@@ -34,7 +35,7 @@ def compare(
     """
     from cloudcmp.pipeline import viewing
 
-    view = viewing.view(folder, reprice=reprice, purchase=_bought(purchase))
+    view = viewing.view(folder, reprice=reprice, purchase=_bought(purchase), terms=terms)
     shown = viewing.only(view, metric)
     if json:
         emit("compare", viewing.as_data(shown), view.warnings)
@@ -50,6 +51,7 @@ def report(
     figures: Figures = None,
     reprice: Reprice = False,
     purchase: Purchase = None,
+    terms: WhatIf = None,
     include_ids: IncludeIds = False,
     json: Json = False,
 ) -> None:
@@ -61,7 +63,7 @@ def report(
     """
     from cloudcmp.pipeline import viewing
 
-    view = viewing.view(folder, reprice=reprice, include_ids=include_ids, purchase=_bought(purchase))
+    view = viewing.view(folder, reprice=reprice, include_ids=include_ids, purchase=_bought(purchase), terms=terms)
     path = viewing.write_report(view, out or folder / "report.html")
     written = viewing.write_figures(view, figures) if figures is not None else ()
     if json:

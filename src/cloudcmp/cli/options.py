@@ -45,6 +45,10 @@ Terms = Annotated[
     Path | None,
     typer.Option("--terms", metavar="FILE", help="Your account's terms, in place of the study's.", show_default=False),
 ]
+WhatIf = Annotated[
+    Path | None,
+    typer.Option("--terms", metavar="FILE", help="Figures of cost under an account's terms.", show_default=False),
+]
 IncludeIds = Annotated[
     bool, typer.Option("--include-ids", help="Public addresses, account and instance ids as they are, not pseudonyms.")
 ]

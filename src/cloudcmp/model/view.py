@@ -6,6 +6,7 @@ from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Analysis, Scaling
 from cloudcmp.model.safety import Spend
+from cloudcmp.model.terms import Terms
 from cloudcmp.model.trial import Attempt
 from cloudcmp.model.values import Series
 
@@ -26,7 +27,7 @@ class View:
     """What the report is made of.
 
     `hosts` holds for each candidate the facts that its agents told, as sorted text pairs;
-    `spend` is None where nothing was billed.
+    `spend` is None where nothing was billed; `under` are the terms of the figures of cost, None at list price.
     `provenance` holds versions, seed, dates and digests as text pairs; `interruptions` one line each.
     """
 
@@ -43,3 +44,4 @@ class View:
     scaling: tuple[Scaling, ...] = ()
     spend: Spend | None = None
     labels: dict[str, str] = field(default_factory=dict)
+    under: Terms | None = None

@@ -15,6 +15,7 @@ from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import Particular, Provider
 from cloudcmp.model.safety import Barrier
 from cloudcmp.model.study import Study
+from cloudcmp.model.terms import Terms
 from cloudcmp.pipeline import catalogue
 from cloudcmp.provider.registry import make, names
 
@@ -40,8 +41,13 @@ def plan_file(
     billed = _billed() if on is None else frozenset()
     read = studies.read(path, providers=known_providers(), billed=billed)
     if terms is not None:
-        read = replace(read, terms=studies.read_terms(terms, providers=known_providers()))
+        read = replace(read, terms=read_terms(terms))
     return _planned(read, on, short, seed), studies.without_comments(path.read_text(encoding="utf-8"))
+
+
+def read_terms(path: Path) -> Terms:
+    """The account's terms of a file of their own; raises UserMistake with every fault of it."""
+    return studies.read_terms(path, providers=known_providers())
 
 
 def plan_demo(*, seed: int | None) -> tuple[Plan, str]:
@@ -80,6 +86,11 @@ def _planned(read: Study, on: str | None, short: bool, seed: int | None) -> Plan
         short=short,
         start_at=VIRTUAL_START if simulated else time.time(),
     )
+    return quoted(plan)
+
+
+def quoted(plan: Plan) -> Plan:
+    """The plan with its money, by what the price book says now."""
     return cost.quoted(plan, cost.Market(billing_of, catalogue.rate_of, _free))
 
 

@@ -1,4 +1,4 @@
-"""Other prices in place of a study's own: today's, or those of another way of buying."""
+"""Other prices in place of a study's own: today's, those of another way of buying, or those under other terms."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,12 +7,14 @@ from functools import partial
 from cloudcmp.cost import commitment
 from cloudcmp.cost.own import effective_per_hour
 from cloudcmp.cost.rules import shares_of
+from cloudcmp.cost.under import under
+from cloudcmp.model.bill import BillLine
 from cloudcmp.model.offering import Price
-from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.plan import Candidate, Plan, Quote
 from cloudcmp.model.price import Purchase
 from cloudcmp.model.terms import Commitment
 from cloudcmp.pipeline import catalogue
-from cloudcmp.pipeline.planning import offerings_of
+from cloudcmp.pipeline.planning import billing_of, offerings_of, quoted
 from cloudcmp.plan import as_listed_for
 from cloudcmp.provider.registry import names
 
@@ -47,6 +49,38 @@ def bought(plan: Plan, purchase: Purchase) -> Plan:
         lines.append(f"{one.id}: {line}")
     notes = (*plan.quote.notes, *dict.fromkeys(lines))
     return replace(plan, candidates=tuple(candidates), quote=replace(plan.quote, notes=notes))
+
+
+def under_terms(plan: Plan, name: str, purchase: Purchase | None = None) -> Plan:
+    """The plan with what its terms, of a file of that name, make of each candidate's hour, and a note for each.
+
+    What is bought in a way that was asked for is covered by no further commitment. The quote's sum under the terms is
+    told only where the price book still says of the rest of it what it said when the study was planned.
+    """
+    if purchase is not None:
+        plan = replace(plan, terms=replace(plan.terms, commitments=()))
+    terms = plan.terms
+    candidates, lines = [], [f"figures of cost are under the terms of {name}, not the study's own"]
+    for one in plan.candidates:
+        spot = dict(one.options).get("market") == "spot"
+        way = purchase or (Purchase.SPOT if spot else Purchase.ON_DEMAND)
+        found, line = under(one, terms, billing_of(one.offering.provider), way)
+        candidates.append(found)
+        lines.append(line)
+    if terms.support or terms.credits:
+        lines.append("support plans and credits are in no figure of cost: they are of a whole bill")
+    notes = (*plan.quote.notes, *dict.fromkeys(lines))
+    quote = replace(_quoted_under(plan), notes=notes)
+    return replace(plan, candidates=tuple(candidates), quote=quote)
+
+
+def _quoted_under(plan: Plan) -> Quote:
+    """The plan's own quote, with what the terms make of it."""
+    again = quoted(plan).quote if len(plan.stays) == len(plan.candidates) else None
+    if again is None or again.expected_cost is None or again.expected_cost != plan.quote.expected_cost:
+        why = "there is no quote" if plan.quote.expected_cost is None else "prices are others than when it was planned"
+        return replace(plan.quote, own=(BillLine("your terms", None, "", None, None, why),), with_terms=None)
+    return replace(plan.quote, own=again.own, with_terms=again.with_terms)
 
 
 def _repriced(candidate: Candidate) -> Candidate:

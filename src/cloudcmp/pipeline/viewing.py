@@ -18,13 +18,16 @@ from cloudcmp.model.price import Purchase
 from cloudcmp.model.result import Analysis, Estimate
 from cloudcmp.model.trial import Attempt
 from cloudcmp.model.view import View
-from cloudcmp.pipeline.pricing import bought
+from cloudcmp.pipeline.planning import read_terms
+from cloudcmp.pipeline.pricing import bought, under_terms
 from cloudcmp.pipeline.pricing import reprice as repriced
 from cloudcmp.pipeline.spending import budget_of, spend_of
 from cloudcmp.provision import ACCOUNT
 from cloudcmp.report.redaction import Pseudonyms, hidden, known_ids
 from cloudcmp.report.words import CellNames
 from cloudcmp.store import NO_ROUNDS, REPLICATION_UNKNOWN, StudyStore
+
+_AT_LIST = "figures of cost take nothing off for the study's own terms: write them into a file for --terms"
 
 
 def metrics_of(store: StudyStore) -> Mapping[str, Metric]:
@@ -46,26 +49,38 @@ def _accounts(store: StudyStore) -> dict[str, str]:
     return {**named, **{at: "endpoint" for _, _, at in parts if at}}
 
 
-def view(folder: Path, *, reprice: bool = False, include_ids: bool = False, purchase: Purchase | None = None) -> View:
-    """Everything that a report shows of a study; `reprice` sets today's prices in place of the study's own, and
-    `purchase` those of another way of buying: only figures of cost change.
+def view(
+    folder: Path, *, reprice: bool = False, include_ids: bool = False, purchase: Purchase | None = None,
+    terms: Path | None = None,
+) -> View:  # fmt: skip
+    """Everything that a report shows of a study; `reprice` sets today's prices in place of the study's own, `purchase`
+    those of another way of buying, and `terms` what a file of an account's terms makes of them: only figures of cost
+    change, and the study keeps its own.
 
     Public addresses, account ids and instance ids are pseudonyms, unless `include_ids`.
 
-    Raises UserMistake where the folder holds no study, CorruptStore where a file does not hold what was acknowledged.
+    Raises UserMistake where the folder holds no study, or with every fault of the terms; CorruptStore where a file does
+    not hold what was acknowledged.
     """
+    own = read_terms(terms) if terms else None
     with StudyStore.open(folder, write=False) as store:
         plan = _noted(store, repriced(store.plan) if reprice else store.plan)
+        plan = replace(plan, terms=own) if own is not None else plan
         plan = bought(plan, purchase) if purchase else plan
-        found = _view(store, plan, metrics_of(store))
+        plan = under_terms(plan, terms.name, purchase) if terms else plan
+        if plan.terms and not terms:
+            plan = _told(plan, _AT_LIST)
+        found = replace(_view(store, plan, metrics_of(store)), under=own)
         return found if include_ids else hidden(found, pseudonyms(store))
 
 
 def _noted(store: StudyStore, plan: Plan) -> Plan:
     """The plan with what an imported table left open among its notes: comparisons carry it as a mark."""
-    if store.meta(REPLICATION_UNKNOWN) is None:
-        return plan
-    return replace(plan, quote=replace(plan.quote, notes=(*plan.quote.notes, compare.REPLICATION_UNKNOWN)))
+    return plan if store.meta(REPLICATION_UNKNOWN) is None else _told(plan, compare.REPLICATION_UNKNOWN)
+
+
+def _told(plan: Plan, note: str) -> Plan:
+    return replace(plan, quote=replace(plan.quote, notes=(*plan.quote.notes, note)))
 
 
 def _without_rounds(store: StudyStore, estimates: tuple[Estimate, ...]) -> tuple[Estimate, ...]:
@@ -211,6 +226,7 @@ def as_data(shown: View) -> dict[str, Any]:
         "winners": shown.analysis.winners,
         "scaling": shown.scaling,
         "spend": shown.spend,
+        "under": shown.under,
         "answer": shown.analysis.answer,
         "interruptions": shown.interruptions,
     }

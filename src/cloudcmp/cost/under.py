@@ -1,0 +1,113 @@
+"""What a candidate costs an hour under an account's own terms."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+from cloudcmp.cost import commitment
+from cloudcmp.cost.metering import EXACT
+from cloudcmp.cost.own import commitment_for, own_lines
+from cloudcmp.cost.parts import TOLD
+from cloudcmp.cost.rules import shares_of
+from cloudcmp.model.bill import BillLine, Use
+from cloudcmp.model.offering import Billing, Price
+from cloudcmp.model.plan import Candidate, unit_cost
+from cloudcmp.model.price import Item, Purchase, Unit
+from cloudcmp.model.terms import Terms
+from cloudcmp.units import Money
+
+_STEP = Decimal("1e-12")
+
+
+def under(candidate: Candidate, terms: Terms, billing: Billing, purchase: Purchase) -> tuple[Candidate, str]:
+    """The candidate with its prices for an hour under the terms, and a line that says what they make of them.
+
+    Commitments take their machines off the list, if every hour of their term is used, and discounts are of what is
+    left, as in a bill. Support plans and credits are of a bill as a whole: an hour's price holds none of them. A price
+    that the terms leave at zero, or that is in another currency than they, is unknown. `billing` tells which part of
+    what comes beside a machine is for its address; `purchase` is how the machine is bought.
+    """
+    price, before = candidate.offering.price, unit_cost(candidate)
+    if price is None or before is None:
+        return candidate, f"{candidate.id}: no price is known, so none under your terms"
+    terms = replace(terms, support=(), credits=())
+    if terms.currency not in {None, price.currency}:
+        why = f"its price is in {price.currency}, your terms are in {terms.currency}"
+        return _unpriced(candidate), f"{candidate.id}: unknown under your terms: {why}"
+    volume, beside, told = candidate.volume, candidate.beside, list[str]()
+    try:
+        machine = _hour(candidate, price, (Item.INSTANCE, candidate.offering.name), terms, purchase, told)
+        if volume is not None and volume.price is not None:
+            disk = _hour(candidate, volume.price, (Item.VOLUME, volume.type), terms, purchase, told)
+            volume = replace(volume, price=disk)
+        if beside is not None:
+            beside = _beside(candidate, beside, billing, terms, purchase, told)
+    except _Unknown as no:
+        return _unpriced(candidate), f"{candidate.id}: unknown under your terms: {no}"
+    found = replace(candidate, offering=replace(candidate.offering, price=machine), volume=volume, beside=beside)
+    if not told:
+        return found, f"{candidate.id}: {_per_hour(before, price)}, for your terms have nothing about it"
+    now = _per_hour(unit_cost(found) or Decimal(0), price)
+    return found, f"{candidate.id}: {now} under your terms, {_per_hour(before, price)} without: {'; '.join(told)}"
+
+
+class _Unknown(Exception):
+    """A price under the terms is not known; its text says why."""
+
+
+def _hour(
+    candidate: Candidate, price: Price, what: tuple[Item, str], terms: Terms, purchase: Purchase, told: list[str]
+) -> Price:
+    """A price for an hour under the terms; what they do to it is added to `told`, once.
+
+    Raises _Unknown where it is in another currency than they, and where they leave nothing.
+    """
+    sold, count = candidate.offering, Decimal(candidate.count)
+    use = Use(sold.provider, sold.region, *what, count=candidate.count, purchase=purchase)
+    listed = EXACT.multiply(price.amount_per_hour, count)
+    line = BillLine(use.label(), count, Unit.HOUR.value, price.amount_per_hour, Money(listed, price.currency), "")
+    own = own_lines([(use, line)], terms, None, _STEP)
+    unknown = next((one for one in own if one.amount is None), None)
+    if unknown is not None:
+        raise _Unknown(f"{unknown.item}: {unknown.why}")
+    if not own:
+        return price
+    paid = commitment_for(use, terms)
+    for one in own:
+        why = one.why
+        if paid is not None and one.quantity is not None:
+            part = f" (for {paid.count} of {candidate.count} machines)" if paid.count < candidate.count else ""
+            monthly = () if price.source in TOLD else shares_of(sold.provider, sold.name)
+            why = commitment.told(paid, price.amount_per_hour, monthly) + part
+        if why not in told:
+            told.append(why)
+    left = listed + sum((one.amount.amount for one in own if one.amount), Decimal(0))
+    if left <= 0:
+        raise _Unknown(f"{'; '.join(told)}: that leaves nothing to pay, and a price of zero is unknown")
+    amount = EXACT.divide(left, count).quantize(_STEP).normalize() + 0
+    return replace(price, amount_per_hour=amount, source=f"{price.source}, under your terms")
+
+
+def _beside(
+    candidate: Candidate, beside: Price, billing: Billing, terms: Terms, purchase: Purchase, told: list[str]
+) -> Price:
+    """What comes beside a machine under the terms: its address as far as the provider bills one, else a disk."""
+    address = billing.beside
+    part = Decimal(0)
+    if address is not None and address.source in beside.source and address.currency == beside.currency:
+        part = min(address.amount_per_hour, beside.amount_per_hour)
+    parts = {(Item.ADDRESS, "ipv4"): part, (Item.VOLUME, "root"): beside.amount_per_hour - part}
+    found = [
+        _hour(candidate, replace(beside, amount_per_hour=amount), what, terms, purchase, told)
+        for what, amount in parts.items()
+        if amount > 0
+    ]
+    whole = sum((one.amount_per_hour for one in found), Decimal(0))
+    return replace(beside, amount_per_hour=whole, source=next((one.source for one in found), beside.source))
+
+
+def _unpriced(candidate: Candidate) -> Candidate:
+    return replace(candidate, offering=replace(candidate.offering, price=None))
+
+
+def _per_hour(amount: Decimal, price: Price) -> str:
+    return f"{amount.normalize():.6g} {price.currency}/h"
