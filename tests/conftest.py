@@ -6,6 +6,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -37,3 +38,15 @@ def own_signals() -> Iterator[None]:
     for number, handler in before.items():
         if signal.getsignal(number) is not handler:
             signal.signal(number, handler)
+
+
+@pytest.fixture(scope="session")
+def agent() -> Path:
+    """The measuring agent's binary; a test that needs it is skipped where it is not built."""
+    from cloudcmp.agent import locate
+    from cloudcmp.errors import AgentMissing
+
+    try:
+        return locate()
+    except AgentMissing as missing:
+        pytest.skip(f"the agent is not built: {missing}")

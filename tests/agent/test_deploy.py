@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.emulated.ssh_server import Lies, ssh_machine
 
-from cloudcmp.agent import Decoder, encode_job, expected_series, locate
+from cloudcmp.agent import Decoder, encode_job, expected_series
 from cloudcmp.agent.deploy import CPUS_MAX, deploy, triple_of, undeploy, usable_cpus
 from cloudcmp.agent.keys import new_key
 from cloudcmp.agent.ssh import dial
@@ -43,14 +43,6 @@ def on_machine(tmp_path, work, lies=None):
                 await shell.close()
 
     return asyncio.run(visit())
-
-
-@pytest.fixture(scope="module")
-def agent():
-    try:
-        return locate()
-    except AgentMissing as missing:
-        pytest.skip(f"the agent is not built: {missing}")
 
 
 def script(path, text):

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from tests.emulated.ssh_server import Lies, ssh_machine
 
-from cloudcmp.agent import locate
 from cloudcmp.agent.keys import new_key
 from cloudcmp.agent.ssh import dial
-from cloudcmp.errors import AgentMissing, LineLost, NoCredentials, ProviderFault, Refused, WrongHost
+from cloudcmp.errors import LineLost, NoCredentials, ProviderFault, Refused, WrongHost
 from cloudcmp.model.remote import Endpoint
 
 CLIENT, HOST = new_key(), new_key()
@@ -273,14 +272,6 @@ def test_p38_neither_our_key_nor_what_is_typed_is_logged(tmp_path, caplog):
     assert canary.decode() not in caplog.text
     assert canary.hex() not in caplog.text
     assert not [line for line in CLIENT.private.splitlines()[1:-1] if line in caplog.text]
-
-
-@pytest.fixture(scope="module")
-def agent():
-    try:
-        return locate()
-    except AgentMissing as missing:
-        pytest.skip(f"the agent is not built: {missing}")
 
 
 def test_the_real_agent_is_there_after_a_put(tmp_path, agent):

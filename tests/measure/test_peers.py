@@ -13,9 +13,7 @@ from pathlib import Path
 import pytest
 from tests.measure.conftest import Rig
 
-from cloudcmp.agent import locate
 from cloudcmp.catalog import METRICS, PROBES
-from cloudcmp.errors import AgentMissing
 from cloudcmp.measure import Bench, Place, Turn, run_launch, run_trial
 from cloudcmp.measure.trial import lease_s
 from cloudcmp.model.offering import Offering
@@ -29,14 +27,6 @@ from cloudcmp.stats import histogram
 _CLONE_NEWNET = 0x40000000
 # Of a network of its own: an address that an agent does not take for this machine's inside.
 FAR = "10.77.0.1"
-
-
-@pytest.fixture(scope="module")
-def agent() -> Path:
-    try:
-        return locate()
-    except AgentMissing as missing:
-        pytest.skip(f"the agent is not built: {missing}")
 
 
 @dataclass

@@ -2,13 +2,10 @@
 
 import json
 import math
-from pathlib import Path
 
 import pytest
 
-from cloudcmp.agent import locate
 from cloudcmp.catalog import METRICS, PROBES
-from cloudcmp.errors import AgentMissing
 from cloudcmp.model.trial import Outcome
 
 # Small and short: what is asked is whether it works, not how fast it is.
@@ -23,14 +20,6 @@ SHORT = {
     "udp": {"duration_s": "0.1", "interval_s": "0.1", "rate_bytes_per_s": "1000000"},
     "rtt": {"duration_s": "0.1"},
 }
-
-
-@pytest.fixture(scope="module")
-def agent() -> Path:
-    try:
-        return locate()
-    except AgentMissing as missing:
-        pytest.skip(f"the agent is not built: {missing}")
 
 
 def test_every_built_probe_is_tried():

@@ -11,13 +11,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from cloudcmp.model.trial import Attempt
 from cloudcmp.store import StudyStore
-from tests.emulated.boot import SshServer, ssh_boot, why_not
+from tests.emulated.boot import SshServer, ssh_boot
 from tests.emulated.ec2 import Ec2, Faults, ec2
 from tests.measure.liars import lie
+from tests.needs import needs_machines
 
 ROOT = Path(__file__).parent.parent.parent
 _STUDY = """\
@@ -33,7 +32,7 @@ budget: 5 USD
 """
 _SLOW = "hello(); open(%r, 'w'); time.sleep(60)"
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "machines can listen")
+pytestmark = needs_machines
 
 
 def ran(work: Path, cloud: Ec2, *words: str | Path, meanwhile: Callable[[], None] | None = None) -> tuple[int, str]:

@@ -18,10 +18,11 @@ from cloudcmp.model.trial import Attempt, Outcome
 from cloudcmp.pipeline import viewing
 from cloudcmp.store import StudyStore
 from tests.emulated import ec2_xml as xml
-from tests.emulated.boot import SshServer, ssh_boot, why_not
+from tests.emulated.boot import SshServer, ssh_boot
 from tests.emulated.ec2 import Ec2, Faults, ec2
 from tests.emulated.ssh_server import Lies
 from tests.measure.liars import lie
+from tests.needs import needs_machines
 
 ROOT = Path(__file__).parent.parent.parent
 _STUDY = """\
@@ -37,7 +38,7 @@ budget: 5 USD
 """
 _SLOW = "hello(); open(%r, 'w'); time.sleep(60)"
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "machines can listen")
+pytestmark = needs_machines
 
 
 @dataclass

@@ -7,11 +7,10 @@ asked for: their coming is `invalid` wherever it was seen.
 import time
 from pathlib import Path
 
-import pytest
-
 from cloudcmp.model.trial import Attempt
-from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.boot import ssh_boot
 from tests.emulated.ec2 import Ec2, Faults, ec2
+from tests.needs import needs_machines
 from tests.pipeline.test_asleep import attempts, once, ran, slow_machines
 from tests.pipeline.test_put_off import refuse_in
 
@@ -28,7 +27,7 @@ probes:
 runs: 1
 budget: 5 USD
 """
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "machines can listen")
+pytestmark = needs_machines
 
 
 def outcomes(work: Path) -> dict[str, Attempt]:

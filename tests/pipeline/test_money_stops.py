@@ -5,14 +5,13 @@ The cloud is an emulation, see tests/emulated/ec2.py.
 
 from pathlib import Path
 
-import pytest
-
-from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.boot import ssh_boot
 from tests.emulated.ec2 import Ec2, ec2
+from tests.needs import needs_machines
 from tests.pipeline.test_not_its_fault import command, outcomes
 from tests.pipeline.test_put_off import refuse_in
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "machines can listen")
+pytestmark = needs_machines
 
 STUDY = """\
 schema: 1

@@ -12,8 +12,9 @@ import pytest
 
 from cloudcmp.store import StudyStore
 from tests.emulated import ec2_xml as xml
-from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.boot import ssh_boot
 from tests.emulated.ec2 import Ec2, ec2
+from tests.needs import needs_machines
 
 ROOT = Path(__file__).parent.parent.parent
 STUDY = """\
@@ -29,7 +30,7 @@ runs: 1
 budget: 5 USD
 """
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "machines can listen")
+pytestmark = needs_machines
 
 
 def command(work: Path, cloud: Ec2, *words: str | Path) -> tuple[int, str]:

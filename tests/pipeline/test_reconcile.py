@@ -28,8 +28,9 @@ from tests.analysis.planted import plan_of, price
 from tests.cli.command import COMMAND, Said
 from tests.cost import bills
 from tests.cost.bills import HOUR_S, NOVEMBER_9, Usage, write
-from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.boot import ssh_boot
 from tests.emulated.ec2 import ec2
+from tests.needs import needs_machines
 from tests.pipeline.test_not_its_fault import STUDY, command
 
 NOW = NOVEMBER_9 + 5 * 86400
@@ -251,7 +252,7 @@ def test_the_command_shows_it_within_80_columns_and_ends_with_1_for_an_alarm(tmp
     assert (nothing.code, nothing.err.count("\n")) == (2, 1)
 
 
-@pytest.mark.skipif(bool(why_not()), reason=why_not() or "machines can listen")
+@needs_machines
 def test_a_study_that_ran_on_the_emulated_cloud_finds_each_of_its_machines_on_the_bill(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(STUDY)
     with ec2(boot=ssh_boot(tmp_path / "m")) as cloud:

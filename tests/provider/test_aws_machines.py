@@ -7,9 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.boot import ssh_boot
 from tests.emulated.ec2 import Faults, ec2
 from tests.emulated.ec2_requests import REGION, instance, provider, request
+from tests.needs import needs_machines
 
 from cloudcmp.agent.cloud_config import cloud_config
 from cloudcmp.agent.keys import new_key
@@ -17,7 +18,7 @@ from cloudcmp.agent.ssh import dial
 from cloudcmp.errors import WrongHost
 from cloudcmp.model.remote import Access, Endpoint
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "machines can listen")
+pytestmark = needs_machines
 
 
 def test_p23_the_address_leads_to_the_machine_whose_key_was_given(tmp_path, monkeypatch):

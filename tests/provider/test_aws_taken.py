@@ -8,8 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.boot import ssh_boot
 from tests.emulated.ec2 import Ec2, Faults, ec2
+from tests.needs import needs_machines
 from tests.pipeline.test_not_its_fault import command
 
 from cloudcmp.model.trial import Attempt
@@ -30,7 +31,7 @@ budget: 5 USD
 TAKEN = ("Server.SpotInstanceTermination", "Spot instance termination")
 BAD_IMAGE = ("Client.InternalError", "Client error on launch")
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "machines can listen")
+pytestmark = needs_machines
 
 
 def end_first(cloud: Ec2, reason: tuple[str, str], over: threading.Event) -> None:

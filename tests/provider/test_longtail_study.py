@@ -1,20 +1,17 @@
 """A whole study at three emulated clouds, as a user runs it: its own process, real SSH, the real agent, a report."""
 
 import contextlib
-import os
-import subprocess
-import sys
 
 import pytest
-from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.boot import ssh_boot
 from tests.emulated.droplets import droplets
 from tests.emulated.linode import linode
 from tests.emulated.longtail import Faults
 from tests.emulated.vultr import vultr
+from tests.needs import needs_machines
+from tests.provider.study_runs import cloudcmp, killed, whole
 
-from cloudcmp.errors import AgentMissing
-
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "machines can listen")
+pytestmark = [needs_machines, pytest.mark.usefixtures("agent")]
 
 STUDY = """\
 schema: 1
@@ -31,33 +28,10 @@ budget: 1 USD
 seed: 1
 """
 LOST = {"digitalocean": "lost after 202", "linode": "lost after 200", "vultr": "lost after 202"}
-_CALL = "from cloudcmp.cli.entry import main; main()"
 _ONE = "\n".join(line for line in STUDY.splitlines() if "linode" not in line and "vultr" not in line)
 
 
-@pytest.fixture(autouse=True)
-def _agent():
-    from cloudcmp import agent
-
-    try:
-        agent.locate(agent.this_triple())
-    except AgentMissing as missing:
-        pytest.skip(f"the agent is not built: {missing}")
-
-
-def cloudcmp(clouds, folder, *words, **environ):
-    """The command in a process of its own, which sees the emulated clouds only."""
-    variables = {**os.environ, "HOME": str(folder), **environ}
-    for cloud in clouds:
-        variables |= cloud.environ
-    command = [sys.executable, "-c", _CALL, *words]
-    return subprocess.run(
-        command, cwd=folder, env=variables, capture_output=True, text=True, timeout=120, check=False
-    )  # fmt: skip
-
-
 def test_a_study_runs_from_launch_to_report_while_answers_are_lost(tmp_path):
-    (tmp_path / "study.yaml").write_text(STUDY)
     with contextlib.ExitStack() as stack:
         faults = Faults(pending_s=0.5, read_lag_s=0.5)
         clouds = [
@@ -67,19 +41,12 @@ def test_a_study_runs_from_launch_to_report_while_answers_are_lost(tmp_path):
         for cloud in clouds:
             cloud.inject("machines.create", "lost", first=2)  # the first is empty: the look before a study
             cloud.inject("machines.delete", "error:500", first=2)
-        ran = cloudcmp(clouds, tmp_path, "run", "study.yaml", "--out", "out")
-        text = " ".join(ran.stdout.split() + ran.stderr.split())
-        assert ran.returncode == 0, text
-        assert "failed" not in text
-        assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
+        text = whole(clouds, tmp_path, STUDY, "linode")
         for cloud in clouds:
-            assert cloud.alive() == []
             assert [call.outcome for call in cloud.calls("machines.create") if "body" in call.params] == [
                 LOST[cloud.name]
             ]
             assert cloud.token not in text
-        swept = cloudcmp(clouds, tmp_path, "sweep", "linode")
-        assert swept.returncode == 0, swept.stdout + swept.stderr
 
 
 def test_the_plan_says_that_what_powers_itself_off_stays_billed(tmp_path):
@@ -95,15 +62,7 @@ def test_the_plan_says_that_what_powers_itself_off_stays_billed(tmp_path):
 
 @pytest.mark.parametrize("point", ["cloud.after_create:2"])
 def test_p01_a_controller_killed_leaves_nothing_after_cleanup(point, tmp_path):
-    (tmp_path / "study.yaml").write_text(_ONE)
-    with droplets(boot=ssh_boot(tmp_path / "machines")) as cloud:
-        cloud.plant("instance", "fra1", "somebody else's", {"cloudcmp:study": "another"})
-        foreign = {(thing.kind, thing.id) for thing in cloud.alive()}
-        ran = cloudcmp([cloud], tmp_path, "run", "study.yaml", "--out", "out", CLOUDCMP_CRASH_AT=point)
-        assert ran.returncode == -9, ran.stdout + ran.stderr
-        cleaned = cloudcmp([cloud], tmp_path, "cleanup", "out")
-        assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
-        assert {(thing.kind, thing.id) for thing in cloud.alive()} == foreign
+    assert killed(point, tmp_path, _ONE, droplets, "fra1") == []
 
 
 def test_p06_a_sweep_from_an_empty_home_finds_what_a_killed_controller_left(tmp_path):

@@ -4,16 +4,15 @@ import base64
 import json
 
 import pytest
-from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.boot import ssh_boot
 from tests.emulated.nova import Faults, nova
 from tests.emulated.nova_told import bodies
-from tests.provider.test_aws_study import _agent as needed
-from tests.provider.test_aws_study import cloudcmp
+from tests.needs import needs_machines
+from tests.provider.study_runs import killed, whole
 
 from cloudcmp.provider.openstack import policy
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "machines can listen")
-_agent = needed
+pytestmark = [needs_machines, pytest.mark.usefixtures("agent")]
 
 STUDY = """\
 schema: 1
@@ -37,18 +36,13 @@ seed: 1
 
 
 def test_a_study_runs_from_launch_to_report_while_answers_are_lost(tmp_path):
-    (tmp_path / "study.yaml").write_text(STUDY)
     faults = Faults(pending_s=0.5, read_lag_s=0.5, delete_s=0.2, page=2)
     with nova(faults, boot=ssh_boot(tmp_path / "machines"), policy=policy()) as cloud:
         cloud.inject("CreateServer", "lost")
         cloud.inject("CreateSecurityGroup", "5xx", first=2)
         cloud.inject("CreateFloatingIp", "reset")
         cloud.inject("DeleteServer", "reset")
-        ran = cloudcmp(cloud, tmp_path, "run", "study.yaml", "--out", "out")
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-        assert "failed" not in ran.stdout + ran.stderr
-        assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
-        assert cloud.alive() == []
+        text = whole([cloud], tmp_path, STUDY, "openstack")
         assert bodies(cloud) == []
         assert len(cloud.calls("CreateServer")) == 2
         given = [call for call in cloud.calls("CreateFloatingIp") if "201" in call.outcome]
@@ -57,22 +51,12 @@ def test_a_study_runs_from_launch_to_report_while_answers_are_lost(tmp_path):
         for call in cloud.calls("CreateServer"):
             server = json.loads(call.params["body"])["server"]
             assert base64.b64decode(server["user_data"]).startswith(b"#cloud-config")
-        text = " ".join(ran.stdout.split() + ran.stderr.split())
         assert cloud.keystone.secret not in text
-        swept = cloudcmp(cloud, tmp_path, "sweep", "openstack")
-        assert swept.returncode == 0, swept.stdout + swept.stderr
 
 
 def test_p01_a_controller_killed_with_a_floating_address_in_use_leaves_nothing_after_cleanup(tmp_path):
     first = STUDY.partition("  - provider:")[0] + "probes:" + STUDY.partition("probes:")[2]
-    (tmp_path / "study.yaml").write_text(first)
-    with nova(boot=ssh_boot(tmp_path / "machines")) as cloud:
-        theirs = cloud.plant("address", "RegionOne", "somebody else's", {"cloudcmp:study": "another"})
-        foreign = {thing.id for thing in cloud.alive()}
-        ran = cloudcmp(cloud, tmp_path, "run", "study.yaml", "--out", "out", CLOUDCMP_CRASH_AT="cloud.before_destroy:1")
-        assert ran.returncode == -9, ran.stdout + ran.stderr
-        assert {one.kind for one in cloud.alive()} == {"instance", "firewall", "address"}
-        cleaned = cloudcmp(cloud, tmp_path, "cleanup", "out")
-        assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
-        assert {thing.id for thing in cloud.alive()} == foreign
-        assert [call for call in cloud.journal if theirs in cloud.changed_by(call)] == []
+    planted, leaves = ("address", "somebody else's"), frozenset({"instance", "firewall", "address"})
+    assert killed(
+        "cloud.before_destroy:1", tmp_path, first, nova, "RegionOne", planted=planted, leaves=leaves
+    ) == []  # fmt: skip

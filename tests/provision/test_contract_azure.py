@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from tests.emulated.arm import Faults, arm
 from tests.emulated.arm_requests import ALLOW, candidate, provider
-from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.boot import ssh_boot
+from tests.needs import needs_machines
 
 from cloudcmp.model.lease import Lease, LeaseRow
 from cloudcmp.model.plan import Launch
@@ -17,7 +18,7 @@ from cloudcmp.provision import Ledger, Patience
 from cloudcmp.provision.contract import Held, differences, hold
 from cloudcmp.provision.stage import LAUNCHES, Stage
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "machines can listen")
+pytestmark = needs_machines
 PATIENCE = Patience(grace_s=2.0, poll_s=0.2, give_up_s=10.0, listings=2)
 USUAL = Faults(pending_s=0.3, network_s=0.2, terminate_s=0.3, page=2)
 

@@ -7,9 +7,10 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.boot import ssh_boot
 from tests.emulated.gce import Faults, gce
 from tests.emulated.gce_requests import ALLOW, candidate, provider
+from tests.needs import needs_machines
 
 from cloudcmp.model.lease import Lease, LeaseRow
 from cloudcmp.model.plan import Launch
@@ -22,7 +23,7 @@ from cloudcmp.provision.stage import LAUNCHES, Stage
 
 PATIENCE = Patience(grace_s=2.0, poll_s=0.2, give_up_s=10.0, listings=2)
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "machines can listen")
+pytestmark = needs_machines
 
 
 class Journal:

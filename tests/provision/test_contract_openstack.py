@@ -4,15 +4,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.boot import ssh_boot
 from tests.emulated.nova import Faults, nova
 from tests.emulated.nova_requests import candidate, provider
+from tests.needs import needs_machines
 from tests.provision.test_contract_emulated import held_by
 
 from cloudcmp.provider.openstack import policy
 from cloudcmp.provision.contract import TESTED, Held, differences
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "machines can listen")
+pytestmark = needs_machines
 
 
 def held(name: str) -> Held:

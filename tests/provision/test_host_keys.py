@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.emulated.boot import SshServer, ssh_boot, why_not
+from tests.emulated.boot import SshServer, ssh_boot
 from tests.emulated.ec2 import ec2
 from tests.emulated.ec2_requests import ALLOW, candidate, provider
+from tests.needs import needs_machines
 from tests.provision.test_contract_emulated import PATIENCE, Journal
 
 from cloudcmp.agent.ssh import dial
@@ -23,7 +24,7 @@ from cloudcmp.provision.contract import CLAUSES, hold
 from cloudcmp.provision.stage import LAUNCHES, Clause, Stage
 
 
-@pytest.mark.skipif(bool(why_not()), reason=why_not() or "machines can listen")
+@needs_machines
 def test_p23_the_host_key_of_the_user_data_opens_nothing_once_a_machine_is_reached(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

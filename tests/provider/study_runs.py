@@ -1,0 +1,80 @@
+"""Whole studies on emulated clouds, as a user runs them: a process of its own, real SSH, the real agent, a report."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from tests.emulated.boot import ssh_boot
+from tests.emulated.standing import Standing
+
+from cloudcmp.agent import locate
+
+_CALL = "from cloudcmp.cli.entry import main; main()"
+_OTHERS = ("AWS_", "AZURE_", "CLOUDCMP_", "CLOUDSDK_", "DIGITALOCEAN_", "GOOGLE_", "HTTP", "LINODE_", "OS_", "VULTR_")
+
+
+def cloudcmp(
+    clouds: Iterable[Standing[Any]], folder: Path, *words: str, **environ: str
+) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, whose home is the folder and which sees these clouds only."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(_OTHERS)}
+    for cloud in clouds:
+        variables |= cloud.environ
+    variables |= {"HOME": str(folder), "CLOUDCMP_AGENT": str(locate()), **environ}
+    return subprocess.run(
+        [sys.executable, "-c", _CALL, *words],
+        cwd=folder, env=variables, capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+
+
+def whole(clouds: Sequence[Standing[Any]], folder: Path, study: str, swept: str) -> str:
+    """A study is run to its report, then a provider is swept: nothing failed, and nothing is left. What was printed."""
+    (folder / "study.yaml").write_text(study)
+    ran = cloudcmp(clouds, folder, "run", "study.yaml", "--out", "out")
+    said = ran.stdout + ran.stderr
+    assert ran.returncode == 0, said
+    assert "failed" not in said
+    assert (folder / "out" / "report.html").stat().st_size > 10_000
+    assert [thing for cloud in clouds for thing in cloud.alive()] == []
+    after = cloudcmp(clouds, folder, "sweep", swept)
+    assert after.returncode == 0, after.stdout + after.stderr
+    return " ".join(said.split())
+
+
+def killed(
+    point: str,
+    folder: Path,
+    study: str,
+    opened: Callable[..., AbstractContextManager[Standing[Any]]],
+    region: str,
+    *,
+    planted: tuple[str, str] = ("instance", "somebody else's"),
+    leaves: frozenset[str] = frozenset(),
+) -> list[str]:
+    """A controller is killed at a crash point (`name:n`), and `cleanup` runs; returns what is wrong.
+
+    `planted` is what somebody else has there, by kind and name; `leaves` are kinds of which the kill is to leave some.
+    """
+    (folder / "study.yaml").write_text(study)
+    with opened(boot=ssh_boot(folder / "machines")) as cloud:
+        theirs = cloud.plant(planted[0], region, planted[1], {"cloudcmp:study": "another"})
+        foreign = _there(cloud)
+        ran = cloudcmp([cloud], folder, "run", "study.yaml", "--out", "out", CLOUDCMP_CRASH_AT=point)
+        wrong = [] if ran.returncode == -9 else [f"{point}: it was not killed: {ran.stdout}{ran.stderr}"]
+        left = _there(cloud) - foreign
+        wrong += [f"{point}: no {kind} was left" for kind in leaves - {kind for kind, _ in left}]
+        cleaned = cloudcmp([cloud], folder, "cleanup", "out")
+        wrong += [] if cleaned.returncode == 0 else [f"{point}: {cleaned.stdout}{cleaned.stderr}"]
+        left = _there(cloud)
+        wrong += [f"{point}: {id} is left" for _, id in left - foreign]
+        wrong += [f"{point}: {id} is gone" for _, id in foreign - left]
+        named = [call for call in cloud.journal if theirs in cloud.changed_by(call) or theirs in call.params.values()]
+        return wrong + [f"{point}: {call.name} touched {theirs}" for call in named]
+
+
+def _there(cloud: Standing[Any]) -> set[tuple[str, str]]:
+    return {(thing.kind, thing.id) for thing in cloud.alive()}
