@@ -40,10 +40,10 @@ def said(body: Any, status: int = 200, **headers: str) -> Answer:
     return Answer(status, json.dumps(body).encode(), {"Content-Type": "application/json", **named})
 
 
-def error(code: str, text: str, status: int | None = None) -> Answer:
+def error(code: str, text: str, status: int | None = None, wait_s: int = 0) -> Answer:
     """An error as the Resource Manager tells it; requests that came too often are told when to come again."""
     which = status or _STATUS.get(code, 400)
-    again = {"Retry_After": "0"} if which == 429 else {}
+    again = {"Retry_After": str(wait_s)} if which == 429 else {}
     return said({"error": {"code": code, "message": text}}, which, **again)
 
 

@@ -14,7 +14,7 @@ class Faults(Behaviour):
     with a code. `terminate` is ends, or nothing (accepts and does nothing).
     `leaves` are kinds that stay in the group when their machine goes, against their `deleteOption`. `denied` are
     actions that the user may not do. `page` is the most items of any list in one answer. `expires_s` is how long a
-    token holds.
+    token holds, `wait_s` how long whoever asked too often is told to wait.
     """
 
     network_s: float = 0.0
@@ -27,4 +27,5 @@ class Faults(Behaviour):
     page: int | None = None
     quota_vcpus: int = 1000
     expires_s: float = 86400.0
+    wait_s: int = 0
     denied: frozenset[str] = frozenset()

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 
 import pytest
 from hypothesis import given
@@ -124,6 +125,31 @@ def test_a_machine_whose_read_was_throttled_is_asked_for_again_by_whoever_looks(
     with pytest.raises(Throttled):
         asyncio.run(driver.look(instance(machine)))
     assert asyncio.run(driver.look(instance(machine))).state == "running"
+
+
+def test_a_long_wait_that_azure_asks_for_is_told_and_not_slept_through(cloud):
+    """What is sent again after its deadline makes or ends something that nobody waits for any more."""
+    cloud.faults = Faults(wait_s=300)
+    driver = provider(attempts=3)
+    cloud.inject("subscriptions/resourceGroups/write", "error:TooManyRequests")
+    with pytest.raises(Throttled):
+        asyncio.run(driver.create(request(FIREWALL)))
+    assert len(cloud.calls("subscriptions/resourceGroups/write")) == 1
+    cloud.faults = Faults(wait_s=1)
+    cloud.inject("subscriptions/resourceGroups/write", "error:TooManyRequests")
+    assert asyncio.run(driver.create(request(FIREWALL)))
+    assert len(cloud.calls("subscriptions/resourceGroups/write")) == 3
+
+
+def test_nothing_is_sent_again_after_its_deadline(cloud):
+    driver = provider(attempts=3)
+    _, machine = asyncio.run(launched(driver))
+    driver._sdk.deadline_s = 1.0
+    cloud.inject("virtualMachines/delete", "late", seconds=2.0)
+    with pytest.raises(LostAnswer):
+        asyncio.run(driver.destroy(instance(machine)))
+    time.sleep(2.0)
+    assert len(cloud.calls("virtualMachines/delete")) == 1
 
 
 # -- credentials

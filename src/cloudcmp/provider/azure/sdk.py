@@ -15,6 +15,7 @@ from cloudcmp.provider.saying import plain
 
 _T = TypeVar("_T")
 _CONNECT_S = 10.0
+_WAIT_S = 10.0
 _MOST_PAGES = 2000
 _NAME = "azure"
 _PUBLIC = "https://management.azure.com"
@@ -199,8 +200,9 @@ class Sdk:
         return _reply(answer)
 
     def _timing(self, attempts: int) -> dict[str, Any]:
-        """Few attempts, and none longer than the deadline; the clients' own default are ten, over minutes."""
+        """Few attempts, and none after the deadline; the clients' own default are ten, over minutes."""
         return {
+            "timeout": self.deadline_s,
             "retry_total": attempts - 1,
             "retry_backoff_factor": 0.2,
             "connection_timeout": _CONNECT_S,
@@ -234,6 +236,7 @@ class Sdk:
                     base_url=endpoint,
                     credential_scopes=[f"{endpoint}/.default"],
                     user_agent="cloudcmp",
+                    retry_policy=_retries(),
                 )
             return self._clients[name]
 
@@ -241,6 +244,22 @@ class Sdk:
         if self._credential is None:
             self._credential = new_credential()
         return self._credential
+
+
+def _retries() -> Any:
+    """How a client repeats calls: not where it is told to wait so long that whoever asked has given up by then.
+
+    Azure names such waits with HTTP 429, in `Retry-After`:
+    https://learn.microsoft.com/azure/azure-resource-manager/management/request-limits-and-throttling
+    """
+    from azure.core.pipeline.policies import RetryPolicy
+
+    class Retries(RetryPolicy[Any, Any]):
+        def is_retry(self, settings: Any, response: Any) -> bool:
+            most_s = min(_WAIT_S, settings["timeout"] / 4)
+            return (self.get_retry_after(response) or 0.0) <= most_s and bool(super().is_retry(settings, response))
+
+    return Retries()
 
 
 def new_credential() -> Any:
