@@ -13,7 +13,6 @@ from tests.provider.openstacks import pointed
 from cloudcmp.errors import Unlisted
 from cloudcmp.model.offering import Volume
 from cloudcmp.provider.openstack import policy
-from cloudcmp.provider.openstack.address import controller
 
 GIB = 2**30
 
@@ -123,10 +122,6 @@ def test_an_administrator_is_shown_what_is_of_others_and_touches_none_of_it():
             (region.groups if kind == "firewall" else region.floatings)[id].project = "another"
         assert asyncio.run(provider().find("study-a")) == ()
         assert asyncio.run(provider().leftovers()).found == ()
-
-
-def test_a_private_address_on_the_way_to_a_public_cloud_is_not_let_in():
-    assert controller("http://127.0.0.1:5000/v3") == "127.0.0.1/32"
 
 
 def test_the_clouds_date_and_account_are_told():

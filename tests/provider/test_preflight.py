@@ -2,42 +2,21 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import format_datetime
-from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.emulated import (
-    arm_requests,
-    ec2_requests,
-    gce_requests,
-    longtail_requests,
-    nova_requests,
-    wire,
-)
-from tests.emulated.arm import arm
-from tests.emulated.droplets import droplets
-from tests.emulated.ec2 import ec2
-from tests.emulated.gce import gce
-from tests.emulated.nova import nova
+from tests.emulated import wire
+from tests.provider.every import EVERY, pointed
 
 from cloudcmp.errors import Refused
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.provider import preflight
-
-CLOUDS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
-    "aws": (ec2, ec2_requests.provider),
-    "azure": (arm, arm_requests.provider),
-    "gcp": (gce, gce_requests.provider),
-    "openstack": (nova, nova_requests.provider),
-    "digitalocean": (droplets, lambda: longtail_requests.provider("digitalocean")),
-}
 
 
 @pytest.fixture
@@ -51,7 +30,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("elsewhere")
-@pytest.mark.parametrize("name", CLOUDS)
+@pytest.mark.parametrize("name", EVERY)
 def test_a_date_without_a_zone_is_one_of_utc_at_every_cloud(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     send = wire._send
 
@@ -61,12 +40,10 @@ def test_a_date_without_a_zone_is_one_of_utc_at_every_cloud(name: str, monkeypat
         return await send(writer, replace(answer, headers=heads))
 
     monkeypatch.setattr(wire, "_send", without)
-    make, driver = CLOUDS[name]
-    with ExitStack() as stack:
-        for variable, value in stack.enter_context(make()).environ.items():
-            monkeypatch.setenv(variable, value)
-        told = asyncio.run(driver().date())
-        clock = {one.what: one for one in asyncio.run(driver().check(()))}["clock"]
+    with pointed(name):
+        driver = EVERY[name].provider()
+        told = asyncio.run(driver.date())
+        clock = {one.what: one for one in asyncio.run(driver.check(()))}["clock"]
     assert told == pytest.approx(time.time(), abs=30)
     assert clock.ok is True
 

@@ -4,17 +4,16 @@ Beside it, where the study asks for one, a placement group. Both cost nothing.
 """
 
 import asyncio
-import ipaddress
 from dataclasses import dataclass, field
 from typing import Any
 
 from cloudcmp.errors import LostAnswer, NotAllowed, ProviderFault, Refused, Unlisted
 from cloudcmp.model.lease import CreateRequest
+from cloudcmp.provider.address import doors, nets_of
 from cloudcmp.provider.aws.faults import DENIED, NO_ACTION, POLICY, id_in
 from cloudcmp.provider.aws.launch import STRATEGIES, placement_of, tags_of
 from cloudcmp.provider.aws.sdk import Sdk
 
-_DOORS = {"linux": (22,), "windows": (3389, 5985)}
 _NOT_YET = "InvalidGroup.NotFound"
 _TRIES = 10
 _PROOFS = 3
@@ -252,26 +251,11 @@ def unknown(fault: Refused, parameter: str) -> bool:
 
 def _rules(request: CreateRequest) -> list[dict[str, Any]]:
     """One rule a door, for the controller's addresses only; raises Refused without any, or for a wide one."""
-    options = dict(request.options)
-    doors = _DOORS.get(options.get("os", "linux"), (22,))
-    asked = [part.strip() for part in options.get("allow", "").split(",") if part.strip()]
-    nets = [_net(part, request.name) for part in asked]
-    if not nets:
-        raise Refused.at(request.name, "no address of the controller is known", "nobody could log in")
+    nets = nets_of(request)
     v4 = [{"CidrIp": str(net)} for net in nets if net.version == 4]
     v6 = [{"CidrIpv6": str(net)} for net in nets if net.version == 6]
     ranges = ({"IpRanges": v4} if v4 else {}) | ({"Ipv6Ranges": v6} if v6 else {})
-    return [{"IpProtocol": "tcp", "FromPort": door, "ToPort": door, **ranges} for door in doors]
-
-
-def _net(text: str, where: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-    try:
-        net = ipaddress.ip_network(text)
-    except ValueError:
-        raise Refused.at(where, f"{text!r} is no address in CIDR form", "write e.g. 192.0.2.7/32") from None
-    if net.prefixlen < (16 if net.version == 4 else 48):
-        raise Refused.at(where, f"{text} lets in too many", "firewalls are opened for the controller's own address")
-    return net
+    return [{"IpProtocol": "tcp", "FromPort": door, "ToPort": door, **ranges} for door in doors(request)]
 
 
 async def probe(sdk: Sdk, traits: Traits, region: str, group: str, token: str) -> None:

@@ -6,12 +6,12 @@ and the token's; its tags are the study's. A group costs nothing.
 """
 
 import asyncio
-import ipaddress
 from dataclasses import dataclass, field
 from typing import Any
 
 from cloudcmp.errors import LostAnswer, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
+from cloudcmp.provider.address import doors, v4_nets_of
 from cloudcmp.provider.azure.faults import code_of, missing
 from cloudcmp.provider.azure.launch import CLUSTER, SPREAD
 from cloudcmp.provider.azure.names import (
@@ -28,13 +28,11 @@ from cloudcmp.provider.azure.names import (
 )
 from cloudcmp.provider.azure.sdk import Reply, Sdk
 
-_DOORS = {"linux": ("22",), "windows": ("3389", "5985")}
 _INSIDE, _ROOM = "10.0.0.0/16", "10.0.0.0/20"
 _ENDING = "Deleting"
 _BUSY = {"Accepted", "Creating", "Provisioning", "Running", "Updating"}
 _AT_ONCE, _IN_TIME = "create_or_update", "begin_create_or_update"
 _TRIES = 10
-_WIDEST = 16
 
 
 @dataclass(slots=True)
@@ -194,28 +192,14 @@ def _state(reply: Reply) -> str:
 
 def _rules(request: CreateRequest) -> list[dict[str, Any]]:
     """Who may come in beside the launch's own machines, which Azure's default rules let reach each other."""
-    options = dict(request.options)
-    allowed = [one.strip() for one in options.get("allow", "").split(",") if one.strip()]
-    for one in allowed:
-        try:
-            net = ipaddress.ip_network(one)
-        except ValueError as error:
-            raise Refused.at(request.name, f"allow: {error}", "write e.g. allow: 203.0.113.7/32") from error
-        if net.version != 4:
-            raise Refused.at(request.name, f"allow: {one}: machines have IPv4 addresses only here", "name IPv4 ones")
-        if net.prefixlen < _WIDEST:
-            what = f"allow: {one} lets in too many"
-            raise Refused.at(request.name, what, "firewalls are opened for the controller's own address")
-    if not allowed:
-        raise Refused.at(request.name, "nobody is let in", "say it in the study, e.g. allow: 203.0.113.7/32")
     rule = {
         "priority": 100,
         "direction": "Inbound",
         "access": "Allow",
         "protocol": "Tcp",
-        "sourceAddressPrefixes": allowed,
+        "sourceAddressPrefixes": [str(net) for net in v4_nets_of(request)],
         "sourcePortRange": "*",
         "destinationAddressPrefix": "*",
-        "destinationPortRanges": list(_DOORS[options.get("os", "linux")]),
+        "destinationPortRanges": [str(door) for door in doors(request)],
     }
     return [{"name": "cloudcmp-controller", "properties": rule}]

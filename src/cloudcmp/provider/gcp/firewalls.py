@@ -6,20 +6,19 @@ They cost nothing. https://cloud.google.com/firewall/docs/firewalls
 """
 
 import asyncio
-import ipaddress
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from cloudcmp.errors import NOTHING_MADE, LostAnswer, ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, CreateRequest, Found
+from cloudcmp.provider.address import doors, v4_nets_of
 from cloudcmp.provider.gcp.faults import EXISTS, MISSING
 from cloudcmp.provider.gcp.launch import NETWORK, beside
 from cloudcmp.provider.gcp.marks import read, request_id, told, written
 from cloudcmp.provider.gcp.operations import Operations
 from cloudcmp.provider.gcp.sdk import Sdk
 
-_DOORS = {"linux": ("22",), "windows": ("3389", "5985")}
 _ALL = {"I_p_protocol": "all"}
 _FIRST, _LAST = 100, 200  # lower goes first; the default network's own rules have 65534
 _TRIES = 10
@@ -143,8 +142,9 @@ def _names(name: str) -> tuple[str, ...]:
 def _rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
     """The rules for a launch's machines; raises Refused without an address of the controller, or for a wide one."""
     inside, door, nobody = _names(request.name)
-    ports = list(_DOORS.get(dict(request.options).get("os", "linux"), _DOORS["linux"]))
-    allowed = {"source_ranges": _nets(request), "allowed": [{"I_p_protocol": "tcp", "ports": ports}]}
+    nets = [str(net) for net in v4_nets_of(request)]
+    ports = [str(door) for door in doors(request)]
+    allowed = {"source_ranges": nets, "allowed": [{"I_p_protocol": "tcp", "ports": ports}]}
     yield _rule(request, nobody, _LAST, {"source_ranges": ["0.0.0.0/0"], "denied": [_ALL]})
     yield _rule(request, door, _FIRST, allowed)
     yield _rule(request, inside, _FIRST, {"source_tags": [request.name], "allowed": [_ALL]})
@@ -160,25 +160,3 @@ def _rule(request: CreateRequest, name: str, priority: int, more: dict[str, Any]
         "target_tags": [request.name],
         **more,
     }
-
-
-def _nets(request: CreateRequest) -> list[str]:
-    asked = [part.strip() for part in dict(request.options).get("allow", "").split(",") if part.strip()]
-    nets = [_net(part, request.name) for part in asked]
-    if not nets:
-        raise Refused.at(request.name, "no address of the controller is known", "nobody could log in")
-    reachable = [str(net) for net in nets if net.version == 4]
-    if not reachable:
-        what = "the default network has IPv4 addresses only, and the controller is known by IPv6 ones"
-        raise Refused.at(request.name, what, "say its IPv4 address in the study, e.g. allow: 203.0.113.7/32")
-    return reachable
-
-
-def _net(text: str, where: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-    try:
-        net = ipaddress.ip_network(text)
-    except ValueError:
-        raise Refused.at(where, f"{text!r} is no address in CIDR form", "write e.g. 192.0.2.7/32") from None
-    if net.prefixlen < (16 if net.version == 4 else 48):
-        raise Refused.at(where, f"{text} lets in too many", "firewalls are opened for the controller's own address")
-    return net

@@ -9,7 +9,7 @@ from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 
 if TYPE_CHECKING:
-    from cloudcmp.provider.longtail.firewalls import Net
+    from cloudcmp.provider.address import Net
     from cloudcmp.provider.longtail.sdk import Library
 
 Json = dict[str, Any]

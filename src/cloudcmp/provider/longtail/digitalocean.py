@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from cloudcmp.errors import NotAllowed, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.provider.address import SSH, Net
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen
 from cloudcmp.provider.longtail.faults import id_in, missing
-from cloudcmp.provider.longtail.firewalls import DOOR, Net
 from cloudcmp.provider.longtail.prices import hourly
 from cloudcmp.provider.longtail.requests import user_data
 
@@ -153,7 +153,7 @@ _PROTOCOLS = ("tcp", "udp", "icmp")
 
 def _inbound(addresses: list[str], tag: str) -> list[Json]:
     """SSH from the controller, anything from machines of the same launch."""
-    door = {"protocol": "tcp", "ports": str(DOOR), "sources": {"addresses": addresses}}
+    door = {"protocol": "tcp", "ports": str(SSH), "sources": {"addresses": addresses}}
     return [door, *(_rule(kind, "sources", {"tags": [tag]}) for kind in _PROTOCOLS)]
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.provider.address import SSH, Net
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen
 from cloudcmp.provider.longtail.faults import id_in, missing
-from cloudcmp.provider.longtail.firewalls import DOOR, Net
 from cloudcmp.provider.longtail.prices import hourly
 from cloudcmp.provider.longtail.requests import user_data
 
@@ -128,7 +128,7 @@ class Linodes:
         v6 = [str(net) for net in nets if net.version == 6]
         addresses = ({"ipv4": v4} if v4 else {}) | ({"ipv6": v6} if v6 else {})
         inside = {"ipv4": [str(_INSIDE)]}
-        rules = [_accept("controller", "TCP", addresses, str(DOOR))]
+        rules = [_accept("controller", "TCP", addresses, str(SSH))]
         rules += [_accept(f"inside-{kind.lower()}", kind, inside, "1-65535") for kind in ("TCP", "UDP")]
         rules.append(_accept("inside-icmp", "ICMP", inside))
         record = labels.Record(request.tags, request.token, request.name, request.region)

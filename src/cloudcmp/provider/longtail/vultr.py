@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from cloudcmp.errors import LostAnswer, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.provider.address import SSH, Net
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen
 from cloudcmp.provider.longtail.faults import id_in, missing
-from cloudcmp.provider.longtail.firewalls import DOOR, Net
 from cloudcmp.provider.longtail.prices import hourly, monthly
 from cloudcmp.provider.longtail.requests import user_data
 
@@ -123,7 +123,7 @@ class Instances:
         group = await self._group(library, request, text)
         try:
             for net in nets:
-                rule = {"ip_type": f"v{net.version}", "protocol": "tcp", "port": str(DOOR)}
+                rule = {"ip_type": f"v{net.version}", "protocol": "tcp", "port": str(SSH)}
                 rule |= {"subnet": str(net.network_address)}
                 await self._rule(library, group, {**rule, "subnet_size": net.prefixlen, "notes": "cloudcmp"})
         except BaseException as error:

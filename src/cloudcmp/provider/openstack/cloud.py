@@ -11,7 +11,7 @@ from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import UNTOLD, nothing
 from cloudcmp.model.safety import Barrier, Finding, Sight
-from cloudcmp.provider.openstack.address import controller
+from cloudcmp.provider.address import near
 from cloudcmp.provider.openstack.barriers import BARRIERS, OPENSTACK, UNCOUNTED
 from cloudcmp.provider.openstack.existence import Existence
 from cloudcmp.provider.openstack.firewalls import Firewalls, id_in
@@ -111,7 +111,7 @@ class OpenStackProvider:
         # Machines are timed from their request on, firewalls are not: what is looked up once is looked up here.
         await self._shelf.warm(request.region, request.offering, options)
         if "allow" not in options:
-            options["allow"] = await asyncio.to_thread(controller, self._sdk.endpoint())
+            options["allow"] = await asyncio.to_thread(near, self._sdk.endpoint())
             request = replace(request, options=tuple(sorted(options.items())))
         return await self._firewalls.create(request)
 

@@ -5,19 +5,18 @@ one and the name of the other say what they are (see `marks`).
 """
 
 import asyncio
-import ipaddress
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import LostAnswer, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
+from cloudcmp.provider.address import SSH, nets_of
 from cloudcmp.provider.openstack.faults import missing
 from cloudcmp.provider.openstack.launch import POLICIES
 from cloudcmp.provider.openstack.marks import Mark, mark_in
 from cloudcmp.provider.openstack.sdk import COMPUTE, NETWORK, Sdk
 
-_DOOR = 22
 _TRIES = 10
 _NAMED = (2, 64)  # from this microversion on a server group has one policy, before it a list
 PLACEMENT = "placement/"
@@ -155,17 +154,6 @@ def id_in(answer: dict[str, Any], key: str, where: str) -> str:
 
 def _rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
     """One rule an address of the controller; raises Refused without any, or for a wide one."""
-    asked = [part.strip() for part in dict(request.options).get("allow", "").split(",") if part.strip()]
-    if not asked:
-        raise Refused.at(request.name, "no address of the controller is known", "nobody could log in")
-    for text in asked:
-        try:
-            net = ipaddress.ip_network(text)
-        except ValueError:
-            what = f"{text!r} is no address in CIDR form"
-            raise Refused.at(request.name, what, "write e.g. 192.0.2.7/32") from None
-        if net.prefixlen < (16 if net.version == 4 else 48):
-            what = f"{text} lets in too many"
-            raise Refused.at(request.name, what, "firewalls are opened for the controller's own address")
-        door = {"protocol": "tcp", "port_range_min": _DOOR, "port_range_max": _DOOR, "remote_ip_prefix": str(net)}
+    for net in nets_of(request):
+        door = {"protocol": "tcp", "port_range_min": SSH, "port_range_max": SSH, "remote_ip_prefix": str(net)}
         yield {"ethertype": f"IPv{net.version}", **door}
