@@ -194,6 +194,19 @@ def test_tokens_that_expire_are_renewed_and_no_create_is_lost_by_it(cloud):
     assert len(cloud.calls("CreateServer")) == 3  # one was refused for its token, and sent again with another
 
 
+def test_calls_side_by_side_are_all_renewed_when_their_token_expires(cloud):
+    # The library gives up a call whose token another call is just renewing.
+    async def walk():
+        driver = provider()
+        await driver.create(request(token="a"))
+        for _ in range(6):
+            cloud.keystone.expire()
+            found = await asyncio.gather(*(driver.find(STUDY) for _ in range(6)))
+            assert [len(one) for one in found] == [1] * 6
+
+    asyncio.run(walk())
+
+
 def test_the_secrets_of_a_request_are_not_logged(cloud, caplog):
     caplog.set_level("DEBUG")
     access = Access(KeyPair("private", "public"), "client", "#cloud-config\nSECRET-IN-USER-DATA\n")

@@ -216,8 +216,8 @@ class Sdk:
     ) -> Answer:  # fmt: skip
         door = self._ready(region, service)
 
-        def sent() -> Answer:
-            answer = self._cloud(region).get_session().request(
+        def once() -> Any:
+            return self._cloud(region).get_session().request(
                 door.url + path,
                 method,
                 json=body,
@@ -233,6 +233,12 @@ class Sdk:
                 retriable_status_codes=[500, 502, 503, 504],
                 log=False,  # a request holds keys
             )  # fmt: skip
+
+        def sent() -> Answer:
+            answer = once()
+            if answer.status_code == 401:
+                # Refused unread. The library renews a token once, but not while another thread is renewing it.
+                answer = once()
             self.date = answer.headers.get("Date", "")
             return answered(answer, self._where(region), changes=changes)
 
