@@ -12,7 +12,7 @@ import pytest
 from cloudcmp.errors import BadCredentials, NoCredentials, UserMistake
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.price import Doubt, Item, PriceList, PriceRow, Purchase, Sold, Unit
-from cloudcmp.pipeline import selling, shelf
+from cloudcmp.pipeline import inventory, selling, shelf
 from cloudcmp.store.prices import PriceBook
 
 NOW = time.time()
@@ -45,6 +45,20 @@ def test_without_a_sign_of_credentials_nobody_is_asked(monkeypatch: pytest.Monke
     monkeypatch.setattr(selling, "make", never)
     told = selling.told_by(["gcp", "openstack"])
     assert selling.left_out(told) == ("left out, no credentials: gcp, openstack; see: cloudcmp check",)
+
+
+def test_each_table_asks_once_and_tells_whom_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    def told_by(names: list[str], region: str | None, say: selling.Say) -> dict[str, selling.Told]:
+        say("asking")
+        return {name: selling.Told(why="no", bare=True) for name in names}
+
+    monkeypatch.setattr(selling, "told_by", told_by)
+    first: list[str] = []
+    second: list[str] = []
+    for kind, said in (("offerings", first), ("prices", second), ("providers", second)):
+        *_, left_out = inventory.table(kind, None, said.append)
+        assert bool(left_out) == (kind != "providers")
+    assert (first, second) == (["asking"], ["asking"] * 2)
 
 
 def test_they_are_asked_at_once_and_whoever_is_slow_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

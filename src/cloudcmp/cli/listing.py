@@ -70,8 +70,7 @@ def list_(
     from cloudcmp.pipeline import inventory
     from cloudcmp.pipeline.selling import quiet
 
-    columns, rows = inventory.table(kind.value, name, quiet if json else warn)
-    left_out = inventory.unasked(kind.value, name)
+    columns, rows, left_out = inventory.table(kind.value, name, quiet if json else warn)
     if json:
         emit("list", {"kind": kind.value, "rows": _records(columns, rows)}, left_out)
         return

@@ -1,7 +1,7 @@
 """What there is to choose from, as tables."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from cloudcmp import published
@@ -16,26 +16,29 @@ from cloudcmp.units import Money, format_money
 
 Row = tuple[str, ...]
 Table = tuple[Row, Sequence[Row]]
-_waiting: dict[str, selling.Say] = {}
+_Asked = Callable[[], dict[str, selling.Told]]
+"""What each provider offers, or why it could not be asked, most often for want of credentials; asked once."""
 
 
-def table(kind: str, name: str | None, say: selling.Say = selling.quiet) -> Table:
+def table(kind: str, name: str | None, say: selling.Say = selling.quiet) -> tuple[Row, Sequence[Row], tuple[str, ...]]:
     """The columns and rows of one kind of thing; `name` picks one provider, or one item to be shown in full.
 
-    `say` is told who is waited for. Raises UserMistake for a name that is not there, naming the nearest, and what a
-    provider raises that was named.
+    With them a line for each thing that is not in the table, such as a provider that could not be asked, or is
+    doubtful. `say` is told who is waited for. Raises UserMistake for a name that is not there, naming the nearest, and
+    what a provider raises that was named.
     """
-    _waiting["say"] = say
-    return _TABLES[kind](name)
+    if kind not in _SOLD:
+        return *_TABLES[kind](name), ()
+    asked: _Asked = cache(partial(selling.told_by, names(), None, say))
+    return *_SOLD[kind](name, asked), _unasked(kind, name, asked)
 
 
-def unasked(kind: str, name: str | None) -> tuple[str, ...]:
-    """A line for each thing that is not in the table, such as a provider that could not be asked, or is doubtful."""
+def _unasked(kind: str, name: str | None, asked: _Asked) -> tuple[str, ...]:
     if kind == "prices" and name in published.documents():
         return _doubted(name)
-    if kind not in {"offerings", "prices"} or name is not None:
+    if kind == "providers" or name is not None:
         return ()
-    return selling.left_out(_asked())
+    return selling.left_out(asked())
 
 
 def _picked(name: str | None, known: Sequence[str], kind: str) -> Sequence[str]:
@@ -46,29 +49,29 @@ def _picked(name: str | None, known: Sequence[str], kind: str) -> Sequence[str]:
     return [name]
 
 
-def _providers(name: str | None) -> Table:
+def _providers(name: str | None, asked: _Asked) -> Table:
     rows = []
     for each in _picked(name, names(), "providers"):
         provider = make(each)
         kind = "planted numbers" if provider.simulated else "measures"
-        told = _asked()[each]
+        told = asked()[each]
         known = "not known" if told.why else str(len(told.offerings))
         rows.append((each, kind, "billed" if provider.billed else "free", known))
     return ("provider", "numbers", "cost", "offerings"), rows
 
 
-def _offerings(name: str | None) -> Table:
+def _offerings(name: str | None, asked: _Asked) -> Table:
     rows = [
         (one.provider, one.region, one.name, _text(one.vcpus), _text(one.memory_gib), one.category or "unknown")
-        for one in _all_offerings(name)
+        for one in _all_offerings(name, asked)
     ]
     return ("provider", "region", "offering", "vCPUs", "GiB", "category"), rows
 
 
-def _prices(name: str | None) -> Table:
+def _prices(name: str | None, asked: _Asked) -> Table:
     if name in published.documents():
         return _printed(name)
-    rows = [(one.provider, one.region, one.name, *_priced(one.price)) for one in _all_offerings(name)]
+    rows = [(one.provider, one.region, one.name, *_priced(one.price)) for one in _all_offerings(name, asked)]
     return ("provider", "region", "offering", "price", "source", "as of"), rows
 
 
@@ -100,12 +103,12 @@ def _priced(price: Price | None) -> Row:
     return per_hour, price.source, str(price.as_of or "unknown")
 
 
-def _all_offerings(name: str | None) -> list[Offering]:
+def _all_offerings(name: str | None, asked: _Asked) -> list[Offering]:
     if name is not None:
         return _of_one(name)
     from cloudcmp.pipeline import catalogue
 
-    return [one for told in _asked().values() for one in catalogue.with_prices(told.offerings)]
+    return [one for told in asked().values() for one in catalogue.with_prices(told.offerings)]
 
 
 def _of_one(name: str) -> list[Offering]:
@@ -121,12 +124,6 @@ def _of_one(name: str) -> list[Offering]:
         if known := catalogue.booked(name):
             return list(known)
         raise
-
-
-@cache
-def _asked() -> dict[str, selling.Told]:
-    """What each provider offers, or why it could not be asked: most often for want of credentials."""
-    return selling.told_by(names(), None, _waiting.get("say", selling.quiet))
 
 
 def _text(value: float | None) -> str:
@@ -185,10 +182,12 @@ def _kind(path: Path) -> str:
     return "imported" if (path / "samples" / "imported.parquet").exists() else "measured"
 
 
-_TABLES: dict[str, Callable[[str | None], Table]] = {
+_SOLD: dict[str, Callable[[str | None, _Asked], Table]] = {
     "providers": _providers,
     "offerings": _offerings,
     "prices": _prices,
+}
+_TABLES: dict[str, Callable[[str | None], Table]] = {
     "probes": _probes,
     "suites": _suites,
     "metrics": _metrics,
