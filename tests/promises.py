@@ -284,7 +284,8 @@ def leases_end() -> Row:
 
 def poisoned_prices() -> Row:
     """Price lists that were poisoned by hand, in the list and on the way."""
-    from tests.cost.poisoned import POISONED, SERVED, badly_served, poisoned
+    from tests.cost.badly_served import SERVED, badly_served
+    from tests.cost.poisoned import POISONED, poisoned
 
     wrong = [f"{kind}, {name}: {why}" for kind, name in POISONED if (why := poisoned(kind, name))]
     wrong += [f"{name}: {why}" for name in SERVED if (why := badly_served(name))]
@@ -294,7 +295,7 @@ def poisoned_prices() -> Row:
 
 def mutated_prices() -> Row:
     """The same lists changed at random."""
-    from tests.cost.poisoned import mutated
+    from tests.cost.mutated import mutated
 
     n = 20_000 if LONG else 1000
     wrong = _seeded(mutated, n)

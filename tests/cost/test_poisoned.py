@@ -1,7 +1,10 @@
 """Poisoned price lists are refused, or leave the price unknown: always in one line, never a wrong price."""
 
 import pytest
-from tests.cost.poisoned import ASKED, CLEAN, POISONED, SERVED, badly_served, fate, mutated, poisoned
+from tests.cost.badly_served import SERVED, badly_served
+from tests.cost.fates import ASKED, CLEAN, fate
+from tests.cost.mutated import mutated
+from tests.cost.poisoned import POISONED, poisoned
 
 
 @pytest.mark.parametrize("kind", CLEAN)
