@@ -34,7 +34,7 @@ OWN = (
 LIBCLOUD = json.dumps({
     "updated": 1763683200,
     "compute": {
-        "ec2_linux": {"m5.large": {"us-east-1": 0.096}, "m5.xlarge": {"us-east-1": 0.192}},
+        "rackspace": {"performance1-1": 0.096, "performance1-2": 0.192},
         "gce_instances": {},
     },
 })  # fmt: skip
@@ -48,7 +48,7 @@ ASKED = {
     "azure": (Asked("azure", "westeurope", "Standard_D2s_v5"), Decimal("0.115")),
     "gcp": (Asked("gcp", "europe-west3", "n2-standard-2"), Decimal("0.125070")),
     "csv": (Asked("ours", "hall", "small"), Decimal("0.02")),
-    "libcloud": (Asked("aws", "us-east-1", "m5.large"), Decimal("0.096")),
+    "libcloud": (Asked("rackspace", "", "performance1-1"), Decimal("0.096")),
     "sparecores": (Asked("hcloud", "fsn1", "cx22"), Decimal("0.0066")),
 }
 CLEAN: dict[str, Callable[[], tuple[bytes, ...]]] = {

@@ -140,7 +140,7 @@ _LIBCLOUD: dict[str, Poison] = {
     "below zero": price(-1),
     "a text": price("cheap"),
     "null": price(None),
-    "a key twice": swap('"us-east-1": 0.096', '"us-east-1": 0.096, "us-east-1": 0.0096'),
+    "a key twice": swap('"performance1-1": 0.096', '"performance1-1": 0.096, "performance1-1": 0.0096'),
     "no date": json_with(lambda page: page.pop("updated")),
     "a date that is none": json_with(lambda page: page.update(updated="last year")),
     "a date beyond time": json_with(lambda page: page.update(updated=10**30)),

@@ -82,4 +82,4 @@ def first_again(key: str, change: Callable[[Any], None]) -> Poison:
 
 def price(value: object) -> Poison:
     """libcloud's first price."""
-    return json_with(lambda page: page["compute"]["ec2_linux"]["m5.large"].__setitem__("us-east-1", value))
+    return json_with(lambda page: page["compute"]["rackspace"].__setitem__("performance1-1", value))

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -154,22 +155,21 @@ def test_the_bundled_prices_have_their_own_date_and_no_zero() -> None:
     assert found.published is not None
     assert found.published.year >= 2025
     assert all(row.amount > 0 for row in found.rows)
-    assert len(found.doubts) > 1000
-    assert {row.provider for row in found.rows} == {"aws", "gcp", "gandi", "rackspace"}
+    assert found.doubts
+    assert {row.provider for row in found.rows} == {"gcp", "gandi", "rackspace"}
 
 
-def test_bundled_and_real_prices_agree_for_most_types() -> None:
-    """Two sources that know nothing of each other: prices of Amazon's older types have not changed for years."""
-    real = {one["instance_type"]: Decimal(one["usd_per_hour"]) for one in _real_prices() if one["provider"] == "aws"}
-    ours = {
-        row.name: row.amount
-        for row in _bundled().rows
-        if (row.provider, row.region, row.system) == ("aws", "us-east-1", "linux")
-    }
-    both = sorted(set(real) & set(ours))
-    same = [name for name in both if real[name] == ours[name]]
+def test_why_amazon_s_bundled_prices_are_left_out() -> None:
+    """Of the types that others list too, one in six costs there what a dedicated machine does, or something else."""
+    real = {one["instance_type"]: one["usd_per_hour"] for one in _real_prices() if one["provider"] == "aws"}
+    path = libcloud.bundled_file()
+    assert path is not None
+    table = json.loads(path.read_text(), parse_float=Decimal)["compute"]["ec2_linux"]
+    both = {name: Decimal(real[name]) / table[name]["us-east-1"] for name in set(real) & set(table)
+            if table[name].get("us-east-1")}  # fmt: skip
+    off = [name for name, ratio in both.items() if not Decimal("0.98") < ratio < Decimal("1.02")]
     assert len(both) > 500
-    assert len(same) > 0.75 * len(both)  # four of five, seen in 736 types
+    assert len(off) > len(both) / 10  # else read them again: 140 of 736 were off
 
 
 def test_spare_cores_tables_tell_types_and_prices() -> None:
@@ -202,10 +202,13 @@ def test_spare_cores_database_tells_prices_by_their_names(tmp_path: Path) -> Non
     path = tmp_path / "sc.db"
     usual = ("Linux", "ONDEMAND", "HOUR", 0.0066, "EUR", "ACTIVE", "2026-11-01 10:00:00", 0)
     _spare_cores(path, [("hcloud", "1", "22", *usual), ("hcloud", "1", "22", *usual[:3], 0.0, *usual[4:]),
-                        ("hcloud", "1", "22", *usual[:5], "INACTIVE", *usual[6:])])  # fmt: skip
+                        ("hcloud", "1", "22", *usual[:5], "INACTIVE", *usual[6:]),
+                        ("hcloud", "1", "22", "SQL Server", *usual[1:]),
+                        ("hcloud", "1", "22", "Red Hat Linux", *usual[1:3], 0.0666, *usual[4:])])  # fmt: skip
     with path.open("rb") as file:
         found = collected(sparecores.read(file), HEAD)
-    (row,), (doubt,) = found.rows, found.doubts
+    (row, red_hat), (doubt,) = found.rows, found.doubts
+    assert (red_hat.system, red_hat.amount) == ("rhel", Decimal("0.0666"))
     assert (row.region, row.name, row.amount, row.currency) == ("fsn1", "cx22", Decimal("0.0066"), "EUR")
     assert doubt.why == "a price of zero is unknown, not free"
     assert found.published == date(2026, 11, 1)

@@ -1,6 +1,7 @@
 """Studies are quoted by the price book, without an account; nothing is rented at prices that are old by nature."""
 
 import json
+import time
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -13,9 +14,11 @@ from cloudcmp.cli.entry import main
 from cloudcmp.errors import Refused
 from cloudcmp.model.offering import Offering, Price, Volume
 from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.price import Item, PriceList, PriceRow, Purchase, Unit
 from cloudcmp.pipeline import catalogue, planning, shelf
 from cloudcmp.provision.prices import price_to_create
 from cloudcmp.store.planned import prices_of
+from cloudcmp.store.prices import PriceBook
 from tests.cli.command import cloudcmp
 from tests.cost.served import ANSWERS
 
@@ -216,3 +219,14 @@ def test_volumes_of_other_types_stay_without_a_price() -> None:
     assert found.volume is not None
     assert found.volume.price is None
     assert len(lines) == 1
+
+
+def test_a_later_list_of_commitments_hides_nothing_that_is_sold() -> None:
+    """Amazon's savings plans are a list of their own, fetched last: neither sizes nor all types are in it."""
+    before = catalogue.booked("aws", "eu-central-1")
+    row = PriceRow("aws", "eu-central-1", Item.INSTANCE, "m7i.large", Decimal("0.09"), "USD", Unit.HOUR, "linux",
+                   Purchase.SAVINGS, term_months=12, plan="computesavingsplans no upfront")  # fmt: skip
+    with PriceBook() as book:
+        book.put(PriceList("aws", "plans", "fetched", time.time() + 60, "USD", "ef" * 32, (row,)))
+    assert catalogue.booked("aws", "eu-central-1") == before
+    assert {"m7i.large", "m7i.xlarge"} <= {one.name for one in before if one.vcpus}

@@ -273,6 +273,8 @@ def _by_the_hour(row: PriceRow) -> Decimal:
     """The price of an hour, where that is all that is paid."""
     if row.amount <= 0:
         raise No("what is paid by the hour alone is nothing", row.sku)
+    if row.least > 0:
+        raise No(f"at least {row.least} {row.unit} of it are billed", row.sku)
     _whole(row)
     if row.unit is Unit.HOUR:
         return row.amount

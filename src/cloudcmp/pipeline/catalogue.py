@@ -19,7 +19,7 @@ from cloudcmp.errors import CloudcmpError, Fault, UserMistake
 from cloudcmp.model.bill import UNLISTED, Rate, Use
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.price import OLD_BY_NATURE, Doubt, How, Item, PriceList, Purchase, Told
+from cloudcmp.model.price import OLD_BY_NATURE, Doubt, How, Item, Listed, PriceList, Purchase, Told
 from cloudcmp.model.terms import Commitment
 from cloudcmp.store.prices import Kept, PriceBook
 from cloudcmp.units import Money
@@ -85,7 +85,7 @@ def _unpriced_in(book: PriceBook, provider: str, region: str | None) -> Iterator
 
 def _sold_in(book: PriceBook, provider: str, region: str) -> list[Offering]:
     found: dict[str, Offering] = {}
-    for list_ in book.lists(provider, region, Item.INSTANCE):
+    for list_ in _telling(book, provider, region):
         partial = list_.how in {How.GIVEN, *OLD_BY_NATURE}
         source = (("source", list_.source),) if partial else ()
         told = {one.name: one for one in book.sold(list_, provider, region)}
@@ -97,6 +97,13 @@ def _sold_in(book: PriceBook, provider: str, region: str) -> list[Offering]:
         if not partial:
             break
     return list(found.values())
+
+
+def _telling(book: PriceBook, provider: str, region: str) -> list[Listed]:
+    """The lists that say what is sold: those of prices on demand, before those of commitments and spot alone."""
+    return book.lists(provider, region, Item.INSTANCE, Purchase.ON_DEMAND) or book.lists(
+        provider, region, Item.INSTANCE
+    )
 
 
 def price(candidate: Candidate, today: date | None = None) -> tuple[Candidate, tuple[str, ...]]:

@@ -43,6 +43,7 @@ _SYSTEMS = {"Linux": "linux", "Windows": "windows", "RHEL": "rhel", "SUSE": "sus
 # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/billing-info-fields.html
 _OPERATIONS = {"RunInstances": "linux", "RunInstances:0002": "windows", "RunInstances:0010": "rhel",
                "RunInstances:000g": "suse"}  # fmt: skip
+_USAGE = re.compile(r"(?:^|-)(?P<kind>Box|Dedicated)Usage(?::(?P<type>.+))?$")
 _RATE = re.compile(r"(?:^|-)EBS:VolumeP-IOPS\.(piops|io2|gp3)(?:\.(tier[23]))?$")
 # From where a rate is billed: gp3 brings 3000 operations and 125 MiB a second, io2 has three tiers.
 # https://aws.amazon.com/ebs/pricing/
@@ -148,7 +149,7 @@ def _rentable(record: Record, usage: str) -> bool:
         and told["Pre Installed S/W"] in {"NA", ""}
         and told["License Model"] in {"No License required", "NA", ""}
         and told["MarketOption"] in {"OnDemand", ""}
-        and bool(re.search(r"(?:^|-)(?:Box|Dedicated)Usage", usage))
+        and bool(_USAGE.search(usage))
         and (record.get("TermType") == "OnDemand" or record.get("OfferingClass") in {"standard", "convertible"})
     )
 
@@ -173,6 +174,8 @@ def _row(record: Record, item: Item, purchase: Purchase) -> Told:
     try:
         if not region or not name:
             raise Odd("its region is missing" if not region else "its name is missing")
+        if item is Item.INSTANCE:
+            _agree(name, record["usageType"], record.get("operation", ""), system, tenancy)
         unit, factor = _unit(record["Unit"], item)
         row = PriceRow(
             provider=PROVIDER,
@@ -192,6 +195,16 @@ def _row(record: Record, item: Item, purchase: Purchase) -> Told:
         return _tiered(row, record)
     except Odd as odd:
         return doubt(PROVIDER, region, record["SKU"], name, odd, item, system, purchase, tenancy)
+
+
+def _agree(name: str, usage: str, operation: str, system: str, tenancy: str) -> None:
+    """Raises Odd where what is billed (usage type and operation) is not the machine that the row is said to be of."""
+    found = _USAGE.search(usage)
+    kind = "dedicated" if found and found["kind"] == "Dedicated" else "shared"
+    if found is None or kind != tenancy or found["type"] not in {None, name}:
+        raise Odd(f"its usage type {clean(usage)!r} is of another machine than a {tenancy} {name}")
+    if operation and _OPERATIONS.get(operation) != system:
+        raise Odd(f"its operation {clean(operation)!r} is not that of {system}")
 
 
 def _what(record: Record, item: Item) -> tuple[str, str, str, str]:
@@ -241,6 +254,8 @@ def _tiered(row: PriceRow, record: Record) -> PriceRow:
     last_ = None if end in {"", "Inf"} else quantity_of(end)
     if row.item is not Item.EGRESS and first_ > 0:
         raise Odd(f"its price holds from {first_} on only")
+    if row.item is not Item.EGRESS and last_ is not None:
+        raise Odd(f"its price holds up to {last_} only")
     return replace(row, tier_from=first_, tier_until=last_ if row.item is Item.EGRESS else None)
 
 
@@ -282,6 +297,8 @@ def _reserved(parts: list[Record]) -> Told:
         months = {"1yr": 12, "1 yr": 12, "3yr": 36, "3 yr": 36}.get(record.get("LeaseContractLength", ""))
         if months is None:
             raise Odd(f"its term {clean(record.get('LeaseContractLength', ''))!r} is not known")
+        for one in parts:
+            _agree(name, one["usageType"], one.get("operation", ""), system, tenancy)
         upfront = amount_of(fees[0]["PricePerUnit"]) if fees else Decimal(0)
         free = bool(fees) and number_of(record["PricePerUnit"]) == 0
         return PriceRow(
@@ -297,8 +314,7 @@ def _reserved(parts: list[Record]) -> Told:
 
 def _saves(record: Record) -> bool:
     """Whether a row is of a machine that a study can rent, with nothing installed that costs more."""
-    usage = record["DiscountedUsageType"]
-    return record["DiscountedOperation"] in _OPERATIONS and bool(re.search(r"(?:^|-)(?:Box|Dedicated)Usage", usage))
+    return record["DiscountedOperation"] in _OPERATIONS and bool(_USAGE.search(record["DiscountedUsageType"]))
 
 
 def _saving(record: Record) -> Told:
@@ -313,6 +329,7 @@ def _saving(record: Record) -> Told:
     try:
         if not name or not region:
             raise Odd("its name or its region is missing")
+        _agree(name, record["DiscountedUsageType"], record["DiscountedOperation"], system, tenancy)
         months = number_of(record["LeaseContractLength"]) * 12
         if record.get("LeaseContractLengthUnit", "year") != "year" or months not in {12, 36}:
             raise Odd(f"its term {clean(record['LeaseContractLength'])!r} is not known")

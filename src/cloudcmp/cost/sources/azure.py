@@ -41,6 +41,7 @@ _DISK_GIB = {1: 4, 2: 8, 3: 16, 4: 32, 6: 64, 10: 128, 15: 256, 20: 512, 30: 102
              70: 16384, 80: 32767}  # fmt: skip
 _DISK_TYPES = {"Premium SSD Managed Disks": ("P", "Premium"), "Standard SSD Managed Disks": ("E", "StandardSSD"),
                "Standard HDD Managed Disks": ("S", "Standard")}  # fmt: skip
+_LICENSED = frozenset({"rhel", "redhat", "hat", "suse", "sles", "sql", "oracle", "ubuntu"})
 _DISK = re.compile(r"([PES])(\d+) (LRS|ZRS)")
 
 
@@ -62,8 +63,11 @@ def read(file: BinaryIO, today: date | None = None) -> Iterator[Told]:
     items = sequence(page["Items"], "Items")
     if "Count" in page and page["Count"] != len(items):
         raise Unreadable(f"it says that it has {clean(page['Count'])} items, and has {len(items)}")
+    billed = page.get("BillingCurrency")
     for number, item in enumerate(items, 1):
         one = mapping(item, f"item {number}")
+        if billed and "currencyCode" in one and one["currencyCode"] != billed:
+            raise Unreadable(f"it is in {clean(billed)}, and item {number} in {clean(one['currencyCode'])}")
         if not _over(one, day):
             yield from _told(one)
 
@@ -128,16 +132,22 @@ def _told(item: Mapping[str, Any]) -> Iterator[Told]:
 
 
 def _machine(item: Mapping[str, Any], product: str, kind: object) -> Iterator[Told]:
-    words = clean(item.get("meterName") or "") + " " + clean(item.get("skuName") or "")
-    if "Low Priority" in words or "Cloud Services" in product or "CloudServices" in product or "Host" in product:
+    words = (clean(item.get("meterName") or "") + " " + clean(item.get("skuName") or "")).lower()
+    if "low priority" in words or "Cloud Services" in product or "CloudServices" in product or "Host" in product:
+        return
+    said = f"{product} {words}".lower().split()
+    if _LICENSED.intersection(said):  # a machine with what somebody else licenses for it
         return
     name = item.get("armSkuName")
     if name in {None, ""}:  # a licence or a discount of its own, not a machine
         return
-    system = "windows" if product.endswith("Windows") else "linux"
-    spot = "Spot" in words.split()
+    system = "windows" if "windows" in said else "linux"
+    spot = "spot" in words.split()
     units = {text: (Unit.HOUR, many) for text, many in _HOUR.items()}
-    if kind == "Consumption":
+    if kind == "Consumption" and item.get("reservationTerm"):
+        odd = Odd("it is a price by the hour and one of a term at once")
+        yield doubt(PROVIDER, item.get("armRegionName"), item.get("skuId"), name, odd, Item.INSTANCE, system)
+    elif kind == "Consumption":
         purchase = Purchase.SPOT if spot else Purchase.ON_DEMAND
         yield from _row(item, Item.INSTANCE, name, units, system=system, purchase=purchase)
         if not spot:

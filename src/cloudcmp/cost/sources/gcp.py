@@ -101,6 +101,10 @@ def _told(sku: Mapping[str, Any]) -> Iterator[Told]:
     if bought is None:
         yield doubt(PROVIDER, "", id, name, f"its usage type {clean(usage)!r} is not known", item)
         return
+    if _said(description) not in {None, bought}:
+        why = f"its usage type {clean(usage)!r} is not what {description!r} says"
+        yield doubt(PROVIDER, "", id, name, why, item)
+        return
     purchase, months = bought
     if not isinstance(regions, list) or not regions or not all(isinstance(one, str) and one for one in regions):
         yield doubt(PROVIDER, "", id, name, "its regions are missing", item, "", purchase)
@@ -114,6 +118,15 @@ def _told(sku: Mapping[str, Any]) -> Iterator[Told]:
                            sku=text_of(sku, "skuId"), starts=rate[3], plan=plan)  # fmt: skip
         except Odd as odd:
             yield doubt(PROVIDER, region, id, name, odd, item, "", purchase)
+
+
+def _said(description: str) -> tuple[Purchase, int] | None:
+    """How a part of a machine is bought by its description, None for anything else."""
+    if found := re.search(r"^Commitment v1: .+ for (\d) Years?$", description):
+        return Purchase.RESERVED, 12 * int(found[1])
+    if " running in " not in description:
+        return None
+    return (Purchase.SPOT if description.startswith("Spot Preemptible ") else Purchase.ON_DEMAND), 0
 
 
 def _what(description: str) -> tuple[Item | None, str]:
@@ -146,6 +159,8 @@ def _rate(sku: Mapping[str, Any], item: Item) -> tuple[Decimal, str, Unit, Any]:
     if unit is None:
         raise Odd(f"its unit {clean(expression.get('usageUnit'))!r} is not one that {item} is billed by")
     amounts = [_money(rate) for rate in rates]
+    if len(amounts) == 1 and amounts[0][0] > 0:
+        raise Odd(f"its price holds from {amounts[0][0]} on only")
     # What an account has free in a month is not counted on: the first price that is one holds from the beginning.
     known = [(amount, currency) for _, amount, currency in amounts if amount != 0]
     if len(known) != 1 or (len(amounts) > 1 and item not in {Item.ADDRESS, Item.SNAPSHOT, Item.VOLUME}):

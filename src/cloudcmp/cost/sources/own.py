@@ -94,7 +94,7 @@ def _told(row: Mapping[str, Any], number: int) -> Told:
             system=_one_of(SYSTEMS, row.get("system") or ("linux" if item is Item.INSTANCE else ""), "system"),
             purchase=_word(Purchase, row.get("purchase") or "on-demand", "purchase"),
             tenancy=_one_of(TENANCIES, row.get("tenancy") or "shared", "tenancy"),
-            term_months=int(quantity_of(row.get("term_months") or "0")),
+            term_months=_months(row.get("term_months") or "0"),
             upfront=upfront,
             tier_from=quantity_of(row.get("tier_from") or "0"),
             tier_until=quantity_of(row["tier_until"]) if row.get("tier_until") else None,
@@ -106,6 +106,13 @@ def _told(row: Mapping[str, Any], number: int) -> Told:
         )
     except Odd as odd:
         return doubt(clean(provider), row.get("region"), row.get("sku"), row.get("name"), odd, item)
+
+
+def _months(value: object) -> int:
+    months = quantity_of(value)
+    if months != int(months):
+        raise Odd(f"term_months {clean(value)!r} is no whole number")
+    return int(months)
 
 
 def _nothing(amount: object) -> bool:

@@ -28,6 +28,8 @@ from cloudcmp.cost.sources.base import (
 from cloudcmp.model.price import Item, PriceRow, Purchase, Sold, Told, Unit
 
 _BOUGHT = {"ONDEMAND": Purchase.ON_DEMAND, "SPOT": Purchase.SPOT}
+_GUESTS = {"windows": ("windows",), "rhel": ("rhel", "red hat"), "suse": ("suse", "sles"),
+           "linux": ("linux", "ubuntu", "debian")}  # fmt: skip
 _UNITS = {"HOUR": Unit.HOUR, "MONTH": Unit.MONTH}
 _SQLITE = b"SQLite format 3\0"
 _SERVERS = "SELECT vendor_id, server_id, api_reference, vcpus, memory_amount, cpu_architecture FROM server"
@@ -101,7 +103,9 @@ def _price(row: tuple[Any, ...]) -> Iterator[Told]:
     if purchase is None:
         return
     words = clean(system or "linux").lower()
-    guest = next((one for one in ("windows", "rhel", "suse") if one in words), "linux")
+    guest = next((one for one, names in _GUESTS.items() if any(name in words for name in names)), "")
+    if not guest:
+        return  # one with a licence that no study names
     try:
         if clean(unit).upper() not in _UNITS:
             raise Odd(f"its unit {clean(unit)!r} is not known")
