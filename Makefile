@@ -34,7 +34,7 @@ demo: build
 
 test: build
 	cd agent && cargo test --release --quiet --locked
-	$(BIN)/pytest -q -n 2 --dist worksteal --durations 25
+	$(BIN)/pytest -q -n $$((2 * $$(nproc))) --dist worksteal --durations 25  # half of them wait at any time
 
 check: build
 	$(BIN)/ruff format --check --quiet .

@@ -147,7 +147,7 @@ def searcher(found: Evidence) -> Searcher:
     return found.look
 
 
-def test_the_day_went_as_it_was_meant_to(evidence: Evidence) -> None:
+def the_day_went_as_it_was_meant_to(evidence: Evidence) -> None:
     codes = {name: one.code for name, one in evidence.seen.items()}
     texts = {name: one.err.decode() for name, one in evidence.seen.items()}
     assert codes["crash"] == -9, texts["crash"]
@@ -167,13 +167,13 @@ def test_the_day_went_as_it_was_meant_to(evidence: Evidence) -> None:
     assert b"DEBUG" in evidence.seen["resume"].err  # it was as loud as it could be made
 
 
-def test_p38_nothing_is_said(evidence: Evidence) -> None:
+def nothing_is_said(evidence: Evidence) -> None:
     look = searcher(evidence)
     said = {name: look.hits(one.out + b"\n" + one.err) for name, one in evidence.seen.items()}
     assert {name: hits for name, hits in said.items() if hits} == {}
 
 
-def test_p38_nothing_is_written(evidence: Evidence) -> None:
+def nothing_is_written(evidence: Evidence) -> None:
     look, work = searcher(evidence), evidence.work
     places = [work / "aws", work / "own", work / "figures", work / "legs", work / "report.html", work / "table.parquet"]
     found = {}
@@ -184,21 +184,21 @@ def test_p38_nothing_is_written(evidence: Evidence) -> None:
     assert look.in_folder(evidence.nest.home, but=evidence.nest.planted) == {}
 
 
-def test_p38_nothing_is_left_on_the_machines(evidence: Evidence) -> None:
+def nothing_is_left_on_the_machines(evidence: Evidence) -> None:
     look = searcher(evidence)
     for home in [*(evidence.work / "machines").iterdir(), *(evidence.work / "boxes").iterdir()]:
         # What a machine keeps of its own host keys is the emulation's.
         assert look.in_folder(home, but=[home / ".machine"]) == {}
 
 
-def test_p38_no_process_shows_it(evidence: Evidence) -> None:
+def no_process_shows_it(evidence: Evidence) -> None:
     look = searcher(evidence)
     arguments = b"\n".join(set().union(*(one.arguments for one in evidence.seen.values())))
     assert b"cloudcmp-agent" in arguments
     assert look.hits(arguments) == set()
 
 
-def test_p38_agents_get_nothing_of_our_environment(evidence: Evidence) -> None:
+def agents_get_nothing_of_our_environment(evidence: Evidence) -> None:
     agents = [environ for one in evidence.seen.values() for words, environ in one.children.items()
               if words.split(b"\0")[0].endswith(b"cloudcmp-agent")]  # fmt: skip
     assert len(agents) >= 3
@@ -219,7 +219,7 @@ def _users_own(words: bytes) -> bool:
     return any(one in words for one in helpers) or words.split(b"\0")[0].rpartition(b"/")[2] in tools
 
 
-def test_p38_clouds_are_sent_what_they_must_have_and_no_more(evidence: Evidence) -> None:
+def clouds_are_sent_what_they_must_have_and_no_more(evidence: Evidence) -> None:
     look, tokens = searcher(evidence), 0
     bearer = {name for name in evidence.nest.secrets if "session token" in name.lower() or "SessionToken" in name}
     bearer |= {"AWS_SESSION_TOKEN"}
@@ -258,7 +258,7 @@ def _only_its_own(evidence: Evidence, user_data: str) -> None:
     assert client.startswith("ssh-ed25519 ")
 
 
-def test_p38_tags_and_names_hold_none(evidence: Evidence) -> None:
+def tags_and_names_hold_none(evidence: Evidence) -> None:
     look = searcher(evidence)
     made = [call for call in evidence.cloud.journal if call.action in {"RunInstances", "CreateSecurityGroup"}]
     assert made
@@ -268,7 +268,7 @@ def test_p38_tags_and_names_hold_none(evidence: Evidence) -> None:
         assert look.hits(json.dumps(names).encode()) == set()
 
 
-def test_p38_what_is_private_is_nobody_elses_to_read(evidence: Evidence) -> None:
+def what_is_private_is_nobody_elses_to_read(evidence: Evidence) -> None:
     for study in (evidence.work / "aws", evidence.work / "own"):
         assert stat.S_IMODE(study.stat().st_mode) == 0o700
         for path in study.rglob("*"):
@@ -277,6 +277,26 @@ def test_p38_what_is_private_is_nobody_elses_to_read(evidence: Evidence) -> None
                 assert mode == 0o700, path
             elif path.name.startswith("study.db") or path.suffix == ".parquet":
                 assert mode == 0o600, path
+
+
+CHECKS = (
+    the_day_went_as_it_was_meant_to,
+    nothing_is_said,
+    nothing_is_written,
+    nothing_is_left_on_the_machines,
+    no_process_shows_it,
+    agents_get_nothing_of_our_environment,
+    clouds_are_sent_what_they_must_have_and_no_more,
+    tags_and_names_hold_none,
+    what_is_private_is_nobody_elses_to_read,
+)
+
+
+def test_p38_no_secret_leaves(evidence: Evidence, subtests: pytest.Subtests) -> None:
+    # One test, so that the day is lived once however the tests are spread over processes.
+    for check in CHECKS:
+        with subtests.test(check.__name__):
+            check(evidence)
 
 
 def test_p38_a_crash_leaves_no_core(tmp_path: Path) -> None:
