@@ -52,6 +52,8 @@ def check(
     Nothing is created, but with --live: then small machines are made, looked at and destroyed in your own account, and
     what differs from what cloudcmp was tested against is told. Exit code 1 where something does not hold.
 
+    All providers are asked at once. One that has not answered after 60 s, and 5 s for each candidate, does not hold.
+
     Example: cloudcmp check aws
     """
     named = what or []
@@ -70,11 +72,11 @@ def _look(named: Sequence[str], json: bool) -> int:
     from cloudcmp.pipeline import checking, planning
     from cloudcmp.pipeline.asking import ask
 
-    study = _study(named)
+    study, say_aside = _study(named), None if json else warn
     if study is None:
-        checked = ask(checking.check_providers(named))
+        checked = ask(checking.check_providers(named, say_aside))
     else:
-        checked = ask(checking.check_plan(planning.plan_file(study, on=None, short=False, seed=None)[0]))
+        checked = ask(checking.check_plan(planning.plan_file(study, on=None, short=False, seed=None)[0], say_aside))
     if json:
         emit("check", {"findings": checking.as_data(checked), "live": None})
     else:
@@ -193,6 +195,8 @@ def sweep(
 
     A dry run, but for --delete. Destroyed is only what bears our tags and has expired, or whose study is named.
 
+    A dry run asks all providers at once. One that has not listed all after 180 s was not listed: exit code 3.
+
     Example: cloudcmp sweep aws
     """
     from cloudcmp.pipeline import asking, leftovers, opening, sweeping
@@ -211,8 +215,9 @@ def sweep(
 
     async def all_of_it(made: Mapping[str, "Provider"], unopened: Sequence["Unopened"]) -> None:
         swept = await sweeping.sweep(
-            made, WallTime(), study=study, delete=delete, unopened=unopened, named=bool(providers), leave=leave
-        )
+            made, WallTime(), study=study, delete=delete, unopened=unopened, named=bool(providers), leave=leave,
+            say=None if json else warn,
+        )  # fmt: skip
         came.append(swept)
 
     try:

@@ -14,12 +14,19 @@ from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, hourly_cost
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.safety import Finding
+from cloudcmp.pipeline.looking import Say, side_by_side
 from cloudcmp.pipeline.opening import Unopened, brief, opened, wanted
 from cloudcmp.plan import check_runnable
+from cloudcmp.provider.aside import aside
 from cloudcmp.provider.registry import Means, make, names
 from cloudcmp.provision import price_to_create
 from cloudcmp.units import Money
 
+LOOK_S = 60.0
+"""How long a provider may take to answer a check, and `CANDIDATE_S` how much longer for each candidate of a study."""
+CANDIDATE_S = 5.0
+_LIST_S = 60.0
+_AGAIN = "check the network and try again: it must answer before a study begins"
 _DAY_S = 86400.0
 _INSTALLED = Path(__file__)
 _MISTAKES = frozenset({"price", "plan", "image", "capability", "account", "settings"})
@@ -50,25 +57,52 @@ async def check(
     *,
     budget: Money | None = None,
     now: Callable[[], float] = time.time,
+    within_s: float | None = None,
+    say: Say | None = None,
 ) -> tuple[Checked, ...]:
-    """What each provider finds of its own candidates, and what we find; never raises for a provider that fails."""
+    """What each provider finds of its own candidates, and what we find; never raises for a provider that fails.
+
+    All are asked at once, and told in the order given. One that does not answer `within_s` seconds (by default
+    `deadline_s`) is a finding of its own; `say` is told who is waited for.
+    """
+    within_s = deadline_s(candidates) if within_s is None else within_s
+    own = {name: [one for one in candidates if one.runner == name] for name in providers}
+    found: dict[str, list[Finding]] = {name: [] for name in providers}
+    today = date.fromtimestamp(now())
+    looks = {name: _look(one, own[name], budget, today, found[name]) for name, one in providers.items()}
+    late = await side_by_side(looks, within_s, say)
     told = [Checked(one.provider, Finding("extra", False, one.what, one.next)) for one in unopened]
     for name, provider in providers.items():
-        own = [one for one in candidates if one.runner == name]
-        found = await _asked(provider, own)
-        found += [*_priced(provider, own, budget, date.fromtimestamp(now())), *_agents(provider, own)]
-        if all(one.what != "clock" for one in found):
-            found.append(_clock(provider, now()))
-        told += [Checked(name, one) for one in found]
+        some = [*found[name], *([_late(within_s)] if name in late else ()), *_agents(provider, own[name])]
+        if all(one.what != "clock" for one in some):
+            some.append(_clock(provider, now()))
+        told += [Checked(name, one) for one in some]
     return tuple(told)
 
 
-async def preflight(providers: Mapping[str, Provider], plan: Plan) -> tuple[Finding, ...]:
+def deadline_s(candidates: Sequence[Candidate]) -> float:
+    """How long a provider may take to answer all that it is asked (s)."""
+    return LOOK_S + CANDIDATE_S * len(candidates)
+
+
+async def _look(
+    provider: Provider, own: Sequence[Candidate], budget: Money | None, today: date, found: list[Finding]
+) -> None:
+    """Add what is found as soon as it is: whoever is cut short has told that much."""
+    found += await _asked(provider, own)
+    found += await _priced(provider, own, budget, today)
+
+
+def _late(within_s: float) -> Finding:
+    return Finding("answer", False, f"it did not answer within {within_s:g} s", _AGAIN)
+
+
+async def preflight(providers: Mapping[str, Provider], plan: Plan, say: Say | None = None) -> tuple[Finding, ...]:
     """What was found before a run of the plan, each with its provider's name before the text.
 
     What is not ok refuses the run: give it to `refuse`.
     """
-    told = await check(providers, plan.candidates, budget=plan.budget)
+    told = await check(providers, plan.candidates, budget=plan.budget, say=say)
     return tuple(
         Finding(one.finding.what, one.finding.ok, f"{one.provider}: {one.finding.text}", one.finding.next)
         for one in told
@@ -84,13 +118,13 @@ def refuse(findings: Sequence[Finding]) -> None:
     raise (UserMistake if all(one.what in _MISTAKES for one in bad) else OutsideFault)(*faults)
 
 
-async def check_providers(named: Sequence[str]) -> tuple[Checked, ...]:
+async def check_providers(named: Sequence[str], say: Say | None = None) -> tuple[Checked, ...]:
     """Check the providers that were named, or all; raises UserMistake for an unknown one.
 
     Where none is named, one that is not set up (no extra, no credentials, no endpoint) is unknown, not wrong.
     """
     providers, unopened = opened(wanted(named), Means(metrics=METRICS))
-    told = await check(providers, (), unopened)
+    told = await check(providers, (), unopened, say=say)
     return told if named else tuple(_not_set_up(one) for one in told)
 
 
@@ -101,12 +135,12 @@ def _not_set_up(one: Checked) -> Checked:
     return replace(one, finding=replace(one.finding, ok=None))
 
 
-async def check_plan(plan: Plan) -> tuple[Checked, ...]:
+async def check_plan(plan: Plan, say: Say | None = None) -> tuple[Checked, ...]:
     """Check the providers of a plan for its candidates, and whether the plan itself can be run."""
     runners = tuple(dict.fromkeys(one.runner for one in plan.candidates))
     means = Means(metrics=METRICS, candidates=plan.candidates, dial=dial)
     providers, unopened = opened([one for one in runners if one in names()], means)
-    return (*_runnable(plan), *await check(providers, plan.candidates, unopened, budget=plan.budget))
+    return (*_runnable(plan), *await check(providers, plan.candidates, unopened, budget=plan.budget, say=say))
 
 
 def table(checked: Sequence[Checked]) -> tuple[tuple[str, ...], Sequence[tuple[str, ...]]]:
@@ -156,10 +190,12 @@ async def _asked(provider: Provider, candidates: Sequence[Candidate]) -> list[Fi
     except UserMistake as mistake:
         return [Finding("settings", False, f"{one.where}: {one.what}", one.next) for one in mistake.faults]
     except (CloudcmpError, OSError) as fault:
-        return [Finding("answer", False, brief(fault), "try again; the provider must answer before a study begins")]
+        return [Finding("answer", False, brief(fault), _AGAIN)]
 
 
-def _priced(provider: Provider, candidates: Sequence[Candidate], budget: Money | None, today: date) -> list[Finding]:
+async def _priced(
+    provider: Provider, candidates: Sequence[Candidate], budget: Money | None, today: date
+) -> list[Finding]:
     """Whether what costs money has a price that says something: nothing billed is created on any other."""
     if not candidates:
         return []
@@ -170,19 +206,20 @@ def _priced(provider: Provider, candidates: Sequence[Candidate], budget: Money |
         what = f"no price is known for {', '.join(unknown)}"
         return [Finding("price", None, f"{what}; nothing is billed there, and no cost is shown")]
     found = []
+    listed = {region: await _listed(provider, region) for region in {one.offering.region for one in candidates}}
     for one in candidates:
         currency = budget.currency if budget else one.offering.price.currency if one.offering.price else ""
         try:
-            price_to_create(one, currency, today, _listed(provider, one))
+            price_to_create(one, currency, today, listed[one.offering.region])
         except Refused as fault:
             found += [Finding("price", False, f"{each.where}: {each.what}", each.next) for each in fault.faults]
     return found or [Finding("price", True, f"a price is known for each of {len(candidates)}")]
 
 
-def _listed(provider: Provider, candidate: Candidate) -> tuple[Offering, ...]:
-    """What the provider sells beside it; nothing where it can not be asked, which is a finding of its own."""
+async def _listed(provider: Provider, region: str) -> tuple[Offering, ...]:
+    """What the provider sells in a region; nothing where it can not be asked, which is a finding of its own."""
     try:
-        return provider.offerings(candidate.offering.region)
+        return await aside(lambda: provider.offerings(region), provider.name, _LIST_S)
     except CloudcmpError:
         return ()
 

@@ -151,7 +151,7 @@ def _look_first(tryout: Tryout, say: Callable[[str], None]) -> None:
     """Refuse what the provider would refuse, before there is anything that whoever interrupts it could leave."""
     say(f"looking first: {tryout.provider}")
     means = Means(metrics=METRICS, candidates=tryout.plan.candidates, dial=dial)
-    refuse(ask(preflight({tryout.provider: make(tryout.provider, means)}, tryout.plan)))
+    refuse(ask(preflight({tryout.provider: make(tryout.provider, means)}, tryout.plan, say)))
     ask(get_ready(tryout.plan, say))
 
 

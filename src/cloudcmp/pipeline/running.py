@@ -80,7 +80,7 @@ def _look_first(plan: Plan, progress: Progress) -> None:
     runners = {candidate.runner for candidate in plan.candidates} - {"simulated", "local"}
     if runners:
         progress.note(f"looking first: {', '.join(sorted(runners))}")
-        refuse([one.finding for one in ask(check_plan(plan))])
+        refuse([one.finding for one in ask(check_plan(plan, progress.note))])
         ask(prepare(plan, progress.note))
 
 

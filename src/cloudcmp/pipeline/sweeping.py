@@ -6,22 +6,28 @@ Nothing here reads a study's folder or anything else of this machine, but for it
 import asyncio
 import random
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import NoReturn
+from typing import Any, NoReturn, TypeVar
 
-from cloudcmp.errors import BadCredentials, CloudcmpError, NoCredentials, UserMistake
+from cloudcmp.errors import BadCredentials, CloudcmpError, NoCredentials, Unlisted, UserMistake
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Listing
 from cloudcmp.model.offering import Price
 from cloudcmp.model.protocol import Dated, Provider
 from cloudcmp.pipeline.catalogue import with_prices
 from cloudcmp.pipeline.leftovers import Fate, Leftover, Swept, judge
+from cloudcmp.pipeline.looking import Say, side_by_side
 from cloudcmp.pipeline.opening import Unopened, brief
 from cloudcmp.pipeline.stopping import Stopping
+from cloudcmp.provider.aside import aside
 from cloudcmp.provider.time import Time
 from cloudcmp.provision import Patience, patience_with
 from cloudcmp.provision.pacing import Pace
 
+LIST_S = 180.0
+"""How long a provider may take to list all that bears our tags, in all its regions."""
+_ASIDE_S = 120.0  # for its clock and its prices, which nothing waits for any longer
 _ORDER = (INSTANCE, VOLUME, FIREWALL)
 """What stands on what: a machine holds its volumes and its firewall, so it goes first."""
 _ROUNDS = 10
@@ -31,6 +37,7 @@ _SKEW_S = 60.0
 _ELSEWHERE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+:")
 """How a line begins that names a region: `eu-west-9: instances: ...`."""
 
+T = TypeVar("T")
 Key = tuple[str, str, str]
 Leave = Callable[[Swept], NoReturn]
 """Tells what a sweep came to until now and ends the process, whatever its threads still wait for."""
@@ -47,35 +54,45 @@ async def sweep(
     unopened: Sequence[Unopened] = (),
     named: bool = False,
     leave: Leave | None = None,
+    within_s: float = LIST_S,
+    say: Say | None = None,
 ) -> Swept:
     """Ask each provider for whatever bears our tags, and destroy what is due where `delete` is set.
 
     With `study` only that study's resources are looked at, and are due before they expire. `unopened` are providers
     that could not be made; `named` says that the user named them all. Deletes keep to `pace`, by default that of
     studies. With `leave` the first signal ends it. Never raises for a provider that fails.
+
+    A dry sweep asks all at once. What a provider does not list `within_s` seconds is a place that was not listed;
+    `say` is told who is waited for.
     """
     pace = pace or Pace(time, random.random)
     unmade = Swept(skipped=tuple(one.line for one in unopened), faults=tuple(one.line for one in unopened if named))
     sweepers = [
-        _Sweeper(one, time, study, patience or patience_with(one), pace, delete=delete, named=named)
+        _Sweeper(one, time, study, patience or patience_with(one), pace, within_s, delete=delete, named=named)
         for one in providers.values()
     ]
 
+    work = _in_turn(sweepers) if delete else _at_once(sweepers, within_s + _ASIDE_S, say)
     if leave is None:
-        await _all_of(sweepers)
+        await work
     else:
         stop = asyncio.Event()
         stop.set()  # nothing is begun that a first signal could let come to its end
         stopping = Stopping(stop, lambda _: None)
         with stopping.heeding():
-            if not await stopping.unless_hurried(_all_of(sweepers)):
+            if not await stopping.unless_hurried(work):
                 leave(_together(unmade, sweepers))
     return _together(unmade, sweepers)
 
 
-async def _all_of(sweepers: Iterable["_Sweeper"]) -> None:
+async def _in_turn(sweepers: Iterable["_Sweeper"]) -> None:
     for one in sweepers:
         await one.run()
+
+
+async def _at_once(sweepers: Iterable["_Sweeper"], within_s: float, say: Say | None) -> None:
+    await side_by_side({one.name: one.run() for one in sweepers}, within_s, say)
 
 
 def _together(total: Swept, sweepers: Iterable["_Sweeper"]) -> Swept:
@@ -94,10 +111,11 @@ class _Sweeper:
     """The sweep of one provider; `_gone` are those that were seen gone, which a stale list may go on to name."""
 
     def __init__(
-        self, provider: Provider, time: Time, study: str | None, patience: Patience, pace: Pace, *,
+        self, provider: Provider, time: Time, study: str | None, patience: Patience, pace: Pace, within_s: float, *,
         delete: bool, named: bool,
     ) -> None:  # fmt: skip
-        self._provider = provider
+        self._provider, self.name = provider, provider.name
+        self._within_s = within_s
         self._time = time
         # One moment decides for all: what expires while others go was not due when the user asked.
         self._moment = time.now()
@@ -139,7 +157,7 @@ class _Sweeper:
             line = f"{name}: not swept: {unseen[0]}"
             return Swept(skipped=(line,), faults=(line,) if self._named else ())
         try:
-            listing = await self._provider.leftovers()
+            listing = await _within(self._provider.leftovers(), self._within_s, name)
         except BadCredentials as fault:
             return Swept(unlisted=(f"{name}: {brief(fault)}",))
         except (NoCredentials, UserMistake, ImportError) as fault:
@@ -152,8 +170,7 @@ class _Sweeper:
     async def _judged(self, listing: Listing) -> Swept:
         if listing.found and self._study is None and self._clock is None:
             self._clock = await self._tell_the_time()
-        # Aside: a provider that is slow to tell prices must not keep a signal from being heard.
-        prices = await asyncio.to_thread(_prices, self._provider, {one.region for one in listing.found})
+        prices = await _prices_within(self._provider, {one.region for one in listing.found}, _ASIDE_S / 2)
         fates = [self._leftover(one, listing, prices) for one in listing.found if _key(one) not in self._gone]
         mine = [one for one in fates if self._study in {None, one.study}]
         doubt = (f"{self._provider.name}: {self._clock}",) if self._clock else ()
@@ -172,7 +189,7 @@ class _Sweeper:
         refused = "nothing is destroyed but by --study"
         before = self._time.now()
         try:
-            there = await self._provider.date()
+            there = await _within(self._provider.date(), _ASIDE_S / 2, self.name)
         except (CloudcmpError, OSError) as fault:
             return f"its clock can not be told ({brief(fault)}): {refused}"
         if there is None:
@@ -267,13 +284,28 @@ def _doubtful(region: str, listing: Listing) -> bool:
     return False
 
 
-def _prices(provider: Provider, regions: Iterable[str]) -> dict[tuple[str, str], Price]:
-    """What the machines cost, where that can be looked up; a price that can not be is unknown, and stops nothing."""
+async def _within(asked: Coroutine[Any, Any, T], within_s: float, where: str) -> T:
+    """What is asked; raises Unlisted where it does not come in time."""
+    try:
+        async with asyncio.timeout(within_s) as limit:
+            return await asked
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        raise Unlisted.at(where, f"it did not answer within {within_s:g} s", "check the network, sweep again") from None
+
+
+async def _prices_within(provider: Provider, regions: Collection[str], within_s: float) -> dict[tuple[str, str], Price]:
+    """What the machines cost, as far as that was told in time; a price that was not is unknown, and stops nothing."""
     found: dict[tuple[str, str], Price] = {}
-    for region in sorted(regions):
-        try:
-            offerings = with_prices(provider.offerings(region or None))
-        except (CloudcmpError, ImportError, OSError):
-            continue
-        found |= {(region, one.name): one.price for one in offerings if one.price is not None}
-    return found
+
+    def ask() -> None:
+        for region in sorted(regions):
+            with suppress(CloudcmpError, ImportError, OSError):
+                offerings = with_prices(provider.offerings(region or None))
+                found.update({(region, one.name): one.price for one in offerings if one.price is not None})
+
+    if regions:  # aside: whoever is slow to tell prices must not keep a signal from being heard
+        with suppress(Unlisted):
+            await aside(ask, provider.name, within_s)
+    return dict(found)
