@@ -15,9 +15,9 @@ STUDY = "study-a"
 ALLOW = ("allow", "192.0.2.7/32")
 
 
-def provider(name: str = "openstack", *, deadline_s: float = 20.0, **more: Any) -> OpenStackProvider:
+def provider(name: str = "openstack", *, deadline_s: float = 20.0, attempts: int = 1, **more: Any) -> OpenStackProvider:
     """A driver that tries once and pauses hardly at all."""
-    return OpenStackProvider(name, sdk=Sdk(name, attempts=1, deadline_s=deadline_s), pause_s=0.01, **more)
+    return OpenStackProvider(name, sdk=Sdk(name, attempts=attempts, deadline_s=deadline_s), pause_s=0.01, **more)
 
 
 def tags(study: str = STUDY, slot: str = "launch-0", schema: str = "1") -> tuple[tuple[str, str], ...]:

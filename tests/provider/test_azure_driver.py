@@ -18,7 +18,7 @@ from tests.emulated.arm_requests import (
 )
 from tests.emulated.arm_told import bodies, body_of
 
-from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, QuotaReached, Refused
+from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, QuotaReached, Refused, Throttled
 from cloudcmp.model.lease import FIREWALL
 from cloudcmp.model.offering import Price, Volume
 from cloudcmp.provider.azure.launch import throwaway_key
@@ -234,6 +234,15 @@ def test_p01_a_group_whose_inside_can_not_be_made_goes_again(cloud, lag_s):
     with pytest.raises(ProviderFault, match="AuthorizationFailed"):
         asyncio.run(provider(pause_s=0.1).create(request(FIREWALL)))
     assert cloud.alive() == []
+
+
+def test_a_group_that_goes_slowly_is_waited_for_so_that_what_kept_it_from_being_made_is_told(cloud):
+    cloud.faults = Faults(terminate_s=1.0)
+    cloud.inject("virtualNetworks/write", "error:TooManyRequests")
+    with pytest.raises(Throttled):
+        asyncio.run(provider(pause_s=0.05).create(request(FIREWALL)))
+    assert cloud.alive() == []
+    assert len(cloud.calls("resourceGroups/delete")) == 1
 
 
 def test_p01_a_group_that_can_not_be_ended_either_is_no_refusal(cloud):

@@ -1,6 +1,7 @@
 """What goes wrong between the driver and Azure, told apart; the official clients read every one of these answers."""
 
 import asyncio
+import json
 import logging
 import time
 
@@ -24,7 +25,7 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.model.lease import FIREWALL
-from cloudcmp.provider.azure.faults import Coded, coded_in, refusal
+from cloudcmp.provider.azure.faults import Coded, coded_in, fault_of, missing, refusal
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_each_code_is_told_with_the_providers_own_word(cloud, code, kind):
 
 @pytest.mark.parametrize("what", ["drop", "lost", "reset", "5xx", "truncated", "part", "empty"])
 def test_an_answer_that_is_lost_says_nothing_of_what_was_made(cloud, what):
-    driver = provider()
+    driver = provider(attempts=3)
     group = asyncio.run(driver.create(request(FIREWALL, "f")))
     cloud.inject("virtualMachines/write", what)
     with pytest.raises(LostAnswer):
@@ -239,6 +240,37 @@ def test_the_innermost_code_that_says_more_is_told():
     body = {"error": {"code": "DeploymentFailed", "message": "see below", "details": [{"code": "Other"}, inner]}}
     assert coded_in(body) == Coded("AllocationFailed", "none left")
     assert coded_in({"error": {"code": "A", "message": "b", "details": [{"code": "C"}]}}) == Coded("A", "b")
+
+
+class _NotFound(Exception):
+    """A 404 as azure-core raises it, with a body that may be anybody's."""
+
+    status_code = 404
+
+    def __init__(self, body):
+        self.response = type("Response", (), {"json": lambda _: json.loads(body)})()
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ('{"error": {"code": "ResourceNotFound", "message": "x"}}', Refused),
+        ('{"error": {"code": "ImageNotFound", "message": "x"}}', Refused),
+        ("<html>404 page not found</html>", Unlisted),
+        ("{}", Unlisted),
+    ],
+)
+def test_p04_only_the_resource_manager_itself_can_say_that_something_is_not_there(body, kind):
+    fault = fault_of(_NotFound(body), "azure", changes=False)
+    assert type(fault) is kind
+    assert missing(fault) is (kind is Refused)
+
+
+@pytest.mark.parametrize(
+    "code", ["PublicIPCountLimitReached", "StaticPublicIPCountLimitReached", "NetworkingQuotaExceeded", "QuotaExceeded"]
+)
+def test_a_limit_of_the_subscription_is_no_fault_of_the_size(code):
+    assert isinstance(refusal(Coded(code, "Cannot create more than 20", 400), "x"), QuotaReached)
 
 
 def test_a_quota_is_told_from_another_operation_that_is_not_allowed():

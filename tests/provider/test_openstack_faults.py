@@ -50,6 +50,7 @@ from cloudcmp.provider.openstack.policy import policy
         (500, "Unexpected API Error.", LostAnswer),
         (503, "No valid host was found.", LostAnswer),
         (300, "", LostAnswer),
+        (404, "", LostAnswer),
     ],
 )
 def test_a_refusal_is_told_by_its_status_and_its_words(status, said, kind):
@@ -158,6 +159,18 @@ def test_answers_that_come_too_late_are_lost_or_not_listed():
             asyncio.run(driver.find(STUDY, region=REGION))
         assert time.monotonic() - began < 10.0
         assert len(cloud.alive()) == 1
+
+
+def test_a_deadline_bounds_all_attempts_of_a_call():
+    with pointed() as cloud:
+        driver = provider(attempts=5, deadline_s=20.0)
+        asyncio.run(driver.find(STUDY, region=REGION))
+        driver._sdk.deadline_s = 1.0
+        cloud.inject("ListServers", "late", times=9, seconds=1.5)
+        began = time.monotonic()
+        with pytest.raises(Unlisted):
+            asyncio.run(driver.find(STUDY, region=REGION))
+        assert time.monotonic() - began < 4.0
 
 
 def test_a_credential_whose_secret_is_wrong_is_not_taken(monkeypatch):

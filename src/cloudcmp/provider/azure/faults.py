@@ -32,7 +32,7 @@ _CAPACITY = {
     "SpotPriceGreaterThanProvidedMaxPrice",
     "ZonalAllocationFailed",
 }
-_QUOTA = {"NetworkingQuotaExceeded", "PublicIPCountLimitReached", "QuotaExceeded", "ResourceGroupQuotaExceeded"}
+_QUOTA = ("LimitReached", "QuotaExceeded")  # how codes end: addresses alone have PublicIPCountLimitReached and others
 _DENIED = {"AuthorizationFailed", "LinkedAuthorizationFailed", "RequestDisallowedByPolicy", "ScopeLocked"}
 _THROTTLED = {"OperationNotAllowedOnThrottledResource", "SubscriptionRequestsThrottled", "TooManyRequests"}
 _CREDENTIALS = {
@@ -110,11 +110,12 @@ def refusal(said: Coded, where: str) -> ProviderFault | None:
 
 def _is_quota(said: Coded) -> bool:
     """A quota of cores is told as an operation that is not allowed, with the quota in its text."""
-    return said.code in _QUOTA or (said.code in {"OperationNotAllowed", "Conflict"} and "quota" in said.text.lower())
+    named = said.code in {"OperationNotAllowed", "Conflict"} and "quota" in said.text.lower()
+    return named or said.code.endswith(_QUOTA)
 
 
 def _known(said: Coded) -> bool:
-    return said.code in _CAPACITY | _QUOTA | _DENIED or _is_quota(said)
+    return said.code in _CAPACITY | _DENIED or _is_quota(said)
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
@@ -167,7 +168,8 @@ def _body(error: BaseException) -> Any:
 
 def _said(error: BaseException, status: int, where: str, *, changes: bool) -> ProviderFault:
     """An answer came, with a status that is no success."""
-    said = coded_in(_body(error), status) or Coded(f"HTTP {status}", "", status)
+    coded = coded_in(_body(error), status)
+    said = coded or Coded(f"HTTP {status}", "", status)
     found = refusal(said, where)
     if found is not None:
         return found
@@ -176,9 +178,10 @@ def _said(error: BaseException, status: int, where: str, *, changes: bool) -> Pr
         return LostAnswer.at(where, line, _LOOKED_FOR) if changes else Unlisted.at(where, line, "ask again")
     if status == 401:
         return BadCredentials.at(where, said.line, RENEW)
-    if status == 404 and said.code not in _MISSING:
+    if coded is not None and status == 404 and said.code not in _MISSING:
         said = Coded("NotFound", said.line, status)
-    if status < 400:  # an answer that is no error and could not be read
+    # An answer that is no error and could not be read, or a 404 that is not the Resource Manager's own.
+    if status < 400 or (status == 404 and coded is None):
         return _lost(where, f"HTTP {status}", changes=changes)
     return Refused.at(where, said.line, "change what is asked for")
 

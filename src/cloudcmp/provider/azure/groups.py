@@ -33,6 +33,7 @@ _ENDING = "Deleting"
 _BUSY = {"Accepted", "Creating", "Provisioning", "Running", "Updating"}
 _AT_ONCE, _IN_TIME = "create_or_update", "begin_create_or_update"
 _TRIES = 10
+_LOOKS = 120  # a group with a network in it takes a while to go
 
 
 @dataclass(slots=True)
@@ -114,11 +115,13 @@ class Groups:
 
         Raises ProviderFault then, of a kind that keeps the lease open.
         """
-        accepted, rest = False, "its group may still be there"
-        for _ in range(_TRIES):
+        accepted, rest, left = False, "its group may still be there", _TRIES
+        while left:
+            left -= 1
             try:
                 # It was just made: that it is not found yet says nothing, that its deletion is accepted does.
-                accepted = await self._delete(name) or accepted
+                if not accepted and await self._delete(name):
+                    accepted, left = True, _LOOKS
                 if accepted and await self._there(name) is None:
                     return
             except ProviderFault as fault:

@@ -83,7 +83,8 @@ def refusal(status: int, said: str, where: str, *, changes: bool) -> ProviderFau
     if status in {401, 403}:
         # The token was just renewed, and Keystone gave one: it is this call that it does not open.
         return NotAllowed.at(where, f"{line} (the token is good, and does not allow this call)", POLICY)
-    if status >= 500 or status < 400:
+    if status >= 500 or status < 400 or (status == MISSING and not said):
+        # Services say in words what they do not have; a 404 without any is of something that stands before them.
         return unclear(line, where, changes=changes)
     if status == 400 and "marker" in said.lower():
         return Unlisted.at(where, line, "ask again")
