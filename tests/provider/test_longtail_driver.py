@@ -88,14 +88,24 @@ def test_what_was_made_is_ended_and_nothing_stays(cloud):
 
 
 def test_p04_a_machine_that_is_off_or_still_ending_is_not_gone(monkeypatch, cloud):
-    driver = provider(cloud.name)
+    driver = provider(cloud.name, settle_s=0.0)
     machine = run(driver.create(request(cloud.name)))
     handle = instance(cloud.name, machine)
     assert run(driver.look(handle)).state == "running"
     cloud.lives.all[machine].off = True
-    assert (run(driver.look(handle)).state, run(driver.gone(handle))) == ("stopped", None)
+    assert run(driver.look(handle)).state == "stopped"
+    assert [run(driver.gone(handle)) for _ in range(3)] == [None] * 3
     cloud.faults = Faults(terminate_s=1e9)
     run(driver.destroy(handle))
+    assert [run(driver.gone(handle)) for _ in range(3)] == [None] * 3
+
+
+def test_p04_a_machine_that_a_list_still_shows_is_not_gone_whatever_its_id_says(cloud):
+    driver = provider(cloud.name)
+    handle = instance(cloud.name, run(driver.create(request(cloud.name))))
+    cloud.faults = Faults(terminate_s=1e9)
+    run(driver.destroy(handle))
+    cloud.inject("machines.get", "error:404 Not found")
     assert run(driver.gone(handle)) is None
 
 

@@ -38,7 +38,7 @@ def cloud(tail):
 
 @pytest.mark.parametrize("what", [*DONE, "drop"])
 def test_p02_a_lost_answer_is_told_as_lost_and_its_machine_is_found_by_token(cloud, what):
-    driver = provider(cloud.name)
+    driver = provider(cloud.name, attempts=3)
     cloud.inject("machines.create", what)
     with pytest.raises(LostAnswer):
         run(driver.create(request(cloud.name)))

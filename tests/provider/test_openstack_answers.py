@@ -74,7 +74,7 @@ def test_what_nova_refuses_is_told_apart(faults, kind):
 def test_answers_to_a_create_are_told_apart_and_it_is_sent_once(cloud, what, kind):
     cloud.inject("CreateServer", what)
     with pytest.raises(kind) as told:
-        asyncio.run(provider().create(request()))
+        asyncio.run(provider(attempts=3).create(request()))
     assert type(told.value) is kind
     assert len(cloud.calls("CreateServer")) == 1
 
@@ -214,6 +214,12 @@ def test_the_secrets_of_a_request_are_not_logged(cloud, caplog):
     assert cloud.keystone.password not in caplog.text
     assert "SECRET-IN-USER-DATA" not in caplog.text
     assert "user_data" not in caplog.text
+
+
+def test_a_study_is_looked_for_in_all_regions_of_the_catalogue(cloud):
+    planted = {cloud.plant("instance", region, f"x-{region}", dict(tags())) for region in cloud.regions}
+    assert len(planted) > 1
+    assert {one.cloud_id for one in asyncio.run(provider().find(STUDY))} == planted
 
 
 def test_only_what_is_nobodys_or_anothers_is_left_alone(cloud):

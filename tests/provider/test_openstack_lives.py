@@ -69,6 +69,19 @@ def test_a_machine_on_an_external_network_needs_no_floating_address():
         assert cloud.calls("CreateFloatingIp") == []
 
 
+def test_a_machine_that_was_asked_to_end_is_given_no_address_any_more():
+    with pointed(Faults(deletes="nothing")) as cloud:
+
+        async def walk():
+            driver = provider()
+            _, machine = await launched(driver)
+            await driver.destroy(instance(machine))
+            return await driver.look(instance(machine))
+
+        assert asyncio.run(walk()).address is None
+        assert cloud.regions[REGION].floatings == {}
+
+
 def test_only_the_process_that_asked_for_a_machine_gives_it_an_address(cloud):
     async def walk():
         _, machine = await launched(provider())
@@ -188,7 +201,8 @@ def test_a_volume_that_outlives_its_machine_is_found_and_deleted():
             driver = provider(settle_s=0.0)
             _, machine = await launched(driver, volume=Volume("ssd", GIB))
             await driver.destroy(instance(machine))
-            assert await provider(settle_s=0.0).gone(instance(machine)) is None
+            fresh = provider(settle_s=0.0)
+            assert [await fresh.gone(instance(machine)) for _ in range(3)] == [None] * 3
             (left,) = [one for one in await provider().find(STUDY) if one.kind == VOLUME]
             assert left.tags == tags()
             await provider().destroy(instance(machine))
