@@ -9,7 +9,7 @@ R marks what was written from memory. No bill of a real account was ever read.
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 
@@ -54,6 +54,7 @@ AWS = Layout(
         "end": ("line_item_usage_end_date",),
         "what": ("line_item_usage_type",),
         "more": ("line_item_line_item_description",),
+        "operation": ("line_item_operation",),
         "account": ("bill_payer_account_id",),
         "invoice": ("bill_invoice_id",),
         "tags": ("resource_tags", "tags"),
@@ -118,7 +119,7 @@ FOCUS = Layout(
         "tags": ("tags",),
     },
     ("type", "amount", "currency", "start"),
-    {"tax": Kind.TAX, "credit": Kind.CREDIT, "usage": Kind.OTHER, "purchase": Kind.OTHER},
+    {"tax": Kind.TAX, "credit": Kind.CREDIT, "usage": Kind.OTHER},
 )
 LAYOUTS = {one.format: one for one in (FOCUS, AWS, AZURE, GCP)}
 
@@ -169,7 +170,7 @@ def lines(layout: Layout, record: Record, tags: Tags) -> tuple[Line, ...]:
         tags=tags,
         account=record.get("account", ""),
         invoiced=bool(record["invoice"].strip()) if "invoice" in record else None,
-        identity=_identity(layout, record),
+        identity=_identity(layout, record, (start, end), tags),
     )
     return (line, *_credits(line, record)) if record.get("credits") else (line,)
 
@@ -184,15 +185,17 @@ def _what(layout: Layout, record: Record) -> str:
     return named(record) if named else record.get("what", "")
 
 
-def _identity(layout: Layout, record: Record) -> tuple[str, ...]:
-    """What two deliveries of the same line have in common; an amount may be corrected from one to the next.
+def _identity(layout: Layout, record: Record, times: tuple[float | None, float | None], tags: Tags) -> tuple[str, ...]:
+    """What two deliveries of the same line have in common, however they spell it; its amount may be corrected.
 
     Google's export only ever adds lines, corrections too: there the same line is one that is the same in everything.
     """
-    names = ["account", "resource", "type", "what", "meter", "sku", "start", "end"]
+    names = ("account", "resource", "type", "what", "more", "operation", "meter", "sku")
+    found = [*(record.get(name, "").strip() for name in names), *map(str, times)]
     if layout.format is Format.GCP:
-        names += ["amount", "exported", "tags"]
-    return tuple(record.get(name, "") for name in names)
+        exported = fields.seconds(record.get("exported", ""))
+        found += [f"{fields.amount(record['amount']).normalize():f}", str(exported), *astuple(tags)]
+    return tuple(found)
 
 
 def _credits(line: Line, record: Record) -> tuple[Line, ...]:

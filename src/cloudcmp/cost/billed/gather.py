@@ -7,7 +7,8 @@ from pathlib import Path
 
 from cloudcmp.cost.billed.files import manifest
 from cloudcmp.cost.billed.formats import Format
-from cloudcmp.cost.billed.tally import Day, Item, Sum, Tally, Wanted, tally
+from cloudcmp.cost.billed.line import USED, Kind
+from cloudcmp.cost.billed.tally import Day, Item, Key, Sum, Tally, Wanted, tally
 from cloudcmp.errors import UserMistake
 
 
@@ -79,15 +80,17 @@ def _lists(keys: Sequence[str], path: Path, files: Sequence[Path]) -> bool:
 def gather(found: Sequence[Tally]) -> Billed:
     """The sum of the files, oldest first.
 
-    A file that holds a line of the study which a newer one holds too was delivered again: reports are cumulative, so on
-    each day of an account that the newer one covers, the newer one alone counts. Files without a line in common are
-    parts of one bill.
+    A file was delivered again where newer ones hold most of its lines of the study, of the days that they cover:
+    reports are cumulative, so on each of these days the newer ones alone count. Files with no line in common, or with
+    a few (the two directions of traffic are told apart by little), are parts of one bill, as all of one manifest are.
+    Raises UserMistake for what is billed in two formats.
     """
+    _in_one_format(found)
     ordered = sorted(found, key=lambda one: (one.listed, one.modified, str(one.path)))
     sums: dict[Item, Sum] = {}
     notes = list(_notes(found))
     for at, one in enumerate(ordered):
-        newer = [other for other in ordered[at + 1 :] if other.identities & one.identities]
+        newer = _newer(one, ordered[at + 1 :])
         gone: set[Day] = set().union(*(other.days for other in newer))
         left = 0
         for (day, item), some in one.own.items():
@@ -114,6 +117,34 @@ def gather(found: Sequence[Tally]) -> Billed:
         formats=tuple(dict.fromkeys(one.format for one in ordered)),
         records=sum(one.records for one in found),
     )
+
+
+def _newer(one: Tally, later: Sequence[Tally]) -> list[Tally]:
+    """The later files in which one was delivered again."""
+    own: set[bytes] = set().union(*one.identities.values())
+    found, held = [], {}
+    for other in later:
+        has: set[bytes] = set().union(*other.identities.values())
+        if has & own and not (one.listed and one.listed == other.listed):
+            found.append(other)
+            held[id(other)] = has
+    days: set[Day] = set().union(*(other.days for other in found))
+    there: set[bytes] = set().union(*(lines for day, lines in one.identities.items() if day in days))
+    again = there & set().union(*held.values())
+    return found if 2 * len(again) > len(there) else []
+
+
+def _in_one_format(found: Sequence[Tally]) -> None:
+    """Raises UserMistake where the same machines, disks or traffic stand in files of two formats."""
+    first: dict[tuple[Key, Kind], Tally] = {}
+    for one in found:
+        for _, item in one.own:
+            if item.key is None or item.kind not in USED:
+                continue
+            other = first.setdefault((item.key, item.kind), one)
+            if other.format is not one.format:
+                what = f"it bills in {one.format} what {other.path} bills in {other.format}"
+                raise UserMistake.at(str(one.path), what, "name the files of one format")
 
 
 def _foreign(ordered: Sequence[Tally]) -> tuple[Foreign, ...]:

@@ -99,7 +99,11 @@ class Item:
 
 @dataclass(slots=True)
 class Tally:
-    """One file's count. `days` are all that the file covers, `own` the study's sums by day."""
+    """One file's count. `days` are all that the file covers, `own` the study's sums by day.
+
+    `identities` are those of the study's own lines, by day. Google's export adds lines and never delivers a day anew:
+    of it each of the study's own lines is a day of its own.
+    """
 
     path: Path
     format: Format
@@ -107,7 +111,7 @@ class Tally:
     listed: int = 0
     own: dict[tuple[Day, Item], Sum] = field(default_factory=dict)
     days: set[Day] = field(default_factory=set)
-    identities: set[bytes] = field(default_factory=set)
+    identities: dict[Day, set[bytes]] = field(default_factory=dict)
     others: dict[tuple[str, str], Sum] = field(default_factory=dict)
     untagged: int = 0
     records: int = 0
@@ -136,7 +140,8 @@ def _count(count: Tally, wanted: Wanted, layout: Layout, record: Record) -> None
     start = fields.seconds(record.get("start", ""))
     end = fields.seconds(record["end"]) if "end" in record else start
     day = (record.get("account", ""), int((start or 0.0) // _DAY_S))
-    count.days.add(day)
+    if layout.format is not Format.GCP:
+        count.days.add(day)
     if end is not None and (count.reach is None or end > count.reach):
         count.reach = end
     tags, resource = tags_of(record), record.get("resource", "")
@@ -148,7 +153,11 @@ def _count(count: Tally, wanted: Wanted, layout: Layout, record: Record) -> None
             count.untagged += 1
         return
     for line in lines(layout, record, tags):
-        count.identities.add(hashlib.blake2b("\n".join(line.identity).encode(), digest_size=12).digest())
+        same = hashlib.blake2b("\n".join(line.identity).encode(), digest_size=12).digest()
+        if layout.format is Format.GCP:
+            day = (same.hex(), 0)
+            count.days.add(day)
+        count.identities.setdefault(day, set()).add(same)
         item = Item(key, line.resource, line.kind, line.currency)
         count.own.setdefault((day, item), Sum()).add(line)
         count.open_lines += line.kind in USED and line.invoiced is not True
