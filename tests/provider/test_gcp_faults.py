@@ -101,6 +101,17 @@ def test_nothing_waits_longer_than_its_deadline(gce_cloud, monkeypatch):
             assert time.monotonic() - began < 5.0
 
 
+def test_a_deadline_bounds_all_attempts_of_a_call(gce_cloud):
+    driver = provider(attempts=5)
+    asyncio.run(driver.find("study-a"))
+    driver._sdk.deadline_s = 1.0
+    gce_cloud.inject("instances.aggregatedList", "late", times=9, seconds=1.5)
+    began = time.monotonic()
+    with pytest.raises(Unlisted):
+        asyncio.run(driver.find("study-a"))
+    assert time.monotonic() - began < 4.0
+
+
 def test_a_connection_that_is_refused_made_nothing(gce_cloud):
     driver = provider()
     asyncio.run(driver.create(request(token="warm")))

@@ -9,7 +9,7 @@ from tests.emulated.gce_requests import REGION, ZONE, firewall, instance, launch
 from tests.emulated.gce_told import body_of
 
 from cloudcmp.errors import ProviderFault, Refused, Unlisted
-from cloudcmp.model.lease import VOLUME, Handle
+from cloudcmp.model.lease import FIREWALL, VOLUME, Handle
 from cloudcmp.provider.gcp.barriers import BARRIERS
 
 
@@ -245,6 +245,16 @@ def test_rules_are_gone_when_all_are(gce_cloud):
         assert (await driver.look(instance(id))).state == "running"
 
     asyncio.run(walk())
+
+
+@pytest.mark.parametrize("left", ["", "-inside", "-nobody"])
+def test_one_rule_that_stays_keeps_a_launchs_rules_from_being_told_gone(gce_cloud, left):
+    driver = provider(settle_s=0.0)
+    group = asyncio.run(driver.create(request(FIREWALL)))
+    rules = gce_cloud.state.firewalls
+    for name in set(rules) - {f"{group}{left}"}:
+        rules.pop(name)
+    assert [asyncio.run(driver.gone(firewall(group))) for _ in range(3)] == [None] * 3
 
 
 def test_a_disk_that_stayed_is_listed_and_ended(gce_cloud):

@@ -50,6 +50,8 @@ def test_one_call_makes_a_machine_with_all_that_belongs_to_it(cloud):
     named = {"digitalocean": "tags", "linode": "firewall_id", "vultr": "firewall_group_id"}[cloud.name]
     assert set(cloud.walls[wall].words) & set(body[named]) if named == "tags" else str(body[named]) == wall
     assert len(cloud.calls("machines.create")) == 1
+    backups = [value for key, value in body.items() if key.startswith("backups")]
+    assert backups in ([False], ["disabled"]), "nothing that is billed beside"
 
 
 def test_a_firewall_lets_in_the_named_addresses_only(cloud):
@@ -206,6 +208,8 @@ def test_a_machine_is_made_another_type_or_that_is_refused(cloud):
     cloud.faults = Faults(pending_s=0.1)
     run(driver.resize(handle, "s-2vcpu-4gb", lambda: moments.append(cloud.lives.all[machine].off)))
     assert moments == [True]
+    (step,) = [one for one in bodies(cloud, "machines.act") if one["type"] == "resize"]
+    assert step["disk"] is False, "a disk that has grown never shrinks again"
     assert cloud.lives.all[machine].type == "s-2vcpu-4gb"
     assert run(driver.look(handle)).state == "running"
     with pytest.raises(Refused, match="size"):
@@ -293,6 +297,15 @@ def test_a_tag_that_can_not_be_deleted_keeps_nobody_from_seeing_its_machine_gone
         (left,) = run(driver.find("study-a"))
         assert left.kind == TAG
         run(driver.destroy(left.handle()))
+        assert cloud.alive() == []
+
+
+def test_the_tags_of_a_firewall_that_was_refused_are_deleted_again(monkeypatch):
+    with droplets() as cloud:
+        point(monkeypatch, cloud)
+        cloud.inject("firewalls.create", "error:422 something else")
+        with pytest.raises(Refused):
+            run(provider("digitalocean").create(request("digitalocean", FIREWALL)))
         assert cloud.alive() == []
 
 

@@ -200,6 +200,17 @@ def test_p24_no_call_lasts_longer_than_its_deadline(cloud):
     assert time.monotonic() - began < 3.0
 
 
+def test_p24_a_deadline_bounds_all_attempts_of_a_call(cloud):
+    driver = provider(cloud.name, attempts=5)
+    run(driver.find("study-a"))
+    driver._library.deadline_s = 1.0
+    cloud.inject("machines.list", "late", times=9, seconds=1.5)
+    began = time.monotonic()
+    with pytest.raises(Unlisted):
+        run(driver.find("study-a"))
+    assert time.monotonic() - began < 4.0
+
+
 def test_credentials_that_were_renewed_are_used(cloud, monkeypatch):
     driver = provider(cloud.name)
     monkeypatch.setenv(cloud.token_variable, "old")
