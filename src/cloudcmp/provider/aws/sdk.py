@@ -1,6 +1,5 @@
 """boto3 behind a fence: imported at the first call, every call with a deadline, every error one of ours."""
 
-import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 from cloudcmp.errors import NoCredentials, Unlisted, UserMistake
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.aws.faults import fault_of
+from cloudcmp.provider.hush import hush
 
 Answer = dict[str, Any]
 _T = TypeVar("_T")
@@ -147,22 +147,13 @@ def new_session(name: str) -> Any:
         import boto3
     except ImportError as error:
         raise UserMistake.at(name, "boto3 is not installed", "pip install 'cloudcmp[aws]'") from error
-    _hush()
+    hush(*_NOISY)
     import botocore.session
 
     # The descriptions of the services are large: they are read once, however often credentials are renewed.
     session = botocore.session.Session()
     session.register_component("data_loader", _descriptions())
     return boto3.session.Session(botocore_session=session)
-
-
-def _hush() -> None:
-    """Keep the SDK from logging requests, whatever levels were set before: those that are given none follow these."""
-    for name in _NOISY:
-        logging.getLogger(name).setLevel(logging.WARNING)
-    for name, logger in list(logging.root.manager.loggerDict.items()):
-        if isinstance(logger, logging.Logger) and name.partition(".")[0] in _NOISY and logger.level < logging.WARNING:
-            logger.setLevel(logging.NOTSET if "." in name else logging.WARNING)
 
 
 @cache

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from cloudcmp.errors import BadCredentials, CloudcmpError, NoCredentials, Unlisted, UserMistake
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.azure.faults import RENEW, fault_of
+from cloudcmp.provider.hush import hush
 from cloudcmp.provider.saying import plain
 
 _T = TypeVar("_T")
@@ -19,7 +20,8 @@ _WAIT_S = 10.0
 _MOST_PAGES = 2000
 _NAME = "azure"
 _PUBLIC = "https://management.azure.com"
-_NOISY = {"azure": logging.WARNING, "azure.identity": logging.ERROR, "msal": logging.ERROR, "urllib3": logging.WARNING}
+_NOISY = ("azure", "requests", "urllib3")
+_NOISIER = ("azure.identity", "msal", "msal_extensions")  # these warn of each way to log in that is not there
 _SUBSCRIPTION_API = "2022-12-01"
 _PERMISSIONS_API = "2022-04-01"
 _PACKAGES = {
@@ -271,8 +273,8 @@ def new_credential() -> Any:
         from azure.identity import DefaultAzureCredential
     except ImportError as error:
         raise UserMistake.at(_NAME, "azure-identity is not installed", "pip install 'cloudcmp[azure]'") from error
-    for name, level in _NOISY.items():
-        logging.getLogger(name).setLevel(level)
+    hush(*_NOISY)
+    hush(*_NOISIER, level=logging.ERROR)
     # A named authority (a sovereign or private cloud, an emulator) is taken at its word: Microsoft need not know it.
     try:
         return DefaultAzureCredential(disable_instance_discovery=bool(os.environ.get("AZURE_AUTHORITY_HOST")))

@@ -1,7 +1,6 @@
 """Google's own client behind a fence: imported at the first call, calls with a deadline, errors told as ours."""
 
 import asyncio
-import logging
 import os
 import threading
 import time
@@ -13,6 +12,7 @@ from typing import Any, TypeVar
 from cloudcmp.errors import LostAnswer, NoCredentials, Throttled, Unlisted, UserMistake
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.gcp.faults import fault_of
+from cloudcmp.provider.hush import hush
 from cloudcmp.provider.preflight import date_of
 
 _T = TypeVar("_T")
@@ -196,7 +196,9 @@ class Sdk:
             from google.cloud.compute_v1.services.regions.transports import rest
 
             transport = _dated(self, rest)
-        return kind(credentials=self._credentials, client_options=options, transport=transport)
+        client = kind(credentials=self._credentials, client_options=options, transport=transport)
+        hush(*_NOISY)  # the first one sets levels as GOOGLE_SDK_PYTHON_LOGGING_SCOPE says
+        return client
 
     def _universe(self) -> str:
         """The domain of the cloud that the credentials are for: Google's own, or one that is run by another."""
@@ -207,7 +209,7 @@ class Sdk:
             return
         import google.auth
 
-        _hush()
+        hush(*_NOISY)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a user's own login: that it has no project for its quota
             credentials, project = google.auth.default(scopes=[_SCOPE])
@@ -245,12 +247,3 @@ def _dated(sdk: Sdk, rest: Any) -> Callable[..., Any]:
             return response, metadata
 
     return lambda **more: rest.RegionsRestTransport(interceptor=Dating(), **more)
-
-
-def _hush() -> None:
-    """Keep the client from logging requests, whatever levels were set before: they hold user data and tokens."""
-    for name in _NOISY:
-        logging.getLogger(name).setLevel(logging.WARNING)
-    for name, logger in list(logging.root.manager.loggerDict.items()):
-        if isinstance(logger, logging.Logger) and name.partition(".")[0] in _NOISY and logger.level < logging.WARNING:
-            logger.setLevel(logging.NOTSET if "." in name else logging.WARNING)

@@ -19,12 +19,14 @@ from urllib.parse import urlsplit
 
 from cloudcmp.errors import LostAnswer, NoCredentials, ProviderFault, Throttled, Unlisted, UserMistake
 from cloudcmp.provider.aside import aside, within
+from cloudcmp.provider.hush import hush
 from cloudcmp.provider.longtail.dialect import Cloud
 from cloudcmp.provider.longtail.faults import fault_of, words_of
 from cloudcmp.provider.longtail.policy import rights_for
 
 _T = TypeVar("_T")
 _MOST_PAGES = 1000
+_NOISY = ("libcloud", "paramiko", "requests", "urllib3")
 Json = dict[str, Any]
 
 
@@ -174,11 +176,14 @@ class Library:
     def _driver(self, token: str, endpoint: str) -> Any:
         try:
             from libcloud.compute.providers import get_driver
+            from libcloud.http import LibcloudConnection
         except ImportError as error:
             what, hint = "apache-libcloud is not installed", "pip install 'cloudcmp[libcloud]'"
             raise UserMistake.at(self.cloud.name, what, hint) from error
+        hush(*_NOISY)
         driver = get_driver(self.cloud.library)(token)
         connection: Any = driver.connection
+        connection.conn_class = LibcloudConnection  # by LIBCLOUD_DEBUG it would be one that writes down tokens
         connection.responseCls = _answers()
         connection.timeout = self.deadline_s
         if endpoint:

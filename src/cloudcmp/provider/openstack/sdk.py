@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from cloudcmp.errors import CloudcmpError, NoCredentials, Refused, Unlisted, UserMistake
 from cloudcmp.provider.aside import aside, within
+from cloudcmp.provider.hush import hush
 from cloudcmp.provider.openstack.barriers import OPENSTACK
 from cloudcmp.provider.openstack.faults import answered, fault_of
 
@@ -278,8 +279,7 @@ def _settings(name: str, region: str) -> Any:
         import openstack.exceptions
     except ImportError as error:
         raise UserMistake.at(name, "openstacksdk is not installed", "pip install 'cloudcmp[openstack]'") from error
-    for noisy in _NOISY:
-        logging.getLogger(noisy).setLevel(logging.ERROR)
+    hush(*_NOISY, level=logging.ERROR)
     # The library warns of what it does itself.
     warnings.filterwarnings("ignore", category=PendingDeprecationWarning, module=r"openstack\.")
     settings = openstack.config.OpenStackConfig(app_name="cloudcmp")
