@@ -128,12 +128,12 @@ def test_a_study_keeps_the_prices_of_machines_and_volumes(tmp_path: Path) -> Non
 
 def test_prices_are_filtered_and_sorted() -> None:
     wanted = shelf.filters(provider="aws", vcpus="2-4", max_price="0.25 USD/h", sort="price")
-    found, _ = shelf.sales(wanted)
+    found, *_ = shelf.sales(wanted)
     assert [(one.offering.name, one.price.amount_per_hour) for one in found if one.price] == [
         ("m7i.large", Decimal("0.121")), ("m7i.xlarge", Decimal("0.242"))
     ]  # fmt: skip
     assert [one.offering.name for one in shelf.sales(replace(wanted, pattern="*.xl*"))[0]] == ["m7i.xlarge"]
-    windows, _ = shelf.sales(shelf.filters(provider="aws", system="windows", pattern="m7i.*arge"))
+    windows, *_ = shelf.sales(shelf.filters(provider="aws", system="windows", pattern="m7i.*arge"))
     assert [(one.offering.name, one.why.partition(": ")[2]) for one in windows] == [
         ("m7i.large", ""), ("m7i.xlarge", "it is listed only as linux on-demand shared")
     ]  # fmt: skip

@@ -109,7 +109,7 @@ def test_openstack_is_asked_where_there_is_a_sign_of_it(tmp_path: Path) -> None:
 
 def test_offerings_of_unknown_size_are_counted_and_not_lost_in_silence() -> None:
     put("1", (row("a.one"), row("b.two")))
-    found, lines = shelf.sales(shelf.filters(provider="aws", region="us-east-1", vcpus="2"))
+    found, _, lines = shelf.sales(shelf.filters(provider="aws", region="us-east-1", vcpus="2"))
     assert found == ()
     assert lines[0] == "2 offerings of unknown size were left out"
 
@@ -122,7 +122,7 @@ def test_a_size_is_taken_from_another_list_where_that_is_sure() -> None:
     )
     put("2", (row("a.one"), row("b.two")), (Sold("aws", "us-east-1", "b.two", 4.0),))
     put("3", (row("a.one"), row("b.two")))
-    found, lines = shelf.sales(shelf.filters(provider="aws", region="us-east-1", vcpus="2"))
+    found, _, lines = shelf.sales(shelf.filters(provider="aws", region="us-east-1", vcpus="2"))
     assert [(one.offering.name, one.offering.vcpus, one.offering.memory_gib) for one in found] == [("a.one", 2.0, 8.0)]
     assert lines[0] == "1 offerings of unknown size were left out"  # two lists differ
 
@@ -132,7 +132,7 @@ def test_reservations_are_shown_with_their_term_and_what_is_paid_first() -> None
     three = row("a.one", Purchase.RESERVED, "0", term_months=36, upfront=Decimal("262.8"), plan="all upfront")
     put("1", (row("a.one"), year, three))
     wanted = shelf.filters(provider="aws", purchase="reserved", sort="price")
-    found, _ = shelf.sales(wanted)
+    found, *_ = shelf.sales(wanted)
     assert [(one.term_months, one.upfront, one.price and one.price.amount_per_hour) for one in found] == [
         (36, Decimal("262.8"), Decimal("0.01")),  # 262.8 / (36 x 730)
         (12, Decimal(0), Decimal("0.05")),
@@ -146,9 +146,83 @@ def test_reservations_are_shown_with_their_term_and_what_is_paid_first() -> None
 def test_a_reservation_in_doubt_or_of_an_old_list_has_no_price() -> None:
     year = row("a.one", Purchase.RESERVED, "0.05", term_months=12)
     put("1", (row("a.one"), year), doubts=(Doubt("aws", "us-east-1", "S", "a.one", "two lines differ"),))
-    (one,), _ = shelf.sales(shelf.filters(provider="aws", purchase="reserved"))
+    (one,), *_ = shelf.sales(shelf.filters(provider="aws", purchase="reserved"))
     assert one.price is None
     assert "two lines differ" in one.why
+
+
+def test_what_is_not_sold_reserved_is_left_out_and_counted() -> None:
+    year = row("a.one", Purchase.RESERVED, "0.05", term_months=12)
+    free = replace(year, name="c.zero", amount=Decimal(0), sku="Z")
+    put("1", (row("a.one"), row("b.two"), row("c.zero"), row("d.four"), year, replace(year, term_months=36), free))
+    wanted = shelf.filters(provider="aws", purchase="reserved")
+    found, count, lines = shelf.sales(wanted)
+    assert [(one.offering.name, one.price is None) for one in found] == [
+        ("a.one", False), ("a.one", False), ("c.zero", True),
+    ]  # fmt: skip
+    assert "no price of today" in found[-1].why  # zero is unknown, which is not the same as not sold
+    assert (count, lines[0]) == (3, "2 offerings are not sold reserved with linux")
+    each, count, lines = shelf.sales(wanted, each_once=True)
+    assert ([one.offering.name for one in each], count) == (["a.one"], 1)
+    assert lines[1] == "1 offerings were left out: no price reserved with linux is known"
+
+
+def test_a_list_of_the_user_s_own_does_not_say_what_is_not_sold() -> None:
+    year = row("a.one", Purchase.RESERVED, "0.05", term_months=12)
+    own = PriceList("aws", "ours", "given", NOW, "USD", "9" * 64, (replace(year, name="x.own"),), published=TODAY)
+    with PriceBook() as book:
+        book.put(own)
+    put("1", (row("a.one"), row("b.two")))
+    found, *_ = shelf.sales(shelf.filters(provider="aws", purchase="reserved"))
+    unknown = {one.offering.name: one.why for one in found if one.price is None}
+    assert set(unknown) == {"a.one", "b.two"}
+    assert "no list at hand tells a reservation of it" in unknown["a.one"]
+    put("2", (row("a.one"), row("b.two"), year))
+    found, _, lines = shelf.sales(shelf.filters(provider="aws", purchase="reserved"))
+    assert {one.offering.name for one in found if one.price} == {"a.one", "x.own"}
+    assert lines[0] == "1 offerings are not sold reserved with linux"
+
+
+@pytest.mark.parametrize("words", [{"purchase": "reserved"}, {"purchase": "spot"}, {"system": "windows"}])
+def test_planted_prices_are_of_one_way_to_buy(words: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selling, "signs_of", lambda name, *_: name == "simulated")
+    some, *_ = shelf.sales(shelf.filters(provider="simulated"))
+    assert some
+    assert all(one.price for one in some)
+    found, _, lines = shelf.sales(shelf.filters(provider="simulated", **words))  # type: ignore[arg-type]
+    assert found == ()
+    assert lines[0].startswith(f"{len(some)} offerings are not sold")
+
+
+@pytest.mark.parametrize("sort", shelf.SORTS)
+@pytest.mark.parametrize("more", [{}, {"purchase": "spot"}, {"purchase": "reserved"}, {"max_price": "0.3 USD/h"}])
+def test_the_first_are_the_first_of_all(sort: str, more: dict[str, str]) -> None:
+    names = [f"{kind}.{size}" for kind in "cab" for size in ("xl", "l", "m")]
+    rows = [row(name, way, f"0.{number + 1}", term_months=12 if way is Purchase.RESERVED else 0)
+            for number, name in enumerate(names)
+            for way in (Purchase.ON_DEMAND, Purchase.SPOT, Purchase.RESERVED)]  # fmt: skip
+    sold = [Sold("aws", "us-east-1", name, float(number % 4), float(number % 3)) for number, name in enumerate(names)]
+    put("1", tuple(rows), tuple(sold))
+    wanted = shelf.filters(provider="aws", sort=sort, **more)  # type: ignore[arg-type]
+    whole, count, _ = shelf.sales(wanted)
+    assert count == len(whole) > 2
+    for most in (1, 2, len(whole), 100):
+        assert shelf.sales(wanted, most=most)[:2] == (whole[:most], count)
+
+
+def test_prices_are_looked_up_of_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    put("1", tuple(row(f"a.{number:03}") for number in range(200)))
+    looked: list[str | None] = []
+    rows = PriceBook.rows
+
+    def counted(book: PriceBook, *what: object) -> tuple[PriceRow, ...]:
+        looked.append(str(what[4]) if len(what) > 4 else None)
+        return rows(book, *what)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(PriceBook, "rows", counted)
+    found, count, _ = shelf.sales(shelf.filters(provider="aws", region="us-east-1"), most=3)
+    assert (len(found), count) == (3, 200)
+    assert set(looked) == {"a.000", "a.001", "a.002"}
 
 
 @pytest.mark.parametrize(("words", "said"), [

@@ -181,6 +181,33 @@ def test_a_change_in_the_file_is_found(tmp_path: Path, table: str) -> None:
         _read_all(path)
 
 
+def test_a_row_that_is_found_by_another_name_is_a_change(tmp_path: Path) -> None:
+    path = tmp_path / "prices.db"
+    with PriceBook(path) as book:
+        book.put(LIST)
+        assert book.names(book.lists()[0], "aws", "eu", Item.INSTANCE) == ("large",)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE row SET name = 'larger'")
+    connection.close()
+    with PriceBook(path) as book:
+        (list_,) = book.lists()
+        (name,) = book.names(list_, "aws", "eu", Item.INSTANCE)
+        with pytest.raises(CorruptStore, match="is not of 'larger'"):
+            book.rows(list_, "aws", "eu", Item.INSTANCE, name)
+
+
+def test_names_and_types_come_once_and_the_last_word_counts(tmp_path: Path) -> None:
+    rows = tuple(replace(ROW, name=name, sku=f"{name}{number}") for number in range(3) for name in ("b", "a"))
+    types = tuple(Sold("aws", "eu", "a", vcpus) for vcpus in (2.0, 4.0, 2.0, 2.0))
+    with PriceBook(tmp_path / "prices.db") as book:
+        book.put(replace(LIST, rows=(*rows, replace(ROW, region="us", name="c")), sold=types))
+        (list_,) = book.lists()
+        assert book.names(list_, "aws", "eu", Item.INSTANCE) == ("a", "b")
+        assert book.names(list_, "aws", None, Item.INSTANCE) == ("a", "b", "c")
+        assert book.names(list_, "aws", "eu", Item.VOLUME) == ()
+        assert [one.vcpus for one in book.sold(list_, "aws", "eu")] == [4.0, 2.0]
+
+
 def _read_all(path: Path) -> None:
     with PriceBook(path) as book:
         (list_,) = book.lists()

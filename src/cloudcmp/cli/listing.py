@@ -90,9 +90,9 @@ def _filtered(kind: Kind, words: dict[str, str | None], limit: int | None, *, as
     if limit is not None and limit < 0:
         raise UserMistake.at("--limit", f"{limit} is below zero", "write 0 for all")
     wanted = shelf.filters(**words)
-    found, left_out = shelf.sales(wanted, quiet if json else warn)
     most = limit if limit is not None else (0 if as_csv or json else _LIMIT)
-    shown = found[:most] if most else found
+    each_once = kind is Kind.OFFERINGS
+    shown, count, left_out = shelf.sales(wanted, quiet if json else warn, most=most, each_once=each_once)
     if json:
         emit("list", {"kind": kind.value, "rows": shelf.records(shown, wanted)}, left_out)
         return
@@ -103,8 +103,8 @@ def _filtered(kind: Kind, words: dict[str, str | None], limit: int | None, *, as
 
         columns, rows = shelf.table(kind.value, shown)
         table(console(), columns, rows)
-    if len(shown) < len(found):
-        warn(f"{len(found) - len(shown):,} more: narrow it down, or add --limit 0")
+    if len(shown) < count:
+        warn(f"{count - len(shown):,} more: narrow it down, or add --limit 0")
     for line in left_out:
         warn(folded(line))
 

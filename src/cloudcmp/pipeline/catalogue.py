@@ -89,7 +89,7 @@ def _sold_in(book: PriceBook, provider: str, region: str) -> list[Offering]:
         partial = list_.how in {How.GIVEN, *OLD_BY_NATURE}
         source = (("source", list_.source),) if partial else ()
         told = {one.name: one for one in book.sold(list_, provider, region)}
-        for name in sorted({row.name for row in book.rows(list_, provider, region, Item.INSTANCE)}):
+        for name in book.names(list_, provider, region, Item.INSTANCE):
             one = told.get(name)
             facts = (one.vcpus, one.memory_gib, one.category) if one else (None, None, None)
             attributes = tuple(sorted((*(one.attributes if one else ()), *source)))

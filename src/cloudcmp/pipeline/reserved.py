@@ -7,7 +7,7 @@ from cloudcmp.cost.asked import Asked, like
 from cloudcmp.cost.lookup import FRESH_DAYS, Lookup
 from cloudcmp.cost.own import effective_per_hour
 from cloudcmp.model.offering import Offering, Price
-from cloudcmp.model.price import OLD_BY_NATURE, Item, Listed, PriceRow, Purchase, Unit
+from cloudcmp.model.price import OLD_BY_NATURE, How, Item, Listed, PriceRow, Purchase, Unit
 from cloudcmp.model.terms import Commitment
 from cloudcmp.units import Money
 
@@ -27,9 +27,11 @@ class Sale:
 
 
 def reserved(sold: Offering, system: str, look: Lookup) -> list[Sale]:
-    """The reservations of an offering in the newest list that has any there; one sale without a price if there is none.
+    """The reservations of an offering in the newest list that has any there; none where it is not sold so by that list.
 
-    A price an hour is that of a machine that runs every hour of the term. Lists older than 30 days tell nothing.
+    One sale without a price where it is not known: no list has any there, or the one that has is in doubt, or the
+    user's own, which need not have all. A price an hour is that of a machine that runs every hour of the term. Lists
+    older than 30 days tell nothing.
     """
     asked = Asked(sold.provider, sold.region, sold.name, system, Purchase.RESERVED)
     why = "no list at hand tells a reservation"
@@ -40,9 +42,13 @@ def reserved(sold: Offering, system: str, look: Lookup) -> list[Sale]:
         rows = look.book.rows(list_, sold.provider, sold.region, Item.INSTANCE, sold.name)
         sales = [_sale(sold, list_, row) for row in dict.fromkeys(rows) if _fits(row, asked, look)]
         why = _doubted(sold, list_, look, found=bool(sales))
-        if sales and not why:
+        if not why and not sales and list_.how == How.GIVEN:
+            why = "no list at hand tells a reservation of it"
+            continue
+        if not why and not sales and any(_about(row, asked) for row in rows):
+            why = "what its list says of its reservations is no price of today"
+        if not why:
             return sales
-        why = why or "no reservation of it is in the list"
         break
     return [Sale(replace(sold, price=None), None, f"{sold.provider}/{sold.region} {sold.name}: {why}")]
 
@@ -56,10 +62,15 @@ def _doubted(sold: Offering, list_: Listed, look: Lookup, *, found: bool) -> str
     return ""
 
 
+def _about(row: PriceRow, asked: Asked) -> bool:
+    """Whether a row is of a reservation of it, of any term."""
+    return like(replace(asked, term_months=row.term_months)).row(row)
+
+
 def _fits(row: PriceRow, asked: Asked, look: Lookup) -> bool:
     begun = row.starts is None or row.starts <= look.today
     usable = row.term_months > 0 and row.unit is Unit.HOUR and row.amount + row.upfront > 0
-    return begun and usable and like(replace(asked, term_months=row.term_months)).row(row)
+    return begun and usable and _about(row, asked)
 
 
 def _sale(sold: Offering, list_: Listed, row: PriceRow) -> Sale:

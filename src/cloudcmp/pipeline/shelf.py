@@ -59,6 +59,11 @@ class Filters:
     sort: str | None = None
 
     @property
+    def usual(self) -> bool:
+        """Whether prices are those that providers tell of what they sell: of Linux, on demand."""
+        return self.system == "linux" and self.purchase is Purchase.ON_DEMAND
+
+    @property
     def by_size(self) -> bool:
         """Whether the size is asked for."""
         return self.vcpus is not None or self.memory_gib is not None
@@ -132,12 +137,16 @@ def _span(option: str, text: str | None) -> Span | None:
     return Span(least, most)
 
 
-def sales(wanted: Filters, say: Say = quiet) -> tuple[tuple[Sale, ...], tuple[str, ...]]:
-    """What is sold that fits, in order; and a line for what was left out, with the reason.
+def sales(
+    wanted: Filters, say: Say = quiet, *, most: int = 0, each_once: bool = False
+) -> tuple[tuple[Sale, ...], int, tuple[str, ...]]:
+    """What is sold that fits, in order, the first `most` of it (0: all); how many there are; and a line for what was
+    left out, with the reason.
 
-    `say` is told who is waited for. Raises UserMistake for an unknown provider, naming the nearest.
+    `each_once`: each offering that is known to be sold so, whatever its prices. `say` is told who is waited for. Raises
+    UserMistake for an unknown provider, naming the nearest.
     """
-    found: list[Sale] = []
+    fitting: list[Offering] = []
     unsized = 0
     with PriceBook() as book:
         known = sorted({*names(), *(name for name, _ in book.places())})
@@ -153,25 +162,57 @@ def sales(wanted: Filters, say: Say = quiet) -> tuple[tuple[Sale, ...], tuple[st
             offered: Sequence[Offering] = answer.offerings
             if answer.why and not (offered := booked_unpriced(name, wanted.region)):
                 missing[name] = answer
-            fitting = [one for one in offered if wanted.fits(one, sized=False)]
+            some = [one for one in offered if wanted.fits(one, sized=False)]
             if wanted.by_size:
-                fitting = sized(fitting, book, name)
-                unsized += sum(map(wanted.unsized, fitting))
-            found += [sale for one in fitting if wanted.fits(one) for sale in _priced(one, wanted, look)]
-    if wanted.most is not None:
-        found = [one for one in found if _within(one.price, wanted.most)]
-    lines = left_out(missing)
+                some = sized(some, book, name)
+                unsized += sum(map(wanted.unsized, some))
+            fitting += filter(wanted.fits, some)
+        found, count, lines = _first(fitting, wanted, look, most, each_once=each_once)
+    lines = (*lines, *left_out(missing))
     if unsized:
         lines = (f"{unsized:,} offerings of unknown size were left out", *lines)
-    return tuple(sorted(found, key=_ORDERS[wanted.sort or "name"])), lines
+    return tuple(found), count, lines
+
+
+def _first(
+    fitting: Sequence[Offering], wanted: Filters, look: Lookup, most: int, *, each_once: bool
+) -> tuple[list[Sale], int, tuple[str, ...]]:
+    """The first of them with their prices, how many there are, and a line for those that are not sold so.
+
+    Prices are looked up of what is shown alone, where which that is does not hang on them.
+    """
+    order = _ORDERS[wanted.sort or "name"]
+    by_price = wanted.most is not None or wanted.sort == "price" or wanted.purchase is Purchase.RESERVED
+    if most and not by_price and (wanted.usual or not each_once):
+        first = sorted((Sale(one, None) for one in fitting), key=order)[:most]
+        return [sale for one in first for sale in _priced(one.offering, wanted, look)], len(fitting), ()
+    found: list[Sale] = []
+    unsold = unknown = 0
+    for one in fitting:
+        priced = _priced(one, wanted, look)
+        unsold += not priced
+        if each_once and not wanted.usual:
+            known = [sale for sale in priced if sale.price is not None]
+            unknown += bool(priced) and not known
+            priced = known
+        if wanted.most is not None:
+            priced = [sale for sale in priced if _within(sale.price, wanted.most)]
+        found += priced[:1] if each_once else priced
+    how = f"{wanted.purchase.value} with {wanted.system}"
+    lines = [f"{unsold:,} offerings are not sold {how}"] if unsold else []
+    if unknown:
+        lines.append(f"{unknown:,} offerings were left out: no price {how} is known")
+    return sorted(found, key=order)[: most or None], len(found), tuple(lines)
 
 
 def _priced(sold: Offering, wanted: Filters, look: Lookup) -> list[Sale]:
-    usual = wanted.system == "linux" and wanted.purchase is Purchase.ON_DEMAND
-    if wanted.purchase is Purchase.RESERVED:
+    """What an offering is sold at as it is wanted: nothing where it surely is not sold so."""
+    if wanted.purchase is Purchase.RESERVED and sold.provider not in OWN_PRICES:
         return reserved(sold, wanted.system, look)
-    if sold.provider in OWN_PRICES or (usual and sold.price is not None):
+    if wanted.usual and (sold.price is not None or sold.provider in OWN_PRICES):
         return [Sale(sold, sold.price)]
+    if sold.provider in OWN_PRICES:
+        return []
     told = look.machine(Asked(sold.provider, sold.region, sold.name, wanted.system, wanted.purchase))
     if isinstance(told, Unknown):
         return [Sale(replace(sold, price=None), None, told.line)]

@@ -213,12 +213,22 @@ class PriceBook:
         found = self._rows(
             f"SELECT said, seal FROM row WHERE list = ? AND item = ?{where}", [self._body(list_), item.value, *values]
         )
-        return tuple(price_row(self._checked("row", *one)) for one in found)
+        told = tuple(price_row(self._checked("row", *one)) for one in found)
+        if name is not None and any(one.name != name for one in told):
+            raise corrupt_book(self.path, f"a row of it is not of {name!r}, by which it is found")
+        return told
+
+    def names(self, list_: Listed, provider: str, region: str | None, item: Item) -> tuple[str, ...]:
+        """The things that a list prices in a region, or everywhere, each once, in order; no row of them is read."""
+        where, values = _where(provider, region, None)
+        statement = f"SELECT DISTINCT name FROM row WHERE list = ? AND item = ?{where} ORDER BY 1"
+        return tuple(str(name) for (name,) in self._rows(statement, [self._body(list_), item.value, *values]))
 
     def sold(self, list_: Listed, provider: str, region: str | None = None) -> tuple[Sold, ...]:
-        """What a list tells of instance types beside their prices."""
+        """What a list tells of instance types beside their prices, the same thing once."""
         where, values = _where(provider, region, None)
-        found = self._rows(f"SELECT said, seal FROM sold WHERE list = ?{where}", [self._body(list_), *values])
+        statement = f"SELECT said, seal FROM sold WHERE list = ?{where} GROUP BY said, seal ORDER BY max(rowid)"
+        found = self._rows(statement, [self._body(list_), *values])
         return tuple(sold_of(self._checked("sold", *one)) for one in found)
 
     def doubts(self, list_: Listed, provider: str, region: str | None, name: str | None = None) -> tuple[Doubt, ...]:
