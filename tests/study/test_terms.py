@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cloudcmp.cost.own import effective_per_hour
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.price import Purchase
 from cloudcmp.model.terms import NO_TERMS, Commitment, Credit, Discount, Support, SupportTier, Terms
@@ -46,6 +47,14 @@ def test_terms_of_a_file_and_of_a_study_are_the_same(tmp_path: Path) -> None:
     assert read_text(head.removesuffix("terms:\n"), "s.yaml", providers={"aws"}).terms == NO_TERMS
 
 
+def test_a_commitment_may_be_paid_all_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text("commitments: [{provider: aws, offering: a, term: 1 year, upfront: 876 USD}]\n")
+    (own,) = read_terms(path, providers={"aws"}).commitments
+    assert (own.hourly, own.upfront) == (usd("0"), Decimal(876))
+    assert effective_per_hour(own) == usd("0.1")
+
+
 FAULTS = {
     "discounts: [{share: 150 %}]": "1:21: share: '150 %' is not between 0 and 1; write e.g. 10 % or 0.1",
     "discounts: [{share: -1 %}]": "1:21: share: '-1 %' is not between 0 and 1; write e.g. 10 % or 0.1",
@@ -65,7 +74,10 @@ FAULTS = {
     "commitments: [{provider: aws, offering: a, term: 1 year, hourly: 1 USD}]": "1:66: hourly: '1 USD' needs its",
     "commitments: [{provider: aws, offering: a, term: 1 year, hourly: 1 USD/h, purchase: x}]": "1:85: purchase: this",
     "support: [{provider: aws, minimum: 1 USD, shares: [{share: 1 %}, {share: 2 %, up_to: 5 USD}]}]": "1:11: shares:",
-    "support: [{provider: aws, minimum: 1 USD, shares: [{share: 1 %, up_to: 5 EUR}]}]": "1:72: up_to: EUR, but others",
+    "support: [{provider: aws, minimum: 1 USD, shares: [{share: 1 %, up_to: 5 EUR}, {share: 1 %}]}]": "1:72: up_to",
+    "support: [{provider: aws, minimum: 1 USD, shares: [{share: 1 %, up_to: 5 USD}]}]": "1:11: shares: the sums",
+    "commitments: [{provider: aws, offering: a, term: 1 year}]": "1:15: a commitment that costs nothing",
+    "commitments: [{provider: aws, offering: a, term: 1 year, hourly: 0 USD/h}]": "1:66: hourly: a price of zero is",
     "- 1": "1:1: terms are made of key: value lines; write e.g. discounts: [{share: 10 %}]",
 }  # fmt: skip
 

@@ -86,7 +86,7 @@ class CommitmentShape(Shape):
     offering: Word
     purchase: Literal["reserved", "savings"] = "reserved"
     term: Annotated[int, BeforeValidator(_months)]
-    hourly: Annotated[Money, BeforeValidator(_per_hour)]
+    hourly: Annotated[Money, BeforeValidator(_per_hour)] | None = None
     upfront: _Money | None = None
     count: Whole = 1
 
@@ -126,10 +126,14 @@ def terms(data: Any, way: Way, tree: Tree, faults: Faults, providers: Collection
     _check_currency(shape, way, tree, faults)
     for number, one in enumerate(shape.support):
         _check_shares(one, tree.place((*way, "support", number)), faults)
+    for number, own in enumerate(shape.commitments):
+        if own.hourly is None and own.upfront is None:
+            what = "a commitment that costs nothing: neither hourly nor upfront is written"
+            faults.add(tree.place((*way, "commitments", number)), what, "write e.g. hourly: 0.06 USD/h")
     return Terms(
         discounts=tuple(Discount(one.share, one.provider or "", one.item or "") for one in shape.discounts),
         credits=tuple(Credit(one.money, one.until, one.provider or "") for one in shape.credits),
-        commitments=tuple(map(_commitment, shape.commitments)),
+        commitments=tuple(found for one in shape.commitments if (found := _commitment(one))),
         support=tuple(map(_support, shape.support)),
         currency=shape.currency,
     )
@@ -148,10 +152,14 @@ def read_terms(path: Path, content: bytes, providers: Collection[str]) -> Terms:
     return found
 
 
-def _commitment(one: CommitmentShape) -> Commitment:
-    upfront = one.upfront.amount if one.upfront else Decimal(0)
+def _commitment(one: CommitmentShape) -> Commitment | None:
+    """One that is paid by the hour, at once or both; None for neither, which is a fault."""
+    paid = one.hourly or one.upfront
+    if paid is None:
+        return None
+    hourly, upfront = one.hourly or Money(Decimal(0), paid.currency), one.upfront.amount if one.upfront else Decimal(0)
     return Commitment(
-        one.provider, one.offering, Purchase(one.purchase), one.term, one.hourly, upfront, one.region or "", one.count
+        one.provider, one.offering, Purchase(one.purchase), one.term, hourly, upfront, one.region or "", one.count
     )
 
 
@@ -188,9 +196,12 @@ def _check_currency(shape: TermsShape, way: Way, tree: Tree, faults: Faults) -> 
 
 
 def _check_shares(one: SupportShape, place: Place, faults: Faults) -> None:
-    """Each share holds up to a higher sum than the one before it, and only the last one without an end."""
+    """Each share holds up to a higher sum than the one before it, and the last one without an end.
+
+    Spend above it would cost nothing more, and the worst case would not be one.
+    """
     ends = [step.up_to.amount if step.up_to else None for step in one.shares]
     sums = [end for end in ends if end is not None]
-    if None in ends[:-1] or sums != sorted(set(sums)):
-        what = "shares: the sums do not rise, or one that is not the last has none"
+    if None in ends[:-1] or sums != sorted(set(sums)) or (ends and ends[-1] is not None):
+        what = "shares: the sums do not rise, one that is not the last has none, or the last one has an end"
         faults.add(place, what, "write e.g. shares: [{up_to: 10000 USD, share: 10 %}, {share: 7 %}]")
