@@ -75,10 +75,6 @@ def _seeded(played: Callable[[int, int], list[Any]], n: int, workers: int = os.c
         return [one for part in parts for one in part]
 
 
-def _environ(name: str, value: str) -> None:
-    os.environ[name] = value
-
-
 def simulated_histories() -> Row:
     """Lost answers, stale lists, false "gone", crashes, suspends, prices and times to live at random."""
     from tests.provision.history import histories
@@ -125,7 +121,7 @@ def bills() -> Row:
 def _lost(n: int, seed: int) -> list[Any]:
     from tests.provider.test_aws_lost import lost_answers
 
-    return lost_answers(n, seed, _environ)
+    return lost_answers(n, seed)
 
 
 def answers_lost() -> Row:
@@ -203,12 +199,11 @@ def swept() -> Row:
 def swept_on_ec2() -> Row:
     """The same among 1,000 look-alikes in an emulated EC2."""
     from tests.emulated.ec2 import ec2
+    from tests.emulated.pointed import pointed
     from tests.provider.test_aws_lists import leftovers_amid
 
     n = 1000
-    with ec2() as cloud:
-        for name, value in cloud.environ.items():
-            _environ(name, value)
+    with pointed(ec2()) as cloud:
         return Row("P6", "1,000 look-alikes survive in an emulated EC2", n, len(leftovers_amid(cloud, n)))
 
 
@@ -245,7 +240,7 @@ def silent_clouds() -> Row:
     from tests.provider.test_aws_faults import late
 
     n = 500
-    return Row("P24", "no call to a provider outlives its deadline", n, len(late(n, _environ)))
+    return Row("P24", "no call to a provider outlives its deadline", n, len(late(n)))
 
 
 def _agent(numbers: str, statement: str, *named: str, cases: int | None = None) -> Row:

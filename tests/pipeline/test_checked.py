@@ -16,6 +16,7 @@ from cloudcmp.provision.contract import CHECKED, TESTED
 from tests.emulated.ec2 import EUCALYPTUS, ec2
 from tests.emulated.guests import missing
 from tests.emulated.kinds import KINDS, kind
+from tests.emulated.pointed import pointed
 from tests.emulated.standing import Standing
 from tests.pipeline.clouds import clouds
 
@@ -46,11 +47,9 @@ def opened(name: str) -> AbstractContextManager[Standing[Any]]:
 
 
 @pytest.mark.parametrize("name", [*KINDS, "ec2"])
-def test_an_emulated_cloud_is_asked_what_the_matrix_says(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_emulated_cloud_is_asked_what_the_matrix_says(name: str) -> None:
     candidate = kind("aws" if name == "ec2" else name).rented().replace("provider: aws", f"provider: {name}")
-    with opened(name) as cloud:
-        for key, value in cloud.environ.items():
-            monkeypatch.setenv(key, value)
+    with pointed(opened(name)) as cloud:
         before = set(cloud.alive())
         assert asked(name, planned(candidate)) == set(TESTED[name].checked)
         assert set(cloud.alive()) == before

@@ -9,6 +9,7 @@ from tests.emulated.ec2 import Ec2, ec2
 from tests.emulated.gce import Gce, gce
 from tests.emulated.linode import linode
 from tests.emulated.longtail import LongTail
+from tests.emulated.pointed import pointed
 from tests.emulated.vultr import vultr
 
 from cloudcmp.catalog import METRICS, cells_of, expected_s, fill
@@ -81,25 +82,19 @@ def plans() -> type[Plans]:
 @pytest.fixture(params=[droplets, linode, vultr], ids=lambda make: make.__name__)
 def tail(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[LongTail]:
     """Each emulated cloud of the long tail in turn, nothing wrong yet, that this process's environment points to."""
-    with request.param() as one:
-        for name, value in one.environ.items():
-            monkeypatch.setenv(name, value)
+    with pointed(request.param(), monkeypatch) as one:
         yield one
 
 
 @pytest.fixture
 def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ec2]:
     """An emulated EC2 in which nothing goes wrong yet, that this process's environment points to."""
-    with ec2() as one:
-        for name, value in one.environ.items():
-            monkeypatch.setenv(name, value)
+    with pointed(ec2(), monkeypatch) as one:
         yield one
 
 
 @pytest.fixture
 def gce_cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gce]:
     """An emulated Compute Engine in which nothing goes wrong yet, that this process's environment points to."""
-    with gce() as one:
-        for name, value in one.environ.items():
-            monkeypatch.setenv(name, value)
+    with pointed(gce(), monkeypatch) as one:
         yield one

@@ -1,13 +1,13 @@
 """Each driver of a cloud with its emulation, for what they have in common."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import pytest
 from tests.emulated import arm_requests, ec2_requests, gce_requests, longtail_requests, nova_requests
+from tests.emulated import pointed as environment
 from tests.emulated.arm import arm
 from tests.emulated.droplets import droplets
 from tests.emulated.ec2 import ec2
@@ -44,10 +44,6 @@ EVERY = {
 }
 
 
-@contextmanager
-def pointed(name: str) -> Iterator[Any]:
+def pointed(name: str) -> AbstractContextManager[Any]:
     """The emulated cloud of a name, that this process's environment points to while the context lasts."""
-    with pytest.MonkeyPatch.context() as patch, EVERY[name].make() as cloud:
-        for variable, value in cloud.environ.items():
-            patch.setenv(variable, value)
-        yield cloud
+    return environment.pointed(EVERY[name].make())

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from tests.emulated.ec2 import EUCALYPTUS, ec2
 from tests.emulated.ec2_requests import ALLOW, REGION, firewall, instance, launched, provider, request, tags
+from tests.emulated.pointed import pointed
 
 from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL
@@ -14,9 +15,7 @@ from cloudcmp.model.lease import FIREWALL
 @pytest.fixture
 def compatible(monkeypatch):
     """A cloud with its features switched off, and the driver for such clouds."""
-    with ec2(EUCALYPTUS) as one:
-        for name, value in one.environ.items():
-            monkeypatch.setenv(name, value)
+    with pointed(ec2(EUCALYPTUS), monkeypatch) as one:
         yield one
 
 

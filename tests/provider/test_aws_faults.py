@@ -147,16 +147,14 @@ def test_quota_classes():
     assert {name: _class(name) for name in kinds} == kinds
 
 
-def test_p24_no_call_outlives_its_deadline(monkeypatch):
+def test_p24_no_call_outlives_its_deadline():
     """A server that takes connections and never answers; the long version is in tests/promises.py."""
-    assert late(20, monkeypatch.setenv) == []
+    assert late(20) == []
 
 
 def test_p24_neither_does_a_list_that_nobody_awaits_with_all_its_repetitions(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as hole:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{hole.getsockname()[1]}")
-        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-            monkeypatch.setenv(name, "x" * 20)
+        nowhere(monkeypatch, hole.getsockname()[1])
         driver = Ec2Provider(sdk=Sdk("aws", attempts=3, deadline_s=1.5))
         began = time.monotonic()
         with pytest.raises(Unlisted, match="no whole answer within"):
@@ -164,13 +162,18 @@ def test_p24_neither_does_a_list_that_nobody_awaits_with_all_its_repetitions(mon
         assert time.monotonic() - began < 4.0
 
 
-def late(n, setenv):
+def nowhere(patch, port):
+    """Let this process's environment name a place where no cloud is, and keys that nobody looks at."""
+    patch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        patch.setenv(name, "x" * 20)
+
+
+def late(n):
     """Calls to a black hole, half of them creating; returns those that ended too late or as something else."""
     wrong = []
-    with socket.create_server(("127.0.0.1", 0), backlog=512) as hole:
-        setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{hole.getsockname()[1]}")
-        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-            setenv(name, "x" * 20)
+    with socket.create_server(("127.0.0.1", 0), backlog=512) as hole, pytest.MonkeyPatch.context() as patch:
+        nowhere(patch, hole.getsockname()[1])
         driver = provider(deadline_s=1.0)
 
         async def one(number):
@@ -195,9 +198,7 @@ def late(n, setenv):
 def test_a_connection_that_is_refused_made_nothing(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x" * 20)
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x" * 20)
+    nowhere(monkeypatch, port)
     with pytest.raises(Unreached, match="can not be reached"):
         asyncio.run(provider()._sdk.change("us-east-1", "run_instances", MinCount=1, MaxCount=1, ImageId="ami-1"))
 

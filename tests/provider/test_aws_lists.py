@@ -8,6 +8,7 @@ import pytest
 from tests.emulated.decoys import DECOYS, EXPIRED
 from tests.emulated.ec2 import EUCALYPTUS, REGIONS, Faults, ec2
 from tests.emulated.ec2_requests import REGION, firewall, instance, provider, request, tags
+from tests.emulated.pointed import pointed
 
 from cloudcmp.errors import NoCredentials, Refused, Throttled, Unlisted
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME
@@ -190,10 +191,8 @@ def test_leftovers_of_unknown_schema_are_listed_with_it_and_not_judged_here(clou
     assert [(item.cloud_id, dict(item.tags)["cloudcmp:schema"]) for item in listing.found] == [(id, "2")]
 
 
-def test_an_older_cloud_tells_the_token_where_it_can_not_filter_by_it(monkeypatch):
-    with ec2(replace(EUCALYPTUS, tags="ignored")) as one:
-        for name, value in one.environ.items():
-            monkeypatch.setenv(name, value)
+def test_an_older_cloud_tells_the_token_where_it_can_not_filter_by_it():
+    with pointed(ec2(replace(EUCALYPTUS, tags="ignored"))):
         driver = provider("ec2")
         options = {"accept_untracked": "yes"}
         group = asyncio.run(driver.create(request(FIREWALL, "token-1-f", options=options)))

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.emulated.ec2 import Faults, ec2
 from tests.emulated.ec2_requests import ALLOW, REGION, STUDY, candidate, launched, provider, tags
+from tests.emulated.pointed import pointed
 from tests.emulated.wire import Answer, Server
 
 from cloudcmp.errors import LostAnswer, ProviderFault, Unreached
@@ -73,11 +74,9 @@ async def history(cloud, seed):
     return wrong + [f"{seed}: {thing.kind} {thing.id} is left" for thing in left]
 
 
-def lost_answers(n, seed, setenv):
+def lost_answers(n, seed):
     """So many histories; returns what is wrong with any, foreign resources that were touched among it."""
-    with ec2() as cloud:
-        for name, value in cloud.environ.items():
-            setenv(name, value)
+    with pointed(ec2()) as cloud:
         theirs = {**dict(tags("study-other")), "cloudcmp:schema": "0"}
         for kind in ("instance", "firewall", "volume"):
             cloud.plant(kind, REGION, f"theirs-{kind}", theirs)
@@ -87,8 +86,8 @@ def lost_answers(n, seed, setenv):
 
 
 @pytest.mark.parametrize("seed", [1, 101])
-def test_p02_lost_answers_leave_nothing_and_double_nothing(seed, monkeypatch):
-    assert lost_answers(6, seed, monkeypatch.setenv) == []
+def test_p02_lost_answers_leave_nothing_and_double_nothing(seed):
+    assert lost_answers(6, seed) == []
 
 
 def proxy(lost):

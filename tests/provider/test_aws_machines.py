@@ -10,6 +10,7 @@ import pytest
 from tests.emulated.boot import ssh_boot
 from tests.emulated.ec2 import Faults, ec2
 from tests.emulated.ec2_requests import REGION, instance, provider, request
+from tests.emulated.pointed import pointed
 from tests.needs import needs_machines
 
 from cloudcmp.agent.cloud_config import cloud_config
@@ -21,7 +22,7 @@ from cloudcmp.model.remote import Access, Endpoint
 pytestmark = needs_machines
 
 
-def test_p23_the_address_leads_to_the_machine_whose_key_was_given(tmp_path, monkeypatch):
+def test_p23_the_address_leads_to_the_machine_whose_key_was_given(tmp_path):
     host, client, other = new_key(), new_key(), new_key()
     access = Access(host, client.public, cloud_config(host, client.public, 600.0))
 
@@ -41,9 +42,7 @@ def test_p23_the_address_leads_to_the_machine_whose_key_was_given(tmp_path, monk
         assert not cloud.state.lives.all[id].machine.alive()
         return id
 
-    with ec2(Faults(), boot=ssh_boot(tmp_path)) as cloud:
-        for name, value in cloud.environ.items():
-            monkeypatch.setenv(name, value)
+    with pointed(ec2(Faults(), boot=ssh_boot(tmp_path))) as cloud:
         asyncio.run(walk(cloud))
         assert cloud.alive() == []
 

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from tests.emulated.ec2 import ec2
 from tests.emulated.ec2_requests import REGION, candidate, firewall, instance, provider, request, tags
+from tests.emulated.pointed import pointed
 
 from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, VOLUME, Handle
@@ -17,9 +18,7 @@ OPEN = "ec2:AuthorizeSecurityGroupIngress"
 @pytest.fixture
 def cloud(monkeypatch):
     """A cloud whose user may do what the policy says, conditions included, and no more."""
-    with ec2(policy=policy()) as one:
-        for name, value in one.environ.items():
-            monkeypatch.setenv(name, value)
+    with pointed(ec2(policy=policy()), monkeypatch) as one:
         yield one
 
 
@@ -88,14 +87,12 @@ def test_p01_the_policy_itself_keeps_us_from_what_is_not_ours(cloud, theirs):
     assert {thing.id for thing in cloud.alive()} >= set(planted.values())
 
 
-def test_p10_that_what_bears_our_tag_may_not_be_deleted_is_found_out_before_a_machine_is_made(monkeypatch):
+def test_p10_that_what_bears_our_tag_may_not_be_deleted_is_found_out_before_a_machine_is_made():
     """A policy that lets nobody's ids be tried, and forgets what is ours: no look before a study can tell."""
     less = policy()
     less["Statement"] = [one for one in less["Statement"] if one["Sid"] != "ChangeSecurityGroup"]
     less["Statement"].append({"Sid": "Open", "Effect": "Allow", "Action": OPEN, "Resource": "*"})
-    with ec2(policy=less) as cloud:
-        for name, value in cloud.environ.items():
-            monkeypatch.setenv(name, value)
+    with pointed(ec2(policy=less)) as cloud:
         driver = provider()
         (rights,) = [one for one in asyncio.run(driver.check([candidate()])) if one.what == "rights"]
         assert (rights.ok, "first firewall group" in rights.text) == (True, True)

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 from tests.emulated.ec2 import EUCALYPTUS, ec2
 from tests.emulated.ec2_requests import launched, provider
+from tests.emulated.pointed import pointed
 from tests.plan.clouds import planned
 
 from cloudcmp.errors import Refused, UserMistake
@@ -60,10 +61,8 @@ def test_credits_of_a_type_that_has_none_are_refused(cloud):
 
 
 @pytest.mark.parametrize(("options", "sent"), [({}, None), ({"credits": "standard"}, "standard")])
-def test_another_cloud_is_sent_no_word_of_credits_unless_the_study_says_one(monkeypatch, options, sent):
-    with ec2(EUCALYPTUS) as one:
-        for name, value in one.environ.items():
-            monkeypatch.setenv(name, value)
+def test_another_cloud_is_sent_no_word_of_credits_unless_the_study_says_one(options, sent):
+    with pointed(ec2(EUCALYPTUS)) as one:
         asyncio.run(launched(provider("ec2"), options=options))
         assert one.calls("RunInstances")[-1].params.get(CREDITS) == sent
 

@@ -5,15 +5,14 @@ import asyncio
 import pytest
 from tests.emulated.arm import Faults, arm
 from tests.emulated.arm_requests import candidate, launched, provider
+from tests.emulated.pointed import pointed
 
 from cloudcmp.errors import ProviderFault
 
 
 @pytest.fixture
 def cloud(monkeypatch):
-    with arm() as one:
-        for name, value in one.environ.items():
-            monkeypatch.setenv(name, value)
+    with pointed(arm(), monkeypatch) as one:
         yield one
 
 

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from tests.emulated.arm import STANDING, Faults, arm
 from tests.emulated.arm_requests import REGION, Clock, firewall, instance, launched, provider, tags
+from tests.emulated.pointed import pointed
 
 from cloudcmp.errors import LostAnswer, Refused
 from cloudcmp.model.lease import FIREWALL, VOLUME, Handle
@@ -12,9 +13,7 @@ from cloudcmp.model.lease import FIREWALL, VOLUME, Handle
 
 @pytest.fixture
 def cloud(monkeypatch):
-    with arm() as one:
-        for name, value in one.environ.items():
-            monkeypatch.setenv(name, value)
+    with pointed(arm(), monkeypatch) as one:
         yield one
 
 

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from tests.emulated.arm import Faults, arm
 from tests.emulated.arm_requests import REGION, candidate, firewall, instance, provider, request, tags
+from tests.emulated.pointed import pointed
 
 from cloudcmp.errors import NotAllowed
 from cloudcmp.model.lease import FIREWALL, VOLUME, Handle
@@ -15,9 +16,7 @@ from cloudcmp.provider.azure.policy import WITHIN, actions, allows
 @pytest.fixture
 def cloud(monkeypatch):
     """A cloud whose user may do what the role says, and no more."""
-    with arm(policy=policy()) as one:
-        for name, value in one.environ.items():
-            monkeypatch.setenv(name, value)
+    with pointed(arm(policy=policy()), monkeypatch) as one:
         yield one
 
 
@@ -61,11 +60,9 @@ def test_the_role_names_what_it_allows_and_where():
 
 
 @pytest.mark.parametrize("lacking", [one for one in actions() if not one.endswith("permissions/read")])
-def test_p10_a_right_that_is_missing_is_found_out_before_anything_is_made(monkeypatch, lacking):
+def test_p10_a_right_that_is_missing_is_found_out_before_anything_is_made(lacking):
     less = {**policy(), "Actions": [one for one in policy()["Actions"] if one != lacking]}
-    with arm(policy=less) as cloud:
-        for name, value in cloud.environ.items():
-            monkeypatch.setenv(name, value)
+    with pointed(arm(policy=less)):
         if lacking.endswith(("subscriptions/read", "locations/read")):  # without these nothing can be looked at
             with pytest.raises(NotAllowed, match=lacking):
                 asyncio.run(provider().check([]))
@@ -75,10 +72,8 @@ def test_p10_a_right_that_is_missing_is_found_out_before_anything_is_made(monkey
         assert (rights.ok, lacking in rights.text) == (False, True)
 
 
-def test_a_role_that_tells_no_permissions_is_not_known_to_lack_any(monkeypatch):
-    with arm(Faults(denied=frozenset({"permissions/read"}))) as cloud:
-        for name, value in cloud.environ.items():
-            monkeypatch.setenv(name, value)
+def test_a_role_that_tells_no_permissions_is_not_known_to_lack_any():
+    with pointed(arm(Faults(denied=frozenset({"permissions/read"})))):
         (rights,) = [one for one in asyncio.run(provider().check([])) if one.what == "rights"]
         assert rights.ok is None
 

@@ -8,6 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from tests.emulated.gce import Faults, gce
 from tests.emulated.gce_requests import candidate, provider
+from tests.emulated.pointed import pointed
 
 from cloudcmp.errors import BadCredentials, NoCredentials, Unreached
 from cloudcmp.model.safety import Finding
@@ -153,10 +154,8 @@ def test_without_candidates_the_rest_is_looked_at(gce_cloud):
     assert found == {"credentials": True, "account": None, "clock": True, "capability": True, "rights": True}
 
 
-def test_where_nothing_listens_that_is_told(monkeypatch):
-    with gce() as cloud:
-        for name, value in cloud.environ.items():
-            monkeypatch.setenv(name, value)
+def test_where_nothing_listens_that_is_told():
+    with pointed(gce()) as cloud:
         cloud.leave()
         with pytest.raises(Unreached, match="can not be reached"):
             asyncio.run(provider().find("study-a"))

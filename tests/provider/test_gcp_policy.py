@@ -7,6 +7,7 @@ import pytest
 from tests.emulated.gce import Faults, gce
 from tests.emulated.gce_requests import REGION, candidate, firewall, instance, launched, provider, request, tags
 from tests.emulated.gce_rights import TAKES, needed
+from tests.emulated.pointed import pointed
 
 from cloudcmp.errors import NotAllowed, Refused
 from cloudcmp.model.lease import FIREWALL, VOLUME, Handle
@@ -17,9 +18,7 @@ from cloudcmp.provider.gcp.policy import NEEDS, permissions
 @pytest.fixture
 def cloud(monkeypatch):
     """A cloud whose account may do what the role says, its condition included, and no more."""
-    with gce(policy=policy()) as one:
-        for name, value in one.environ.items():
-            monkeypatch.setenv(name, value)
+    with pointed(gce(policy=policy()), monkeypatch) as one:
         yield one
 
 

@@ -7,6 +7,7 @@ import pytest
 from tests.emulated.arm import Faults, arm
 from tests.emulated.arm_requests import ALLOW, candidate, provider
 from tests.emulated.boot import ssh_boot
+from tests.emulated.pointed import pointed
 from tests.needs import needs_machines
 
 from cloudcmp.model.lease import Lease, LeaseRow
@@ -44,12 +45,8 @@ def held() -> Held:
 
 
 @pytest.mark.parametrize("faults", [USUAL, Faults(read_lag_s=0.7)])
-def test_the_contract_holds_against_the_emulator_as_it_is_said(
-    faults: Faults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with arm(faults, boot=ssh_boot(tmp_path), policy=policy()) as cloud:
-        for key, value in cloud.environ.items():
-            monkeypatch.setenv(key, value)
+def test_the_contract_holds_against_the_emulator_as_it_is_said(faults: Faults, tmp_path: Path) -> None:
+    with pointed(arm(faults, boot=ssh_boot(tmp_path), policy=policy())) as cloud:
         found = held()
         assert [one for one in found.rulings if one.holds is not True] == []
         assert differences("azure", found.rulings) == ()

@@ -12,6 +12,7 @@ from tests.emulated.boot import ssh_boot, why_not
 from tests.emulated.ec2 import EUCALYPTUS, Faults, ec2
 from tests.emulated.ec2_requests import ALLOW, candidate, provider
 from tests.emulated.guests import missing
+from tests.emulated.pointed import pointed
 from tests.emulated.ssh_server import machine_in_thread
 
 from cloudcmp.agent.keys import new_key
@@ -59,14 +60,10 @@ def held_by(driver: Provider, wanted: Candidate) -> Held:
 
 
 @pytest.mark.parametrize(("name", "faults"), [("aws", Faults()), ("ec2", EUCALYPTUS), ("aws", Faults(read_lag_s=0.7))])
-def test_the_contract_holds_against_the_emulator_as_it_is_said(
-    name: str, faults: Faults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_contract_holds_against_the_emulator_as_it_is_said(name: str, faults: Faults, tmp_path: Path) -> None:
     if why_not():
         pytest.skip(why_not())
-    with ec2(faults, boot=ssh_boot(tmp_path)) as cloud:
-        for key, value in cloud.environ.items():
-            monkeypatch.setenv(key, value)
+    with pointed(ec2(faults, boot=ssh_boot(tmp_path))) as cloud:
         found = held(name)
         assert differences(name, found.rulings) == ()
         assert {one.clause for one in found.rulings if one.holds is False} == set(TESTED[name].broken)
@@ -74,14 +71,10 @@ def test_the_contract_holds_against_the_emulator_as_it_is_said(
         assert list(cloud.alive()) == []
 
 
-def test_the_contract_is_told_alike_by_a_user_who_may_do_no_more_than_the_policy_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_contract_is_told_alike_by_a_user_who_may_do_no_more_than_the_policy_says(tmp_path: Path) -> None:
     if why_not():
         pytest.skip(why_not())
-    with ec2(boot=ssh_boot(tmp_path), policy=policy()) as cloud:
-        for key, value in cloud.environ.items():
-            monkeypatch.setenv(key, value)
+    with pointed(ec2(boot=ssh_boot(tmp_path), policy=policy())) as cloud:
         found = held("aws")
         assert differences("aws", found.rulings) == ()
         assert found.left == ()

@@ -10,6 +10,7 @@ import pytest
 from tests.emulated.boot import ssh_boot
 from tests.emulated.gce import Faults, gce
 from tests.emulated.gce_requests import ALLOW, candidate, provider
+from tests.emulated.pointed import pointed
 from tests.needs import needs_machines
 
 from cloudcmp.model.lease import Lease, LeaseRow
@@ -47,12 +48,8 @@ def held() -> Held:
 
 
 @pytest.mark.parametrize("faults", [Faults(), Faults(read_lag_s=0.7), Faults(pending_s=0.4, end_s=0.3, page=1)])
-def test_the_contract_holds_against_the_emulator_as_it_is_said(
-    faults: Faults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with gce(faults, boot=ssh_boot(tmp_path)) as cloud:
-        for key, value in cloud.environ.items():
-            monkeypatch.setenv(key, value)
+def test_the_contract_holds_against_the_emulator_as_it_is_said(faults: Faults, tmp_path: Path) -> None:
+    with pointed(gce(faults, boot=ssh_boot(tmp_path))) as cloud:
         found = held()
         assert differences("gcp", found.rulings) == ()
         assert all(one.holds for one in found.rulings) is not bool(TESTED["gcp"].broken)
@@ -60,12 +57,8 @@ def test_the_contract_holds_against_the_emulator_as_it_is_said(
         assert cloud.alive() == []
 
 
-def test_the_contract_is_told_alike_by_an_account_that_may_do_no_more_than_the_policy_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with gce(boot=ssh_boot(tmp_path), policy=policy()) as cloud:
-        for key, value in cloud.environ.items():
-            monkeypatch.setenv(key, value)
+def test_the_contract_is_told_alike_by_an_account_that_may_do_no_more_than_the_policy_says(tmp_path: Path) -> None:
+    with pointed(gce(boot=ssh_boot(tmp_path), policy=policy())) as cloud:
         found = held()
         assert differences("gcp", found.rulings) == ()
         assert found.left == ()

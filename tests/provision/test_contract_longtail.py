@@ -12,6 +12,7 @@ from tests.emulated.droplets import droplets
 from tests.emulated.linode import linode
 from tests.emulated.longtail import Faults
 from tests.emulated.longtail_requests import ALLOW, candidate, provider
+from tests.emulated.pointed import pointed
 from tests.emulated.vultr import vultr
 
 from cloudcmp.model.lease import Lease, LeaseRow
@@ -48,16 +49,12 @@ def held(name: str) -> Held:
 
 @pytest.mark.parametrize("how", ["as it is", "reads that lag", "no more than the policy says"])
 @pytest.mark.parametrize("name", sorted(CLOUDS))
-def test_the_contract_holds_against_the_emulation_as_it_is_said(
-    name: str, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_contract_holds_against_the_emulation_as_it_is_said(name: str, how: str, tmp_path: Path) -> None:
     if why_not():
         pytest.skip(why_not())
     scopes = frozenset(CLOUDS[name].scopes)
     faults = {"as it is": Faults(page=2), "reads that lag": Faults(read_lag_s=0.7, pending_s=0.3, terminate_s=0.3)}
-    with MADE[name](faults.get(how, Faults(scopes=scopes)), boot=ssh_boot(tmp_path)) as cloud:
-        for key, value in cloud.environ.items():
-            monkeypatch.setenv(key, value)
+    with pointed(MADE[name](faults.get(how, Faults(scopes=scopes)), boot=ssh_boot(tmp_path))) as cloud:
         found = held(name)
         assert differences(name, found.rulings) == ()
         assert {one.clause for one in found.rulings if one.holds is False} == set(TESTED[name].broken)

@@ -7,6 +7,7 @@ import pytest
 from tests.emulated.boot import ssh_boot
 from tests.emulated.nova import Faults, nova
 from tests.emulated.nova_requests import candidate, provider
+from tests.emulated.pointed import pointed
 from tests.needs import needs_machines
 from tests.provision.test_contract_emulated import held_by
 
@@ -31,12 +32,8 @@ def held(name: str) -> Held:
         ("rackspace", Faults(network="provider", delete_s=0.5)),
     ],
 )
-def test_the_contract_holds_against_the_emulator_as_it_is_said(
-    name: str, faults: Faults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with nova(faults, boot=ssh_boot(tmp_path)) as cloud:
-        for key, value in cloud.environ.items():
-            monkeypatch.setenv(key, value)
+def test_the_contract_holds_against_the_emulator_as_it_is_said(name: str, faults: Faults, tmp_path: Path) -> None:
+    with pointed(nova(faults, boot=ssh_boot(tmp_path))) as cloud:
         found = held(name)
         assert differences(name, found.rulings) == ()
         assert {one.clause for one in found.rulings if one.holds is False} == set(TESTED[name].broken)
@@ -45,11 +42,9 @@ def test_the_contract_holds_against_the_emulator_as_it_is_said(
 
 
 def test_the_contract_is_told_alike_by_a_user_whose_credential_opens_no_more_than_the_policy_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    with nova(boot=ssh_boot(tmp_path), policy=policy()) as cloud:
-        for key, value in cloud.environ.items():
-            monkeypatch.setenv(key, value)
+    with pointed(nova(boot=ssh_boot(tmp_path), policy=policy())) as cloud:
         found = held("openstack")
         assert differences("openstack", found.rulings) == ()
         assert found.left == ()

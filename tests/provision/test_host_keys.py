@@ -11,6 +11,7 @@ import pytest
 from tests.emulated.boot import SshServer, ssh_boot
 from tests.emulated.ec2 import ec2
 from tests.emulated.ec2_requests import ALLOW, candidate, provider
+from tests.emulated.pointed import pointed
 from tests.needs import needs_machines
 from tests.provision.test_contract_emulated import PATIENCE, Journal
 
@@ -25,9 +26,7 @@ from cloudcmp.provision.stage import LAUNCHES, Clause, Stage
 
 
 @needs_machines
-def test_p23_the_host_key_of_the_user_data_opens_nothing_once_a_machine_is_reached(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_p23_the_host_key_of_the_user_data_opens_nothing_once_a_machine_is_reached(tmp_path: Path) -> None:
     booted: list[SshServer] = []
     boot = ssh_boot(tmp_path)
 
@@ -49,9 +48,7 @@ def test_p23_the_host_key_of_the_user_data_opens_nothing_once_a_machine_is_reach
             await dial(replace(now, host_key=given), 10.0)
         await (await dial(now, 10.0)).close()
 
-    with ec2(boot=remembered) as cloud:
-        for key, value in cloud.environ.items():
-            monkeypatch.setenv(key, value)
+    with pointed(ec2(boot=remembered)):
         ledger, driver = Ledger(Journal(), "study-a", WallTime()), provider()
         launches = [Launch(index, 0, index, None, 0.0, index) for index in range(LAUNCHES)]
         stage = Stage(open_office(ledger, [driver]), driver, candidate(), launches, 600.0, PATIENCE, ALLOW[1])

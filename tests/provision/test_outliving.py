@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 from tests.emulated.ec2 import Ec2, Faults, ec2
 from tests.emulated.ec2_requests import REGION, launched, provider
+from tests.emulated.pointed import pointed
 from tests.provision.conftest import MemoryJournal
 
 from cloudcmp.model.lease import ENDS, INSTANCE, STILL_THERE, Lease, LeaseEvent, LeaseRow
@@ -30,9 +31,7 @@ class Journal(MemoryJournal):
 @pytest.fixture
 def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ec2]:
     """A cloud that forgets what has ended."""
-    with ec2(Faults(forget_s=0.0)) as one:
-        for name, value in one.environ.items():
-            monkeypatch.setenv(name, value)
+    with pointed(ec2(Faults(forget_s=0.0)), monkeypatch) as one:
         yield one
 
 
