@@ -3,82 +3,39 @@
 Nothing of this was run on a real cloud account.
 """
 
-import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.emulated.boot import ssh_boot, why_not
+from tests.emulated.boot import ssh_boot
 from tests.emulated.ec2 import EUCALYPTUS, Faults, ec2
-from tests.emulated.ec2_requests import ALLOW, candidate, provider
+from tests.emulated.ec2_requests import candidate, provider
 from tests.emulated.guests import missing
 from tests.emulated.pointed import pointed
 from tests.emulated.ssh_server import machine_in_thread
+from tests.needs import needs_machines
+from tests.provision.contracts import held, is_as_said, of
 
 from cloudcmp.agent.keys import new_key
 from cloudcmp.agent.ssh import dial
-from cloudcmp.model.lease import Lease, LeaseRow
 from cloudcmp.model.offering import Offering
-from cloudcmp.model.plan import Candidate, Launch
-from cloudcmp.model.protocol import Provider
-from cloudcmp.pipeline.office import open_office
+from cloudcmp.model.plan import Candidate
 from cloudcmp.pipeline.proving import prepare, prove
 from cloudcmp.provider.aws import policy
 from cloudcmp.provider.ssh import SshProvider
-from cloudcmp.provider.time import WallTime
-from cloudcmp.provision import Ledger, Patience
-from cloudcmp.provision.contract import TESTED, Held, differences, hold
-from cloudcmp.provision.stage import LAUNCHES, Stage
-
-PATIENCE = Patience(grace_s=2.0, poll_s=0.2, give_up_s=10.0, listings=2)
+from cloudcmp.provision.contract import differences
 
 
-class Journal:
-    """Rows that nobody reads again."""
-
-    def append_lease(self, row: LeaseRow) -> None:
-        """Write a row."""
-
-    def leases(self) -> tuple[Lease, ...]:
-        """Nothing of an earlier process."""
-        return ()
-
-
-def held(name: str) -> Held:
-    """What comes of the contract on an emulated cloud that the environment points to."""
-    wanted = candidate()
-    wanted = replace(wanted, runner=name, offering=replace(wanted.offering, provider=name))
-    return held_by(provider(name), wanted)
-
-
-def held_by(driver: Provider, wanted: Candidate) -> Held:
-    """What comes of the contract on one provider."""
-    ledger = Ledger(Journal(), "study-a", WallTime())
-    launches = [Launch(index, 0, index, None, 0.0, index) for index in range(LAUNCHES)]
-    office = open_office(ledger, [driver])
-    return asyncio.run(hold(Stage(office, driver, wanted, launches, 600.0, PATIENCE, ALLOW[1])))
-
-
+@needs_machines
 @pytest.mark.parametrize(("name", "faults"), [("aws", Faults()), ("ec2", EUCALYPTUS), ("aws", Faults(read_lag_s=0.7))])
 def test_the_contract_holds_against_the_emulator_as_it_is_said(name: str, faults: Faults, tmp_path: Path) -> None:
-    if why_not():
-        pytest.skip(why_not())
     with pointed(ec2(faults, boot=ssh_boot(tmp_path))) as cloud:
-        found = held(name)
-        assert differences(name, found.rulings) == ()
-        assert {one.clause for one in found.rulings if one.holds is False} == set(TESTED[name].broken)
-        assert found.left == ()
-        assert list(cloud.alive()) == []
+        is_as_said(name, held(provider(name), of(name, candidate())), cloud)
 
 
+@needs_machines
 def test_the_contract_is_told_alike_by_a_user_who_may_do_no_more_than_the_policy_says(tmp_path: Path) -> None:
-    if why_not():
-        pytest.skip(why_not())
     with pointed(ec2(boot=ssh_boot(tmp_path), policy=policy())) as cloud:
-        found = held("aws")
-        assert differences("aws", found.rulings) == ()
-        assert found.left == ()
-        assert list(cloud.alive()) == []
+        is_as_said("aws", held(provider(), candidate()), cloud)
 
 
 def test_the_contract_holds_on_machines_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +51,7 @@ def test_the_contract_holds_on_machines_of_ones_own(tmp_path: Path, monkeypatch:
         )
         monkeypatch.setenv("CLOUDCMP_SSH_CONFIG", str(tmp_path / "config"))
         wanted = Candidate(0, "ssh/ssh/box", Offering("ssh", "ssh", "box"), "ssh")
-        found = held_by(SshProvider((wanted,), dial), wanted)
+        found = held(SshProvider((wanted,), dial), wanted)
         assert differences("ssh", found.rulings) == ()
         assert found.left == ()
         assert list((tmp_path / "home" / ".cloudcmp").iterdir()) == []

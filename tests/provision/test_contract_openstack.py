@@ -1,6 +1,5 @@
 """The whole contract on an emulated OpenStack with SSH servers behind its addresses; no real account was ever used."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,18 +8,11 @@ from tests.emulated.nova import Faults, nova
 from tests.emulated.nova_requests import candidate, provider
 from tests.emulated.pointed import pointed
 from tests.needs import needs_machines
-from tests.provision.test_contract_emulated import held_by
+from tests.provision.contracts import held, is_as_said, of
 
 from cloudcmp.provider.openstack import policy
-from cloudcmp.provision.contract import TESTED, Held, differences
 
 pytestmark = needs_machines
-
-
-def held(name: str) -> Held:
-    """What comes of the contract on an emulated cloud that the environment points to."""
-    wanted = candidate()
-    return held_by(provider(name), replace(wanted, runner=name, offering=replace(wanted.offering, provider=name)))
 
 
 @pytest.mark.parametrize(
@@ -34,18 +26,11 @@ def held(name: str) -> Held:
 )
 def test_the_contract_holds_against_the_emulator_as_it_is_said(name: str, faults: Faults, tmp_path: Path) -> None:
     with pointed(nova(faults, boot=ssh_boot(tmp_path))) as cloud:
-        found = held(name)
-        assert differences(name, found.rulings) == ()
-        assert {one.clause for one in found.rulings if one.holds is False} == set(TESTED[name].broken)
-        assert found.left == ()
-        assert cloud.alive() == []
+        is_as_said(name, held(provider(name), of(name, candidate())), cloud)
 
 
 def test_the_contract_is_told_alike_by_a_user_whose_credential_opens_no_more_than_the_policy_says(
     tmp_path: Path,
 ) -> None:
     with pointed(nova(boot=ssh_boot(tmp_path), policy=policy())) as cloud:
-        found = held("openstack")
-        assert differences("openstack", found.rulings) == ()
-        assert found.left == ()
-        assert cloud.alive() == []
+        is_as_said("openstack", held(provider(), candidate()), cloud)

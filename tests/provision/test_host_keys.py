@@ -10,19 +10,15 @@ from pathlib import Path
 import pytest
 from tests.emulated.boot import SshServer, ssh_boot
 from tests.emulated.ec2 import ec2
-from tests.emulated.ec2_requests import ALLOW, candidate, provider
+from tests.emulated.ec2_requests import candidate, provider
 from tests.emulated.pointed import pointed
 from tests.needs import needs_machines
-from tests.provision.test_contract_emulated import PATIENCE, Journal
+from tests.provision.contracts import stage
 
 from cloudcmp.agent.ssh import dial
 from cloudcmp.errors import WrongHost
-from cloudcmp.model.plan import Launch
-from cloudcmp.pipeline.office import open_office
-from cloudcmp.provider.time import WallTime
-from cloudcmp.provision import Ledger
 from cloudcmp.provision.contract import CLAUSES, hold
-from cloudcmp.provision.stage import LAUNCHES, Clause, Stage
+from cloudcmp.provision.stage import Clause, Stage
 
 
 @needs_machines
@@ -34,12 +30,12 @@ def test_p23_the_host_key_of_the_user_data_opens_nothing_once_a_machine_is_reach
         booted.append(boot(user_data, id))  # type: ignore[arg-type]
         return booted[-1]
 
-    async def replaced(stage: Stage) -> None:
-        request, _ = stage.made()
+    async def replaced(on: Stage) -> None:
+        request, _ = on.made()
         assert request.access
-        assert stage.machine
-        assert stage.machine.endpoint
-        given, now = request.access.host.public, stage.machine.endpoint
+        assert on.machine
+        assert on.machine.endpoint
+        given, now = request.access.host.public, on.machine.endpoint
         (machine,) = booted
         assert machine.host_public == given
         assert machine.server.host_key.public != given
@@ -49,12 +45,10 @@ def test_p23_the_host_key_of_the_user_data_opens_nothing_once_a_machine_is_reach
         await (await dial(now, 10.0)).close()
 
     with pointed(ec2(boot=remembered)):
-        ledger, driver = Ledger(Journal(), "study-a", WallTime()), provider()
-        launches = [Launch(index, 0, index, None, 0.0, index) for index in range(LAUNCHES)]
-        stage = Stage(open_office(ledger, [driver]), driver, candidate(), launches, 600.0, PATIENCE, ALLOW[1])
+        at = stage(provider(), candidate())
         needed = [one for one in CLAUSES if one.name in {"create", "reached"}]
         asked = Clause("replaced", "its host key is replaced at the first login", replaced)
-        held = asyncio.run(hold(stage, [*needed, asked]))
+        held = asyncio.run(hold(at, [*needed, asked]))
         assert [(one.clause, one.holds, one.why) for one in held.rulings] == [
             (one.name, True, "") for one in (*needed, asked)
         ]
