@@ -80,6 +80,27 @@ def test_a_credit_that_ends_before_the_study_pays_nothing() -> None:
         assert (told in plan.quote.notes) is not pays
 
 
+def test_candidates_that_run_at_once_share_a_commitment() -> None:
+    one = "{provider: aws, region: eu, offering: large, price: 0.2 USD/h, volume: {type: %s, size: 1 GiB}}"
+    two = f"[{one % 'a'}, {one % 'b'}]"
+    terms = "terms: {commitments: [{provider: aws, offering: large, term: 1 year, hourly: 0.05 USD/h, count: %d}]}"
+    quotes = [planned(two, WORK, terms % count, rate_of=listed).quote for count in (1, 2, 9)]
+    taken = [[line.amount.amount for line in quote.own if line.amount] for quote in quotes]
+    assert [len(some) for some in taken] == [1, 2, 2]
+    assert len({amount for some in taken for amount in some}) == 1
+
+
+def test_each_of_several_commitments_covers_its_own_machines() -> None:
+    one = "{provider: aws, offering: large, term: 1 year, hourly: %s USD/h, count: %d}"
+    terms = f"terms: {{commitments: [{one % ('0.05', 1)}, {one % ('0.04', 2)}]}}"
+    four = "[{provider: aws, region: eu, offering: large, price: 0.2 USD/h, count: 4}]"
+    quote = planned(four, "[{probe: fma}]", terms, rate_of=listed).quote
+    assert quote.expected_cost is not None
+    assert quote.with_terms is not None
+    share = (Decimal("0.05") + 2 * Decimal("0.04") + Decimal("0.2")) / (4 * Decimal("0.2"))
+    assert abs(quote.with_terms.amount - quote.expected_cost.amount * share) < Decimal("0.00001")
+
+
 def test_support_is_in_the_worst_case_and_in_what_the_guard_holds() -> None:
     from cloudcmp.pipeline.spending import beside_of
 

@@ -41,7 +41,7 @@ def bill(
         month_h, terms = SHORTEST_MONTH_HOURS, Terms(support=terms.support, currency=terms.currency)
     lines: list[BillLine] = []
     before: dict[tuple[PriceRow, ...], Decimal] = {}
-    ran: dict[tuple[PriceRow, ...], Sustained] = {}
+    ran: dict[tuple[str, tuple[PriceRow, ...]], Sustained] = {}  # of each candidate: they run at once
     currency = terms.currency
     uses: list[Use] = []
     for use in wanted:
@@ -54,7 +54,7 @@ def bill(
         currency = currency or rate.rows[0].currency
         told = _lines(use, rate, before, month_h, worst=worst)
         if rate.monthly and rate.rows[0].unit is Unit.HOUR and len(rate.rows) == 1 and not worst:
-            told += _sustained(use, rate, ran.setdefault(rate.rows, Sustained()), told[0], month_h)
+            told += _sustained(use, rate, ran.setdefault((use.about, rate.rows), Sustained()), told[0], month_h)
         lines += told
         uses += [use] * len(told)
     listed = _sum(lines, currency)

@@ -1,6 +1,6 @@
 """What an account's own terms add to a bill at list price and take off it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from decimal import ROUND_HALF_EVEN, ROUND_UP, Decimal
 
@@ -18,14 +18,16 @@ SUSTAINED = "sustained use of"
 def own_lines(listed: Listed, terms: Terms, on: date | None, step: Decimal) -> tuple[BillLine, ...]:
     """The lines that follow a list's: commitments, discounts, support, credits, in the order in which they are taken.
 
-    A commitment takes its machines off the list, and what it costs for their hours in its place. A discount is of what
-    the list still asks for. Support is a share of what the list asks, before discounts and credits
-    (https://aws.amazon.com/premiumsupport/pricing/). A credit pays what is left, and never more. Lines must be known.
+    A commitment takes its machines off the list, and what it costs for their hours in its place; candidates run at
+    once, and share it. A discount is of what the list still asks for. Support is a share of what the list asks, before
+    discounts and credits (https://aws.amazon.com/premiumsupport/pricing/). A credit pays what is left, and never more.
+    Lines must be known.
     """
     left = [one.amount.amount if one.amount else Decimal(0) for _, one in listed]
     lines: list[BillLine] = []
+    cover = _Cover(terms)
     for number, (use, one) in enumerate(listed):
-        lines += _committed(use, one, terms, left, number, step)
+        lines += _committed(one, cover.of(use), left, number, step)
     for discount in terms.discounts:
         lines += _discounted(discount, listed, left, step)
     due: dict[str, Decimal] = {}
@@ -44,17 +46,14 @@ def own_lines(listed: Listed, terms: Terms, on: date | None, step: Decimal) -> t
 
 
 def commitment_for(use: Use, terms: Terms) -> Commitment | None:
-    """The commitment that covers a use, None where there is none: machines on demand of its type and region."""
-    if use.item is not Item.INSTANCE or use.purchase is not Purchase.ON_DEMAND:
-        return None
-    return next(
-        (
-            one
-            for one in terms.commitments
-            if (one.provider, one.offering) == (use.provider, use.name) and one.region in {"", use.region}
-        ),
-        None,
-    )
+    """The first commitment that covers a use, None where there is none: machines on demand of its type and region."""
+    return next((one for one in terms.commitments if _covers(one, use)), None)
+
+
+def _covers(one: Commitment, use: Use) -> bool:
+    """Whether a commitment is of such a machine."""
+    on_demand = use.item is Item.INSTANCE and use.purchase is Purchase.ON_DEMAND
+    return on_demand and (one.provider, one.offering) == (use.provider, use.name) and one.region in {"", use.region}
 
 
 def effective_per_hour(one: Commitment) -> Money:
@@ -94,47 +93,51 @@ def _support(plan: Support, spend: Decimal, currency: str, step: Decimal) -> Bil
     return BillLine(name, None, "", None, Money(due.quantize(step, ROUND_UP), currency), why)
 
 
+class _Cover:
+    """Which commitments cover which uses; those of different candidates (`about`) run at once, and share them."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._known = [(one, dict[str, int]()) for one in terms.commitments]
+
+    def of(self, use: Use) -> list[tuple[Commitment, Decimal]]:
+        """The commitments of a use, each with the share of its machines that it covers."""
+        found, left = [], use.count
+        for one, taken in self._known:
+            if left < 1 or not _covers(one, use):
+                continue
+            free = one.count - sum(count for about, count in taken.items() if about != use.about)
+            covered = min(left, max(0, free))
+            if covered:
+                taken[use.about] = max(covered, taken.get(use.about, 0))
+                found.append((one, EXACT.divide(Decimal(covered), Decimal(use.count))))
+                left -= covered
+        return found
+
+
 def _committed(
-    use: Use, line: BillLine, terms: Terms, left: list[Decimal], number: int, step: Decimal
-) -> list[BillLine]:
-    found = commitment_for(use, terms)
-    if found is None or line.amount is None:
-        return []
-    hour = effective_per_hour(found)
-    if line.item.startswith(SUSTAINED) and hour.currency == line.amount.currency:
-        return _not_sustained(use, line, found, left, number, step)
-    if line.quantity is None or line.unit != Unit.HOUR.value:
-        return []
-    name = f"{found.purchase.value}, {line.item}"
-    if hour.currency != line.amount.currency:
-        why = f"it is in {hour.currency}, the bill in {line.amount.currency}"
-        return [BillLine(name, None, "", None, None, why, line.about)]
-    share = _covered(found, use)
-    hours = EXACT.multiply(line.quantity, share)
-    off = EXACT.multiply(line.amount.amount, share)
-    change = (EXACT.multiply(hours, hour.amount) - off).quantize(step, ROUND_HALF_EVEN)
-    left[number] += change
-    why = f"{hour.amount:.6g} {hour.currency}/h in place of the list price, if every hour of its term is used"
-    return [BillLine(name, hours, Unit.HOUR.value, hour.amount, Money(change, hour.currency), why, line.about)]
-
-
-def _not_sustained(
-    use: Use, line: BillLine, found: Commitment, left: list[Decimal], number: int, step: Decimal
-) -> list[BillLine]:
-    """What long use takes off the machines that a commitment covers, put on again.
-
-    Such hours count for no discount of theirs: https://cloud.google.com/compute/docs/sustained-use-discounts.
-    """
-    assert line.amount is not None
-    off = EXACT.multiply(line.amount.amount, _covered(found, use)).quantize(step, ROUND_HALF_EVEN)
-    left[number] -= off
-    why = "hours that a commitment covers are not cheaper for long use"
-    return [BillLine(f"no {line.item}", None, "", None, Money(-off, line.amount.currency), why, line.about)]
-
-
-def _covered(found: Commitment, use: Use) -> Decimal:
-    """The share of a use's machines that a commitment covers."""
-    return min(Decimal(1), EXACT.divide(Decimal(found.count), Decimal(use.count)))
+    line: BillLine, cover: Sequence[tuple[Commitment, Decimal]], left: list[Decimal], number: int, step: Decimal
+) -> Iterator[BillLine]:
+    if line.amount is None:
+        return
+    for found, share in cover:
+        hour = effective_per_hour(found)
+        name = f"{found.purchase.value}, {line.item}"
+        if line.unit == Unit.HOUR.value and hour.currency != line.amount.currency:
+            why = f"it is in {hour.currency}, the bill in {line.amount.currency}"
+            yield BillLine(name, None, "", None, None, why, line.about)
+        elif line.item.startswith(SUSTAINED):
+            off = EXACT.multiply(line.amount.amount, share).quantize(step, ROUND_HALF_EVEN)
+            left[number] -= off
+            # https://cloud.google.com/compute/docs/sustained-use-discounts: such hours count for none.
+            why = "hours that a commitment covers are not cheaper for long use"
+            yield BillLine(f"no {line.item}", None, "", None, Money(-off, line.amount.currency), why, line.about)
+        elif line.quantity is not None and line.unit == Unit.HOUR.value:
+            hours = EXACT.multiply(line.quantity, share)
+            off = EXACT.multiply(line.amount.amount, share)
+            change = (EXACT.multiply(hours, hour.amount) - off).quantize(step, ROUND_HALF_EVEN)
+            left[number] += change
+            why = f"{hour.amount:.6g} {hour.currency}/h in place of the list price, if every hour of its term is used"
+            yield BillLine(name, hours, Unit.HOUR.value, hour.amount, Money(change, hour.currency), why, line.about)
 
 
 def _discounted(discount: Discount, listed: Listed, left: list[Decimal], step: Decimal) -> list[BillLine]:
