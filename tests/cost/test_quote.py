@@ -84,7 +84,7 @@ def test_candidates_that_run_at_once_share_a_commitment() -> None:
     one = "{provider: aws, region: eu, offering: large, price: 0.2 USD/h, volume: {type: %s, size: 1 GiB}}"
     two = f"[{one % 'a'}, {one % 'b'}]"
     terms = "terms: {commitments: [{provider: aws, offering: large, term: 1 year, hourly: 0.05 USD/h, count: %d}]}"
-    quotes = [planned(two, WORK, terms % count, rate_of=listed).quote for count in (1, 2, 9)]
+    quotes = [planned(two, "[{probe: fma}]", terms % count, rate_of=listed).quote for count in (1, 2, 9)]
     taken = [[line.amount.amount for line in quote.own if line.amount] for quote in quotes]
     assert [len(some) for some in taken] == [1, 2, 2]
     assert len({amount for some in taken for amount in some}) == 1
