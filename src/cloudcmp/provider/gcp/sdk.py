@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from cloudcmp.errors import LostAnswer, NoCredentials, Throttled, Unlisted, UserMistake
@@ -150,11 +151,17 @@ class Sdk:
 
     def within(self, work: Callable[[], _T]) -> _T:
         """Blocking work that only looks, for whoever can not await; raises Unlisted once the deadline has passed."""
+        if self._credentials is None:
+            _check_installed(self.name)
+            within(self._ready, self.name, self.deadline_s)
         _load(self.name)
         return within(work, self.name, self.deadline_s)
 
     async def aside(self, work: Callable[[], _T], *, changes: bool = False) -> _T:
         """Blocking work in a thread; see `provider.aside`."""
+        if self._credentials is None:
+            _check_installed(self.name)
+            await aside(self._ready, self.name, self.deadline_s)
         await asyncio.to_thread(_load, self.name)
         return await aside(work, self.name, self.deadline_s, changes=changes)
 
@@ -204,6 +211,14 @@ class Sdk:
         """The domain of the cloud that the credentials are for: Google's own, or one that is run by another."""
         return str(getattr(self._credentials, "universe_domain", "") or "googleapis.com")
 
+    def _ready(self) -> None:
+        """Find the credentials, as Google's own library does: where there are none its large client is never loaded."""
+        try:
+            with self._lock:
+                self._open()
+        except Exception as error:
+            raise self._told(error, changes=False) from None
+
     def _open(self) -> None:
         if self._credentials is not None:
             return
@@ -227,13 +242,26 @@ class Sdk:
             return self._session
 
 
+def _check_installed(name: str) -> None:
+    """Raise UserMistake where the client is not there, without importing it."""
+    try:
+        found = find_spec("google.cloud.compute_v1")
+    except ImportError:
+        found = None
+    if found is None:
+        raise _missing(name)
+
+
 def _load(name: str) -> None:
     """Import the client before any deadline begins: that takes seconds, and many on a busy machine."""
     try:
         from google.cloud import compute_v1  # noqa: F401
     except ImportError as error:
-        what = "google-cloud-compute is not installed"
-        raise UserMistake.at(name, what, "pip install 'cloudcmp[gcp]'") from error
+        raise _missing(name) from error
+
+
+def _missing(name: str) -> UserMistake:
+    return UserMistake.at(name, "google-cloud-compute is not installed", "pip install 'cloudcmp[gcp]'")
 
 
 def _dated(sdk: Sdk, rest: Any) -> Callable[..., Any]:

@@ -28,7 +28,7 @@ from cloudcmp.provider.saying import plain
 POLICY = "give the user the role member, or access rules as in docs/reference/openstack-policy.json"
 RENEW = "renew them, then run again"
 MISSING = 404
-_SET = "set OS_CLOUD and write clouds.yaml, or set OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, OS_PROJECT_NAME and domains"
+SET = "set OS_CLOUD and write clouds.yaml, or set OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, OS_PROJECT_NAME and domains"
 _LOOKED_FOR = "it is looked for by token, tag and name"
 _QUOTA = re.compile(r"quota|LimitExceeded|OverQuota|exceeds the allowed|maximum number of", re.IGNORECASE)
 _CAPACITY = re.compile(
@@ -116,7 +116,7 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpErro
     statuses = {int(getattr(one, "http_status", 0) or 0) for one in led}
     fault: CloudcmpError | None = None
     if kind in _UNSET or kind.startswith("Missing"):
-        fault = NoCredentials.at(where, f"the settings do not say enough ({plain(str(error))})", _SET)
+        fault = NoCredentials.at(where, f"the settings do not say enough ({plain(str(error))})", SET)
     elif statuses & {401, 403}:
         fault = BadCredentials.at(where, "Keystone does not take the credentials", RENEW)
     elif 429 in statuses:

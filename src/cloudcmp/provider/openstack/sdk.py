@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
@@ -17,7 +18,8 @@ from cloudcmp.errors import CloudcmpError, NoCredentials, Refused, Unlisted, Use
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.hush import hush
 from cloudcmp.provider.openstack.barriers import OPENSTACK
-from cloudcmp.provider.openstack.faults import answered, fault_of
+from cloudcmp.provider.openstack.faults import SET, answered, fault_of
+from cloudcmp.provider.openstack.settings import may_be_there
 
 Answer = dict[str, Any]
 _T = TypeVar("_T")
@@ -274,6 +276,8 @@ def _next(answer: Answer, key: str) -> str:
 
 def _settings(name: str, region: str) -> Any:
     """The cloud that the environment or clouds.yaml names, which logs nothing below errors: those are told by us."""
+    if find_spec("openstack") is not None and not may_be_there():
+        raise NoCredentials.at(name, "there are no settings", SET)
     try:
         import openstack.config
         import openstack.exceptions
