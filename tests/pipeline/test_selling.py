@@ -169,7 +169,8 @@ def test_what_is_not_sold_reserved_is_left_out_and_counted() -> None:
 
 def test_a_list_of_the_user_s_own_does_not_say_what_is_not_sold() -> None:
     year = row("a.one", Purchase.RESERVED, "0.05", term_months=12)
-    own = PriceList("aws", "ours", "given", NOW, "USD", "9" * 64, (replace(year, name="x.own"),), published=TODAY)
+    rows = (row("x.own"), replace(year, name="x.own"))
+    own = PriceList("aws", "ours", "given", NOW, "USD", "9" * 64, rows, published=TODAY)
     with PriceBook() as book:
         book.put(own)
     put("1", (row("a.one"), row("b.two")))
@@ -189,9 +190,10 @@ def test_planted_prices_are_of_one_way_to_buy(words: dict[str, str], monkeypatch
     some, *_ = shelf.sales(shelf.filters(provider="simulated"))
     assert some
     assert all(one.price for one in some)
-    found, _, lines = shelf.sales(shelf.filters(provider="simulated", **words))  # type: ignore[arg-type]
-    assert found == ()
-    assert lines[0].startswith(f"{len(some)} offerings are not sold")
+    for most in (0, 50):
+        found, count, lines = shelf.sales(shelf.filters(provider="simulated", **words), most=most)  # type: ignore[arg-type]
+        assert (found, count) == ((), 0)
+        assert lines[0].startswith(f"{len(some)} offerings are not sold")
 
 
 @pytest.mark.parametrize("sort", shelf.SORTS)

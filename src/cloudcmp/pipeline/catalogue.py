@@ -21,6 +21,7 @@ from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.price import OLD_BY_NATURE, Doubt, How, Item, Listed, PriceList, Purchase, Told
 from cloudcmp.model.terms import Commitment
+from cloudcmp.pipeline.piped import again
 from cloudcmp.store.prices import Kept, PriceBook
 from cloudcmp.units import Money
 
@@ -239,20 +240,21 @@ def take_in(
     if kind not in READERS:
         raise UserMistake.at("--as", f"unknown kind {kind!r}", hint(kind, kinds(), f"known are {', '.join(kinds())}"))
     reader = READERS[kind]
-    digest, size = _digest(files)
-    head = PriceList(
-        provider=reader.provider,
-        source=source or f"{reader.source}, {files[0].name}",
-        how=(how or reader.how).value,
-        fetched_at=time.time() if now is None else now,
-        currency="",
-        sha256=digest,
-        rows=(),
-        published=as_of,
-    )
     try:
         with ExitStack() as stack, PriceBook() as book:
-            opened = [stack.enter_context(path.open("rb")) for path in files]
+            paths = [stack.enter_context(again(path)) for path in files]
+            digest, size = _digest(paths)
+            head = PriceList(
+                provider=reader.provider,
+                source=source or f"{reader.source}, {files[0].name}",
+                how=(how or reader.how).value,
+                fetched_at=time.time() if now is None else now,
+                currency="",
+                sha256=digest,
+                rows=(),
+                published=as_of,
+            )
+            opened = [stack.enter_context(path.open("rb")) for path in paths]
             told = _counted(_some(told_by(kind, opened), only), opened, size, tell, f"reading {head.source}")
             kept = book.put(head, told)
             listed = next(one for one in book.lists() if one.id == kept.list)

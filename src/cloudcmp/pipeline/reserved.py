@@ -42,11 +42,11 @@ def reserved(sold: Offering, system: str, look: Lookup) -> list[Sale]:
         rows = look.book.rows(list_, sold.provider, sold.region, Item.INSTANCE, sold.name)
         sales = [_sale(sold, list_, row) for row in dict.fromkeys(rows) if _fits(row, asked, look)]
         why = _doubted(sold, list_, look, found=bool(sales))
-        if not why and not sales and list_.how == How.GIVEN:
-            why = "no list at hand tells a reservation of it"
-            continue
         if not why and not sales and any(_about(row, asked) for row in rows):
             why = "what its list says of its reservations is no price of today"
+        elif not why and not sales and list_.how == How.GIVEN:
+            why = "no list at hand tells a reservation of it"
+            continue
         if not why:
             return sales
         break

@@ -183,12 +183,14 @@ def _first(
     """
     order = _ORDERS[wanted.sort or "name"]
     by_price = wanted.most is not None or wanted.sort == "price" or wanted.purchase is Purchase.RESERVED
+    sold = [one for one in fitting if wanted.usual or one.provider not in OWN_PRICES]
+    unsold, unknown, rest = len(fitting) - len(sold), 0, 0
     if most and not by_price and (wanted.usual or not each_once):
-        first = sorted((Sale(one, None) for one in fitting), key=order)[:most]
-        return [sale for one in first for sale in _priced(one.offering, wanted, look)], len(fitting), ()
+        first = sorted((Sale(one, None) for one in sold), key=order)[:most]
+        rest = len(sold) - len(first)
+        sold = [one.offering for one in first]
     found: list[Sale] = []
-    unsold = unknown = 0
-    for one in fitting:
+    for one in sold:
         priced = _priced(one, wanted, look)
         unsold += not priced
         if each_once and not wanted.usual:
@@ -202,17 +204,15 @@ def _first(
     lines = [f"{unsold:,} offerings are not sold {how}"] if unsold else []
     if unknown:
         lines.append(f"{unknown:,} offerings were left out: no price {how} is known")
-    return sorted(found, key=order)[: most or None], len(found), tuple(lines)
+    return sorted(found, key=order)[: most or None], len(found) + rest, tuple(lines)
 
 
 def _priced(sold: Offering, wanted: Filters, look: Lookup) -> list[Sale]:
     """What an offering is sold at as it is wanted: nothing where it surely is not sold so."""
-    if wanted.purchase is Purchase.RESERVED and sold.provider not in OWN_PRICES:
+    if wanted.purchase is Purchase.RESERVED:
         return reserved(sold, wanted.system, look)
-    if wanted.usual and (sold.price is not None or sold.provider in OWN_PRICES):
+    if sold.provider in OWN_PRICES or (wanted.usual and sold.price is not None):
         return [Sale(sold, sold.price)]
-    if sold.provider in OWN_PRICES:
-        return []
     told = look.machine(Asked(sold.provider, sold.region, sold.name, wanted.system, wanted.purchase))
     if isinstance(told, Unknown):
         return [Sale(replace(sold, price=None), None, told.line)]
