@@ -141,7 +141,7 @@ class Arm(Standing[Faults]):
         return code_in(answer)
 
     def _injected(self, call: Call, code: str) -> Answer:
-        return error(code, f"{code} was injected", wait_s=self.faults.wait_s)
+        return error(code, f"{code} was injected into 'Microsoft.Compute'", wait_s=self.faults.wait_s)
 
     def _broken(self, answer: Answer, call: Call) -> Answer:
         return error("InternalServerError", "Something went wrong.")

@@ -15,6 +15,7 @@ _STATUS = {
     "InternalServerError": 500,
     "InvalidAuthenticationToken": 401,
     "InvalidResourceGroupLocation": 409,
+    "MissingSubscriptionRegistration": 409,
     "NotFound": 404,
     "OperationNotAllowed": 409,
     "OverconstrainedAllocationRequest": 409,

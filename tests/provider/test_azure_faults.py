@@ -153,6 +153,14 @@ def test_nothing_is_sent_again_after_its_deadline(cloud):
     assert len(cloud.calls("virtualMachines/delete")) == 1
 
 
+@pytest.mark.parametrize("action", ["virtualMachines/read", "disks/read", "subscriptions/resourceGroups/read"])
+def test_a_service_that_is_not_registered_is_told_and_never_registered_by_us(cloud, action):
+    cloud.inject(action, "error:MissingSubscriptionRegistration")
+    with pytest.raises(NotAllowed, match="az provider register"):
+        asyncio.run(provider().find("study-a"))
+    assert [call.action for call in cloud.journal if not call.action.endswith("read")] == []
+
+
 # -- credentials
 
 

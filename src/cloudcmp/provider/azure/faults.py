@@ -50,9 +50,15 @@ _CUT = {"BadSkipToken", "InvalidSkipToken"}
 _NO_WAY = {"ConnectTimeout", "ConnectTimeoutError", "NameResolutionError", "NewConnectionError"}
 _UNSENT_TEXT = "Bearer token authentication is not permitted for non-TLS"
 
+UNREGISTERED = "MissingSubscriptionRegistration"
+"""The subscription was never used for a service, which must be registered for it once.
+
+https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/error-register-resource-provider
+"""
 POLICY = "give the user the role of docs/reference/azure-policy.json"
 RENEW = "renew them (az login, or a new client secret), then run again"
 _SET = "az login, or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET"
+_REGISTER = "az provider register --namespace Microsoft.Compute, and the same for Microsoft.Network"
 _LOOKED_FOR = "it is looked for by token, tag and name"
 _MORE = "ask for a higher quota (Azure portal, Quotas), or run fewer at once"
 
@@ -101,6 +107,7 @@ def refusal(said: Coded, where: str) -> ProviderFault | None:
         (said.code in _CAPACITY, NoCapacity, "try later, another size or another region"),
         (_is_quota(said), QuotaReached, _MORE),
         (said.code in _THROTTLED or said.status == 429, Throttled, "wait, and ask less often"),
+        (said.code == UNREGISTERED, NotAllowed, _REGISTER),
         (said.code in _DENIED or said.status == 403, NotAllowed, POLICY),
         (said.code in _DONE_BEFORE or said.status == 412, LostAnswer, _LOOKED_FOR),
         (said.code in _CUT, Unlisted, "ask again"),

@@ -5,12 +5,13 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from cloudcmp.errors import BadCredentials, CloudcmpError, NoCredentials, Unlisted, UserMistake
 from cloudcmp.provider.aside import aside, within
-from cloudcmp.provider.azure.faults import RENEW, fault_of
+from cloudcmp.provider.azure.faults import RENEW, UNREGISTERED, fault_of
 from cloudcmp.provider.hush import hush
 from cloudcmp.provider.saying import plain
 
@@ -253,10 +254,23 @@ def _retries() -> Any:
 
     Azure names such waits with HTTP 429, in `Retry-After`:
     https://learn.microsoft.com/azure/azure-resource-manager/management/request-limits-and-throttling
+    Where a subscription is not registered for a service the client would register it, wait for that without an end,
+    and send the call again: a check would change the subscription, and a create come when nobody waits for it.
     """
+    from azure.core.exceptions import HttpResponseError
     from azure.core.pipeline.policies import RetryPolicy
 
     class Retries(RetryPolicy[Any, Any]):
+        def send(self, request: Any) -> Any:
+            answer = super().send(request)
+            if answer.http_response.status_code == 409:
+                told = ""
+                with suppress(Exception):  # of an answer that is still coming the client reads no code either
+                    told = answer.http_response.text()
+                if UNREGISTERED in told:
+                    raise HttpResponseError(response=answer.http_response)
+            return answer
+
         def is_retry(self, settings: Any, response: Any) -> bool:
             most_s = min(_WAIT_S, settings["timeout"] / 4)
             return (self.get_retry_after(response) or 0.0) <= most_s and bool(super().is_retry(settings, response))
