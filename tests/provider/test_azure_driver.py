@@ -137,6 +137,15 @@ def test_p01_one_that_failed_and_can_not_be_ended_is_told_by_its_id_and_by_its_l
     assert asyncio.run(driver.gone(instance(machine))) is None
 
 
+def test_p01_what_stands_there_when_room_is_refused_at_once_is_ended(cloud):
+    driver = provider()
+    group, machine = asyncio.run(launched(driver))
+    cloud.inject("virtualMachines/write", "error:AllocationFailed")
+    with pytest.raises(NoCapacity):
+        asyncio.run(provider().create(request(options={"firewall": group})))
+    assert machine not in {one.id for one in cloud.alive()}
+
+
 def test_a_failure_after_we_stopped_waiting_is_told_by_a_look(cloud):
     cloud.faults = Faults(fails=((SIZE, "ZonalAllocationFailed"),), fails_s=0.4)
     driver = provider(decide_s=0.1)

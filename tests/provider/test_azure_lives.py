@@ -76,6 +76,22 @@ def test_a_deletion_whose_answer_was_lost_is_believed_where_the_thing_was_seen(c
     asyncio.run(end())
 
 
+def test_what_went_with_its_group_may_be_ended_again(cloud):
+    driver = provider()
+    group, machine = asyncio.run(launched(driver))
+    asyncio.run(driver.destroy(firewall(group)))
+    for handle in (instance(machine), firewall(group)):
+        asyncio.run(driver.destroy(handle))
+    assert cloud.alive() == []
+
+
+def test_what_was_made_is_found_in_its_region_only(cloud):
+    driver = provider()
+    made = set(asyncio.run(launched(driver)))
+    assert {one.cloud_id for one in asyncio.run(driver.find("study-a", region=REGION))} == made
+    assert asyncio.run(driver.find("study-a", region="westeurope")) == ()
+
+
 def test_what_is_being_deleted_is_there(cloud):
     cloud.faults = Faults(terminate_s=0.3)
     driver = provider()
