@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from cloudcmp.cost.asked import Asked, Unknown
+from cloudcmp.cost.bill import bill
 from cloudcmp.cost.lookup import Lookup
+from cloudcmp.cost.rates import rates
 from cloudcmp.cost.sources import aws
 from cloudcmp.cost.sources.base import collected
+from cloudcmp.model.bill import Use
 from cloudcmp.model.offering import Price, Volume
 from cloudcmp.model.price import Doubt, Item, PriceList, PriceRow, Purchase, Unit
 from cloudcmp.store.prices import PriceBook
@@ -212,7 +215,29 @@ def test_a_disk_that_is_sold_by_its_size_costs_the_next_larger_one(book: PriceBo
         found = Lookup(book, TODAY).volume("azure", "eu", Volume("Premium_LRS", gib * 2**30))
         assert isinstance(found, Price)
         assert found.amount_per_hour == Decimal(hour)
-    assert isinstance(Lookup(book, TODAY).volume("azure", "eu", Volume("Premium_LRS", 65 * 2**30)), Unknown)
+    found = Lookup(book, TODAY).volume("azure", "eu", Volume("Premium_LRS", 65 * 2**30))
+    assert isinstance(found, Unknown)
+    listed = "there are those for above 0 up to 32 GiB, above 32 up to 64 GiB"
+    assert found.why == f"no disk of its size is listed: {listed}"
+
+
+def test_one_size_of_a_disk_in_the_list_prices_just_what_it_is_the_next_larger_one_of(book: PriceBook) -> None:
+    row = PriceRow("azure", "eu", Item.VOLUME, "Premium_LRS", Decimal("14.60"), "USD", Unit.MONTH)
+    put(book, replace(row, tier_from=Decimal(32), tier_until=Decimal(64)))
+    look = Lookup(book, TODAY)
+    for gib, known in ((32, False), (33, True), (64, True), (65, False)):
+        size = gib * 2**30
+        found = look.volume("azure", "eu", Volume("Premium_LRS", size))
+        use = Use("azure", "eu", Item.VOLUME, "Premium_LRS", size=Decimal(size), periods_s=(Decimal(730 * 3600),))
+        rows = book.rows(book.lists("azure")[0], "azure", "eu", Item.VOLUME)
+        rate_of = rates([replace(LIST, provider="azure", rows=rows)], TODAY)
+        total = bill([use], rate_of).total
+        assert (isinstance(found, Price), total is not None) == (known, known)
+        if known:
+            assert total is not None
+            assert total.amount == Decimal("14.60")
+        else:
+            assert rate_of(use).why == "no disk of its size is listed: there are those for above 32 up to 64 GiB"
 
 
 DISK = PriceRow("aws", "eu", Item.VOLUME, "fast", Decimal("0.1"), "USD", Unit.GIB_MONTH, sku="V")

@@ -91,6 +91,16 @@ def holding(gib: Decimal) -> Wanted:
     return Wanted(row)
 
 
+def unheld(rows: Iterable[PriceRow]) -> str:
+    """Why none of these rows prices a volume, if they are of whole disks: a disk is billed as the next larger one."""
+    sizes = {(one.tier_from, one.tier_until) for one in rows if one.unit is Unit.MONTH}
+    told = [f"above {begin:f} up to {end:f} GiB" if end else f"above {begin:f} GiB" for begin, end in sorted(
+        sizes, key=lambda size: size[0])]  # fmt: skip
+    if not told:
+        return ""
+    return f"no disk of its size is listed: there are those for {', '.join(told[:3])}{' and more' if told[3:] else ''}"
+
+
 def from_tier(tier: Decimal) -> Wanted:
     """Rows of the tier that begins there."""
     return Wanted(lambda row: row.tier_from == tier)

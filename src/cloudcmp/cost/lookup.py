@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from decimal import ROUND_UP, Decimal
 from typing import Protocol
 
-from cloudcmp.cost.asked import Asked, No, Unknown, Wanted, from_tier, holding, in_force, like, named_alike
+from cloudcmp.cost.asked import Asked, No, Unknown, Wanted, from_tier, holding, in_force, like, named_alike, unheld
 from cloudcmp.cost.shapes import Shape, shape_of
 from cloudcmp.model.offering import Price, Volume
 from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Doubt, How, Item, Listed, PriceRow, Purchase, Unit
@@ -299,6 +299,8 @@ def _sizes(row: PriceRow, gib: Decimal, size_bytes: Decimal) -> Decimal:
 
 
 def _not_sold(list_: Listed, rows: Sequence[PriceRow]) -> str:
+    if rows and all(row.item is Item.VOLUME for row in rows) and (why := unheld(rows)):
+        return why
     if rows:
         sold = sorted({" ".join(filter(None, (row.system, row.purchase, row.tenancy))) for row in rows})
         return f"it is listed only as {', '.join(sold[:3])}{' and more' if sold[3:] else ''}"

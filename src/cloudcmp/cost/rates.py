@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
-from cloudcmp.cost.asked import holding, in_force, named_alike
+from cloudcmp.cost.asked import holding, in_force, named_alike, unheld
 from cloudcmp.cost.rules import clock_of, included, sustained
 from cloudcmp.model.bill import UNLISTED, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing, Price
@@ -76,11 +76,12 @@ def _rate(use: Use, lists: Sequence[PriceList], today: date) -> Rate:
             if (doubt.provider, doubt.name) == (use.provider, use.name)
         ]
         return Rate(why=doubts[0] if doubts else UNLISTED)
-    best = in_force(_of_its_size(_most_particular([fit.row for fit in fits], use), use))
+    near = _most_particular([fit.row for fit in fits], use)
+    best = in_force(_of_its_size(near, use))
     alike = {named_alike(row): row for row in reversed(best)}
     rows = tuple(sorted(alike.values(), key=lambda row: row.tier_from))
     if not rows:
-        return Rate(why="no disk of its size is listed")
+        return Rate(why=unheld(near) or UNLISTED)
     if len({row.tier_from for row in rows}) < len(rows):
         amounts = sorted({row.amount for row in rows})
         return Rate(why=f"it is listed at {len(rows)} prices, {amounts[0]} to {amounts[-1]}")
