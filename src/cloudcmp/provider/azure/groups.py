@@ -2,7 +2,7 @@
 
 A group a launch, and not one a study: what ends it can end nothing of another launch, whatever a list shows or does not
 show at that moment, and whatever is left in it of a machine that was half made goes with it. Its name holds the study's
-and the token's; its tags are the study's. A group costs nothing.
+and the token's; its tags are the study's. See docs/adr/0038-a-resource-group-for-each-launch.md.
 """
 
 import asyncio
