@@ -104,6 +104,20 @@ class Dialect(Protocol):
         ...
 
 
+class OneWall:
+    """What is the same where a firewall is one thing with its rules, and its machines name it by its id."""
+
+    firewalls: tuple[str, str]
+
+    async def wall_of(self, library: "Library", id: str) -> str:  # noqa: ARG002
+        """The firewall's own id."""
+        return id
+
+    async def fell_wall(self, library: "Library", id: str) -> bool:
+        """The firewall, with its rules."""
+        return await library.delete(f"{self.firewalls[0]}/{id}")
+
+
 @dataclass(frozen=True, slots=True)
 class Cloud:
     """A row of the table: one cloud.

@@ -172,16 +172,7 @@ async def _make_tag(library: "Library", word: str) -> None:
 
 async def fell_tags(library: "Library", words: Sequence[str]) -> bool:
     """Delete tags, which unties them from all that bears them; False where none of them was there."""
-    found = False
-    for word in words:
-        try:
-            await library.change("DELETE", f"/v2/tags/{word}", again=True)
-        except Refused as fault:
-            if not missing(fault):
-                raise
-        else:
-            found = True
-    return found
+    return any([await library.delete(f"/v2/tags/{word}") for word in words])
 
 
 def _words(said: Any) -> tuple[str, ...]:

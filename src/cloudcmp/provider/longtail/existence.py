@@ -56,13 +56,7 @@ class Existence:
             said = await self._machine(id)
             if said is not None:
                 self._borne[id] = tuple(word for word in said.words if labels.of(word, labels.MACHINE))
-        try:
-            await self.library.change("DELETE", self._path(id), again=True)
-        except Refused as fault:
-            if not missing(fault):
-                raise
-            return False
-        return True
+        return await self.library.delete(self._path(id))
 
     async def _fell_tag(self, word: str) -> bool:
         """Delete a tag that still nothing bears; raises Refused for one that something does."""

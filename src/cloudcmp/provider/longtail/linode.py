@@ -13,7 +13,7 @@ from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.address import SSH, Net
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen
+from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, OneWall, Seen
 from cloudcmp.provider.longtail.faults import id_in, missing
 from cloudcmp.provider.longtail.prices import hourly
 from cloudcmp.provider.longtail.requests import user_data
@@ -36,7 +36,7 @@ _NEEDED = {"Linodes", "Metadata", "Cloud Firewall"}
 _PRICES = "Linode's own list, https://api.linode.com/v4/linode/types"
 
 
-class Linodes:
+class Linodes(OneWall):
     """How Linode writes it. Labels are of few letters and unique in an account: the names are in the records."""
 
     machines = ("/v4/linode/instances", "data")
@@ -138,20 +138,6 @@ class Linodes:
             "rules": {"inbound": rules, "inbound_policy": "DROP", "outbound": [], "outbound_policy": "ACCEPT"},
         }
         return id_in((await library.change("POST", self.firewalls[0], body)).said, None, request.name)
-
-    async def wall_of(self, library: "Library", id: str) -> str:  # noqa: ARG002
-        """The firewall's own id."""
-        return id
-
-    async def fell_wall(self, library: "Library", id: str) -> bool:
-        """The firewall, with its rules."""
-        try:
-            await library.change("DELETE", f"{self.firewalls[0]}/{id}", again=True)
-        except Refused as fault:
-            if not missing(fault):
-                raise
-            return False
-        return True
 
     def account_id(self, said: Json) -> str | None:
         """The account's own unique id."""

@@ -17,11 +17,11 @@ from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from cloudcmp.errors import LostAnswer, NoCredentials, ProviderFault, Throttled, Unlisted, UserMistake
+from cloudcmp.errors import LostAnswer, NoCredentials, ProviderFault, Refused, Throttled, Unlisted, UserMistake
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.hush import hush
 from cloudcmp.provider.longtail.dialect import Cloud
-from cloudcmp.provider.longtail.faults import fault_of, words_of
+from cloudcmp.provider.longtail.faults import fault_of, missing, words_of
 from cloudcmp.provider.longtail.policy import rights_for
 
 _T = TypeVar("_T")
@@ -77,6 +77,16 @@ class Library:
             return self._call(method, path, {}, body, changes=True)
 
         return await self._aside(lambda: self._repeated(once) if again else once(), changes=True)
+
+    async def delete(self, path: str) -> bool:
+        """Ask for something to be deleted; False where it was not there."""
+        try:
+            await self.change("DELETE", path, again=True)
+        except Refused as fault:
+            if not missing(fault):
+                raise
+            return False
+        return True
 
     async def all(self, path: str, key: str) -> list[Json]:
         """A whole list, all of its pages; raises Unlisted where it does not come whole."""

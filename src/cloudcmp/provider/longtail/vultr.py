@@ -10,8 +10,8 @@ from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.address import SSH, Net
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen
-from cloudcmp.provider.longtail.faults import id_in, missing
+from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, OneWall, Seen
+from cloudcmp.provider.longtail.faults import id_in
 from cloudcmp.provider.longtail.prices import hourly, monthly
 from cloudcmp.provider.longtail.requests import user_data
 
@@ -30,7 +30,7 @@ _CATEGORIES |= {"vcg": "accelerated"}
 _TRIES = 5
 
 
-class Instances:
+class Instances(OneWall):
     """How Vultr writes it. A firewall group has no tags: its description is its record."""
 
     machines = ("/v2/instances", "instances")
@@ -162,20 +162,6 @@ class Instances:
             raise ProviderFault.at(request.name, what, "cloudcmp cleanup") from error
         if isinstance(error, LostAnswer):
             raise ProviderFault.at(request.name, error.faults[0].what, "its group was deleted again") from error
-
-    async def wall_of(self, library: "Library", id: str) -> str:  # noqa: ARG002
-        """The group's own id."""
-        return id
-
-    async def fell_wall(self, library: "Library", id: str) -> bool:
-        """The group, with its rules."""
-        try:
-            await library.change("DELETE", f"{self.firewalls[0]}/{id}", again=True)
-        except Refused as fault:
-            if not missing(fault):
-                raise
-            return False
-        return True
 
     def account_id(self, said: Json) -> str | None:
         """A digest of the account's address: Vultr tells no id of an account, and an address is a person's own."""

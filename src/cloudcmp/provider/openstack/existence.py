@@ -102,12 +102,7 @@ class Existence:
 
     async def _delete(self, handle: Handle) -> None:
         service, path = _PATHS[handle.kind]
-        try:
-            await self.sdk.change(handle.region, service, "DELETE", path.format(handle.cloud_id), again=True)
-        except Refused as fault:
-            if not missing(fault):
-                raise
-        else:
+        if await self.sdk.delete(handle.region, service, path.format(handle.cloud_id)):
             self._deleted.add((handle.region, handle.cloud_id))
 
     async def gone(self, handle: Handle) -> str | None:

@@ -12,7 +12,6 @@ from typing import Any
 from cloudcmp.errors import LostAnswer, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.provider.address import SSH, nets_of
-from cloudcmp.provider.openstack.faults import missing
 from cloudcmp.provider.openstack.launch import POLICIES
 from cloudcmp.provider.openstack.marks import Mark, mark_in
 from cloudcmp.provider.openstack.sdk import COMPUTE, NETWORK, Sdk
@@ -120,20 +119,11 @@ class Firewalls:
         """Ask for a group to be deleted, and for the server group beside it; False where there was none."""
         if id.startswith(PLACEMENT):
             path = f"/os-server-groups/{id.removeprefix(PLACEMENT)}"
-            return await self._unless_gone(region, COMPUTE, path)
+            return await self.sdk.delete(region, COMPUTE, path)
         for one, _, mark in await self.placements(region):
             if mark.on == id:
-                await self._unless_gone(region, COMPUTE, f"/os-server-groups/{one}")
-        return await self._unless_gone(region, NETWORK, f"/security-groups/{id}")
-
-    async def _unless_gone(self, region: str, service: str, path: str) -> bool:
-        try:
-            await self.sdk.change(region, service, "DELETE", path, again=True)
-        except Refused as fault:
-            if not missing(fault):
-                raise
-            return False
-        return True
+                await self.sdk.delete(region, COMPUTE, f"/os-server-groups/{one}")
+        return await self.sdk.delete(region, NETWORK, f"/security-groups/{id}")
 
     async def there(self, region: str, id: str) -> bool:
         """Whether a list still shows a group, or the server group beside it."""

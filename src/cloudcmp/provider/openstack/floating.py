@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cloudcmp.errors import LostAnswer, Refused
-from cloudcmp.provider.openstack.faults import missing
 from cloudcmp.provider.openstack.marks import Mark, mark_in
 from cloudcmp.provider.openstack.networks import Way
 from cloudcmp.provider.openstack.sdk import NETWORK, Sdk
@@ -64,13 +63,7 @@ class Floatings:
 
     async def release(self, region: str, id: str) -> bool:
         """Give one back; False where there was none."""
-        try:
-            await self.sdk.change(region, NETWORK, "DELETE", f"/floatingips/{id}", again=True)
-        except Refused as fault:
-            if not missing(fault):
-                raise
-            return False
-        return True
+        return await self.sdk.delete(region, NETWORK, f"/floatingips/{id}")
 
 
 def _floating(said: dict[str, Any], mark: Mark) -> Floating:

@@ -18,7 +18,7 @@ from cloudcmp.errors import CloudcmpError, NoCredentials, Refused, Unlisted, Use
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.hush import hush
 from cloudcmp.provider.openstack.barriers import OPENSTACK
-from cloudcmp.provider.openstack.faults import SET, answered, fault_of
+from cloudcmp.provider.openstack.faults import SET, answered, fault_of, missing
 from cloudcmp.provider.openstack.settings import may_be_there
 
 Answer = dict[str, Any]
@@ -157,6 +157,16 @@ class Sdk:
         return await self.aside(
             lambda: self._call(region, service, method, path, body, {}, attempts, changes=True), region, changes=True
         )
+
+    async def delete(self, region: str, service: str, path: str) -> bool:
+        """Ask for something to be deleted; False where it was not there."""
+        try:
+            await self.change(region, service, "DELETE", path, again=True)
+        except Refused as fault:
+            if not missing(fault):
+                raise
+            return False
+        return True
 
     async def pages(self, region: str, service: str, path: str, key: str, **params: Any) -> list[Any]:
         """A whole list, all of its pages; raises Unlisted where it does not come whole."""
