@@ -170,6 +170,22 @@ def test_traffic_between_zones_is_counted_on_both_sides() -> None:
 
 
 @pytest.mark.parametrize(
+    "row",
+    [
+        {"PricePerUnit": "0.0000000000"},  # what an account has free
+        {"From Region Code": ""},  # of all regions together
+        {"From Location Type": "AWS Local Zone"},
+    ],
+)
+def test_traffic_that_is_free_or_of_no_region_says_nothing_of_a_region_s(row: dict[str, str]) -> None:
+    sent = {"Product Family": "Data Transfer", "Transfer Type": "AWS Outbound", "From Region Code": "eu-central-1",
+            "usageType": "EUC1-DataTransfer-Out-Bytes", "Unit": "GB", "PricePerUnit": "0.09"}  # fmt: skip
+    assert len(_changed(**sent).rows) == 1
+    found = _changed(**sent | row)
+    assert (found.rows, found.doubts) == ((), ())
+
+
+@pytest.mark.parametrize(
     ("name", "family", "category"),
     [
         ("t4g.small", "General purpose", "burstable"),

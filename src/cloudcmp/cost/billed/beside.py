@@ -113,7 +113,7 @@ def set_beside(billed: Billed, estimated: Iterable[Estimated], leased: Mapping[K
     apart_sides = [_side(one, None, leased, State.BOTH) for one in apart]
     return Reconciled(
         sides=(*sides, *apart_sides),
-        totals=_totals(sides, apart),
+        totals=_totals(sides, apart, whole=None not in estimates.values()),
         foreign=billed.foreign,
         alarms=tuple(_alarm(one) for one in sides if one.state in ALARMS),
         notes=(*_told(billed, sides, estimates, leased, until), *billed.notes),
@@ -192,8 +192,11 @@ def _unbilled(
     ]
 
 
-def _totals(sides: Sequence[Side], apart: Sequence[Charged]) -> tuple[Total, ...]:
-    """By currency; there is no difference as long as something that was estimated is not billed yet."""
+def _totals(sides: Sequence[Side], apart: Sequence[Charged], *, whole: bool) -> tuple[Total, ...]:
+    """By currency; there is no difference as long as something that was estimated is not billed yet.
+
+    Nor is there one where the estimate is not the `whole` one, for it has no price for something.
+    """
     late = any(one.state is State.NOT_YET for one in sides)
     moneys = [money for one in sides for money in (one.billed, one.estimated) if money]
     currencies = sorted({one.currency for one in moneys} | {one.item.currency for one in apart})
@@ -201,13 +204,13 @@ def _totals(sides: Sequence[Side], apart: Sequence[Charged]) -> tuple[Total, ...
     for code in currencies:
         used = sum((one.billed.amount for one in sides if one.billed and one.billed.currency == code), Decimal(0))
         told = [one.estimated.amount for one in sides if one.estimated and one.estimated.currency == code]
-        whole = bool(told) and not late and any(one.billed and one.billed.currency == code for one in sides)
+        both = whole and bool(told) and not late and any(one.billed and one.billed.currency == code for one in sides)
         guess = sum(told, Decimal(0)) if told else None
         kinds = {one.item.kind for one in apart if one.item.currency == code}
         sums = ((kind, sum((one.amount for one in apart if (one.item.kind, one.item.currency) == (kind, code)),
                            Decimal(0))) for kind in sorted(kinds))  # fmt: skip
-        difference = used - guess if whole and guess is not None else None
-        ratio = float(used / guess) if whole and guess else None
+        difference = used - guess if both and guess is not None else None
+        ratio = float(used / guess) if both and guess else None
         totals.append(Total(code, used, guess, difference, ratio, tuple(sums)))
     return tuple(totals)
 
@@ -250,7 +253,7 @@ def _told(
     if any(one.state is State.BY_TAG for one in sides):
         yield "some lines bear the study's tag alone: activate cloudcmp:slot and cloudcmp:attempt as tags too"
     if any(one is None for one in estimates.values()):
-        yield "for some of the ledger no price is known: it has no estimate"
+        yield "for some of the ledger no price is known: it has no estimate, and the sums no ratio"
     traffic = [one for one in sides if one.kind is Kind.TRAFFIC]
     if any(one.estimated for one in traffic):
         yield "traffic is estimated as the plan expects it, not as it was sent"

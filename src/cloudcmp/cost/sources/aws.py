@@ -93,7 +93,7 @@ def _offers(records: Iterable[Record | Told]) -> Iterator[Told]:
             yield record
             continue
         item = _item(record)
-        if item is None:
+        if item is None or (item is Item.EGRESS and _free(record)):
             continue
         if item is Item.INSTANCE and (key := (record.get("Region Code", ""), record["Instance Type"])) not in seen:
             seen.add(key)
@@ -125,7 +125,7 @@ _BY_USAGE = (
 def _item(record: Record) -> Item | None:
     """What a row prices, None where it is none of ours."""
     family, usage = record.get("Product Family", ""), record.get("usageType", "")
-    if record.get("Location Type", "AWS Region") not in {"AWS Region", ""}:
+    if any(record.get(place, "") not in {"AWS Region", ""} for place in ("Location Type", "From Location Type")):
         return None
     if family.startswith("Compute Instance"):
         return Item.INSTANCE if _rentable(record, usage) else None
@@ -166,6 +166,17 @@ def _to(record: Record) -> str:
     if kind == "InterRegion Outbound":
         return clean(record.get("To Region Code", ""))
     return "region" if kind == "IntraRegion" else ""
+
+
+def _free(record: Record) -> bool:
+    """Whether a row of traffic is of what an account has free in a month, which nothing here counts on, or of no place.
+
+    Where that is all that is listed, the price is unknown.
+    """
+    try:
+        return not record.get("From Region Code") or number_of(record["PricePerUnit"]) == 0
+    except Odd:
+        return False
 
 
 def _row(record: Record, item: Item, purchase: Purchase) -> Told:

@@ -15,6 +15,7 @@ _ATTRIBUTES = {
     "licenseModel": "License Model", "usagetype": "usageType", "operation": "operation",
     "capacitystatus": "CapacityStatus", "preInstalledSw": "Pre Installed S/W", "regionCode": "Region Code",
     "volumeApiName": "Volume API Name", "transferType": "Transfer Type", "fromRegionCode": "From Region Code",
+    "fromLocationType": "From Location Type",
     "toRegionCode": "To Region Code", "marketoption": "MarketOption", "processorArchitecture": "Processor Architecture",
     "physicalProcessor": "Physical Processor",
 }  # fmt: skip
