@@ -304,10 +304,14 @@ class Calls:
         return self._page("firewallList", list(self._is.firewalls.values()), params)
 
     def _firewalls_delete(self, params: Params, _: Any) -> dict[str, Any]:
+        state, name = self._is, params["resource"]
         self._firewalls_get(params, None)
-        self._is.firewalls.pop(params["resource"])
-        link = self._is.link("firewalls", params["resource"])
-        return self._is.told(self._is.operation("delete", link, None))
+        link = state.link("firewalls", name)
+        if name in state.going:
+            raise Wrong(400, "resourceNotReady", f"The resource '{link.partition('/v1/')[2]}' is not ready")
+        state.going[name] = state.now() + state.faults.end_s
+        state.settle()
+        return state.told(state.operation("delete", link, None, state.faults.end_s))
 
     # -- parts
 

@@ -79,6 +79,7 @@ class State:
     lives: dict[str, Life] = field(default_factory=dict)
     disks: dict[str, Disk] = field(default_factory=dict)
     firewalls: dict[str, dict[str, Any]] = field(default_factory=dict)
+    going: dict[str, float] = field(default_factory=dict)  # rules that are being deleted, and when they are gone
     operations: dict[str, Operation] = field(default_factory=dict)
     asked: dict[tuple[str, str], str] = field(default_factory=dict)
     images: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
@@ -214,6 +215,9 @@ class State:
         """What had to happen by now has happened: guests that powered off, times to live, ends."""
         with self._lock:
             now = self.now()
+            for name in [name for name, at in self.going.items() if now >= at]:
+                self.going.pop(name)
+                self.firewalls.pop(name, None)
             for life in list(self.lives.values()):
                 standing = life.stops_at is not None
                 if life.ends_at is None and not standing and life.machine is not None and not life.machine.alive():

@@ -107,6 +107,15 @@ def test_a_deadline_is_kept_and_says_which_kind_of_call_it_was(cloud, what):
         asyncio.run(driver.gone(firewall(group)))
 
 
+@pytest.mark.parametrize(("changes", "kind"), [(True, LostAnswer), (False, Unlisted)])
+def test_whatever_hangs_is_given_up_at_the_deadline(changes, kind):
+    """Also what no time limit of the clients bounds, such as a login."""
+    sdk, began = provider(deadline_s=0.2)._sdk, time.monotonic()
+    with pytest.raises(kind):
+        asyncio.run(sdk.aside(lambda: time.sleep(2.0), changes=changes))
+    assert time.monotonic() - began < 1.9
+
+
 def test_nothing_was_sent_where_nobody_listens(cloud):
     driver = provider()
     group = asyncio.run(driver.create(request(FIREWALL, "f")))

@@ -142,6 +142,14 @@ def test_rules_of_which_one_fails_are_deleted_again(gce_cloud, which):
     assert gce_cloud.alive() == []
 
 
+def test_rules_that_go_slowly_are_waited_for_so_that_what_kept_one_from_being_made_is_told(gce_cloud):
+    gce_cloud.faults = Faults(end_s=0.4)
+    gce_cloud.inject("firewalls.insert", "error:quotaExceeded", first=3)
+    with pytest.raises(QuotaReached):
+        asyncio.run(provider().create(request(FIREWALL)))
+    assert gce_cloud.alive() == []
+
+
 @pytest.mark.parametrize("which", [1, 2, 3])
 def test_rules_that_were_deleted_again_are_made_anew_when_the_same_request_is_repeated(gce_cloud, which):
     """A request id that was used is answered by the operation of a rule that is not there any more."""

@@ -22,6 +22,7 @@ from cloudcmp.provider.gcp.sdk import Sdk
 _ALL = {"I_p_protocol": "all"}
 _FIRST, _LAST = 100, 200  # lower goes first; the default network's own rules have 65534
 _TRIES = 10
+_LOOKS = 120  # a rule takes its while to go
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +95,10 @@ class Firewalls:
             raise ProviderFault.at(request.name, what, "cloudcmp cleanup") from error
 
     async def _gone(self, name: str) -> bool:
-        """Delete a rule that was just made; whether it is seen gone."""
-        for left in reversed(range(_TRIES)):
-            await self._delete(name)
+        """Delete a rule that was just made; whether it is seen gone. What is going already refuses to be deleted."""
+        accepted = False
+        for left in reversed(range(_LOOKS)):
+            accepted = accepted or await self._delete(name)
             if await self._get(name) is None:
                 return True
             if left:
