@@ -1,19 +1,31 @@
 """What a study asks of EC2, in the smallest form, for tests of the driver and of the emulation."""
 
-import time
 from typing import Any
 
-from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Handle
-from cloudcmp.model.offering import Offering
-from cloudcmp.model.plan import Candidate
-from cloudcmp.model.remote import Access, KeyPair
 from cloudcmp.provider.aws import Ec2Provider
 from cloudcmp.provider.aws.sdk import Sdk
+from tests.emulated.asks import ALLOW, STUDY, Asks, Clock, tags
 from tests.emulated.ec2 import Ec2
 
+__all__ = [
+    "ALLOW",
+    "REGION",
+    "STUDY",
+    "Clock",
+    "candidate",
+    "firewall",
+    "groups_of",
+    "instance",
+    "launched",
+    "provider",
+    "request",
+    "tags",
+]
+
 REGION = "us-east-1"
-STUDY = "study-a"
-ALLOW = ("allow", "192.0.2.7/32")
+_ASKS = Asks("aws", REGION, "t3.micro", vcpus=2.0)
+request, candidate, launched = _ASKS.request, _ASKS.candidate, _ASKS.launched
+instance, firewall = _ASKS.instance, _ASKS.firewall
 
 
 def provider(name: str = "aws", *, deadline_s: float = 20.0, **more: Any) -> Ec2Provider:
@@ -21,67 +33,6 @@ def provider(name: str = "aws", *, deadline_s: float = 20.0, **more: Any) -> Ec2
     return Ec2Provider(name, sdk=Sdk(name, attempts=1, deadline_s=deadline_s), pause_s=0.01, **more)
 
 
-def tags(study: str = STUDY, slot: str = "launch-0", schema: str = "1") -> tuple[tuple[str, str], ...]:
-    """Our tags, of a study that expires in 2030."""
-    named = {"schema": schema, "study": study, "slot": slot, "attempt": "1", "owner": "0123abcd"}
-    named["expires"] = "2030-01-01T00:00:00Z"
-    return tuple((f"cloudcmp:{key}", value) for key, value in named.items())
-
-
-def request(kind: str = INSTANCE, token: str = "token-1", study: str = STUDY, **more: Any) -> CreateRequest:
-    """A request for one resource; `more` are further fields of it, `options` as a dictionary."""
-    options = {**({"allow": ALLOW[1]} if kind == FIREWALL else {}), **more.pop("options", {})}
-    fields: dict[str, Any] = {
-        "slot": "launch-0",
-        "attempt": 1,
-        "name": f"cloudcmp-{study}-{token}",
-        "region": REGION,
-        "offering": "t3.micro",
-        "ttl_s": 600.0,
-        "tags": tags(study),
-        "candidate": 0,
-        "round": 0,
-        "seed": 1,
-        "at": time.time(),
-        "access": Access(KeyPair("private", "public"), "client", "#cloud-config\n{}\n") if kind == INSTANCE else None,
-        **more,
-    }
-    return CreateRequest(kind=kind, token=token, options=tuple(sorted(options.items())), **fields)
-
-
-def candidate(offering: str = "t3.micro", region: str = REGION, vcpus: float = 2.0, **options: str) -> Candidate:
-    """A candidate of the `aws` provider."""
-    sold = Offering("aws", region, offering, vcpus, 1.0, "burstable")
-    return Candidate(0, f"aws {offering}", sold, "aws", options=tuple(sorted(options.items())))
-
-
-def instance(id: str, region: str = REGION) -> Handle:
-    """The handle of a machine."""
-    return Handle(INSTANCE, region, id)
-
-
-def firewall(id: str, region: str = REGION) -> Handle:
-    """The handle of a firewall group."""
-    return Handle(FIREWALL, region, id)
-
-
-async def launched(driver: Ec2Provider, token: str = "token-1", **more: Any) -> tuple[str, str]:
-    """The ids of a firewall and of a machine behind it."""
-    group = await driver.create(request(FIREWALL, f"{token}-f", **{k: v for k, v in more.items() if k == "options"}))
-    options = {**more.pop("options", {}), "firewall": group}
-    return group, await driver.create(request(token=token, options=options, **more))
-
-
 def groups_of(cloud: Ec2) -> dict[str, Any]:
     """The security groups that there really are, by id."""
     return {id: group for of_vpc in cloud.account.ec2(REGION).groups.values() for id, group in of_vpc.items()}
-
-
-class Clock:
-    """Seconds that pass when told to."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now

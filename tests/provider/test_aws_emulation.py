@@ -9,22 +9,13 @@ import boto3
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from tests.emulated.asks import Clock
 from tests.emulated.ec2 import EUCALYPTUS, IMAGES, Faults, ec2
 from tests.emulated.ec2_moto import moto_port
 from tests.emulated.ec2_policy import Touched, permitted
 
 TAGS = [{"Key": "cloudcmp:schema", "Value": "1"}]
 SPECS = [{"ResourceType": kind, "Tags": TAGS} for kind in ("instance", "volume", "network-interface")]
-
-
-class Clock:
-    """Seconds that pass when told to."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        return self.now
 
 
 def client(cloud, service="ec2", *, key=None, secret=None, region="us-east-1"):
@@ -127,7 +118,7 @@ def test_features_can_be_switched_off():
 
 
 def test_new_machines_are_not_seen_at_once_and_are_pending_first():
-    clock = Clock()
+    clock = Clock(0.0)
     with ec2(Faults(read_lag_s=30, pending_s=60), clock=clock) as cloud:
         api = client(cloud)
         id = run(api)["InstanceId"]
@@ -141,7 +132,7 @@ def test_new_machines_are_not_seen_at_once_and_are_pending_first():
 
 
 def test_ending_takes_time_and_is_forgotten_later():
-    clock = Clock()
+    clock = Clock(0.0)
     with ec2(Faults(terminate_s=20, forget_s=100), clock=clock) as cloud:
         api = client(cloud)
         id = run(api, TagSpecifications=SPECS)["InstanceId"]

@@ -92,7 +92,7 @@ def test_p01_the_same_request_never_makes_two_nor_changes_the_first(cloud):
     group, machine = asyncio.run(launched(driver))
     again = request(options={"firewall": group}, offering="Standard_B2s")
     assert asyncio.run(driver.create(again)) == machine
-    assert asyncio.run(driver.create(request(FIREWALL, "f-token-1"))) == group
+    assert asyncio.run(driver.create(request(FIREWALL, "token-1-f"))) == group
     assert kinds(cloud).count("instance") == 1
     (listed,) = [one for one in asyncio.run(driver.find("study-a")) if one.kind == "instance"]
     assert listed.offering == SIZE
