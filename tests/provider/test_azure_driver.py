@@ -251,7 +251,7 @@ def test_a_group_that_goes_slowly_is_waited_for_so_that_what_kept_it_from_being_
     with pytest.raises(Throttled):
         asyncio.run(provider(pause_s=0.05).create(request(FIREWALL)))
     assert cloud.alive() == []
-    assert len(cloud.calls("resourceGroups/delete")) == 1
+    assert len(cloud.calls("subscriptions/resourceGroups/delete")) == 1
 
 
 def test_p01_a_group_that_can_not_be_ended_either_is_no_refusal(cloud):
