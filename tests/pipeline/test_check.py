@@ -19,19 +19,9 @@ from cloudcmp.model.offering import Billing, Offering, Price
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.safety import Finding
 from cloudcmp.pipeline import planning
-from cloudcmp.pipeline.checking import (
-    MARKS,
-    Checked,
-    as_data,
-    check,
-    check_plan,
-    check_providers,
-    preflight,
-    refuse,
-    steps,
-    table,
-)
+from cloudcmp.pipeline.checking import check, check_plan, check_providers, preflight, refuse
 from cloudcmp.pipeline.cleaning import Ending, cleanup
+from cloudcmp.pipeline.found import MARKS, Checked, as_data, steps, table, unset, verdict
 from cloudcmp.pipeline.opening import Unopened
 from cloudcmp.pipeline.proving import Tryout, prepare, prove, told_after, told_before
 from cloudcmp.pipeline.running import start
@@ -39,6 +29,7 @@ from cloudcmp.provider import registry
 from cloudcmp.provider.local import LocalProvider
 from cloudcmp.provision.contract import TESTED
 from cloudcmp.report.progress import Silence
+from cloudcmp.report.table import Head
 
 TODAY = datetime.now(UTC).date()
 PRICE = Price(Decimal("0.02"), "USD", "list", TODAY)
@@ -109,7 +100,7 @@ def test_a_finding_is_told_in_a_word_and_a_sign(paid: type[Paid]) -> None:
     paid.found = (Finding("quota", False, "0 of 8 vCPUs", "ask for more"), Finding("rights", None, "not told"))
     checked = asyncio.run(check_providers(["paid"]))
     columns, rows = table(checked)
-    assert columns == ("provider", "what", "holds", "found")
+    assert [one.title if isinstance(one, Head) else one for one in columns] == ["provider", "what", "holds", "found"]
     assert ("paid", "quota", "! not ok", "0 of 8 vCPUs") in rows
     assert ("paid", "rights", "? unknown", "not told") in rows
     assert "next, paid quota: ask for more" in steps(checked)
@@ -191,6 +182,38 @@ def test_what_nobody_set_up_is_no_fault_unless_it_was_named(paid: type[Paid], mo
     assert found_of(asyncio.run(check_providers([])), "credentials").ok is None
     assert found_of(asyncio.run(check_providers([])), "quota").ok is False
     assert found_of(asyncio.run(check_providers(["paid"])), "credentials").ok is False
+
+
+def test_who_is_not_set_up_takes_one_line_and_no_row(paid: type[Paid], monkeypatch: pytest.MonkeyPatch) -> None:
+    paid.found = (Finding("credentials", False, "there are none", "log in"),)
+    monkeypatch.setattr(registry, "_MAKERS", {name: registry._MAKERS[name] for name in ("paid", "local")})
+    checked = asyncio.run(check_providers([]))
+    assert {row[0] for row in table(checked)[1]} == {"local"}
+    assert unset(checked) == ["not set up, paid: there are none; log in"]
+    assert steps(checked) == []
+    assert list(verdict(checked)) == ["as far as can be told, a study could begin on local"]
+    asked_for = asyncio.run(check_providers(["paid"]))
+    assert [row[:3] for row in table(asked_for)[1]] == [("paid", "credentials", "! not ok")]
+    assert unset(asked_for) == []
+    assert steps(asked_for) == ["next, paid credentials: log in"]
+    assert list(verdict(asked_for)) == ["a study could not begin on paid: see credentials"]
+
+
+def test_what_is_in_the_way_is_told_first_and_by_name() -> None:
+    found = (
+        Checked("study", Finding("plan", False, "no budget")),
+        Checked("nimbus", Finding("account", None, "account 1", "write account: '1'")),
+        Checked("cirrus", Finding("clock", False, "400 s ahead", "set the clock")),
+        Checked("cirrus", Finding("quota", False, "0 of 8", "ask for more")),
+    )
+    assert [one.partition(":")[0] for one in steps(found)] == [
+        "next, cirrus clock", "next, cirrus quota", "next, nimbus account",
+    ]  # fmt: skip
+    assert list(verdict(found)) == [
+        "the study can not be run: see plan",
+        "as far as can be told, a study could begin on nimbus",
+        "a study could not begin on cirrus: see clock, quota",
+    ]
 
 
 def test_what_does_not_hold_refuses_with_a_line_each() -> None:

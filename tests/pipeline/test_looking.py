@@ -73,6 +73,17 @@ def test_who_is_waited_for_is_told_aside_with_the_time_left(clouds: dict[str, st
     assert out.index("linode") < out.index("digitalocean"), "as they were named"
 
 
+def test_all_that_is_told_fits_a_terminal_and_no_mark_is_broken(clouds: dict[str, str], tmp_path: Path) -> None:
+    words = {key: value for key, value in clouds.items() if not key.startswith("DIGITALOCEAN")}
+    process = begun(30.0, {**words, "COLUMNS": "80"}, tmp_path, "check", "linode", "vultr", "qemu", "local", "ssh")
+    out, _ = process.communicate(timeout=60)
+    assert max(map(len, out.splitlines())) <= 80
+    assert "? unknown" in out
+    assert "vultr     credentials  ! not ok" in out
+    assert "a study could not begin on vultr: see credentials" in out
+    assert process.returncode == 1
+
+
 def test_a_dry_sweep_names_the_place_that_hangs_and_lists_the_other(clouds: dict[str, str], tmp_path: Path) -> None:
     process = begun(3.0, clouds, tmp_path, "sweep", "digitalocean", "linode", "--json")
     out, _ = process.communicate(timeout=60)

@@ -313,7 +313,7 @@ def test_without_credentials_a_provider_is_skipped_unless_it_was_named() -> None
     cloud = Cloud.of(resource(1), lists=without)
     asked = swept(cloud, Cloud.of(resource(2), name="other"), delete=True)
     assert asked.complete
-    assert asked.skipped == ("cloud: skipped: cloud: there are none; log in",)
+    assert asked.skipped == ("cloud: skipped: there are none; log in",)
     assert len(asked.of(Fate.DELETED)) == 1
     assert not swept(cloud, named=True).complete
 
@@ -323,7 +323,7 @@ def test_credentials_that_are_not_taken_are_a_place_that_was_not_listed() -> Non
         raise BadCredentials.at("cloud", "ExpiredToken", "log in again")
 
     found = swept(Cloud.of(resource(1), lists=expired))
-    assert found.unlisted == ("cloud: cloud: ExpiredToken; log in again",)
+    assert found.unlisted == ("cloud: ExpiredToken; log in again",)
     assert not found.complete
 
 

@@ -69,7 +69,7 @@ def check(
 
 
 def _look(named: Sequence[str], json: bool) -> int:
-    from cloudcmp.pipeline import checking, planning
+    from cloudcmp.pipeline import checking, found, planning
     from cloudcmp.pipeline.asking import ask
 
     study, say_aside = _study(named), None if json else warn
@@ -78,12 +78,12 @@ def _look(named: Sequence[str], json: bool) -> int:
     else:
         checked = ask(checking.check_plan(planning.plan_file(study, on=None, short=False, seed=None)[0], say_aside))
     if json:
-        emit("check", {"findings": checking.as_data(checked), "live": None})
+        emit("check", {"findings": found.as_data(checked), "live": None})
     else:
         from cloudcmp.report import terminal
 
-        terminal.table(console(), *checking.table(checked))
-        for line in checking.steps(checked):
+        terminal.table(console(), *found.table(checked))
+        for line in found.told(checked):
             terminal.say(console(), line)
     return EXIT_NO if any(one.finding.ok is False for one in checked) else EXIT_DONE
 

@@ -1,8 +1,8 @@
 """What must hold before anything is created, looked at without creating anything."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, hourly_cost
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.safety import Finding
+from cloudcmp.pipeline.found import SET_UP, Checked
 from cloudcmp.pipeline.looking import Say, side_by_side
 from cloudcmp.pipeline.opening import Unopened, brief, opened, wanted
 from cloudcmp.plan import check_runnable
@@ -31,23 +32,12 @@ _DAY_S = 86400.0
 _INSTALLED = Path(__file__)
 _MISTAKES = frozenset({"price", "plan", "image", "capability", "account", "settings"})
 """Findings that the study's author can mend; all others lie outside."""
-_SET_UP = frozenset({"extra", "credentials", "settings"})
 _TRIPLES = {
     "x86_64": "x86_64-unknown-linux",
     "amd64": "x86_64-unknown-linux",
     "aarch64": "aarch64-unknown-linux",
     "arm64": "aarch64-unknown-linux",
 }
-MARKS = {True: "+ ok", False: "! not ok", None: "? unknown"}
-"""How a finding is told: a sign and a word, because neither colour nor a sign alone is read by everyone."""
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A finding, and the provider that it is of."""
-
-    provider: str
-    finding: Finding
 
 
 async def check(
@@ -73,16 +63,24 @@ async def check(
     late = await side_by_side(looks, within_s, say)
     told = [Checked(one.provider, Finding("extra", False, one.what, one.next)) for one in unopened]
     for name, provider in providers.items():
-        some = [*found[name], *([_late(within_s)] if name in late else ()), *_agents(provider, own[name])]
-        if all(one.what != "clock" for one in some):
-            some.append(_clock(provider, now()))
-        told += [Checked(name, one) for one in some]
+        some = [*found[name], *([_late(within_s)] if name in late else ())]
+        told += [Checked(name, one) for one in (*some, *_ours(provider, own[name], some, now()))]
     return tuple(told)
 
 
 def deadline_s(candidates: Sequence[Candidate]) -> float:
     """How long a provider may take to answer all that it is asked (s)."""
     return LOOK_S + CANDIDATE_S * len(candidates)
+
+
+def _ours(provider: Provider, own: Sequence[Candidate], found: Sequence[Finding], now: float) -> Iterator[Finding]:
+    """What we can tell of the agent and the clock; of a cloud that is not set up only that our clock is wrong."""
+    answered = not any(one.what in {*SET_UP, "answer"} and one.ok is False for one in found)
+    if answered or own:
+        yield from _agents(provider, own)
+    clock = _clock(provider, now)
+    if all(one.what != "clock" for one in found) and (answered or clock.ok is not None):
+        yield clock
 
 
 async def _look(
@@ -130,7 +128,7 @@ async def check_providers(named: Sequence[str], say: Say | None = None) -> tuple
 
 def _not_set_up(one: Checked) -> Checked:
     """A provider that nobody asked for need not be set up: that is no fault, and no more can be told of it."""
-    if one.finding.what not in _SET_UP or one.finding.ok is not False:
+    if one.finding.what not in SET_UP or one.finding.ok is not False:
         return one
     return replace(one, finding=replace(one.finding, ok=None))
 
@@ -141,31 +139,6 @@ async def check_plan(plan: Plan, say: Say | None = None) -> tuple[Checked, ...]:
     means = Means(metrics=METRICS, candidates=plan.candidates, dial=dial)
     providers, unopened = opened([one for one in runners if one in names()], means)
     return (*_runnable(plan), *await check(providers, plan.candidates, unopened, budget=plan.budget, say=say))
-
-
-def table(checked: Sequence[Checked]) -> tuple[tuple[str, ...], Sequence[tuple[str, ...]]]:
-    """The columns and rows of what was found."""
-    rows = [(one.provider, one.finding.what, MARKS[one.finding.ok], one.finding.text) for one in checked]
-    return ("provider", "what", "holds", "found"), rows
-
-
-def steps(checked: Sequence[Checked]) -> list[str]:
-    """What to do next, a line for each finding that asks for something."""
-    return [f"next, {one.provider} {one.finding.what}: {one.finding.next}" for one in checked if one.finding.next]
-
-
-def as_data(checked: Sequence[Checked]) -> list[dict[str, object]]:
-    """What was found as a JSON document's data."""
-    return [
-        {
-            "provider": one.provider,
-            "what": one.finding.what,
-            "ok": one.finding.ok,
-            "text": one.finding.text,
-            "next": one.finding.next,
-        }
-        for one in checked
-    ]
 
 
 def _runnable(plan: Plan) -> list[Checked]:

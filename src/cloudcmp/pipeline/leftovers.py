@@ -139,7 +139,8 @@ def told(swept: Swept, *, delete: bool) -> tuple[str, ...]:
     if delete:
         return (*lines, f"{gone} destroyed and seen gone, {len(swept.of(Fate.LEFT))} left, "
                         f"{len(swept.of(Fate.KEPT))} kept.")  # fmt: skip
-    return (*lines, f"DRY RUN: {due} would be destroyed, {len(swept.of(Fate.KEPT))} kept; add --delete to do it.")
+    next_ = "; add --delete to do it" if due else ""
+    return (*lines, f"DRY RUN: {due} would be destroyed, {len(swept.of(Fate.KEPT))} kept{next_}.")
 
 
 def faults(swept: Swept) -> tuple[str, ...]:

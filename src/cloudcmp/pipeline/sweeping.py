@@ -159,12 +159,12 @@ class _Sweeper:
         try:
             listing = await _within(self._provider.leftovers(), self._within_s, name)
         except BadCredentials as fault:
-            return Swept(unlisted=(f"{name}: {brief(fault)}",))
+            return Swept(unlisted=(_line(name, fault),))
         except (NoCredentials, UserMistake, ImportError) as fault:
-            line = f"{name}: skipped: {brief(fault)}"
+            line = _line(name, fault, "skipped: ")
             return Swept(skipped=(line,), faults=(line,) if self._named else ())
         except (CloudcmpError, OSError) as fault:
-            return Swept(unlisted=(f"{name}: {brief(fault)}",))
+            return Swept(unlisted=(_line(name, fault),))
         return await self._judged(listing)
 
     async def _judged(self, listing: Listing) -> Swept:
@@ -263,6 +263,11 @@ class _Sweeper:
             return one
         never = "it came up again and again" if self._over else "it was not asked to go"
         return replace(one, fate=Fate.LEFT, why=self._failed.get(_key(one.found), never))
+
+
+def _line(name: str, fault: BaseException, word: str = "") -> str:
+    """A fault with the provider's name before it, once."""
+    return f"{name}: {word}{brief(fault).removeprefix(f'{name}: ')}"
 
 
 def _key(found: Found) -> tuple[str, str, str]:

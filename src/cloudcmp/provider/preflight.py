@@ -56,7 +56,9 @@ def account(
     if not id:
         return Finding("account", None, untold)
     if not pinned:
-        return Finding("account", None, f"{shown}, which no study pins", f"write account: '{id}'")
+        return Finding(
+            "account", None, f"{shown}, which no study pins", f"write account: '{id}' in a study, which pins it"
+        )
     if {same(one) for one in pinned} != {same(id)}:
         what = f"the calls are made for {shown}, the study is for {', '.join(sorted(pinned))}"
         return Finding("account", False, what, other)

@@ -19,10 +19,11 @@ WIDEST = 100
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A column of numbers in a terminal's table: right aligned and never broken."""
+    """A column of a terminal's table that is never broken: of numbers, right aligned, or of words that stay `whole`."""
 
     title: str
     numeric: bool = True
+    whole: bool = False
 
 
 def ascii_only(console: Console) -> bool:
@@ -101,7 +102,7 @@ def _fit(width: int, heads: Sequence[Head], rows: Sequence[Sequence[Text]]) -> l
         return natural
     words = [max((len(word) for row in rows for word in row[at].plain.split()), default=0) for at in range(len(heads))]
     least = [
-        size if head.numeric else min(size, max(_LEAST_TEXT, len(head.title), min(word, _LONGEST_WORD)))
+        size if head.numeric or head.whole else min(size, max(_LEAST_TEXT, len(head.title), min(word, _LONGEST_WORD)))
         for size, word, head in zip(natural, words, heads, strict=True)
     ]
     if sum(least) > room:
