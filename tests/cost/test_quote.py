@@ -90,6 +90,20 @@ def test_candidates_that_run_at_once_share_a_commitment() -> None:
     assert len({amount for some in taken for amount in some}) == 1
 
 
+def test_a_commitment_is_of_one_tenancy() -> None:
+    asked = "tenancy: dedicated"
+    one = f"[{{provider: aws, region: eu, offering: large, price: 0.4 USD/h, {asked}}}]"
+    terms = "terms: {commitments: [{provider: aws, offering: large, term: 1 year, hourly: 0.05 USD/h%s}]}"
+    other = planned(one, "[{probe: fma}]", terms % "", rate_of=listed).quote
+    assert other.own == ()
+    assert other.with_terms == other.expected_cost
+    same = planned(one, "[{probe: fma}]", terms % f", {asked}", rate_of=listed).quote
+    assert len(same.own) == 1
+    assert same.with_terms is not None
+    assert other.expected_cost is not None
+    assert same.with_terms.amount < other.expected_cost.amount
+
+
 def test_each_of_several_commitments_covers_its_own_machines() -> None:
     one = "{provider: aws, offering: large, term: 1 year, hourly: %s USD/h, count: %d}"
     terms = f"terms: {{commitments: [{one % ('0.05', 1)}, {one % ('0.04', 2)}]}}"

@@ -82,7 +82,13 @@ def test_other_prices_are_for_the_machine_as_it_is_asked_for(book: None, said: t
     assert lines == ()
     plan = replace(plain, candidates=(candidate,))
     assert priced(plan) == priced(reprice(plan)) == priced(bought(plan, Purchase.ON_DEMAND)) == [Decimal(hour)]
-    own = replace(plan, terms=planned("[{provider: aws, region: eu, offering: small}]", rest=TERMS).terms)
+    key, value = said
+    for terms, told in (
+        (TERMS, "reserved: no price is known"),
+        (TERMS.replace("}]}", f", {key}: {value}}}]}}"), "0.010 "),
+    ):
+        own = replace(plan, terms=planned("[{provider: aws, region: eu, offering: small}]", rest=terms).terms)
+        assert told in bought(own, Purchase.RESERVED).quote.notes[-1]  # a commitment is of one system and tenancy
     assert f"{Decimal(hour)} USD/h on demand" in bought(own, Purchase.RESERVED).quote.notes[-1]
 
 

@@ -53,7 +53,10 @@ def commitment_for(use: Use, terms: Terms) -> Commitment | None:
 def _covers(one: Commitment, use: Use) -> bool:
     """Whether a commitment is of such a machine."""
     on_demand = use.item is Item.INSTANCE and use.purchase is Purchase.ON_DEMAND
-    return on_demand and (one.provider, one.offering) == (use.provider, use.name) and one.region in {"", use.region}
+    wanted = (use.provider, use.name, use.system or "linux", use.tenancy)
+    return (
+        on_demand and (one.provider, one.offering, one.system, one.tenancy) == wanted and one.region in {"", use.region}
+    )
 
 
 def effective_per_hour(one: Commitment) -> Money:

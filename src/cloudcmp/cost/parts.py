@@ -138,10 +138,19 @@ def _machine(
 def _use(candidate: Candidate, stay: Stay, item: Item, name: str) -> Use:
     sold, options = candidate.offering, dict(candidate.options)
     spot = item is Item.INSTANCE and options.get("market") == "spot"
-    return Use(
+    use = Use(
         sold.provider, sold.region, item, name, count=stay.machines, times=stay.launches, about=candidate.id,
         purchase=Purchase.SPOT if spot else Purchase.ON_DEMAND,
     )  # fmt: skip
+    return as_rented(use, candidate)
+
+
+def as_rented(use: Use, candidate: Candidate) -> Use:
+    """A use of a candidate's machines with their system and their tenancy; of anything else as it is."""
+    if use.item is not Item.INSTANCE:
+        return use
+    options = dict(candidate.options)
+    return replace(use, system=options.get("os", "linux"), tenancy=options.get("tenancy", "shared"))
 
 
 def _expected(stay: Stay) -> tuple[Decimal, ...]:

@@ -6,7 +6,7 @@ from decimal import Decimal
 from cloudcmp.cost import commitment
 from cloudcmp.cost.metering import EXACT
 from cloudcmp.cost.own import commitment_for, own_lines
-from cloudcmp.cost.parts import TOLD
+from cloudcmp.cost.parts import TOLD, as_rented
 from cloudcmp.cost.rules import shares_of
 from cloudcmp.model.bill import BillLine, Use
 from cloudcmp.model.offering import Billing, Price
@@ -62,7 +62,7 @@ def _hour(
     Raises _Unknown where it is in another currency than they, and where they leave nothing.
     """
     sold, count = candidate.offering, Decimal(candidate.count)
-    use = Use(sold.provider, sold.region, *what, count=candidate.count, purchase=purchase)
+    use = as_rented(Use(sold.provider, sold.region, *what, count=candidate.count, purchase=purchase), candidate)
     listed = EXACT.multiply(price.amount_per_hour, count)
     line = BillLine(use.label(), count, Unit.HOUR.value, price.amount_per_hour, Money(listed, price.currency), "")
     own = own_lines([(use, line)], terms, None, _STEP)

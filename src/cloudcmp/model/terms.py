@@ -30,7 +30,8 @@ class Credit:
 class Commitment:
     """A machine type that is paid for a term, whether it is used or not.
 
-    `upfront` is paid at the beginning, `hourly` each hour of the term; `count` machines at once are covered.
+    `upfront` is paid at the beginning, `hourly` each hour of the term; `count` machines at once are covered, of this
+    `system` (linux or windows) and `tenancy` alone: what Windows or a machine of one's own costs more is in no other.
     """
 
     provider: str
@@ -41,6 +42,8 @@ class Commitment:
     upfront: Decimal = Decimal(0)
     region: str = ""
     count: int = 1
+    system: str = "linux"
+    tenancy: str = "shared"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,14 @@ from dataclasses import replace
 from functools import partial
 
 from cloudcmp.cost import commitment
-from cloudcmp.cost.own import effective_per_hour
+from cloudcmp.cost.own import commitment_for, effective_per_hour
+from cloudcmp.cost.parts import as_rented
 from cloudcmp.cost.rules import shares_of
 from cloudcmp.cost.under import under
-from cloudcmp.model.bill import BillLine
+from cloudcmp.model.bill import BillLine, Use
 from cloudcmp.model.offering import Price
 from cloudcmp.model.plan import Candidate, Plan, Quote
-from cloudcmp.model.price import Purchase
+from cloudcmp.model.price import Item, Purchase
 from cloudcmp.model.terms import Commitment
 from cloudcmp.pipeline import catalogue
 from cloudcmp.pipeline.planning import billing_of, offerings_of, quoted
@@ -140,14 +141,8 @@ def _reserved(plan: Plan, candidate: Candidate) -> _Priced:
 
 def _own(plan: Plan, candidate: Candidate) -> Commitment | None:
     sold = candidate.offering
-    return next(
-        (
-            one
-            for one in plan.terms.commitments
-            if (one.provider, one.offering) == (sold.provider, sold.name) and one.region in {"", sold.region}
-        ),
-        None,
-    )
+    use = Use(sold.provider, sold.region, Item.INSTANCE, sold.name)
+    return commitment_for(as_rented(use, candidate), plan.terms)
 
 
 def _told(price: Price) -> str:

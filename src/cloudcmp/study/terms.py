@@ -89,6 +89,8 @@ class CommitmentShape(Shape):
     hourly: Annotated[Money, BeforeValidator(_per_hour)] | None = None
     upfront: _Money | None = None
     count: Whole = 1
+    os: Literal["linux", "windows"] = "linux"
+    tenancy: Literal["shared", "dedicated"] = "shared"
 
 
 class StepShape(Shape):
@@ -159,7 +161,16 @@ def _commitment(one: CommitmentShape) -> Commitment | None:
         return None
     hourly, upfront = one.hourly or Money(Decimal(0), paid.currency), one.upfront.amount if one.upfront else Decimal(0)
     return Commitment(
-        one.provider, one.offering, Purchase(one.purchase), one.term, hourly, upfront, one.region or "", one.count
+        one.provider,
+        one.offering,
+        Purchase(one.purchase),
+        one.term,
+        hourly,
+        upfront,
+        one.region or "",
+        one.count,
+        one.os,
+        one.tenancy,
     )
 
 
