@@ -13,6 +13,7 @@ from cloudcmp.errors import (
     BadCredentials,
     LostAnswer,
     NoCapacity,
+    NoCredentials,
     NotAllowed,
     ProviderFault,
     QuotaReached,
@@ -218,6 +219,18 @@ def test_credentials_that_were_renewed_are_used(cloud, monkeypatch):
         run(driver.find("study-a"))
     monkeypatch.setenv(cloud.token_variable, cloud.token)
     assert run(driver.find("study-a")) == ()
+
+
+def test_p10_the_account_is_that_of_the_token_that_is_used_now(cloud, monkeypatch):
+    driver = provider(cloud.name)
+    assert run(driver.account()) == run(driver.account())
+    monkeypatch.setenv(cloud.token_variable, "of another account")
+    with pytest.raises(BadCredentials):
+        run(driver.account())
+    for name in CLOUDS[cloud.name].tokens:
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(NoCredentials):
+        run(driver.account())
 
 
 def test_many_calls_at_once_get_their_own_answers(cloud):

@@ -74,6 +74,7 @@ class LongTailProvider:
 
     async def account(self) -> str:
         """The account of the token, UNTOLD where the token may not see it, and the endpoint where one is named."""
+        self._library.renew()
         if self._library.account is None:
             try:
                 said = (await self._library.read(self._cloud.dialect.account)).said

@@ -167,14 +167,20 @@ class Library:
 
     def _take(self) -> Any:
         """A driver that nobody uses now, for the token and the endpoint that the environment names now."""
+        wanted = self.renew()
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        return self._driver(*wanted)
+
+    def renew(self) -> tuple[str, str]:
+        """The token and the endpoint that the environment names now; what is known by others is forgotten."""
         wanted = (self.token(), self.endpoint() or "")
         with self._lock:
             if wanted != self._made_for:
                 self._idle.clear()
                 self._made_for, self.account = wanted, None
-            if self._idle:
-                return self._idle.pop()
-        return self._driver(*wanted)
+        return wanted
 
     def token(self) -> str:
         """The token that the environment has; raises NoCredentials where it has none."""
