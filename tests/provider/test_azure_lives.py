@@ -9,6 +9,7 @@ from tests.emulated.pointed import pointed
 
 from cloudcmp.errors import LostAnswer, Refused
 from cloudcmp.model.lease import FIREWALL, VOLUME, Handle
+from cloudcmp.model.offering import Volume
 
 
 @pytest.fixture
@@ -154,6 +155,17 @@ def test_leftovers_are_what_bears_our_schema_wherever_it_stands(cloud):
     asyncio.run(end())
     assert [one.id.rpartition("/")[2] for one in cloud.alive()] == ["theirs"]
     assert all(STANDING in one.id for one in cloud.alive())
+
+
+def test_a_disk_that_a_machine_holds_is_no_leftover_whatever_it_bears(cloud):
+    driver = provider()
+    made = set(asyncio.run(launched(driver, volume=Volume("Premium_LRS", 32 * 2**30))))
+    held = [one for one in cloud.state.all.values() if one.body.get("managedBy")]
+    for one in held:
+        one.body["tags"] = dict(tags())
+    assert {one.cloud_id for one in asyncio.run(driver.find("study-a"))} == made
+    assert {one.cloud_id for one in asyncio.run(driver.leftovers()).found} == made
+    assert len([one for one in held if "disks" in one.kind]) == 2
 
 
 def test_a_kind_that_can_not_be_listed_is_said_and_the_others_are_listed(cloud):

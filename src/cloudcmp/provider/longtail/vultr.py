@@ -197,6 +197,13 @@ CLOUD = Cloud(
             "https://docs.vultr.com/products/network/firewall",
         ),
         Fact(
+            "network of the region",
+            "the account's own; where a region has none Vultr makes one with the machine, which stays and costs "
+            "nothing (R): it bears nothing of ours, and no sweep finds it; where there are several one must be named, "
+            "which this driver does not do",
+            f"{_API}#tag/instances/operation/create-instance",
+        ),
+        Fact(
             "powered off",
             "billed as if it ran",
             "https://docs.vultr.com/support/platform/billing/are-stopped-instances-still-billed-on-vultr",
