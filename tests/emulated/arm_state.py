@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from tests.emulated.arm_faults import Faults
-from tests.emulated.boot import Boot, Machine
+from tests.emulated.boot import Boot, Boots, Machine
 
 VM, DISK = "Microsoft.Compute/virtualMachines", "Microsoft.Compute/disks"
 CARD, ADDRESS = "Microsoft.Network/networkInterfaces", "Microsoft.Network/publicIPAddresses"
@@ -72,9 +72,8 @@ class State:
         self.all: dict[str, Resource] = {}
         self.lives: dict[str, Life] = {}
         self.operations: dict[str, Operation] = {}
-        self._boot = boot
+        self._boots = Boots(boot)
         self._numbers = count(1)
-        self._threads: list[threading.Thread] = []
         self.lock = threading.RLock()
 
     # -- what is there
@@ -176,19 +175,10 @@ class State:
         """Its machine boots, the first time or again with the disk that it had."""
         life = self.lives[resource.id]
         life.power, life.running_from, life.machine = "running", self.clock() + self.faults.pending_s, None
-        if self._boot is not None and life.user_data:
-            life.booting = True
-            thread = threading.Thread(target=self._start, args=(resource, life), daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        if life.user_data:
+            self._boots.begin(life, life.user_data, life.name, lambda machine: self._up(resource, life, machine))
 
-    def _start(self, resource: Resource, life: Life) -> None:
-        assert self._boot is not None
-        try:
-            machine = self._boot(life.user_data, life.name)
-        except Exception as error:
-            life.trouble, life.booting = f"{type(error).__name__}: {error}", False
-            return
+    def _up(self, resource: Resource, life: Life, machine: Machine) -> None:
         with self.lock:
             life.machine, life.address, life.booting = machine, machine.address, False
             life.inside = str(getattr(machine, "inside", machine.address))
@@ -212,8 +202,4 @@ class State:
 
     def close(self) -> None:
         """Kill every machine and wait for those that are starting."""
-        for thread in self._threads:
-            thread.join(30)
-        for life in self.lives.values():
-            if life.machine is not None:
-                life.machine.kill()
+        self._boots.end(self.lives.values())

@@ -4,7 +4,8 @@ import contextlib
 import json
 import random
 import socket
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,6 +26,51 @@ class Machine(Protocol):
 
 Boot = Callable[[str, str], Machine]
 """Starts a machine from its user data and the instance's id; may block while it starts."""
+
+
+class Powered(Protocol):
+    """What a machine stands behind: `booting` until it is up, or `trouble` says why it never will be."""
+
+    machine: Machine | None
+    booting: bool
+    trouble: str
+
+
+class Boots:
+    """Boots machines in the background, where there are any at all."""
+
+    def __init__(self, boot: Boot | None) -> None:
+        self._boot = boot
+        self._threads: list[threading.Thread] = []
+
+    def begin(self, life: Powered, user_data: str, id: str, up: Callable[[Machine], None]) -> None:
+        """Begin with one; `up` takes the machine that has come up, and says that nothing boots any more."""
+        if self._boot is not None:
+            life.booting = True
+            thread = threading.Thread(target=self._start, args=(self._boot, life, user_data, id, up), daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    @staticmethod
+    def _start(boot: Boot, life: Powered, user_data: str, id: str, up: Callable[[Machine], None]) -> None:
+        try:
+            machine = boot(user_data, id)
+        except Exception as error:
+            life.trouble, life.booting = f"{type(error).__name__}: {error}", False
+            return
+        up(machine)
+
+    def wait(self) -> None:
+        """Wait for those that are starting."""
+        for thread in self._threads:
+            thread.join(30)
+
+    def end(self, lives: Iterable[Powered]) -> None:
+        """Wait for those that are starting, and kill every machine."""
+        self.wait()
+        for life in lives:
+            if life.machine is not None:
+                life.machine.kill()
 
 
 def why_not() -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from tests.emulated.boot import Boot, Machine
+from tests.emulated.boot import Boot, Boots, Machine
 from tests.emulated.ec2_faults import Faults
 
 
@@ -39,9 +39,8 @@ class Lives:
         self.faults = Faults()
         self.clock = clock
         self._backend = backend
-        self._boot = boot
+        self._boots = Boots(boot)
         self._places = count(1)
-        self._threads: list[threading.Thread] = []
         self._lock = threading.RLock()
         self.all: dict[str, Life] = {}
 
@@ -54,25 +53,14 @@ class Lives:
         return life
 
     def _power_on(self, life: Life) -> None:
-        if self._boot is not None:
-            life.booting = True
-            thread = threading.Thread(target=self._start, args=(life, life.user_data), daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        self._boots.begin(life, life.user_data, life.id, lambda machine: self._up(life, machine))
 
     def adopt(self, id: str, region: str) -> None:
         """An instance that was made behind the calls' back is kept account of from now on."""
         if id not in self.all:
             self.all[id] = Life(id, region, "", self.clock() - 1e9, "127.91.0.0")
 
-    def _start(self, life: Life, user_data: str) -> None:
-        assert self._boot is not None
-        try:
-            machine = self._boot(user_data, life.id)
-        except Exception as error:
-            life.trouble = f"{type(error).__name__}: {error}"
-            life.booting = False
-            return
+    def _up(self, life: Life, machine: Machine) -> None:
         with self._lock:
             life.machine, life.address, life.booting = machine, machine.address, False
             if life.ends_at is not None:
@@ -148,8 +136,4 @@ class Lives:
 
     def close(self) -> None:
         """Kill every machine and wait for those that are starting."""
-        for thread in self._threads:
-            thread.join(30)
-        for life in self.all.values():
-            if life.machine is not None:
-                life.machine.kill()
+        self._boots.end(self.all.values())

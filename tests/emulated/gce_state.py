@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
-from tests.emulated.boot import Boot, Machine
+from tests.emulated.boot import Boot, Boots, Machine
 from tests.emulated.gce_faults import Faults
 from tests.emulated.gce_json import HOST
 
@@ -87,7 +87,7 @@ class State:
     def __post_init__(self) -> None:
         self._numbers = count(10**12 + 1)
         self._places = count(1)
-        self._threads: list[threading.Thread] = []
+        self._boots = Boots(self.boot)
         self._lock = threading.RLock()
 
     # -- links
@@ -151,19 +151,10 @@ class State:
         return life
 
     def _power_on(self, life: Life) -> None:
-        if self.boot is not None and life.user_data():
-            life.booting = True
-            thread = threading.Thread(target=self._start, args=(life,), daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        if life.user_data():
+            self._boots.begin(life, life.user_data(), life.id, lambda machine: self._up(life, machine))
 
-    def _start(self, life: Life) -> None:
-        assert self.boot is not None
-        try:
-            machine = self.boot(life.user_data(), life.id)
-        except Exception as error:
-            life.trouble, life.booting = f"{type(error).__name__}: {error}", False
-            return
+    def _up(self, life: Life, machine: Machine) -> None:
         with self._lock:
             life.machine, life.address, life.booting = machine, machine.address, False
             if life.ends_at is not None or life.stops_at is not None:
@@ -244,11 +235,7 @@ class State:
 
     def close(self) -> None:
         """Kill every machine and wait for those that are starting."""
-        for thread in self._threads:
-            thread.join(30)
-        for life in self.lives.values():
-            if life.machine is not None:
-                life.machine.kill()
+        self._boots.end(self.lives.values())
 
 
 def _unix(text: str | None) -> float | None:

@@ -6,7 +6,8 @@ Each is imported only when it is asked for: its official client takes long to lo
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from typing import Any, cast
 
 from tests.emulated.boot import Boot
 from tests.emulated.cloud import Call
@@ -51,85 +52,40 @@ class Kind:
         return "".join(f"  {line}\n" for line in lines)
 
 
-def _aws() -> Kind:
-    from tests.emulated import ec2_told
-    from tests.emulated.ec2 import Faults, ec2
+def _made(
+    module: str, told: str, provider: str, region: str, offering: str, volume: str = "", **more: Any
+) -> Callable[[], Kind]:
+    """A kind whose cloud is opened by the function that its module is called by; `told` says what its calls hold."""
 
-    return Kind(
-        "aws", "us-east-1", "t3.micro", "gp3",
-        lambda boot: ec2(Faults(pending_s=LAG_S, read_lag_s=LAG_S), boot),
-        ec2_told.bodies, ec2_told.machines_made, ec2_told.user_data,
-        also="placement: cluster",
-    )  # fmt: skip
-
-
-def _azure() -> Kind:
-    from tests.emulated import arm_told
-    from tests.emulated.arm import Faults, arm
-
-    return Kind(
-        "azure", "eastus", "Standard_B1s", "Premium_LRS",
-        lambda boot: arm(Faults(pending_s=LAG_S, read_lag_s=LAG_S), boot),
-        arm_told.bodies, arm_told.machines_made, arm_told.user_data,
-        also="placement: cluster",
-    )  # fmt: skip
-
-
-def _gcp() -> Kind:
-    from tests.emulated import gce_told
-    from tests.emulated.gce import Faults, gce
-
-    return Kind(
-        "gcp", "us-central1", "e2-micro", "pd-balanced",
-        lambda boot: gce(Faults(pending_s=LAG_S, read_lag_s=LAG_S), boot),
-        gce_told.bodies, gce_told.machines_made, gce_told.user_data,
-        also="zone: us-central1-b",
-        size="10 GiB",
-    )  # fmt: skip
-
-
-def _openstack() -> Kind:
-    from tests.emulated import nova_told
-    from tests.emulated.nova import Faults, nova
-
-    return Kind(
-        "openstack", "RegionOne", "m1.small", "ssd",
-        lambda boot: nova(Faults(pending_s=LAG_S, read_lag_s=LAG_S), boot),
-        nova_told.bodies, nova_told.machines_made, nova_told.user_data,
-        also="placement: spread",
-        planted=("instance", "firewall", "volume", "address"),
-    )  # fmt: skip
-
-
-def _long_tail(name: str, region: str, offering: str) -> Callable[[], Kind]:
     def made() -> Kind:
-        from tests.emulated import longtail_told
-        from tests.emulated.droplets import droplets
-        from tests.emulated.linode import linode
-        from tests.emulated.longtail import Faults
-        from tests.emulated.vultr import vultr
+        cloud, calls = import_module(f"tests.emulated.{module}"), import_module(f"tests.emulated.{told}")
 
-        opened = {"digitalocean": droplets, "linode": linode, "vultr": vultr}[name]
-        return Kind(
-            name, region, offering, "",
-            lambda boot: opened(Faults(pending_s=LAG_S, read_lag_s=LAG_S), boot),
-            longtail_told.bodies, longtail_told.machines_made, longtail_told.user_data,
-            alone="addresses inside Linode are of 192.168.128.0/17, and this host has none" if name == "linode" else "",
-            planted=("instance", "firewall"),
-        )  # fmt: skip
+        def opened(boot: Boot | None) -> AbstractContextManager[Standing[Any]]:
+            usual = cloud.Faults(pending_s=LAG_S, read_lag_s=LAG_S)
+            return cast(AbstractContextManager[Standing[Any]], getattr(cloud, module)(usual, boot))
+
+        said = (calls.bodies, calls.machines_made, calls.user_data)
+        return Kind(provider, region, offering, volume, opened, *said, **more)
 
     return made
 
 
+_FEW = ("instance", "firewall")
+_FAR = "addresses inside Linode are of 192.168.128.0/17, and this host has none"
 KINDS: Mapping[str, Callable[[], Kind]] = {
-    "aws": _aws,
-    "azure": _azure,
-    "gcp": _gcp,
-    "openstack": _openstack,
-    "digitalocean": _long_tail("digitalocean", "fra1", "s-1vcpu-1gb"),
-    "linode": _long_tail("linode", "eu-central", "g6-nanode-1"),
-    "vultr": _long_tail("vultr", "ams", "vc2-1c-1gb"),
-}
+    "aws": _made("ec2", "ec2_told", "aws", "us-east-1", "t3.micro", "gp3", also="placement: cluster"),
+    "azure": _made("arm", "arm_told", "azure", "eastus", "Standard_B1s", "Premium_LRS", also="placement: cluster"),
+    "gcp": _made(
+        "gce", "gce_told", "gcp", "us-central1", "e2-micro", "pd-balanced", also="zone: us-central1-b", size="10 GiB"
+    ),
+    "openstack": _made(
+        "nova", "nova_told", "openstack", "RegionOne", "m1.small", "ssd",
+        also="placement: spread", planted=("instance", "firewall", "volume", "address"),
+    ),
+    "digitalocean": _made("droplets", "longtail_told", "digitalocean", "fra1", "s-1vcpu-1gb", planted=_FEW),
+    "linode": _made("linode", "longtail_told", "linode", "eu-central", "g6-nanode-1", planted=_FEW, alone=_FAR),
+    "vultr": _made("vultr", "longtail_told", "vultr", "ams", "vc2-1c-1gb", planted=_FEW),
+}  # fmt: skip
 LARGE = tuple(name for name in KINDS if name in {"aws", "azure", "gcp", "openstack"})
 """Those on which every slice of a walk is run; the others, which one driver serves, have the walks at full length."""
 

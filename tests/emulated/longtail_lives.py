@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 
-from tests.emulated.boot import Boot, Machine
+from tests.emulated.boot import Boot, Boots, Machine
 
 
 @dataclass(slots=True)
@@ -42,9 +42,8 @@ class Lives:
         self.pending_s = self.read_lag_s = self.terminate_s = 0.0
         self.clock = clock
         self.all: dict[str, Rented] = {}
-        self._boot = boot
+        self._boots = Boots(boot)
         self._places = count(1)
-        self._threads: list[threading.Thread] = []
         self._lock = threading.RLock()
 
     def begin(
@@ -71,11 +70,8 @@ class Lives:
     def power_on(self, one: Rented) -> None:
         """What is behind a machine starts in the background; with the disk that it had, where it was off."""
         one.off, one.machine = False, None
-        if self._boot is not None and one.user_data:
-            one.booting = True
-            thread = threading.Thread(target=self._start, args=(one,), daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        if one.user_data:
+            self._boots.begin(one, one.user_data, one.id, lambda machine: self._up(one, machine))
 
     def power_off(self, one: Rented) -> None:
         """A machine is off now; it stays, and stays billed."""
@@ -83,13 +79,7 @@ class Lives:
         if one.machine is not None:
             one.machine.kill()
 
-    def _start(self, one: Rented) -> None:
-        assert self._boot is not None
-        try:
-            machine = self._boot(one.user_data, one.id)
-        except Exception as error:
-            one.trouble, one.booting = f"{type(error).__name__}: {error}", False
-            return
+    def _up(self, one: Rented, machine: Machine) -> None:
         with self._lock:
             one.machine, one.address, one.booting = machine, machine.address, False
             if one.ends_at is not None:
@@ -134,8 +124,4 @@ class Lives:
 
     def close(self) -> None:
         """Kill every machine and wait for those that are starting."""
-        for thread in self._threads:
-            thread.join(30)
-        for one in self.all.values():
-            if one.machine is not None:
-                one.machine.kill()
+        self._boots.end(self.all.values())

@@ -5,7 +5,7 @@ import socket
 import threading
 from collections.abc import Callable, Mapping
 
-from tests.emulated.boot import Boot, Machine
+from tests.emulated.boot import Boot, Boots, Machine
 from tests.emulated.nova_state import Faults, Region, Server
 
 
@@ -53,29 +53,17 @@ class Lives:
     def __init__(self, regions: Mapping[str, Region], boot: Boot | None, clock: Callable[[], float]) -> None:
         self.faults = Faults()
         self.clock = clock
-        self._regions, self._boot = regions, boot
-        self._threads: list[threading.Thread] = []
+        self._regions, self._boots = regions, Boots(boot)
         self._forwards: dict[str, Forward] = {}
         self._lock = threading.RLock()
 
     def power_on(self, server: Server) -> None:
         """The machine behind a server starts in the background."""
         server.off = False
-        if self._boot is not None:
-            server.booting = True
-            thread = threading.Thread(target=self._start, args=(server,), daemon=True)
-            self._threads.append(thread)
-            thread.start()
-
-    def _start(self, server: Server) -> None:
-        assert self._boot is not None
         before = server.machine
-        try:
-            machine = self._boot(server.user_data, server.id)
-        except Exception as error:
-            server.trouble = f"{type(error).__name__}: {error}"
-            server.booting = False
-            return
+        self._boots.begin(server, server.user_data, server.id, lambda machine: self._up(server, before, machine))
+
+    def _up(self, server: Server, before: Machine | None, machine: Machine) -> None:
         with self._lock:
             if server.ends_at is not None:
                 machine.kill()
@@ -159,8 +147,7 @@ class Lives:
 
     def close(self) -> None:
         """Kill every machine and wait for those that are starting."""
-        for thread in self._threads:
-            thread.join(30)
+        self._boots.wait()
         for region in self._regions.values():
             for server in region.servers.values():
                 self._kill(server)

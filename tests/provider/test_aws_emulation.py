@@ -239,8 +239,7 @@ def test_a_machine_that_powers_off_ends_as_it_was_told_to():
         api = client(cloud)
         for behaviour, state in (("terminate", "terminated"), ("stop", "stopped")):
             id = run(api, InstanceInitiatedShutdownBehavior=behaviour)["InstanceId"]
-            for thread in cloud.state.lives._threads:
-                thread.join(5)
+            cloud.state.lives._boots.wait()
             assert states(api, InstanceIds=[id]) == {id: state}
 
 
@@ -258,8 +257,7 @@ def test_console_output_bears_the_host_keys():
     with ec2(boot=lambda user_data, id: Up()) as cloud:
         api = client(cloud)
         id = run(api)["InstanceId"]
-        for thread in cloud.state.lives._threads:
-            thread.join(5)
+        cloud.state.lives._boots.wait()
         assert "ssh-ed25519 AAAA" in api.get_console_output(InstanceId=id)["Output"]
         cloud.faults = Faults(console_s=1e9)
         assert api.get_console_output(InstanceId=id).get("Output", "") == ""
