@@ -1,7 +1,11 @@
 """What long use makes cheaper by itself: of each machine's own hours, and of none that a commitment covers."""
 
+import gzip
+import itertools
+import os
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -94,3 +98,23 @@ def test_in_words() -> None:
 def test_whose_machines_are_cheaper_for_long_use() -> None:
     assert shares_of("gcp", "custom-2-4096") == shares_of("gcp", "n1-standard-1") == THIRTY
     assert shares_of("aws", "n1-standard-1") == shares_of("gcp", "e2-standard-2") == ()
+
+
+def test_a_whole_month_costs_what_others_reckon_for_every_type() -> None:
+    """Of a price list that others made of Google's catalogue: each type's hour and month, of one region."""
+    path = Path(os.environ.get("CLOUDCMP_DATA", "nowhere")) / "gcp_pricing" / "pricing.yml.gz"
+    if not path.is_file():
+        pytest.skip("no real prices: CLOUDCMP_DATA names no folder with gcp_pricing")
+    name, region, hour, tried = "", "", Decimal(0), 0
+    with gzip.open(path, "rt") as lines:
+        for line in itertools.takewhile(lambda one: not one.startswith("  license:"), lines):
+            depth, (key, _, value) = len(line) - len(line.lstrip()), line.strip().partition(": ")
+            name, region = key[:-1] if depth == 4 else name, key[:-1] if depth == 8 else region
+            if region == "us-central1" and depth == 10 and key in {"hour", "month"}:
+                hour = Decimal(value) if key == "hour" else hour
+                shares = shares_of("gcp", name)
+                if key == "month" and hour:
+                    ours = sustained_hours(Decimal(730), 730, shares) * hour if shares else 730 * hour
+                    assert Decimal(value) == pytest.approx(ours, rel=Decimal("0.0005")), name
+                    tried, hour = tried + 1, Decimal(0)
+    assert tried > 400

@@ -120,6 +120,24 @@ def test_a_price_is_of_these_days(book: PriceBook, age_days: int, why: str | Non
     assert isinstance(found, Price) if why is None else why in str(found)
 
 
+@pytest.mark.parametrize(
+    ("published", "why"),
+    [
+        (date(2026, 6, 1), None),
+        (date(2025, 11, 1), "386 days old"),
+        (date(2027, 1, 1), "its list is dated 2027-01-01, after today"),
+    ],
+)
+def test_a_fetched_list_that_is_an_old_copy_is_not_of_today(book: PriceBook, published: date, why: str | None) -> None:
+    put(book, ROW, published=published)
+    found = price(book)
+    if why is None:
+        assert isinstance(found, Price)
+        assert found.as_of == TODAY
+    else:
+        assert why in str(found)
+
+
 def test_no_older_list_stands_in_for_one_that_is_too_old(book: PriceBook) -> None:
     put(book, ROW, fetched_at=NOW - 60 * 86400)
     put(book, replace(ROW, amount=Decimal("0.2")), fetched_at=NOW - 40 * 86400)

@@ -152,6 +152,10 @@ OLD_BY_NATURE = (How.BUNDLED, How.PUBLISHED)
 """Lists whose prices are shown, and never rented at."""
 
 
+LIVES_DAYS = 366
+"""How long a provider may leave its list as it is; the lists of Amazon change every few days."""
+
+
 @dataclass(frozen=True, slots=True)
 class Listed:
     """A list as the price book names it; `id` is the book's own number."""
@@ -165,10 +169,15 @@ class Listed:
 
     @property
     def dated(self) -> date | None:
-        """The day on which its prices held: of a fetched or given list, unless it says itself, when it came."""
+        """The day on which its prices held: of a given list, unless it says itself, when it came.
+
+        A fetched one is of the day on which it came, whenever it was last changed, but not one that says itself that it
+        is of the year before, or of the days to come: that is another one's copy.
+        """
         came = datetime.fromtimestamp(self.fetched_at, UTC).date()
         if self.how == How.FETCHED:
-            return came
+            copied = self.published and not -1 <= (came - self.published).days <= LIVES_DAYS
+            return self.published if copied else came
         return self.published or (came if self.how == How.GIVEN else None)
 
 
