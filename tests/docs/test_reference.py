@@ -19,10 +19,10 @@ from cloudcmp.study import read_text
 
 ALL = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 STUDIES = [block for page in PAGES for block in blocks(page) if block.info.split(" ")[0] == "yaml"]
-HOSTS = {"doi.org", "arxiv.org", "hdrhistogram.org", "www.rfc-editor.org"}
+HOSTS = {"doi.org", "arxiv.org", "github.com", "hdrhistogram.org", "www.rfc-editor.org"}
 # Where providers publish their own rules.
 HOSTS |= {"docs.rackspace.com", "keystone.api.dfw3.rackspacecloud.com"}
-HOSTS |= {"aws.amazon.com", "cloud.google.com", "www.microsoft.com", "docs.cloud.oracle.com"}
+HOSTS |= {"aws.amazon.com", "cloud.google.com", "www.microsoft.com", "learn.microsoft.com", "docs.cloud.oracle.com"}
 HOSTS |= {"docs.digitalocean.com", "www.digitalocean.com", "docs.vultr.com", "www.vultr.com"}
 HOSTS |= {"techdocs.akamai.com", "www.linode.com"}
 SHOWN_FOLDERS = ("/proc/", "/sys/", "/dev/", "/mnt/")
