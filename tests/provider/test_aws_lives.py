@@ -86,7 +86,7 @@ def test_p03_a_machine_that_no_list_shows_yet_is_not_gone(cloud):
         with pytest.raises(ProviderFault):
             await driver.gone(instance(id))
         clock.now += 51
-        assert "no complete list" in await driver.gone(instance(id))
+        assert "not in any complete list" in await driver.gone(instance(id))
 
     asyncio.run(walk())
 

@@ -120,7 +120,7 @@ def test_what_is_not_seen_yet_is_pending_and_not_gone(cloud):
     for now[0] in (1000.0, 1100.0, 1299.0):
         assert run(driver.gone(handle)) is None
     now[0] = 1300.0
-    assert "no complete list" in run(driver.gone(handle))
+    assert "not in any complete list" in run(driver.gone(handle))
 
 
 def test_a_machine_that_never_ran_is_pending_where_it_is_off(cloud):

@@ -59,7 +59,7 @@ def ended(cloud: Ec2, *, dies: bool, stops: bool = False) -> tuple[Release, list
 def test_one_that_no_list_shows_any_more_ended_at_its_time(cloud: Ec2) -> None:
     """Though it is not said to be gone before no list has shown it for a while."""
     done, rows, cost = ended(cloud, dies=True)
-    assert "is in no complete list" in (done.evidence or "")
+    assert "is not in any complete list" in (done.evidence or "")
     assert STILL_THERE not in {row.detail for row in rows}
     assert cost == pytest.approx(1.1, abs=0.01)
 

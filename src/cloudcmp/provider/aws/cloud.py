@@ -12,6 +12,7 @@ from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import nothing
 from cloudcmp.model.safety import Barrier, Finding, Sight
+from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.address import controller
 from cloudcmp.provider.aws import listing
 from cloudcmp.provider.aws.barriers import AWS, BARRIERS, COMPATIBLE, barriers_of, ends
@@ -37,8 +38,8 @@ class Ec2Provider:
     """Machines of EC2 or of an EC2-compatible cloud, whose endpoint the environment names (AWS_ENDPOINT_URL_EC2).
 
     It was tested against an emulator (moto behind a fault proxy), never on a real account. It makes no key pairs, no
-    elastic addresses and no networks: the account needs a default VPC. `settle_s`, `pause_s` and `clock` are as in
-    `Existence`.
+    elastic addresses and no networks: the account needs a default VPC. `settle_s` and `clock` are as in `Absence`,
+    `pause_s` is between looks.
     """
 
     simulated = False
@@ -64,7 +65,8 @@ class Ec2Provider:
         self._compatible = name == COMPATIBLE
         self._traits = Traits() if self._compatible else Traits(tags=True, token=True)
         self._firewalls = Firewalls(self._sdk, self._traits, pause_s)
-        self._existence = Existence(self._sdk, self._firewalls, settle_s, pause_s, clock)
+        absence = Absence(settle_s, "in any complete list", clock)
+        self._existence = Existence(self._sdk, self._firewalls, absence, pause_s)
         self._pause_s = pause_s
         self._shelf = Shelf(name, self._sdk, compatible=self._compatible)
 

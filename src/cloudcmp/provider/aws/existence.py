@@ -1,7 +1,6 @@
 """Machines, volumes and groups that exist: looked at, resized, ended, and seen gone."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Handle
 from cloudcmp.model.safety import Sight
+from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.aws.firewalls import Firewalls
 from cloudcmp.provider.aws.sdk import Sdk
 
@@ -30,18 +30,14 @@ _LISTS = {
 class Existence:
     """What becomes of the resources of one cloud.
 
-    `settle_s` is how long a resource that no list shows must stay unseen to count as gone: new ones are not seen at
-    first either (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html). `pause_s` is between
-    looks, `clock` in seconds of any origin.
+    What is new is not seen at first (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html): that
+    no list shows a machine is not believed at once, also where its end was asked for. `pause_s` is between looks.
     """
 
     sdk: Sdk
     firewalls: Firewalls
-    settle_s: float = 300.0
+    absence: Absence
     pause_s: float = 2.0
-    clock: Callable[[], float] = time.monotonic
-    _unseen: dict[tuple[str, str], float] = field(default_factory=dict)
-    _deleted: set[tuple[str, str]] = field(default_factory=set)
     _unwanted: dict[tuple[str, str], str] = field(default_factory=dict)
 
     async def destroy(self, handle: Handle) -> None:
@@ -51,7 +47,7 @@ class Existence:
         else:
             accepted = await self._end(handle)
         if accepted and handle.kind != INSTANCE:
-            self._deleted.add((handle.region, handle.cloud_id))
+            self.absence.accepted((handle.region, handle.cloud_id))
 
     async def _end(self, handle: Handle) -> bool:
         action, key = _ENDINGS[handle.kind]
@@ -90,15 +86,9 @@ class Existence:
             said = await self._seen(handle)
             seen, state = said is not None, _state(said)
         if seen:
-            self._unseen.pop(key, None)
+            self.absence.shown(key)
             return f"{handle.cloud_id} is terminated" if state == "terminated" else None
-        now = self.clock()
-        since = self._unseen.setdefault(key, now)
-        if key in self._deleted:
-            return f"the deletion of {handle.cloud_id} was accepted, and no complete list shows it"
-        if now > since and now - since >= self.settle_s:
-            return f"{handle.cloud_id} is in no complete list for {now - since:.0f} s"
-        return None
+        return self.absence.unseen(key, handle.cloud_id)
 
     async def _seen(self, handle: Handle) -> dict[str, Any] | None:
         """What a complete list shows of a machine or a volume, None where it shows nothing."""
@@ -152,9 +142,9 @@ class Existence:
         await self._until(handle, stopped=False, within_s=_START_S)
 
     async def _until(self, handle: Handle, *, stopped: bool, within_s: float) -> None:
-        until = self.clock() + within_s
+        until = self.absence.clock() + within_s
         while (_state(await self._seen(handle)) == "stopped") is not stopped:
-            if self.clock() > until:
+            if self.absence.clock() > until:
                 what = f"it has not {'stopped' if stopped else 'started'} after {within_s:g} s"
                 raise ProviderFault.at(handle.cloud_id, what, "see the provider's console")
             await asyncio.sleep(self.pause_s)

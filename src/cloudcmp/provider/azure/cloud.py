@@ -11,6 +11,7 @@ from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import nothing
 from cloudcmp.model.safety import Barrier, Finding, Sight
+from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.address import controller
 from cloudcmp.provider.azure import listing
 from cloudcmp.provider.azure.barriers import BARRIERS
@@ -30,8 +31,8 @@ class AzureProvider:
     """Machines of one subscription of Azure.
 
     It was tested against an emulator of the tests' own, driven through Azure's official clients, never on a real
-    account. Each launch has a resource group of its own, with a network and a firewall in it. `settle_s`, `pause_s`,
-    `decide_s` and `clock` are as in `Existence` and `Machines`.
+    account. Each launch has a resource group of its own, with a network and a firewall in it. `settle_s` and `clock`
+    are as in `Absence`, `pause_s` and `decide_s` as in `Machines`.
     """
 
     name = "azure"
@@ -54,7 +55,7 @@ class AzureProvider:
         self._sdk = sdk or Sdk()
         self._groups = Groups(self._sdk, pause_s)
         self._machines = Machines(self._sdk, pause_s, decide_s, clock)
-        self._existence = Existence(self._sdk, self._groups, self._machines, settle_s, clock)
+        self._existence = Existence(self._sdk, self._groups, self._machines, Absence(settle_s, "found", clock))
         self._shelf = Shelf(self._sdk)
 
     # -- looking around

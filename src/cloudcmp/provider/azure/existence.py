@@ -1,11 +1,10 @@
 """What becomes of groups, machines and disks: asked to go, and seen gone."""
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle
+from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.azure.faults import missing
 from cloudcmp.provider.azure.groups import Groups
 from cloudcmp.provider.azure.machines import Machines
@@ -15,21 +14,18 @@ from cloudcmp.provider.azure.sdk import Sdk
 
 @dataclass(slots=True)
 class Existence:
-    """`settle_s` is how long a resource must stay unseen to count as gone where no deletion of it was accepted.
+    """What becomes of the resources of one subscription.
 
     A deletion that finds nothing counts as accepted where the resource was seen before: an earlier one's answer was
     lost. Where it never was, it may only not be there yet.
 
-    What was just made may not be found everywhere yet: R, Azure documents no bound. `clock` in seconds of any origin.
+    What was just made may not be found everywhere yet: R, Azure documents no bound.
     """
 
     sdk: Sdk
     groups: Groups
     machines: Machines
-    settle_s: float = 300.0
-    clock: Callable[[], float] = time.monotonic
-    _unseen: dict[str, float] = field(default_factory=dict)
-    _deleted: set[str] = field(default_factory=set)
+    absence: Absence
     _seen: set[str] = field(default_factory=set)
 
     async def destroy(self, handle: Handle) -> None:
@@ -41,7 +37,7 @@ class Existence:
         else:
             accepted = await self._delete_disk(handle)
         if accepted or _key(handle) in self._seen:
-            self._deleted.add(_key(handle))
+            self.absence.accepted(_key(handle))
 
     async def _delete_disk(self, handle: Handle) -> bool:
         place = place_of(handle.cloud_id)
@@ -58,17 +54,12 @@ class Existence:
 
         Stopped is not gone, deallocated neither, and what is being deleted is there.
         """
-        key, now = _key(handle), self.clock()
+        key = _key(handle)
         if await self._there(handle):
-            self._unseen.pop(key, None)
+            self.absence.shown(key)
             self._seen.add(key)
             return None
-        since = self._unseen.setdefault(key, now)
-        if key in self._deleted:
-            return f"the deletion of {handle.cloud_id} was taken, and it is not found"
-        if now > since and now - since >= self.settle_s:
-            return f"{handle.cloud_id} is not found for {now - since:.0f} s"
-        return None
+        return self.absence.unseen(key, handle.cloud_id)
 
     async def _there(self, handle: Handle) -> bool:
         if handle.kind == FIREWALL:

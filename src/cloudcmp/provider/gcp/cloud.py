@@ -11,6 +11,7 @@ from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import nothing
 from cloudcmp.model.safety import Barrier, Finding, Sight
+from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.address import controller
 from cloudcmp.provider.gcp import listing
 from cloudcmp.provider.gcp.barriers import BARRIERS, GCP, barriers_of
@@ -30,7 +31,7 @@ class GcpProvider:
 
     It was tested against an emulator of the tests' own, driven through Google's client, never on a real account. It
     makes no service accounts, no reserved addresses and no networks: the project needs its `default` network.
-    `settle_s` and `clock` are as in `Existence`, `wait_s` as in `Making`, `pause_s` as in `Sdk`.
+    `settle_s` and `clock` are as in `Absence`, `wait_s` as in `Making`, `pause_s` as in `Sdk`.
     """
 
     simulated = False
@@ -57,7 +58,7 @@ class GcpProvider:
         self._shelf = Shelf(self._sdk)
         self._firewalls = Firewalls(self._sdk, operations)
         self._making = Making(self._sdk, self._shelf, operations, wait_s, clock)
-        self._existence = Existence(self._sdk, self._firewalls, operations, settle_s, clock)
+        self._existence = Existence(self._sdk, self._firewalls, operations, Absence(settle_s, "found", clock))
 
     # -- looking around
 

@@ -1,14 +1,14 @@
 """Machines, disks and firewall rules that exist: looked at, resized, ended, and seen gone."""
 
 import asyncio
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import ProviderFault, Refused, Unlisted
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Handle
 from cloudcmp.model.safety import Sight
+from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.gcp.faults import MISSING
 from cloudcmp.provider.gcp.firewalls import Firewalls
 from cloudcmp.provider.gcp.operations import PREEMPTED, Operations, done
@@ -26,19 +26,12 @@ _SERVICES = {INSTANCE: ("instances", "instance"), VOLUME: ("disks", "disk")}
 
 @dataclass(slots=True)
 class Existence:
-    """What becomes of the resources of one project.
-
-    `settle_s` is how long a resource that is not shown must stay unseen to count as gone, where nobody was asked to
-    delete it. `clock` is in seconds of any origin.
-    """
+    """What becomes of the resources of one project."""
 
     sdk: Sdk
     firewalls: Firewalls
     operations: Operations
-    settle_s: float = 300.0
-    clock: Callable[[], float] = time.monotonic
-    _unseen: dict[str, float] = field(default_factory=dict)
-    _deleted: set[str] = field(default_factory=set)
+    absence: Absence
 
     async def destroy(self, handle: Handle) -> None:
         """Ask for a machine, a disk or rules to be deleted; what has gone is no error."""
@@ -47,7 +40,7 @@ class Existence:
         else:
             accepted = await self._end(handle)
         if accepted:
-            self._deleted.add(_key(handle))
+            self.absence.accepted(_key(handle))
 
     async def _end(self, handle: Handle) -> bool:
         service, word = _SERVICES[handle.kind]
@@ -70,17 +63,12 @@ class Existence:
         else:
             there = await self._seen(handle) is not None
         if there:
-            self._unseen.pop(key, None)
+            self.absence.shown(key)
             return None
-        now = self.clock()
-        since = self._unseen.setdefault(key, now)
-        if key in self._deleted:
-            return f"the deletion of {handle.cloud_id} was accepted, and it is not found"
-        if ended := await self._ended_by(handle):
-            return f"{handle.cloud_id} is not found, and the operation {ended} is done"
-        if now > since and now - since >= self.settle_s:
-            return f"{handle.cloud_id} is not found for {now - since:.0f} s"
-        return None
+        if why := self.absence.unseen(key, handle.cloud_id):
+            return why
+        ended = await self._ended_by(handle)
+        return f"{handle.cloud_id} is not found, and the operation {ended} is done" if ended else None
 
     async def _ended_by(self, handle: Handle) -> str:
         """The operation that ended what is not there; of a launch's rules that of the one that names them."""
@@ -166,12 +154,12 @@ class Existence:
         await self._until(handle, "RUNNING", _START_S)
 
     async def _until(self, handle: Handle, status: str, within_s: float) -> None:
-        until = self.clock() + within_s
+        until = self.absence.clock() + within_s
         while True:
             said = await self._seen(handle)
             if said is not None and str(said.status) == status:
                 return
-            if self.clock() > until:
+            if self.absence.clock() > until:
                 what = f"it is not {status} after {within_s:g} s"
                 raise ProviderFault.at(handle.cloud_id, what, "see the provider's console")
             await asyncio.sleep(self.sdk.pause_s)

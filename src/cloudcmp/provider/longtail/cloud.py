@@ -11,6 +11,7 @@ from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import UNTOLD, nothing
 from cloudcmp.model.safety import Barrier, Finding, Sight
+from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.address import controller, nets_of
 from cloudcmp.provider.longtail import labels, listing
 from cloudcmp.provider.longtail.barriers import barriers_of
@@ -29,7 +30,7 @@ class LongTailProvider:
     """Machines of one cloud of the table, through apache-libcloud's transport and authentication.
 
     It was tested against emulations of the tests' own, never on a real account. `settle_s` and `clock` are as in
-    `Existence`. None of these clouds heeds a token: it is kept in the machine's own tags, and who asks again with the
+    `Absence`. None of these clouds heeds a token: it is kept in the machine's own tags, and who asks again with the
     same one in this process gets what was made. Another process would get a second one; the ledger never asks so.
     """
 
@@ -53,7 +54,7 @@ class LongTailProvider:
         self._cloud = cloud
         self._library = library or Library(cloud)
         self._shelf = Shelf(self._library)
-        self._existence = Existence(self._library, settle_s, clock)
+        self._existence = Existence(self._library, Absence(settle_s, "in any complete list", clock))
         self._made: dict[str, str] = {}  # by token
         self._lost: set[str] = set()
         self._walls: dict[str, str] = {}

@@ -1,36 +1,29 @@
 """Machines, firewalls and tags that exist: looked at, ended, and seen gone."""
 
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle
 from cloudcmp.model.safety import Sight
+from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.longtail import labels, listing
 from cloudcmp.provider.longtail.dialect import Seen
 from cloudcmp.provider.longtail.digitalocean import fell_tags
 from cloudcmp.provider.longtail.faults import missing
 from cloudcmp.provider.longtail.sdk import Library
 
-_Key = tuple[str, str]
-
 
 @dataclass(slots=True)
 class Existence:
     """What becomes of the resources of one cloud.
 
-    None of these clouds keeps showing a machine that was destroyed. `settle_s` is how long something that neither its
-    id nor a list shows must stay unseen to count as gone where its deletion was not accepted: what is new may not be
-    seen at first, and none of these clouds says for how long. `clock` is in seconds of any origin.
+    None of these clouds keeps showing a machine that was destroyed. What is new may not be seen at first, and none of
+    them says for how long: it is gone when neither its id nor a complete list shows it.
     """
 
     library: Library
-    settle_s: float = 60.0
-    clock: Callable[[], float] = time.monotonic
-    _unseen: dict[_Key, float] = field(default_factory=dict)
-    _deleted: set[_Key] = field(default_factory=set)
+    absence: Absence
     _ran: set[str] = field(default_factory=set)
     _made: set[str] = field(default_factory=set)
     _borne: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -48,7 +41,7 @@ class Existence:
         else:
             accepted = await self._end(handle.cloud_id)
         if accepted:
-            self._deleted.add((handle.kind, handle.cloud_id))
+            self.absence.accepted((handle.kind, handle.cloud_id))
 
     async def _end(self, id: str) -> bool:
         """End a machine; the tags that stay when it goes are remembered first."""
@@ -74,17 +67,12 @@ class Existence:
         """
         key = (handle.kind, handle.cloud_id)
         if await self._there(handle):
-            self._unseen.pop(key, None)
+            self.absence.shown(key)
             return None
-        now = self.clock()
-        since = self._unseen.setdefault(key, now)
-        if key in self._deleted:
+        why = self.absence.unseen(key, handle.cloud_id)
+        if why is not None:
             await self._tidy(handle)
-            return f"the deletion of {handle.cloud_id} was accepted, and no complete list shows it"
-        if now > since and now - since >= self.settle_s:
-            await self._tidy(handle)
-            return f"{handle.cloud_id} is in no complete list for {now - since:.0f} s"
-        return None
+        return why
 
     async def _there(self, handle: Handle) -> bool:
         if handle.kind == FIREWALL:

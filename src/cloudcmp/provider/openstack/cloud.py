@@ -11,6 +11,7 @@ from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import UNTOLD, nothing
 from cloudcmp.model.safety import Barrier, Finding, Sight
+from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.address import near
 from cloudcmp.provider.openstack.barriers import BARRIERS, OPENSTACK, UNCOUNTED
 from cloudcmp.provider.openstack.existence import Existence
@@ -28,7 +29,7 @@ class OpenStackProvider:
     """Machines of the OpenStack that the environment or clouds.yaml names (OS_CLOUD, or OS_AUTH_URL and the others).
 
     It was tested against an emulator of the tests' own, driven through openstacksdk, never on a real account. It makes
-    no key pairs, networks or routers: the project needs a network. `settle_s` and `clock` are as in `Existence`,
+    no key pairs, networks or routers: the project needs a network. `settle_s` and `clock` are as in `Absence`,
     `pause_s` is between looks.
     """
 
@@ -54,7 +55,7 @@ class OpenStackProvider:
         self._shelf = Shelf(name, self._sdk)
         self._firewalls = Firewalls(self._sdk, pause_s)
         floatings = Floatings(self._sdk)
-        self._existence = Existence(self._sdk, self._firewalls, floatings, settle_s, clock)
+        self._existence = Existence(self._sdk, self._firewalls, floatings, Absence(settle_s, "told of", clock))
         self._resizing = Resizing(self._existence, pause_s)
         self._lists = Lists(self._sdk, self._firewalls, floatings)
         self._sent: dict[str, str | None] = {}

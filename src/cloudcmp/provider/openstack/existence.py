@@ -1,7 +1,5 @@
 """Machines, volumes, addresses and groups that exist: looked at, ended, and seen gone."""
 
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +7,7 @@ from typing import Any
 from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.lease import ADDRESS, FIREWALL, INSTANCE, VOLUME, Handle
 from cloudcmp.model.safety import Sight
+from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.openstack.faults import missing, scarce
 from cloudcmp.provider.openstack.firewalls import Firewalls
 from cloudcmp.provider.openstack.floating import Floatings
@@ -31,18 +30,14 @@ Said = dict[str, Any]
 class Existence:
     """What becomes of the resources of one cloud.
 
-    `settle_s` is how long a resource that is not told of, and that we did not end, must stay so to count as gone;
-    `clock` in seconds of any origin. `ways` is how machines that this process asked for are reached, by their token.
+    `ways` is how machines that this process asked for are reached, by their token.
     """
 
     sdk: Sdk
     firewalls: Firewalls
     floatings: Floatings
-    settle_s: float = 300.0
-    clock: Callable[[], float] = time.monotonic
+    absence: Absence
     ways: dict[str, Way] = field(default_factory=dict)
-    _unseen: dict[tuple[str, str], float] = field(default_factory=dict)
-    _deleted: set[tuple[str, str]] = field(default_factory=set)
     _ended: set[str] = field(default_factory=set)
     _addresses: dict[str, str] = field(default_factory=dict)
 
@@ -58,7 +53,7 @@ class Existence:
             await self._end(region, id)
         elif handle.kind == FIREWALL:
             if await self.firewalls.destroy(region, id):
-                self._deleted.add((region, id))
+                self.absence.accepted((region, id))
         else:
             await self._delete(handle)
 
@@ -71,7 +66,7 @@ class Existence:
             if said.get("status") == _SOFT:
                 action = ("POST", f"/servers/{id}/action", {"forceDelete": None})
                 await self.sdk.change(region, COMPUTE, *action, again=True)
-                self._deleted.add((region, id))
+                self.absence.accepted((region, id))
             else:
                 await self._delete(Handle(INSTANCE, region, id))
         for one in await self.floatings.of(region, id):
@@ -103,7 +98,7 @@ class Existence:
     async def _delete(self, handle: Handle) -> None:
         service, path = _PATHS[handle.kind]
         if await self.sdk.delete(handle.region, service, path.format(handle.cloud_id)):
-            self._deleted.add((handle.region, handle.cloud_id))
+            self.absence.accepted((handle.region, handle.cloud_id))
 
     async def gone(self, handle: Handle) -> str | None:
         """That it is not told of any more: at once where its deletion was accepted, else after it has not been for long
@@ -111,15 +106,9 @@ class Existence:
         """
         key = (handle.region, handle.cloud_id)
         if await self._there(handle):
-            self._unseen.pop(key, None)
+            self.absence.shown(key)
             return None
-        now = self.clock()
-        since = self._unseen.setdefault(key, now)
-        if key in self._deleted:
-            return f"the deletion of {handle.cloud_id} was accepted, and it is not told of any more"
-        if now > since and now - since >= self.settle_s:
-            return f"{handle.cloud_id} is not told of for {now - since:.0f} s"
-        return None
+        return self.absence.unseen(key, handle.cloud_id)
 
     async def _there(self, handle: Handle) -> bool:
         region, id = handle.region, handle.cloud_id

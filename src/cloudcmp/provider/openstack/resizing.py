@@ -37,18 +37,18 @@ class Resizing:
         """
         await self._act(handle, {"resize": {"flavorRef": flavor}})
         stopped()
-        began, moving = self.existence.clock(), False
+        began, moving = self.existence.absence.clock(), False
         while True:
             said = await self._seen(handle)
             status = str(said.get("status") or "")
             if status == _DONE:
                 break
             moving |= status == "RESIZE"
-            self._check(handle, said, moving, self.existence.clock() - began)
+            self._check(handle, said, moving, self.existence.absence.clock() - began)
             await asyncio.sleep(self.pause_s)
         await self._act(handle, {"confirmResize": None})
         while (await self._seen(handle)).get("status") == _DONE:
-            if self.existence.clock() - began > _RESIZE_S:
+            if self.existence.absence.clock() - began > _RESIZE_S:
                 raise ProviderFault.at(handle.cloud_id, "its resize is confirmed and does not end", "see Nova")
             await asyncio.sleep(self.pause_s)
 
