@@ -115,7 +115,8 @@ def bills() -> Row:
     wrong = _seeded(_lived, n)
     show(wrong[:20])
     return Row("P12 P14", "no bill is above the worst case, nor above what the budget counts; without faults it is as "
-               "expected, within a tenth", n, len(wrong))  # fmt: skip
+               "expected, within a tenth; a maximum bounds spot prices that move, or the quote says that none does", n,
+               len(wrong))  # fmt: skip
 
 
 def _lost(n: int, seed: int) -> list[Any]:

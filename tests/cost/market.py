@@ -16,6 +16,8 @@ from cloudcmp.model.price import Item, PriceRow, Unit
 from cloudcmp.model.terms import Support
 
 GIB = 2**30
+MOVES_S = 600
+"""How long a spot price stays, s."""
 TYPES = ("small", "large", "huge")
 
 
@@ -32,6 +34,9 @@ class Market:
     root: Decimal
     tiers: tuple[tuple[int, int], ...]
     free_path: bool
+    spot: tuple[Fraction, ...]
+    by_hour: bool
+    capped: bool
     told: str
 
     @property
@@ -41,6 +46,7 @@ class Market:
         return Billing(
             float(self.minimum_s), float(self.step_s), price(self.address), dedicated=price(self.fee),
             root=Volume("under", 8 * GIB, root=True) if self.root else None, free=("zone",) if self.free_path else (),
+            spot_capped=self.capped,
         )  # fmt: skip
 
     @property
@@ -78,11 +84,43 @@ class Market:
             paid += self.step_s
         return paid
 
-    def bill(self, lives: Sequence[Any], plan: Plan, phase: int, month_h: int, used_gb: int) -> Fraction:
-        """What is billed for these lives, in a month of so many hours in which so many GB had been sent before."""
+    def share(self, at_s: int) -> Fraction:
+        """What is billed at a time, as a share of what a study says that a spot machine costs: never above a cap."""
+        share = self.spot[at_s // MOVES_S % len(self.spot)]
+        return min(Fraction(1), share) if self.capped else share
+
+    def taken_s(self, began_s: int, ended_s: int) -> int:
+        """When a spot machine ends: where its price rises above its cap it is taken back, and it begins below that."""
+        for at in range(began_s // MOVES_S + 1, ended_s // MOVES_S + 1):
+            if self.capped and self.spot[at % len(self.spot)] > 1:
+                return at * MOVES_S
+        return ended_s
+
+    def _spot(self, one: Any, start: int, seconds: int) -> Fraction:
+        """What so many paid seconds of a spot machine cost, as shares of an hour at its price; after its end as then.
+
+        Second by second at the price of each, or each hour of its life at the price with which that hour began.
+        """
+        total, at, end = Fraction(0), start, start + seconds
+        while at < end:
+            hours = (at - start) // 3600
+            until = start + (hours + 1) * 3600 if self.by_hour else (at // MOVES_S + 1) * MOVES_S
+            when = start + hours * 3600 if self.by_hour else at
+            step = min(until, end) - at
+            total += self.share(min(when, one.ended_s - 1)) * step / 3600
+            at += step
+        return total
+
+    def bill(
+        self, lives: Sequence[Any], plan: Plan, phase: int, month_h: int, used_gb: int, *, spot: bool = True
+    ) -> Fraction:
+        """What is billed for these lives, in a month of so many hours in which so many GB had been sent before.
+
+        Without `spot` prices stay: each machine costs what the study says.
+        """
         total, gigabytes = Fraction(0), Fraction(0)
         for one in lives:
-            total += self._machine(one, plan, month_h)
+            total += self._machine(one, plan, month_h, spot=spot)
             twice = {"region": 2}
             if not (self.free_path and any(path == "zone" for path, _ in one.sent)):
                 gigabytes += sum(Fraction(size * twice.get(path, 1), 10**9) for path, size in one.sent)
@@ -92,7 +130,7 @@ class Market:
             total += Fraction(self.fee) * len(_clock_hours(own, phase))
         return total + sum((_support(plan_, total) for plan_ in plan.terms.support), Fraction(0))
 
-    def _machine(self, one: Any, plan: Plan, month_h: int) -> Fraction:
+    def _machine(self, one: Any, plan: Plan, month_h: int, *, spot: bool) -> Fraction:
         life = one.ended_s - one.began_s
         stay = plan.stays[one.candidate.index]
         own = Fraction(self.prices[one.candidate.offering.name])
@@ -101,7 +139,9 @@ class Market:
         total = Fraction(0)
         for number, (start, end) in enumerate(pairwise(cuts)):
             price = kinds[min(number, len(kinds) - 1)]
-            total += price * self.paid_s(end - start) / 3600
+            paid = self.paid_s(end - start)
+            moves = spot and dict(one.candidate.options).get("market") == "spot"
+            total += price * (self._spot(one, one.began_s + start, paid) if moves else Fraction(paid, 3600))
         total += Fraction(self.address) * sum(self.paid_s(b - a) for a, b in pairwise(cuts)) / 3600
         kept = max(60, life)
         volume = one.candidate.volume
@@ -153,15 +193,21 @@ def market(rng: random.Random) -> Market:
     if rng.random() < 0.3 and len(prices) > 1:
         prices[0] = 0  # a free part
     tiers = tuple(zip([0, *starts], prices, strict=True)) if rng.random() < 0.7 else ()
-    return Market(
+    still = Market(
         prices={name: cents(3000) * (at + 1) for at, name in enumerate(TYPES)},
         minimum_s=minimum_s, step_s=step_s,
         address=rng.choice((Decimal(0), Decimal("0.005"), cents(1000))),
         fee=rng.choice((Decimal(0), Decimal(2))),
         disk=cents(3000), root=rng.choice((Decimal(0), cents(2000))),
         tiers=tiers, free_path=rng.random() < 0.3,
+        spot=(Fraction(1),), by_hour=False, capped=True,
         told=f"{minimum_s} s and steps of {step_s} s, tiers {tiers}",
     )  # fmt: skip
+    moves = random.Random(repr(still))  # beside what is drawn above, which stays as it is
+    capped = moves.random() < 0.8
+    most = 130 if capped else 400
+    spot = tuple(Fraction(moves.randint(20, most), 100) for _ in range(moves.choice((1, 7, 50))))
+    return replace(still, spot=spot, by_hour=moves.random() < 0.5, capped=capped)
 
 
 def written(where: Market, rng: random.Random) -> str:

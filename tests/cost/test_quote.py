@@ -14,6 +14,8 @@ from cloudcmp.model.bill import Rate, Use
 from cloudcmp.model.offering import Billing, Price, Volume
 from cloudcmp.model.plan import hourly_cost, unit_cost
 from cloudcmp.model.price import Item, PriceRow, Unit
+from cloudcmp.pipeline.planning import billing_of
+from cloudcmp.provider.registry import names
 
 ONE = "[{provider: aws, region: eu, offering: large, count: 2, volume: {type: fast, size: 100 GiB}}]"
 WORK = "[{probe: fma}, {probe: tcp, params: {path: region}}]"
@@ -175,3 +177,24 @@ def test_what_comes_with_a_machine_is_as_old_as_its_oldest_part() -> None:
     beside = with_beside(plan.candidates[0], billing, dated).beside
     assert beside is not None
     assert (beside.as_of, beside.how) == (old, "bundled")
+
+
+@pytest.mark.parametrize(("capped", "said"), [
+    (True, "counted at the most that a spot machine may cost, where less may be billed: aws/eu/large spot"),
+    (False, "the worst case is no bound for aws/eu/large spot: its price moves, and no maximum is known to hold"),
+])  # fmt: skip
+def test_a_quote_says_whether_it_bounds_a_spot_price_that_moves(capped: bool, said: str) -> None:
+    spot, on_demand = (
+        f"[{{provider: aws, region: eu, offering: large, price: 0.1 USD/h{more}}}]" for more in (", market: spot", "")
+    )
+    market = lambda _: Billing(spot_capped=capped)  # noqa: E731
+    assert said in planned(spot, WORK, billing_of=market).quote.notes
+    assert not any(
+        "spot machine" in note or "no bound" in note for note in planned(on_demand, WORK, billing_of=market).quote.notes
+    )
+
+
+def test_a_spot_price_is_bound_where_a_driver_tells_its_maximum() -> None:
+    """`tests/provider` sees that the drivers of aws and azure tell it; what another cloud makes of it nobody knows."""
+    capped = {name for name in names() if billing_of(name).spot_capped}
+    assert capped == {"aws", "azure"}

@@ -128,6 +128,7 @@ def _notes(
     ]
     if hourly:
         lines.append(f"counted by the hour begun, for how its image is billed is not known: {_listed(hourly)}")
+    lines += _spot_notes(candidates, market)
     lines += _why_no_cost(counted, worst)
     volumes = [str(one.volume) for one in candidates if one.offering.price and unpriced_volume(one)]
     if volumes:
@@ -135,6 +136,20 @@ def _notes(
     left = [one.id for one in candidates if one not in counted]
     if left:
         lines.append(f"the cost leaves out {_listed(left)}: without a price, and billed by nobody")
+    return lines
+
+
+def _spot_notes(candidates: Sequence[Candidate], market: Market) -> list[str]:
+    """What the cost of spot machines is, whose price moves: at most what is told as their maximum, or no bound."""
+    spot = [one for one in candidates if one.offering.price and dict(one.options).get("market") == "spot"]
+    capped = [one.id for one in spot if market.billing_of(one.offering.provider).spot_capped]
+    free = [one.id for one in spot if one.id not in capped]
+    lines = []
+    if capped:
+        lines.append(f"counted at the most that a spot machine may cost, where less may be billed: {_listed(capped)}")
+    if free:
+        what = "its price moves, and no maximum is known to hold"
+        lines.append(f"the worst case is no bound for {_listed(free)}: {what}")
     return lines
 
 

@@ -70,7 +70,8 @@ class Billing:
     billed and in no price. `ends`: machines end by themselves, and with them what they cost, at their time to live.
     `images` are those that are known to be billed so, where it rests on the image. `dedicated` is billed in each region
     for every hour of the clock in which a machine of tenancy: dedicated runs there. `root` is the disk that is counted
-    under the system where the study writes none. Traffic over the paths of `free` is not billed.
+    under the system where the study writes none. Traffic over the paths of `free` is not billed. `spot_capped`: the
+    price of a spot machine is told to its provider as the most that may be paid, and it is taken back above that.
     """
 
     minimum_s: float = _HOUR_S
@@ -82,6 +83,7 @@ class Billing:
     dedicated: Price | None = None
     root: Volume | None = None
     free: tuple[str, ...] = ()
+    spot_capped: bool = False
 
     def hourly(self, options: Mapping[str, str]) -> bool:
         """Whether a machine with these options is counted by the hour begun: how its image is billed is not known."""

@@ -30,7 +30,9 @@ _NOT_YET = ("InvalidGroup.NotFound", "InvalidPlacementGroup.Unknown")  # what wa
 _OPTIONAL = ("TagSpecifications", "MetadataOptions", "InstanceInitiatedShutdownBehavior")
 
 
-BILLING = Billing(60.0, 1.0, ADDRESS, UNCOUNTED, images=tuple(LINES), dedicated=DEDICATED, root=ROOT, free=FREE)
+BILLING = Billing(
+    60.0, 1.0, ADDRESS, UNCOUNTED, images=tuple(LINES), dedicated=DEDICATED, root=ROOT, free=FREE, spot_capped=True
+)
 """How Amazon bills what cloudcmp makes there."""
 
 

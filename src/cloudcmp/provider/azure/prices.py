@@ -23,5 +23,5 @@ UNCOUNTED = (
 
 # By the second; since June 2025 no machine for less than five minutes:
 # https://learn.microsoft.com/answers/questions/2259765/clarification-on-azure-vm-billing-for-short-runtim
-BILLING = Billing(300.0, 1.0, ADDRESS, UNCOUNTED)
+BILLING = Billing(300.0, 1.0, ADDRESS, UNCOUNTED, spot_capped=True)
 """Machines do not end what they cost by themselves: see `barriers`."""

@@ -16,6 +16,5 @@ UNCOUNTED = (
     "the disk under the system unless it is written as a volume (some 0.001 USD/h for 10 GiB)",
     "traffic",
     "licences of images such as Windows, RHEL or SLES",
-    "what a spot price rises during a study: Google changes it at most once in 30 days and takes no maximum",
 )
 """What is billed and can not be told from what a study says: in words, for its plan."""
