@@ -58,6 +58,7 @@ CONTRADICTIONS: dict[tuple[str, str], Poison] = {
     ("aws", "digits of another script"): amazon("0.1210000000", "٠.١٢"),
     ("aws", "an underscore"): amazon("0.1210000000", "0_1.21"),
     ("azure", "Windows by its SKU alone"): azure(skuName="Standard_D2s_v5 Windows"),
+    ("azure", "of no product, Windows or Linux"): azure(productName=None),
     ("azure", "with Red Hat's licence"): azure(productName="Virtual Machines DSv5 Series Red Hat"),
     ("azure", "with SUSE's licence"): azure(productName="Virtual Machines DSv5 Series SUSE"),
     ("azure", "spot in small letters"): azure(meterName="D2s v5 spot"),
@@ -106,3 +107,15 @@ def test_google_s_commitments_are_for_as_long_as_they_say() -> None:
     (doubt,) = told("Commit3Yr")
     assert isinstance(doubt, Doubt)
     assert "is not what 'Commitment v1: N2 Cpu in Frankfurt for 1 Year' says" in doubt.why
+
+
+@pytest.mark.parametrize(
+    "said", [{"tier_until": 0}, {"purchase": False}, {"item": []}, {"tenancy": 0}, {"system": {}}, {"starts": False}],
+    ids=str,
+)  # fmt: skip
+def test_what_is_nothing_in_json_is_not_what_is_usual(said: dict[str, object]) -> None:
+    row = {"provider": "ours", "region": "hall", "name": "small", "amount": "0.02", "currency": "EUR", "unit": "h"}
+    document = {"schema": "cloudcmp.prices/1", "as_of": "2026-11-20", "prices": [row]}
+    assert fate("csv", [json.dumps(document).encode()]).price is not None
+    document["prices"] = [row | said]
+    assert fate("csv", [json.dumps(document).encode()]).price is None

@@ -141,6 +141,10 @@ def _machine(item: Mapping[str, Any], product: str, kind: object) -> Iterator[To
     name = item.get("armSkuName")
     if name in {None, ""}:  # a licence or a discount of its own, not a machine
         return
+    if not product:  # which alone tells Windows from Linux
+        odd = Odd("its product is missing")
+        yield doubt(PROVIDER, item.get("armRegionName"), item.get("skuId"), name, odd, Item.INSTANCE)
+        return
     system = "windows" if "windows" in said else "linux"
     spot = "spot" in words.split()
     units = {text: (Unit.HOUR, many) for text, many in _HOUR.items()}

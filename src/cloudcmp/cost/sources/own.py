@@ -44,7 +44,7 @@ def read(file: BinaryIO) -> Iterator[Told]:
     rows = _json_rows(rest) if start in {b"{", b"["} else records_of(lines_of(rest), NEEDED)
     for number, row in enumerate(rows, 1):
         _known(row)
-        if row.get("as_of"):
+        if _or(row, "as_of", None) is not None:
             try:
                 yield day_of(row["as_of"])
             except Odd as odd:
@@ -80,8 +80,8 @@ def _told(row: Mapping[str, Any], number: int) -> Told:
         raise Unreadable(f"price {number} names no provider")
     item: Item | None = None
     try:
-        item = _word(Item, row.get("item") or "instance", "item")
-        upfront = quantity_of(row.get("upfront") or "0")
+        item = _word(Item, _or(row, "item", "instance"), "item")
+        upfront = quantity_of(_or(row, "upfront", "0"))
         amount = row.get("amount")
         return PriceRow(
             provider=clean(provider),
@@ -91,21 +91,27 @@ def _told(row: Mapping[str, Any], number: int) -> Told:
             amount=Decimal(0) if upfront and _nothing(amount) else amount_of(amount),
             currency=currency_of(row.get("currency")),
             unit=_word(Unit, row.get("unit"), "unit"),
-            system=_one_of(SYSTEMS, row.get("system") or ("linux" if item is Item.INSTANCE else ""), "system"),
-            purchase=_word(Purchase, row.get("purchase") or "on-demand", "purchase"),
-            tenancy=_one_of(TENANCIES, row.get("tenancy") or "shared", "tenancy"),
-            term_months=_months(row.get("term_months") or "0"),
+            system=_one_of(SYSTEMS, _or(row, "system", "linux" if item is Item.INSTANCE else ""), "system"),
+            purchase=_word(Purchase, _or(row, "purchase", "on-demand"), "purchase"),
+            tenancy=_one_of(TENANCIES, _or(row, "tenancy", "shared"), "tenancy"),
+            term_months=_months(_or(row, "term_months", "0")),
             upfront=upfront,
-            tier_from=quantity_of(row.get("tier_from") or "0"),
-            tier_until=quantity_of(row["tier_until"]) if row.get("tier_until") else None,
+            tier_from=quantity_of(_or(row, "tier_from", "0")),
+            tier_until=None if (end := _or(row, "tier_until", None)) is None else quantity_of(end),
             to=_text(row, "to"),
-            least=quantity_of(row.get("least") or "0"),
+            least=quantity_of(_or(row, "least", "0")),
             sku=_text(row, "sku"),
-            starts=day_of(row["starts"]) if row.get("starts") else None,
+            starts=None if (day := _or(row, "starts", None)) is None else day_of(day),
             plan=_text(row, "plan"),
         )
     except Odd as odd:
         return doubt(clean(provider), row.get("region"), row.get("sku"), row.get("name"), odd, item)
+
+
+def _or(row: Mapping[str, Any], key: str, usual: str | None) -> Any:
+    """What a row says, the usual where it says nothing; 0, false and [] say something."""
+    said = row.get(key)
+    return usual if said is None or said == "" else said
 
 
 def _months(value: object) -> int:
