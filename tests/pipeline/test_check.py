@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -182,6 +183,25 @@ def test_what_nobody_set_up_is_no_fault_unless_it_was_named(paid: type[Paid], mo
     assert found_of(asyncio.run(check_providers([])), "credentials").ok is None
     assert found_of(asyncio.run(check_providers([])), "quota").ok is False
     assert found_of(asyncio.run(check_providers(["paid"])), "credentials").ok is False
+
+
+def test_what_was_found_before_a_provider_hangs_is_told(paid: type[Paid]) -> None:
+    over = threading.Event()
+
+    class Slow(paid):  # type: ignore[misc,valid-type]
+        def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
+            over.wait(30.0)
+            return ()
+
+    began = time.monotonic()
+    try:
+        found = checked(Slow(Path()), plan_of("paid").candidates, within_s=0.3)
+    finally:
+        over.set()
+    assert time.monotonic() - began < 20.0
+    assert found_of(found, "rights").ok is True
+    assert found_of(found, "answer").text == "it did not answer within 0.3 s"
+    assert not [one for one in found if one.finding.what == "price"]
 
 
 def test_who_is_not_set_up_takes_one_line_and_no_row(paid: type[Paid], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -350,6 +351,38 @@ def test_prices_are_told_where_they_are_known() -> None:
     assert found.price == price
     (unknown,) = swept(Cloud.of(resource(1))).leftovers
     assert unknown.price is None
+
+
+@pytest.mark.parametrize("delete", [False, True])
+def test_p7_a_cloud_that_does_not_list_in_time_is_named_and_holds_up_no_other(delete: bool) -> None:
+    hangs, quick = Cloud.of(resource(1), name="hangs"), Cloud.of(resource(2), name="quick")
+
+    async def leftovers() -> Listing:
+        await asyncio.sleep(600.0)
+        raise AssertionError("nobody waits so long")
+
+    hangs.leftovers = leftovers  # type: ignore[method-assign]
+    found = swept(hangs, quick, delete=delete, within_s=0.05)
+    assert found.unlisted == ("hangs: it did not answer within 0.05 s; check the network, sweep again",)
+    assert not found.complete
+    assert [one.provider for one in found.leftovers] == ["quick"]
+    assert hangs.ordered == []
+
+
+def test_what_was_listed_is_told_also_where_prices_do_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cloudcmp.pipeline.sweeping._ASIDE_S", 0.2)
+    cloud, over = Cloud.of(resource(1), price=Price(Decimal("0.1"), "USD", "list", date(2025, 11, 1))), Event()
+
+    def offerings(region: str | None = None) -> tuple[Offering, ...]:
+        over.wait(30.0)
+        return ()
+
+    cloud.offerings = offerings  # type: ignore[method-assign]
+    try:
+        (left,) = swept(cloud).leftovers
+    finally:
+        over.set()
+    assert (left.fate, left.price) == (Fate.DUE, None)
 
 
 def test_a_sweep_reads_and_writes_nothing_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

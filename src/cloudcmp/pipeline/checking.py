@@ -193,7 +193,7 @@ async def _listed(provider: Provider, region: str) -> tuple[Offering, ...]:
     """What the provider sells in a region; nothing where it can not be asked, which is a finding of its own."""
     try:
         return await aside(lambda: provider.offerings(region), provider.name, _LIST_S)
-    except CloudcmpError:
+    except (CloudcmpError, ImportError, OSError):
         return ()
 
 
