@@ -79,6 +79,15 @@ def test_what_is_not_known_is_unknown_and_says_why() -> None:
     assert under_terms(nothing, TERMS) == (None, "aws/eu/large: no price is known, so none under your terms")
 
 
+def test_each_of_several_commitments_is_told_with_its_machines() -> None:
+    price, line = under_terms(candidate(count=4), Terms(commitments=(term("0.1"), term("0.05", count=2))))
+    assert price == (Decimal("0.1") + 2 * Decimal("0.05") + Decimal("0.2")) / 4
+    assert "0.1 USD/h if it runs all the time" in line
+    assert "0.05 USD/h if it runs all the time" in line
+    assert "(for 1 of 4 machines)" in line
+    assert "(for 2 of 4 machines)" in line
+
+
 def test_credits_and_support_are_in_no_hour() -> None:
     terms = Terms(
         credits=(Credit(Money(Decimal(100), "USD")),), support=(Support("aws", Money(Decimal(100), "USD"), ()),)

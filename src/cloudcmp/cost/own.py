@@ -27,7 +27,8 @@ def own_lines(listed: Listed, terms: Terms, on: date | None, step: Decimal) -> t
     lines: list[BillLine] = []
     cover = _Cover(terms)
     for number, (use, one) in enumerate(listed):
-        lines += _committed(one, cover.of(use), left, number, step)
+        shares = [(paid, EXACT.divide(Decimal(many), Decimal(use.count))) for paid, many in cover.of(use)]
+        lines += _committed(one, shares, left, number, step)
     for discount in terms.discounts:
         lines += _discounted(discount, listed, left, step)
     due: dict[str, Decimal] = {}
@@ -48,6 +49,11 @@ def own_lines(listed: Listed, terms: Terms, on: date | None, step: Decimal) -> t
 def commitment_for(use: Use, terms: Terms) -> Commitment | None:
     """The first commitment that covers a use, None where there is none: machines on demand of its type and region."""
     return next((one for one in terms.commitments if _covers(one, use)), None)
+
+
+def covering(use: Use, terms: Terms) -> list[tuple[Commitment, int]]:
+    """The commitments that cover a use which runs alone, each with the number of machines that it covers."""
+    return _Cover(terms).of(use)
 
 
 def _covers(one: Commitment, use: Use) -> bool:
@@ -102,8 +108,8 @@ class _Cover:
     def __init__(self, terms: Terms) -> None:
         self._known = [(one, dict[str, int]()) for one in terms.commitments]
 
-    def of(self, use: Use) -> list[tuple[Commitment, Decimal]]:
-        """The commitments of a use, each with the share of its machines that it covers."""
+    def of(self, use: Use) -> list[tuple[Commitment, int]]:
+        """The commitments of a use, each with the number of its machines that it covers."""
         found, left = [], use.count
         for one, taken in self._known:
             if left < 1 or not _covers(one, use):
@@ -112,7 +118,7 @@ class _Cover:
             covered = min(left, max(0, free))
             if covered:
                 taken[use.about] = max(covered, taken.get(use.about, 0))
-                found.append((one, EXACT.divide(Decimal(covered), Decimal(use.count))))
+                found.append((one, covered))
                 left -= covered
         return found
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from cloudcmp.cost import commitment
 from cloudcmp.cost.metering import EXACT
-from cloudcmp.cost.own import commitment_for, own_lines
+from cloudcmp.cost.own import covering, own_lines
 from cloudcmp.cost.parts import TOLD, as_rented
 from cloudcmp.cost.rules import shares_of
 from cloudcmp.model.bill import BillLine, Use
@@ -71,11 +71,12 @@ def _hour(
         raise _Unknown(f"{unknown.item}: {unknown.why}")
     if not own:
         return price
-    paid = commitment_for(use, terms)
+    paying = iter(covering(use, terms))
     for one in own:
         why = one.why
-        if paid is not None and one.quantity is not None:
-            part = f" (for {paid.count} of {candidate.count} machines)" if paid.count < candidate.count else ""
+        if one.quantity is not None:  # one of a commitment, in their order
+            paid, machines = next(paying)
+            part = f" (for {machines} of {candidate.count} machines)" if machines < candidate.count else ""
             monthly = () if price.source in TOLD else shares_of(sold.provider, sold.name)
             why = commitment.told(paid, price.amount_per_hour, monthly) + part
         if why not in told:
