@@ -113,7 +113,14 @@ def test_bad_terms_are_one_line(measured: Path, tmp_path: Path) -> None:
         said = cloudcmp(verb, measured, "--terms", own)
         assert (said.code, said.err.count("\n")) == (2, 1)
         assert f"{own}:1:21: share: " in said.err
-        assert cloudcmp(verb, measured, "--terms", tmp_path / "none.yml").code == 2
+    for name, content, why in (("none.yml", None, "there is no such file"), ("empty.yml", " \n", "the file is empty")):
+        own = tmp_path / name
+        if content is not None:
+            own.write_text(content, encoding="utf-8")
+        said = cloudcmp("compare", measured, "--terms", own)
+        assert (said.code, said.err.count("\n")) == (2, 1)
+        assert why in said.err
+        assert "write e.g. discounts: [{share: 10 %}]" in said.err
 
 
 def test_an_unknown_metric_names_the_nearest(measured: Path) -> None:

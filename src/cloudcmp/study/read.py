@@ -16,25 +16,28 @@ def read(path: Path, *, providers: Collection[str], billed: Collection[str] = ()
     study must say how much may be spent. Raises UserMistake with all faults, one line each, `file:line:column: what;
     what next`, and OutsideFault where the file can not be read.
     """
-    content = _bytes_of(path, "name the study file in it")
+    content = _bytes_of(path, "name the study file in it", "see the folder studies for examples")
     return read_text(content, str(path), providers=providers, billed=billed)
 
 
 def read_terms(path: Path, *, providers: Collection[str]) -> Terms:
     """The terms of a file of their own; raises as `read`."""
-    content = _bytes_of(path, "name the file of terms in it")
+    example = "write e.g. discounts: [{share: 10 %}]"
+    content = _bytes_of(path, "name the file of terms in it", f"make it: {example}")
+    if not content.strip():
+        raise UserMistake.at(f"{path}:1:1", "the file is empty", example)
     from cloudcmp.study import terms
 
     return terms.read_terms(path, content, providers)
 
 
-def _bytes_of(path: Path, folder_next: str) -> bytes:
+def _bytes_of(path: Path, folder_next: str, missing_next: str) -> bytes:
     try:
         with path.open("rb") as file:
             # One byte past the limit is enough to refuse the file; /dev/zero never ends.
             return file.read(2**20 + 1)
     except FileNotFoundError as error:
-        raise UserMistake.at(str(path), "there is no such file", "see the folder studies for examples") from error
+        raise UserMistake.at(str(path), "there is no such file", missing_next) from error
     except IsADirectoryError as error:
         raise UserMistake.at(str(path), "this is a folder", folder_next) from error
     except (OSError, ValueError) as error:
