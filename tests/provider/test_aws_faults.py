@@ -1,10 +1,7 @@
 """What errors mean, without any cloud: codes, lost answers, hostile texts; and a way there that is missing."""
 
 import asyncio
-import os
 import socket
-import subprocess
-import sys
 import threading
 import time
 
@@ -203,41 +200,6 @@ def test_a_connection_that_is_refused_made_nothing(monkeypatch):
         asyncio.run(provider()._sdk.change("us-east-1", "run_instances", MinCount=1, MaxCount=1, ImageId="ami-1"))
 
     assert threading.active_count() < 50
-
-
-_WITHOUT = """
-import sys
-class Block:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition('.')[0] in {'boto3', 'botocore'}:
-            raise ModuleNotFoundError(f'No module named {name!r}', name=name)
-sys.meta_path.insert(0, Block())
-import asyncio
-from cloudcmp.errors import UserMistake
-from cloudcmp.provider.aws import Ec2Provider, policy
-driver = Ec2Provider()
-policy()
-def later(call):
-    return lambda: asyncio.run(call())
-for ask in (driver.offerings, later(lambda: driver.find('s')), later(lambda: driver.check(()))):
-    try:
-        ask()
-    except UserMistake as mistake:
-        print(mistake)
-"""
-
-
-def test_without_the_extra_the_way_to_it_is_told():
-    said = subprocess.run(
-        [sys.executable, "-c", _WITHOUT], capture_output=True, text=True, timeout=60, check=True, env=dict(os.environ)
-    )
-    assert said.stdout.splitlines() == ["aws: boto3 is not installed; pip install 'cloudcmp[aws]'"] * 3
-
-
-def test_the_sdk_is_not_loaded_before_the_first_call():
-    code = "import sys, cloudcmp.provider.aws as a; a.Ec2Provider(); print([m for m in sys.modules if 'boto' in m])"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert said.stdout.strip() == "[]"
 
 
 def test_user_data_that_is_too_long_is_refused_before_any_call():

@@ -1,10 +1,7 @@
 """What the client's errors mean, and how long calls to Compute Engine may take."""
 
 import asyncio
-import os
 import socket
-import subprocess
-import sys
 import time
 
 import pytest
@@ -119,38 +116,3 @@ def test_a_connection_that_is_refused_made_nothing(gce_cloud):
     with pytest.raises(Unreached, match="can not be reached"):
         asyncio.run(driver._sdk.change("instances", "delete_unary", zone="us-central1-a", instance="x"))
     gce_cloud.come_back()
-
-
-_WITHOUT = """
-import sys
-class Block:
-    def find_spec(self, name, path=None, target=None):
-        if name == 'google' or name.startswith('google.'):
-            raise ModuleNotFoundError(f'No module named {name!r}', name=name)
-sys.meta_path.insert(0, Block())
-import asyncio
-from cloudcmp.errors import UserMistake
-from cloudcmp.provider.gcp import GcpProvider, policy
-driver = GcpProvider()
-policy()
-def later(call):
-    return lambda: asyncio.run(call())
-for ask in (driver.offerings, later(lambda: driver.find('s')), later(lambda: driver.check(()))):
-    try:
-        ask()
-    except UserMistake as mistake:
-        print(mistake)
-"""
-
-
-def test_without_the_extra_the_way_to_it_is_told():
-    said = subprocess.run(
-        [sys.executable, "-c", _WITHOUT], capture_output=True, text=True, timeout=60, check=True, env=dict(os.environ)
-    )
-    assert said.stdout.splitlines() == ["gcp: google-cloud-compute is not installed; pip install 'cloudcmp[gcp]'"] * 3
-
-
-def test_the_client_is_not_loaded_before_the_first_call():
-    code = "import sys, cloudcmp.provider.gcp as g; g.GcpProvider(); print([m for m in sys.modules if 'google' in m])"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert said.stdout.strip() == "[]"
