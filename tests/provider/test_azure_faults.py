@@ -25,7 +25,8 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.model.lease import FIREWALL
-from cloudcmp.provider.azure.faults import Coded, coded_in, fault_of, missing, refusal
+from cloudcmp.provider.answers import Coded
+from cloudcmp.provider.azure.faults import coded_in, fault_of, missing, refusal
 
 
 @pytest.fixture

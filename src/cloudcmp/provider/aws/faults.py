@@ -4,7 +4,6 @@ Codes: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.ht
 """
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import (
@@ -21,6 +20,7 @@ from cloudcmp.errors import (
     Unlisted,
     Unreached,
 )
+from cloudcmp.provider.answers import LOOKED_FOR, Coded, lost, unclear, untold
 from cloudcmp.provider.saying import plain
 
 _CAPACITY = {
@@ -71,27 +71,12 @@ NO_ACTION = ("InvalidAction", "UnsupportedOperation")
 """What a cloud answers to a call that it does not have."""
 RENEW = "renew them (aws sso login, or new keys), then run again"
 POLICY = "give the user the policy of docs/reference/aws-policy.json"
-_LOOKED_FOR = "it is looked for by token, tag and name"
 _KINDS: tuple[tuple[Set[str], type[ProviderFault], str], ...] = (
     (_CAPACITY, NoCapacity, "try later, another type or another region"),
     (_THROTTLED, Throttled, "wait, and ask less often"),
     (DENIED, NotAllowed, POLICY),
-    (_DONE_BEFORE, LostAnswer, _LOOKED_FOR),
+    (_DONE_BEFORE, LostAnswer, LOOKED_FOR),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Coded:
-    """An error's code, its text (untrusted, one line, cut) and its HTTP status; empty where it never came to one."""
-
-    code: str
-    text: str
-    status: int
-
-    @property
-    def line(self) -> str:
-        """Both in one."""
-        return f"{self.code}: {self.text}" if self.text else self.code
 
 
 def coded(error: BaseException) -> Coded | None:
@@ -134,9 +119,7 @@ def _unclear(said: Coded, where: str, *, changes: bool) -> ProviderFault:
         return Unlisted.at(where, said.line, "ask again")
     if said.status >= 500:
         line = f"{said.line} (HTTP {said.status})"
-        if changes:
-            return LostAnswer.at(where, line, _LOOKED_FOR)
-        return Unlisted.at(where, line, "ask again")
+        return unclear(line, where, changes=changes)
     return Refused.at(where, said.line, "change what is asked for")
 
 
@@ -154,10 +137,7 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpE
         return silent.at(where, f"it can not be reached ({kind})", "check the network and the region's name")
     if kind in {"ParamValidationError", "InvalidRegionError", "UnknownEndpointError", "NoRegionError"}:
         return Refused.at(where, f"the request can not be made ({kind})", "check the names in the study")
-    # The text of a parser's error holds the answer itself: only its kind is shown.
-    if changes:
-        return LostAnswer.at(where, f"the answer was lost ({kind})", _LOOKED_FOR)
-    return Unlisted.at(where, f"the answer was lost or cut short ({kind})", "ask again")
+    return lost(kind, where, changes=changes)
 
 
 def id_in(answer: Mapping[str, Any], *path: str | int, where: str) -> str:
@@ -167,5 +147,5 @@ def id_in(answer: Mapping[str, Any], *path: str | int, where: str) -> str:
         for step in path:
             found = found[step]
     except (KeyError, IndexError, TypeError):
-        raise LostAnswer.at(where, "the answer does not say what was made", _LOOKED_FOR) from None
+        raise untold(where) from None
     return str(found)

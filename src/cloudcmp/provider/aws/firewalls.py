@@ -10,6 +10,7 @@ from typing import Any
 from cloudcmp.errors import LostAnswer, NotAllowed, ProviderFault, Refused, Unlisted
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.provider.address import doors, nets_of
+from cloudcmp.provider.answers import LOOKED_FOR
 from cloudcmp.provider.aws.faults import DENIED, NO_ACTION, POLICY, id_in
 from cloudcmp.provider.aws.launch import STRATEGIES, placement_of, tags_of
 from cloudcmp.provider.aws.sdk import Sdk
@@ -140,7 +141,7 @@ class Firewalls:
             if found:
                 return str(found[0]["GroupId"])
             await asyncio.sleep(self.pause_s)
-        raise ProviderFault.at(request.name, fault.faults[0].what, "it is looked for by token, tag and name")
+        raise ProviderFault.at(request.name, fault.faults[0].what, LOOKED_FOR)
 
     async def _open(self, region: str, group: str, rules: list[dict[str, Any]]) -> None:
         own = {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group}]}

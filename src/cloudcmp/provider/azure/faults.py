@@ -5,7 +5,6 @@ https://learn.microsoft.com/troubleshoot/azure/virtual-machines/windows/allocati
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import (
@@ -22,6 +21,7 @@ from cloudcmp.errors import (
     Unlisted,
     Unreached,
 )
+from cloudcmp.provider.answers import LOOKED_FOR, Coded, lost, unclear
 from cloudcmp.provider.saying import plain
 
 _CAPACITY = {
@@ -59,22 +59,7 @@ POLICY = "give the user the role of docs/reference/azure-policy.json"
 RENEW = "renew them (az login, or a new client secret), then run again"
 _SET = "az login, or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET"
 _REGISTER = "az provider register --namespace Microsoft.Compute, and the same for Microsoft.Network"
-_LOOKED_FOR = "it is looked for by token, tag and name"
 _MORE = "ask for a higher quota (Azure portal, Quotas), or run fewer at once"
-
-
-@dataclass(frozen=True, slots=True)
-class Coded:
-    """An error's code, its text (untrusted, one line, cut) and its HTTP status (0 where it came in another's body)."""
-
-    code: str
-    text: str
-    status: int = 0
-
-    @property
-    def line(self) -> str:
-        """Both in one."""
-        return f"{self.code}: {self.text}" if self.text else self.code
 
 
 def coded_in(body: Any, status: int = 0) -> Coded | None:
@@ -109,7 +94,7 @@ def refusal(said: Coded, where: str) -> ProviderFault | None:
         (said.code in _THROTTLED or said.status == 429, Throttled, "wait, and ask less often"),
         (said.code == UNREGISTERED, NotAllowed, _REGISTER),
         (said.code in _DENIED or said.status == 403, NotAllowed, POLICY),
-        (said.code in _DONE_BEFORE or said.status == 412, LostAnswer, _LOOKED_FOR),
+        (said.code in _DONE_BEFORE or said.status == 412, LostAnswer, LOOKED_FOR),
         (said.code in _CUT, Unlisted, "ask again"),
     )
     return next((kind.at(where, said.line, hint) for so, kind, hint in kinds if so), None)
@@ -182,14 +167,14 @@ def _said(error: BaseException, status: int, where: str, *, changes: bool) -> Pr
         return found
     if status >= 500 or status == 408:
         line = f"{said.line} (HTTP {status})"
-        return LostAnswer.at(where, line, _LOOKED_FOR) if changes else Unlisted.at(where, line, "ask again")
+        return unclear(line, where, changes=changes)
     if status == 401:
         return BadCredentials.at(where, said.line, RENEW)
     if coded is not None and status == 404 and said.code not in _MISSING:
         said = Coded("NotFound", said.line, status)
     # An answer that is no error and could not be read, or a 404 that is not the Resource Manager's own.
     if status < 400 or (status == 404 and coded is None):
-        return _lost(where, f"HTTP {status}", changes=changes)
+        return lost(f"HTTP {status}", where, changes=changes)
     return Refused.at(where, said.line, "change what is asked for")
 
 
@@ -201,16 +186,7 @@ def _unanswered(error: BaseException, names: list[str], where: str, *, changes: 
         return _untrusted(where)
     if kinds & _NO_WAY and "ServiceResponseError" not in names:
         return Unreached.at(where, f"it can not be reached ({names[0]})", "check the network and the endpoint")
-    if names[0] in {"ValueError", "TypeError", "SerializationError"} and not changes:
-        return Unlisted.at(where, f"the answer was lost or cut short ({names[0]})", "ask again")
-    # The text of a parser's error holds the answer itself: only its kind is shown.
-    return _lost(where, names[0], changes=changes)
-
-
-def _lost(where: str, kind: str, *, changes: bool) -> ProviderFault:
-    if changes:
-        return LostAnswer.at(where, f"the answer was lost ({kind})", _LOOKED_FOR)
-    return Unlisted.at(where, f"the answer was lost or cut short ({kind})", "ask again")
+    return lost(names[0], where, changes=changes)
 
 
 def _chain(error: BaseException, depth: int = 6) -> list[str]:

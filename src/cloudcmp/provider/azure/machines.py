@@ -13,7 +13,8 @@ from typing import Any
 from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, QuotaReached, Refused, Throttled, Unlisted, Unreached
 from cloudcmp.model.lease import CreateRequest, Handle
 from cloudcmp.model.safety import Sight
-from cloudcmp.provider.azure.faults import Coded, code_of, coded_in, missing, refusal
+from cloudcmp.provider.answers import Coded
+from cloudcmp.provider.azure.faults import code_of, coded_in, missing, refusal
 from cloudcmp.provider.azure.names import TOKEN_TAG, Place, canonical, place_of
 from cloudcmp.provider.azure.sdk import Reply, Sdk
 from cloudcmp.provider.saying import plain

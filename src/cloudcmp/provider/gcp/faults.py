@@ -7,13 +7,11 @@ https://cloud.google.com/compute/docs/troubleshooting/troubleshooting-vm-creatio
 import os
 import re
 from collections.abc import Set
-from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import (
     BadCredentials,
     CloudcmpError,
-    LostAnswer,
     NoCapacity,
     NoCredentials,
     NotAllowed,
@@ -21,9 +19,9 @@ from cloudcmp.errors import (
     QuotaReached,
     Refused,
     Throttled,
-    Unlisted,
     Unreached,
 )
+from cloudcmp.provider.answers import LOOKED_FOR, Coded, lost, unclear
 from cloudcmp.provider.saying import plain
 
 _CAPACITY = {
@@ -55,7 +53,6 @@ POLICY = "give the account the role of docs/reference/gcp-policy.json"
 _SET = "set GOOGLE_APPLICATION_CREDENTIALS, or run gcloud auth application-default login"
 _ENABLE = "enable the Compute Engine API and billing of the project"
 _ADDRESSED = re.compile(r"[A-Z]+ \S+: ")
-_LOOKED_FOR = "it is looked for by token, tag and name"
 _KINDS: tuple[tuple[Set[str], type[ProviderFault], str], ...] = (
     (_CAPACITY, NoCapacity, "try later, another type, another zone or another region"),
     (_QUOTA, QuotaReached, "ask for a higher quota (IAM & Admin, Quotas), or run fewer at once"),
@@ -63,20 +60,6 @@ _KINDS: tuple[tuple[Set[str], type[ProviderFault], str], ...] = (
     (_DISABLED, NotAllowed, _ENABLE),
     (DENIED, NotAllowed, POLICY),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Coded:
-    """An error's code, its text (untrusted, one line, cut) and its HTTP status, 0 where it has none."""
-
-    code: str
-    text: str
-    status: int
-
-    @property
-    def line(self) -> str:
-        """Both in one."""
-        return f"{self.code}: {self.text}" if self.text else self.code
 
 
 def coded(error: BaseException) -> Coded | None:
@@ -117,7 +100,7 @@ def operation_fault(operation: Any, where: str) -> ProviderFault | None:
     if refusal is not None:
         return refusal
     if status >= 500 or "INTERNAL" in said.code or not status:
-        return ProviderFault.at(where, f"the operation failed: {said.line}", _LOOKED_FOR)
+        return ProviderFault.at(where, f"the operation failed: {said.line}", LOOKED_FOR)
     return Refused.at(where, said.line, "change what is asked for")
 
 
@@ -138,9 +121,7 @@ def _refusal(said: Coded, where: str) -> ProviderFault | None:
 def _unclear(said: Coded, where: str, *, changes: bool) -> ProviderFault:
     if said.status >= 500 or said.status < 400:
         line = said.line if said.code.startswith("HTTP") else f"{said.line} (HTTP {said.status})"
-        if changes:
-            return LostAnswer.at(where, line, _LOOKED_FOR)
-        return Unlisted.at(where, line, "ask again")
+        return unclear(line, where, changes=changes)
     return Refused.at(where, said.line, "change what is asked for")
 
 
@@ -161,10 +142,7 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpE
         return silent.at(where, f"it can not be reached ({kind})", "check the network and CLOUDCMP_GCP_ENDPOINT")
     if kind in {"TypeError", "ValueError"}:
         return Refused.at(where, f"the request can not be made ({kind})", "check the names in the study")
-    # The text of a parser's error holds the answer itself: only its kind is shown.
-    if changes:
-        return LostAnswer.at(where, f"the answer was lost ({kind})", _LOOKED_FOR)
-    return Unlisted.at(where, f"the answer was lost or cut short ({kind})", "ask again")
+    return lost(kind, where, changes=changes)
 
 
 def _unsent(error: BaseException, kinds: list[str]) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from cloudcmp.errors import NOTHING_MADE, NoCapacity, ProviderFault, Refused, Throttled, Unlisted, Unreached
 from cloudcmp.model.lease import INSTANCE, CreateRequest
+from cloudcmp.provider.answers import LOOKED_FOR
 from cloudcmp.provider.gcp.faults import EXISTS, MISSING, operation_fault
 from cloudcmp.provider.gcp.launch import machine_of
 from cloudcmp.provider.gcp.listing import machines_of
@@ -145,4 +146,4 @@ class Making:
                 what = f"{fault.faults[0].what}; and whether there is such a machine can not be asked: {silent}"
             if left:
                 await asyncio.sleep(self.sdk.pause_s)
-        return ProviderFault.at(f"{INSTANCE} {request.name}", what, "it is looked for by token, tag and name")
+        return ProviderFault.at(f"{INSTANCE} {request.name}", what, LOOKED_FOR)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import LostAnswer, Throttled, Unlisted, Unreached
+from cloudcmp.provider.answers import LOOKED_FOR
 from cloudcmp.provider.gcp.faults import operation_fault
 from cloudcmp.provider.gcp.sdk import Sdk
 
@@ -35,7 +36,7 @@ class Operations:
         while not done(now):
             if self.clock() > until:
                 what = f"the operation {operation.name} is not done after {self.wait_s:g} s"
-                raise LostAnswer.at(where, what, "it is looked for by token, tag and name")
+                raise LostAnswer.at(where, what, LOOKED_FOR)
             await asyncio.sleep(self.sdk.pause_s)
             with suppress(*_SILENT):
                 now = await self.now(operation, zone)

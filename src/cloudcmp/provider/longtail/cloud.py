@@ -13,11 +13,12 @@ from cloudcmp.model.protocol import UNTOLD, nothing
 from cloudcmp.model.safety import Barrier, Finding, Sight
 from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.address import controller, nets_of
+from cloudcmp.provider.answers import LOOKED_FOR
 from cloudcmp.provider.longtail import labels, listing
 from cloudcmp.provider.longtail.barriers import barriers_of
 from cloudcmp.provider.longtail.checking import Preflight
 from cloudcmp.provider.longtail.existence import Existence
-from cloudcmp.provider.longtail.faults import LOOKED_FOR, id_in
+from cloudcmp.provider.longtail.faults import id_in
 from cloudcmp.provider.longtail.requests import image_of, refuse
 from cloudcmp.provider.longtail.resizing import Resizing
 from cloudcmp.provider.longtail.sdk import Library

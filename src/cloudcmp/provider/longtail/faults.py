@@ -18,13 +18,12 @@ from cloudcmp.errors import (
     QuotaReached,
     Refused,
     Throttled,
-    Unlisted,
     Unreached,
 )
+from cloudcmp.provider.answers import LOOKED_FOR, lost, unclear, untold
 from cloudcmp.provider.saying import plain
 
 RENEW = "make a new token, then run again"
-LOOKED_FOR = "it is looked for by token, tag and name"
 _UNSENT = {"NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ConnectTimeout", "gaierror"}
 _UNSENDABLE = {"InvalidURL", "InvalidSchema", "MissingSchema", "InvalidHeader", "LocationParseError", "UnicodeError"}
 # The words are R: they were recalled, and are not written down where these clouds document their errors.
@@ -80,7 +79,7 @@ def fault_of(error: BaseException, where: str, *, changes: bool, policy: str) ->
     code = getattr(error, "code", None)  # libcloud's BaseHTTPError, told without importing it
     if isinstance(code, int):
         said = Said(code, plain(str(getattr(error, "message", ""))))
-        return _refusal(said, where, policy) or _unclear(said, where, changes=changes)
+        return _refusal(said, where, policy) or unclear(said.line, where, changes=changes)
     return _unanswered(error, where, changes=changes)
 
 
@@ -106,12 +105,6 @@ _KINDS: tuple[tuple[Callable[[Said], Any], type[ProviderFault], str], ...] = (
 )
 
 
-def _unclear(said: Said, where: str, *, changes: bool) -> ProviderFault:
-    if changes:
-        return LostAnswer.at(where, said.line, LOOKED_FOR)
-    return Unlisted.at(where, said.line, "ask again")
-
-
 def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
     """No answer that could be read. Classes are told by name, to keep libcloud and requests unimported."""
     kinds = _kinds(error)
@@ -123,10 +116,7 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpE
         return ProviderFault.at(where, f"no trusted connection ({name})", "check the endpoint and the certificates")
     if kinds & _UNSENDABLE:
         return Refused.at(where, f"the request can not be made ({name})", "check the token and the names in the study")
-    # The text of a parser's error holds the answer itself: only its kind is shown.
-    if changes:
-        return LostAnswer.at(where, f"the answer was lost ({name})", LOOKED_FOR)
-    return Unlisted.at(where, f"the answer was lost or cut short ({name})", "ask again")
+    return lost(name, where, changes=changes)
 
 
 def _kinds(error: BaseException) -> set[str]:
@@ -149,5 +139,5 @@ def id_in(said: dict[str, Any], key: str | None, where: str) -> str:
     """The id that an answer names; LostAnswer where it names none, for then nothing is known of what was made."""
     one = said.get(key) if key else said
     if not isinstance(one, dict) or not one.get("id"):
-        raise LostAnswer.at(where, "the answer does not say what was made", LOOKED_FOR)
+        raise untold(where)
     return str(one["id"])

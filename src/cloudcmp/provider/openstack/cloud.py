@@ -13,6 +13,7 @@ from cloudcmp.model.protocol import UNTOLD, nothing
 from cloudcmp.model.safety import Barrier, Finding, Sight
 from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.address import near
+from cloudcmp.provider.answers import LOOKED_FOR
 from cloudcmp.provider.openstack.barriers import BARRIERS, OPENSTACK, UNCOUNTED
 from cloudcmp.provider.openstack.existence import Existence
 from cloudcmp.provider.openstack.firewalls import Firewalls, id_in
@@ -146,7 +147,7 @@ class OpenStackProvider:
             known = next((one.cloud_id for one in found if one.token == request.token), None)
         if known is None:
             what = "this token was sent before, and what came of it is not known"
-            raise LostAnswer.at(request.name, what, "it is looked for by token, tag and name")
+            raise LostAnswer.at(request.name, what, LOOKED_FOR)
         return known
 
     async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:

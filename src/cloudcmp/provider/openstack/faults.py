@@ -12,7 +12,6 @@ from typing import Any
 from cloudcmp.errors import (
     BadCredentials,
     CloudcmpError,
-    LostAnswer,
     NoCapacity,
     NoCredentials,
     NotAllowed,
@@ -23,13 +22,13 @@ from cloudcmp.errors import (
     Unlisted,
     Unreached,
 )
+from cloudcmp.provider.answers import lost, unclear
 from cloudcmp.provider.saying import plain
 
 POLICY = "give the user the role member, or access rules as in docs/reference/openstack-policy.json"
 RENEW = "renew them, then run again"
 MISSING = 404
 SET = "set OS_CLOUD and write clouds.yaml, or set OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, OS_PROJECT_NAME and domains"
-_LOOKED_FOR = "it is looked for by token, tag and name"
 _QUOTA = re.compile(r"quota|LimitExceeded|OverQuota|exceeds the allowed|maximum number of", re.IGNORECASE)
 _CAPACITY = re.compile(
     r"No valid host|Exceeded max(imum)? (scheduling attempts|number of retries)|No more IP addresses|"
@@ -91,11 +90,6 @@ def refusal(status: int, said: str, where: str, *, changes: bool) -> ProviderFau
     return Refused.at(where, line, "change what is asked for")
 
 
-def unclear(what: str, where: str, *, changes: bool) -> ProviderFault:
-    """An answer that was lost, or that tells nothing: what was asked for may have been done."""
-    return LostAnswer.at(where, what, _LOOKED_FOR) if changes else Unlisted.at(where, what, "ask again")
-
-
 def scarce(said: str, line: str, where: str) -> ProviderFault | None:
     """A cloud that has no room, or an account that is at its limit; None for any other words."""
     if _CAPACITY.search(said):
@@ -127,7 +121,7 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpErro
         fault = Unreached.at(where, "it can not be reached", "check the network and OS_AUTH_URL")
     elif kind in _NO_SERVICE and not changes and max(statuses) < 500:
         fault = Refused.at(where, f"there is no such service ({kind})", "check OS_AUTH_URL: a Keystone v3")
-    return fault or unclear(f"the answer was lost or cut short ({kind})", where, changes=changes)
+    return fault or lost(kind, where, changes=changes)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

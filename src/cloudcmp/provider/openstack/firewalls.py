@@ -12,6 +12,7 @@ from typing import Any
 from cloudcmp.errors import LostAnswer, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.provider.address import SSH, nets_of
+from cloudcmp.provider.answers import LOOKED_FOR, untold
 from cloudcmp.provider.openstack.launch import POLICIES
 from cloudcmp.provider.openstack.marks import Mark, mark_in
 from cloudcmp.provider.openstack.sdk import COMPUTE, NETWORK, Sdk
@@ -62,7 +63,7 @@ class Firewalls:
                     return found[0]
                 await asyncio.sleep(self.pause_s)
             what = fault.faults[0].what
-            raise ProviderFault.at(request.name, what, "it is looked for by token, tag and name") from None
+            raise ProviderFault.at(request.name, what, LOOKED_FOR) from None
 
     async def _open(self, region: str, group: str, rules: list[dict[str, Any]]) -> None:
         """All rules in one call: from the controller's addresses to the door, from the group itself to everything."""
@@ -138,7 +139,7 @@ def id_in(answer: dict[str, Any], key: str, where: str) -> str:
     """The id that an answer names; LostAnswer where it names none, for then nothing is known of what was made."""
     found = answer.get(key)
     if not isinstance(found, dict) or not found.get("id"):
-        raise LostAnswer.at(where, "the answer does not say what was made", "it is looked for by token, tag and name")
+        raise untold(where)
     return str(found["id"])
 
 
