@@ -47,6 +47,17 @@ def test_amazons_region_is_one_list(sources: Sources) -> None:
         assert len(book.rows(list_, "aws", "eu-central-1", Item.INSTANCE, "m7i.large")) == 7
 
 
+def test_a_region_s_list_tells_nothing_of_another_region(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
+    head, *rows = said("aws.csv").splitlines(keepends=True)
+    strange = next(one for one in rows if b"EUC1-BoxUsage:m7i.xlarge" in one).replace(b"eu-central-1", b"us-east-1")
+    monkeypatch.setattr("tests.cost.served.said", lambda name: b"".join([head, *rows, strange]))
+    (taken,) = fetch(["aws"], ["eu-central-1"])
+    with PriceBook() as book:
+        assert book.places("aws") == (("aws", "eu-central-1"),)
+        assert len(book.lists("aws", "eu-central-1", Item.INSTANCE)) == 1
+    assert taken.kept.rows > 0
+
+
 def test_the_same_list_again_is_another_date_of_it(sources: Sources) -> None:
     (first,) = fetch(["aws"], ["eu-central-1"])
     (second,) = fetch(["aws"], ["eu-central-1"])

@@ -64,10 +64,13 @@ def _fetched(name: str, regions: Sequence[str], web: Web, folder: Path, tell: Te
 
 
 def _of(one: Fetched, regions: Sequence[str]) -> Callable[[Told], bool] | None:
-    """Whether a row is of the regions that were asked for, where a list has them all."""
-    if one.region or not regions:
+    """Whether a row is of the region of its list, or of the regions that were asked for where a list has them all.
+
+    A region's list tells nothing of another one: it would stand before that one's own.
+    """
+    if not one.region and not regions:
         return None
-    wanted = {*regions, ""}
+    wanted = {one.region, ""} if one.region else {*regions, ""}
     return lambda told: getattr(told, "region", "") in wanted
 
 
