@@ -9,7 +9,7 @@ import pytest
 from cloudcmp.cost.bill import bill
 from cloudcmp.cost.rates import rates
 from cloudcmp.model.bill import Use
-from cloudcmp.model.price import Item, PriceList, PriceRow, Unit
+from cloudcmp.model.price import Item, PriceList, PriceRow, Purchase, Unit
 
 TODAY = date(2026, 11, 22)
 SENT = PriceRow("aws", "eu", Item.EGRESS, "egress", Decimal("0.01"), "USD", Unit.GIB, to="region", sku="A")
@@ -58,3 +58,28 @@ def test_a_disk_that_is_sold_whole_is_priced_by_its_size(gib: int, month: str, o
         assert found == 3 * DISKS[-1].amount
     else:
         assert found == 3 * Decimal(month) if month[0].isdigit() else str(found).startswith(month)
+
+
+HELD = Use("aws", "eu", Item.INSTANCE, "x", periods_s=(Decimal(3600),))
+HOUR = PriceRow("aws", "eu", Item.INSTANCE, "x", Decimal("0.03"), "USD", Unit.HOUR)
+
+
+def test_an_hour_s_price_that_is_not_all_that_is_paid_is_unknown() -> None:
+    reserved = replace(HOUR, purchase=Purchase.RESERVED, term_months=12, upfront=Decimal(334))
+    use = replace(HELD, purchase=Purchase.RESERVED, term_months=12)
+    assert total(use, reserved) == "334 USD more are paid at the beginning"
+    assert total(use, replace(reserved, upfront=Decimal(0))) == Decimal("0.03")
+    assert total(HELD, replace(HOUR, least=Decimal(100))) == "at least 100 h of it are billed"
+
+
+@pytest.mark.parametrize("size", ["NaN", "Infinity", "-1"])
+def test_what_can_not_be_used_costs_nothing_that_is_known(size: str) -> None:
+    assert total(replace(GIB_SENT, size=Decimal(size)), SENT) == "so much of it can not be used"
+    assert total(replace(HELD, periods_s=(Decimal(size),)), HOUR) == "so long can nothing be used"
+    assert total(replace(HELD, count=-1), HOUR) == "so much of it can not be used"
+
+
+def test_a_gp3_volume_brings_125_mib_a_second() -> None:
+    flat = PriceRow("aws", "eu", Item.THROUGHPUT, "gp3", Decimal("0.04"), "USD", Unit.MB_PER_S_MONTH)
+    use = Use("aws", "eu", Item.THROUGHPUT, "gp3", size=Decimal(125 * 2**20), periods_s=(Decimal(730 * 3600),))
+    assert total(use, flat) == 0

@@ -78,7 +78,7 @@ def _unknown(use: Use, rate: Rate, currency: str | None, on: date | None) -> str
         return f"its price is of {rate.dated}, more than {FRESH_DAYS} days old"
     if currency is not None and rows[0].currency != currency:
         return f"its price is in {rows[0].currency}, the others are in {currency}"
-    return _senseless(rows) or misfit(use, rows[0].unit)
+    return _senseless(rows) or _partly(rows) or misfit(use, rows[0].unit)
 
 
 def _senseless(rows: Sequence[PriceRow]) -> str:
@@ -90,6 +90,15 @@ def _senseless(rows: Sequence[PriceRow]) -> str:
     if len({(row.unit, row.currency) for row in rows}) > 1:
         return "its tiers are in several units or currencies"
     return "its tiers do not follow each other: which price holds is ambiguous" if _broken(rows) else ""
+
+
+def _partly(rows: Sequence[PriceRow]) -> str:
+    """Why the amount of rows is not all that is paid for a use of theirs."""
+    row = next((one for one in rows if one.upfront > 0), None)
+    if row is not None:
+        return f"{_plain(row.upfront)} {row.currency} more are paid at the beginning"
+    row = next((one for one in rows if one.least > 0 and one.unit in {Unit.HOUR, Unit.MONTH}), None)
+    return f"at least {_plain(row.least)} {row.unit} of it are billed" if row else ""
 
 
 def _broken(rows: Sequence[PriceRow]) -> bool:

@@ -21,7 +21,7 @@ _CLOCKS: dict[tuple[str, Item], Billing] = {
 _INCLUDED = {
     # https://aws.amazon.com/ebs/pricing/: what comes with each gp3 volume.
     ("aws", Item.IOPS, "gp3"): Decimal(3000),
-    ("aws", Item.THROUGHPUT, "gp3"): Decimal(125),
+    ("aws", Item.THROUGHPUT, "gp3"): Decimal("131.072"),  # MB/s: 125 MiB/s
 }
 _THIRTY = tuple(map(Decimal, ("1", "0.8", "0.6", "0.4")))
 _TWENTY = tuple(map(Decimal, ("1", "0.8678", "0.733", "0.6")))
