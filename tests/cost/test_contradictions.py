@@ -106,6 +106,7 @@ def test_google_s_commitments_are_for_as_long_as_they_say() -> None:
     assert (row.term_months, row.starts is None or row.starts <= TODAY) == (12, True)
     (doubt,) = told("Commit3Yr")
     assert isinstance(doubt, Doubt)
+    assert doubt.region == "europe-west3"  # those of other regions are what they are
     assert "is not what 'Commitment v1: N2 Cpu in Frankfurt for 1 Year' says" in doubt.why
 
 

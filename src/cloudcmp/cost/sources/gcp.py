@@ -101,16 +101,16 @@ def _told(sku: Mapping[str, Any]) -> Iterator[Told]:
     if bought is None:
         yield doubt(PROVIDER, "", id, name, f"its usage type {clean(usage)!r} is not known", item)
         return
-    if _said(description) not in {None, bought}:
-        why = f"its usage type {clean(usage)!r} is not what {description!r} says"
-        yield doubt(PROVIDER, "", id, name, why, item)
-        return
     purchase, months = bought
     if not isinstance(regions, list) or not regions or not all(isinstance(one, str) and one for one in regions):
         yield doubt(PROVIDER, "", id, name, "its regions are missing", item, "", purchase)
         return
     for region in dict.fromkeys(map(clean, regions)):
         region = "" if region == "global" else region  # noqa: PLW2901
+        if _said(description) not in {None, bought}:
+            why = f"its usage type {clean(usage)!r} is not what {description!r} says"
+            yield doubt(PROVIDER, region, id, name, why, item)
+            continue
         try:
             rate = _rate(sku, item)
             plan = "commitment" if months else ""
