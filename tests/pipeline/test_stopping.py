@@ -214,6 +214,7 @@ launches: 1
 runs: 1
 budget: 1 USD
 """
+"""A study whose machines are all there at one time, however much longer one cloud takes than another."""
 
 
 @pytest.fixture

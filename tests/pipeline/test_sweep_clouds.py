@@ -12,21 +12,10 @@ from tests.emulated.decoys import DECOYS, OURS
 from tests.emulated.kinds import KINDS, LARGE, kind
 from tests.pipeline.cloud_walk import OWNED, Stand, rented
 from tests.pipeline.clouds import Sky, clouds, unable
-from tests.pipeline.test_stopping import leases
+from tests.pipeline.test_stopping import LONG, leases
 from tests.pipeline.warm import SHORT, Job, warmth
 
 ALL = LARGE
-LASTING = """\
-schema: 1
-question: Rented where?
-candidates:
-%sprobes:
-  - {probe: int, params: {threads: one, duration_s: 60 s}}
-launches: 1
-runs: 1
-budget: 1 USD
-"""
-"""A study whose machines are all there at one time, however much longer one cloud takes than another."""
 needs_studies = pytest.mark.skipif(bool(unable()), reason=unable() or "studies can run")
 
 
@@ -42,7 +31,7 @@ def swept(sky: Sky, home: Path, *words: str) -> Job:
 
 def died(stand: Stand) -> Path:
     """The folder of a study whose controller died when everything was there."""
-    (stand.sky.folder / "study.yaml").write_text(LASTING % "".join(stand.candidates))
+    (stand.sky.folder / "study.yaml").write_text(LONG % "".join(stand.candidates))
     out = stand.folder()
     assert stand.begin("run", out, f"cloud.after_create:{stand.leased}").wait() == -9
     return out

@@ -17,6 +17,14 @@ _CALL = "from cloudcmp.cli.entry import main; main()"
 _OTHERS = ("AWS_", "AZURE_", "CLOUDCMP_", "CLOUDSDK_", "DIGITALOCEAN_", "GOOGLE_", "HTTP", "LINODE_", "OS_", "VULTR_")
 
 
+def study(candidates: str) -> str:
+    """The text of a small study of some candidates: one launch of each, and one probe."""
+    return (
+        f"schema: 1\nquestion: which of these machines is fastest\ncandidates:\n{candidates}"
+        "probes:\n  - {probe: int}\nlaunches: 1\nruns: 1\nbudget: 1 USD\nseed: 1\n"
+    )
+
+
 def cloudcmp(
     clouds: Iterable[Standing[Any]], folder: Path, *words: str, **environ: str
 ) -> subprocess.CompletedProcess[str]:

@@ -217,37 +217,6 @@ def test_errors_of_a_create_are_told_apart_by_the_providers_code(cloud, code, ki
     assert len(cloud.calls("RunInstances")) == 1
 
 
-@pytest.mark.parametrize("what", ["lost", "reset", "5xx", "truncated", "part"])
-def test_p02_a_lost_answer_is_never_a_second_machine(cloud, what):
-    async def walk():
-        driver = provider()
-        cloud.inject("RunInstances", what)
-        with pytest.raises(LostAnswer):
-            await driver.create(request())
-        found = await driver.find("study-a", "token-1", region=REGION)
-        assert [item.token for item in found] == ["token-1"]
-        again = await driver.create(request())
-        assert [item.cloud_id for item in found] == [again]
-
-    asyncio.run(walk())
-    assert [thing.kind for thing in cloud.alive()].count("instance") == 1
-
-
-def test_p02_an_answer_later_than_the_deadline_is_lost(cloud):
-    async def walk():
-        driver = provider()
-        await driver.create(request(token="warm"))
-        driver._sdk.deadline_s = 0.7
-        cloud.inject("RunInstances", "late", seconds=3)
-        began = asyncio.get_running_loop().time()
-        with pytest.raises(LostAnswer):
-            await driver.create(request())
-        assert asyncio.get_running_loop().time() - began < 2.5
-
-    asyncio.run(walk())
-    assert [thing.kind for thing in cloud.alive()].count("instance") == 2
-
-
 @pytest.mark.parametrize("code", ["InvalidGroup.NotFound", "InvalidPlacementGroup.Unknown"])
 def test_a_group_that_is_not_seen_at_once_is_waited_for(cloud, code):
     async def walk():

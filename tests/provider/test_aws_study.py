@@ -5,23 +5,14 @@ from tests.emulated.boot import ssh_boot
 from tests.emulated.ec2 import Faults, ec2
 from tests.emulated.ec2_query import tags_of
 from tests.needs import needs_machines
-from tests.provider.study_runs import killed, whole
+from tests.provider.study_runs import killed, study, whole
 
 pytestmark = [needs_machines, pytest.mark.usefixtures("agent")]
 
-STUDY = """\
-schema: 1
-question: which of two machines is faster
-candidates:
+STUDY = study("""\
   - {provider: aws, region: us-east-1, offering: t3.micro, price: 0.0104 USD/h}
   - {provider: aws, region: eu-central-1, offering: c5.large, price: 0.097 USD/h, market: spot}
-probes:
-  - {probe: int}
-launches: 1
-runs: 1
-budget: 1 USD
-seed: 1
-"""
+""")
 
 
 def test_a_study_runs_from_launch_to_report_while_answers_are_lost(tmp_path):

@@ -17,6 +17,7 @@ from tests.emulated.arm_requests import (
     request,
 )
 from tests.emulated.arm_told import bodies, body_of
+from tests.emulated.pointed import pointed
 
 from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, QuotaReached, Refused, Throttled
 from cloudcmp.model.lease import FIREWALL
@@ -28,9 +29,7 @@ GIB = 2**30
 
 @pytest.fixture
 def cloud(monkeypatch):
-    with arm() as one:
-        for name, value in one.environ.items():
-            monkeypatch.setenv(name, value)
+    with pointed(arm(), monkeypatch) as one:
         yield one
 
 

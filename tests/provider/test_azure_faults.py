@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.emulated.arm import Faults, arm
 from tests.emulated.arm_requests import firewall, instance, launched, provider, request
+from tests.emulated.pointed import pointed
 
 from cloudcmp.errors import (
     BadCredentials,
@@ -31,9 +32,7 @@ from cloudcmp.provider.azure.faults import coded_in, fault_of, missing, refusal
 
 @pytest.fixture
 def cloud(monkeypatch):
-    with arm() as one:
-        for name, value in one.environ.items():
-            monkeypatch.setenv(name, value)
+    with pointed(arm(), monkeypatch) as one:
         yield one
 
 

@@ -6,26 +6,17 @@ import pytest
 from tests.emulated.arm import Faults, arm
 from tests.emulated.boot import ssh_boot
 from tests.needs import needs_machines
-from tests.provider.study_runs import killed, whole
+from tests.provider.study_runs import killed, study, whole
 
 from cloudcmp.provider.azure import policy
 from cloudcmp.provider.azure.policy import actions
 
 pytestmark = [needs_machines, pytest.mark.usefixtures("agent")]
 
-STUDY = """\
-schema: 1
-question: which of two machines is faster
-candidates:
+STUDY = study("""\
   - {provider: azure, region: eastus, offering: Standard_B1s, price: 0.0104 USD/h}
   - {provider: azure, region: westeurope, offering: Standard_D2s_v5, price: 0.115 USD/h, market: spot}
-probes:
-  - {probe: int}
-launches: 1
-runs: 1
-budget: 1 USD
-seed: 1
-"""
+""")
 
 
 def test_a_study_runs_from_launch_to_report_while_answers_are_lost(tmp_path):

@@ -330,37 +330,6 @@ def test_errors_of_a_create_are_told_apart_by_the_providers_code(gce_cloud, code
     assert len(gce_cloud.calls("instances.insert")) == 1
 
 
-@pytest.mark.parametrize("what", ["lost", "reset", "5xx", "truncated", "part"])
-def test_p02_a_lost_answer_is_never_a_second_machine(gce_cloud, what):
-    async def walk():
-        driver = provider()
-        gce_cloud.inject("instances.insert", what)
-        with pytest.raises(LostAnswer):
-            await driver.create(request())
-        found = await driver.find("study-a", "token-1", region=REGION)
-        assert [item.token for item in found] == ["token-1"]
-        again = await driver.create(request())
-        assert [item.cloud_id for item in found] == [again]
-
-    asyncio.run(walk())
-    assert len(gce_cloud.state.lives) == 1
-
-
-def test_p02_an_answer_later_than_the_deadline_is_lost(gce_cloud):
-    async def walk():
-        driver = provider()
-        await driver.create(request(token="warm"))
-        driver._sdk.deadline_s = 0.7
-        gce_cloud.inject("instances.insert", "late", seconds=3)
-        began = asyncio.get_running_loop().time()
-        with pytest.raises(LostAnswer):
-            await driver.create(request())
-        assert asyncio.get_running_loop().time() - began < 2.5
-
-    asyncio.run(walk())
-    assert len(gce_cloud.state.lives) == 2
-
-
 def test_p38_no_log_holds_user_data_or_keys(gce_cloud, caplog):
     secret = "canary-in-the-user-data"
     access = Access(KeyPair(secret, "public"), "client", json.dumps({}) and f'#cloud-config\n{{"x": "{secret}"}}\n')

@@ -4,9 +4,11 @@ import asyncio
 import time
 
 import pytest
+from tests.emulated.asks import Clock
 from tests.emulated.gce import Faults, Gce
 from tests.emulated.gce_requests import REGION, ZONE, firewall, instance, launched, provider, request
 from tests.emulated.gce_told import body_of
+from tests.emulated.pointed import pointed
 
 from cloudcmp.errors import ProviderFault, Refused, Unlisted
 from cloudcmp.model.lease import FIREWALL, VOLUME, Handle
@@ -30,28 +32,16 @@ class Guest:
         self.on = False
 
 
-class Clock:
-    """True time that passes when told to."""
-
-    def __init__(self) -> None:
-        self.now = time.time()
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def guests(monkeypatch):
     """A cloud with a clock of its own, whose machines are guests: the cloud, its clock, its guests."""
-    clock, made = Clock(), []
+    clock, made = Clock(time.time()), []
 
     def boot(_user_data, _id):
         made.append(Guest())
         return made[-1]
 
-    with Gce(boot=boot, clock=clock) as cloud:
-        for name, value in cloud.environ.items():
-            monkeypatch.setenv(name, value)
+    with pointed(Gce(boot=boot, clock=clock), monkeypatch) as cloud:
         yield cloud, clock, made
 
 
@@ -195,7 +185,7 @@ def test_a_machine_that_somebody_else_ended_or_stopped_was_not_taken(gce_cloud):
 
 
 def test_absence_is_believed_only_after_it_has_lasted(gce_cloud):
-    moment = Clock()
+    moment = Clock(time.time())
 
     async def walk():
         driver = provider(settle_s=300.0, clock=moment)

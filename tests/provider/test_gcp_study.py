@@ -5,26 +5,17 @@ from tests.emulated.boot import ssh_boot
 from tests.emulated.gce import Faults, gce
 from tests.emulated.gce_told import bodies, body_of
 from tests.needs import needs_machines
-from tests.provider.study_runs import killed, whole
+from tests.provider.study_runs import killed, study, whole
 
 from cloudcmp.provider.gcp import policy
 
 pytestmark = [needs_machines, pytest.mark.usefixtures("agent")]
 
-STUDY = """\
-schema: 1
-question: which of three machines is faster
-candidates:
+STUDY = study("""\
   - {provider: gcp, region: us-central1, offering: e2-standard-2, price: 0.067 USD/h}
   - {provider: gcp, region: europe-west4, offering: n2-standard-2, price: 0.107 USD/h, market: spot}
   - {provider: gcp, region: us-central1, offering: n2-custom-2-4096, price: 0.08 USD/h, zone: us-central1-c}
-probes:
-  - {probe: int}
-launches: 1
-runs: 1
-budget: 1 USD
-seed: 1
-"""
+""")
 
 
 def test_a_study_runs_from_launch_to_report_while_answers_are_lost(tmp_path):

@@ -9,24 +9,15 @@ from tests.emulated.linode import linode
 from tests.emulated.longtail import Faults
 from tests.emulated.vultr import vultr
 from tests.needs import needs_machines
-from tests.provider.study_runs import cloudcmp, killed, whole
+from tests.provider.study_runs import cloudcmp, killed, study, whole
 
 pytestmark = [needs_machines, pytest.mark.usefixtures("agent")]
 
-STUDY = """\
-schema: 1
-question: which of three clouds is fastest
-candidates:
+STUDY = study("""\
   - {provider: digitalocean, region: fra1, offering: s-1vcpu-1gb, allow: 127.0.0.1/32}
   - {provider: linode, region: us-east, offering: g6-nanode-1, allow: 127.0.0.1/32}
   - {provider: vultr, region: ams, offering: vc2-1c-1gb, allow: 127.0.0.1/32}
-probes:
-  - {probe: int}
-launches: 1
-runs: 1
-budget: 1 USD
-seed: 1
-"""
+""")
 LOST = {"digitalocean": "lost after 202", "linode": "lost after 200", "vultr": "lost after 202"}
 _ONE = "\n".join(line for line in STUDY.splitlines() if "linode" not in line and "vultr" not in line)
 

@@ -8,16 +8,13 @@ from tests.emulated.boot import ssh_boot
 from tests.emulated.nova import Faults, nova
 from tests.emulated.nova_told import bodies
 from tests.needs import needs_machines
-from tests.provider.study_runs import killed, whole
+from tests.provider.study_runs import killed, study, whole
 
 from cloudcmp.provider.openstack import policy
 
 pytestmark = [needs_machines, pytest.mark.usefixtures("agent")]
 
-STUDY = """\
-schema: 1
-question: which of two machines is faster
-candidates:
+STUDY = study("""\
   - {provider: openstack, region: RegionOne, offering: m1.small, price: 0.02 USD/h}
   - provider: openstack
     region: RegionTwo
@@ -26,13 +23,7 @@ candidates:
     zone: az2
     volume: {type: ssd, size: 10 GiB, root: true, price: 0.001 USD/h}
     price: 0.01 USD/h
-probes:
-  - {probe: int}
-launches: 1
-runs: 1
-budget: 1 USD
-seed: 1
-"""
+""")
 
 
 def test_a_study_runs_from_launch_to_report_while_answers_are_lost(tmp_path):
