@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from cloudcmp.cost.bill import bill
 from cloudcmp.cost.commitment import break_even, told
 from cloudcmp.cost.metering import Sustained, sustained_hours
+from cloudcmp.cost.rates import given as told_rate
 from cloudcmp.cost.rules import shares_of, sustained
 from cloudcmp.model.bill import Rate, Use
-from cloudcmp.model.offering import Billing
+from cloudcmp.model.offering import Billing, Price
 from cloudcmp.model.price import Item, PriceRow, Purchase, Unit
 from cloudcmp.model.terms import NO_TERMS, Commitment, Terms
 from cloudcmp.units import Money
@@ -82,6 +83,11 @@ def test_a_commitment_is_set_against_what_long_use_costs(hourly: Decimal, used: 
         assert hourly * 730 >= on_demand
     elif used != found:
         assert (used > found) == (on_demand > hourly * 730)
+
+
+@pytest.mark.parametrize(("source", "shares"), [("a list", THIRTY), ("study file", ()), ("imported", ())])
+def test_a_price_that_people_tell_stands_as_it_is(source: str, shares: tuple[Decimal, ...]) -> None:
+    assert told_rate(Price(HOUR, "USD", source), ran(1)).monthly == shares
 
 
 def test_in_words() -> None:

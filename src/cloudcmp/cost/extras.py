@@ -5,7 +5,8 @@ from decimal import Decimal
 
 from cloudcmp.cost.metering import EXACT, SHORTEST_MONTH_HOURS
 from cloudcmp.cost.metering import parts as spread
-from cloudcmp.cost.parts import TOLD, Parts, coarser
+from cloudcmp.cost.parts import Parts, coarser
+from cloudcmp.cost.rules import TOLD
 from cloudcmp.model.bill import Rate, Use
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Extra, Stay

@@ -7,7 +7,7 @@ from decimal import Decimal
 from cloudcmp.cost.bill import bill
 from cloudcmp.cost.metering import EXACT, SHORTEST_MONTH_HOURS
 from cloudcmp.cost.rates import given
-from cloudcmp.cost.rules import clock_of, directions
+from cloudcmp.cost.rules import TOLD, clock_of, directions
 from cloudcmp.model.bill import UNLISTED, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing, Offering, Price, Volume
 from cloudcmp.model.plan import Candidate, Stay, Traffic
@@ -15,8 +15,6 @@ from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Item, Purchase, Uni
 
 Priced = tuple[Use, Rate]
 _HOUR = (Decimal(3600),)
-TOLD = frozenset({"study file", "imported"})
-"""Whose prices are for an hour as they stand; those of price lists are shares of a month's."""
 _ONE = Stay(0, 1, 1, 0.0, 0.0)
 _SHORT = Decimal(MONTH_HOURS) / SHORTEST_MONTH_HOURS
 

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 from cloudcmp.cost.asked import holding, in_force, named_alike, unheld
-from cloudcmp.cost.rules import clock_of, included, sustained
+from cloudcmp.cost.rules import TOLD, clock_of, included, sustained
 from cloudcmp.model.bill import UNLISTED, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing, Price
 from cloudcmp.model.price import Item, PriceList, PriceRow, Unit
@@ -40,7 +40,7 @@ def given(price: Price, use: Use, billing: Billing | None = None) -> Rate:
     """The rate of a use whose price for an hour is told: by a study, or by a provider's own list."""
     row = PriceRow(use.provider, use.region, use.item, use.name, price.amount_per_hour, price.currency, Unit.HOUR,
                    purchase=use.purchase, tenancy=use.tenancy)  # fmt: skip
-    monthly = sustained(use) if price.source != "study file" else ()
+    monthly = sustained(use) if price.source not in TOLD else ()
     return Rate((row,), billing or clock_of(use), monthly=monthly, source=price.source, dated=price.as_of)
 
 

@@ -6,6 +6,8 @@ from cloudcmp.model.bill import Use
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.price import Item, Purchase
 
+TOLD = frozenset({"study file", "imported"})
+"""Whose prices are for an hour as they stand; those of price lists are shares of a month's, and long use is cheaper."""
 BY_SECOND = Billing(60.0, 1.0)
 _EBS = (Item.VOLUME, Item.IOPS, Item.THROUGHPUT)
 _CLOCKS: dict[tuple[str, Item], Billing] = {

@@ -6,8 +6,8 @@ from decimal import Decimal
 from cloudcmp.cost import commitment
 from cloudcmp.cost.metering import EXACT
 from cloudcmp.cost.own import covering, own_lines
-from cloudcmp.cost.parts import TOLD, as_rented
-from cloudcmp.cost.rules import shares_of
+from cloudcmp.cost.parts import as_rented
+from cloudcmp.cost.rules import TOLD, shares_of
 from cloudcmp.model.bill import BillLine, Use
 from cloudcmp.model.offering import Billing, Price
 from cloudcmp.model.plan import Candidate, unit_cost
