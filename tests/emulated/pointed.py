@@ -11,6 +11,12 @@ from tests.emulated.standing import Standing
 C = TypeVar("C", bound=Standing[Any])
 
 
+def point(cloud: Standing[Any], patch: pytest.MonkeyPatch) -> None:
+    """From now on this cloud is found, until the patch is undone."""
+    for name, value in cloud.environ.items():
+        patch.setenv(name, value)
+
+
 @contextmanager
 def pointed(opened: AbstractContextManager[C], patch: pytest.MonkeyPatch | None = None) -> Iterator[C]:
     """Open it: whoever looks into the environment for its provider finds this cloud, while the context lasts.
@@ -21,6 +27,5 @@ def pointed(opened: AbstractContextManager[C], patch: pytest.MonkeyPatch | None 
     with ExitStack() as stack:
         patch = patch or stack.enter_context(pytest.MonkeyPatch.context())
         cloud = stack.enter_context(opened)
-        for name, value in cloud.environ.items():
-            patch.setenv(name, value)
+        point(cloud, patch)
         yield cloud

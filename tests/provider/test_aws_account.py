@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from tests.emulated.ec2 import EUCALYPTUS, Ec2, Faults, ec2
 from tests.emulated.ec2_requests import provider
+from tests.emulated.pointed import point
 
 from cloudcmp.errors import OtherAccount
 from cloudcmp.provision import Accounts
@@ -18,17 +19,12 @@ def pair() -> Iterator[tuple[Ec2, Ec2]]:
         yield one, other
 
 
-def at(cloud: Ec2, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in cloud.environ.items():
-        monkeypatch.setenv(name, value)
-
-
 @pytest.mark.parametrize("name", ["aws", "ec2"])
 def test_the_account_is_that_of_the_credentials_and_told_with_its_endpoint(
     pair: tuple[Ec2, Ec2], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, _ = pair
-    at(one, monkeypatch)
+    point(one, monkeypatch)
     driver = provider(name)
     assert asyncio.run(driver.account()) == f"{one.account.id} at {one.url}"
     asked = len(one.journal)
@@ -39,11 +35,11 @@ def test_the_account_is_that_of_the_credentials_and_told_with_its_endpoint(
 @pytest.mark.parametrize("name", ["aws", "ec2"])
 def test_another_endpoint_is_another_place(pair: tuple[Ec2, Ec2], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = pair
-    at(one, monkeypatch)
+    point(one, monkeypatch)
     accounts = Accounts()
     asyncio.run(accounts.settle(provider(name)))
     asyncio.run(accounts.confirm(provider(name)))
-    at(other, monkeypatch)
+    point(other, monkeypatch)
     with pytest.raises(OtherAccount) as raised:
         asyncio.run(accounts.confirm(provider(name)))
     assert one.url in str(raised.value)
@@ -54,7 +50,7 @@ def test_a_cloud_that_does_not_tell_its_account_any_more_is_the_same_place(
     pair: tuple[Ec2, Ec2], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, _ = pair
-    at(one, monkeypatch)
+    point(one, monkeypatch)
     accounts = Accounts()
     asyncio.run(accounts.settle(provider("ec2")))
     one.faults = Faults(denied=frozenset({"DescribeSecurityGroups"}))
@@ -68,7 +64,7 @@ def test_another_spelling_of_the_endpoint_is_the_same_place(
     pair: tuple[Ec2, Ec2], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, _ = pair
-    at(one, monkeypatch)
+    point(one, monkeypatch)
     accounts = Accounts()
     asyncio.run(accounts.settle(provider("ec2")))
     monkeypatch.setenv("AWS_ENDPOINT_URL", one.url.replace("http", "HTTP") + "/")

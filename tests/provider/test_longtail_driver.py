@@ -11,6 +11,7 @@ from tests.emulated.droplets import CLOSED, droplets
 from tests.emulated.linode import PLAIN, linode
 from tests.emulated.longtail import Faults
 from tests.emulated.longtail_requests import PLACES, firewall, instance, launched, provider, request, tags
+from tests.emulated.pointed import point
 
 from cloudcmp.errors import BadCredentials, NoCredentials, Refused, UserMistake
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle
@@ -19,11 +20,6 @@ from cloudcmp.provider.longtail import CLOUDS
 from cloudcmp.provider.longtail.listing import TAG
 
 run = asyncio.run
-
-
-def point(monkeypatch, cloud):
-    for name, value in cloud.environ.items():
-        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture
@@ -149,7 +145,7 @@ def test_offerings_have_the_price_that_the_cloud_tells_today_and_zero_is_unknown
 
 def test_a_region_with_prices_of_its_own_has_those(monkeypatch):
     with linode() as cloud:
-        point(monkeypatch, cloud)
+        point(cloud, monkeypatch)
         sold = {one.name: one.price.amount_per_hour for one in provider("linode").offerings("us-east")}
         assert sold["g6-nanode-1"] == Decimal("0.009")
 
@@ -157,7 +153,7 @@ def test_a_region_with_prices_of_its_own_has_those(monkeypatch):
 @pytest.mark.parametrize(("make", "region"), [(droplets, CLOSED), (linode, PLAIN)])
 def test_a_region_where_machines_can_not_be_made_as_they_must_be_is_refused(monkeypatch, make, region):
     with make() as cloud:
-        point(monkeypatch, cloud)
+        point(cloud, monkeypatch)
         driver = provider(cloud.name)
         assert driver.offerings(region) == ()
         with pytest.raises(Refused, match="takes no machines that are made as they must be"):
@@ -191,7 +187,7 @@ def test_what_is_not_sold_is_refused_with_a_line_and_nothing_is_made(cloud, chan
 
 def test_an_image_that_reads_no_user_data_is_refused(monkeypatch):
     with linode() as cloud:
-        point(monkeypatch, cloud)
+        point(cloud, monkeypatch)
         with pytest.raises(Refused, match="does not read user data"):
             run(provider("linode").create(request("linode", options={"image": "linode/slackware15.0"})))
         assert cloud.alive() == []
@@ -258,7 +254,7 @@ def test_the_token_is_in_no_line_that_is_told(cloud, monkeypatch):
 
 def test_tags_that_nothing_bears_any_more_are_found_and_deleted(monkeypatch):
     with droplets() as cloud:
-        point(monkeypatch, cloud)
+        point(cloud, monkeypatch)
         wall, machine = run(launched("digitalocean", provider("digitalocean")))
         cloud.end(machine)
         del cloud.walls[wall]
@@ -274,7 +270,7 @@ def test_tags_that_nothing_bears_any_more_are_found_and_deleted(monkeypatch):
 
 def test_one_of_two_machines_goes_and_the_firewall_stays_on_the_other(monkeypatch):
     with droplets() as cloud:
-        point(monkeypatch, cloud)
+        point(cloud, monkeypatch)
         driver = provider("digitalocean")
         wall, first = run(launched("digitalocean", driver))
         second = run(driver.create(request("digitalocean", token="token-2", options={"firewall": wall})))
@@ -288,7 +284,7 @@ def test_one_of_two_machines_goes_and_the_firewall_stays_on_the_other(monkeypatc
 
 def test_a_tag_that_can_not_be_deleted_keeps_nobody_from_seeing_its_machine_gone(monkeypatch):
     with droplets() as cloud:
-        point(monkeypatch, cloud)
+        point(cloud, monkeypatch)
         driver = provider("digitalocean")
         handle = instance("digitalocean", run(driver.create(request("digitalocean"))))
         run(driver.destroy(handle))
@@ -302,7 +298,7 @@ def test_a_tag_that_can_not_be_deleted_keeps_nobody_from_seeing_its_machine_gone
 
 def test_the_tags_of_a_firewall_that_was_refused_are_deleted_again(monkeypatch):
     with droplets() as cloud:
-        point(monkeypatch, cloud)
+        point(cloud, monkeypatch)
         cloud.inject("firewalls.create", "error:422 something else")
         with pytest.raises(Refused):
             run(provider("digitalocean").create(request("digitalocean", FIREWALL)))
@@ -311,7 +307,7 @@ def test_the_tags_of_a_firewall_that_was_refused_are_deleted_again(monkeypatch):
 
 def test_a_tag_that_something_bears_is_not_deleted(monkeypatch):
     with droplets() as cloud:
-        point(monkeypatch, cloud)
+        point(cloud, monkeypatch)
         run(launched("digitalocean", provider("digitalocean")))
         (word, *_) = cloud.words
         machine = next(one for one in cloud.lives.there())
