@@ -3,10 +3,13 @@
 from contextlib import AbstractContextManager
 from typing import Any
 
+import pytest
 from tests.emulated import pointed as environment
 from tests.emulated.nova import Faults, Nova, nova
 
 
-def pointed(faults: Faults | None = None, **more: Any) -> AbstractContextManager[Nova]:
-    """One that is the only OpenStack there is while the context lasts."""
-    return environment.pointed(nova(faults, **more))
+def pointed(
+    faults: Faults | None = None, patch: pytest.MonkeyPatch | None = None, **more: Any
+) -> AbstractContextManager[Nova]:
+    """One that is the only OpenStack there is while the context lasts; `patch` as `tests.emulated.pointed` takes it."""
+    return environment.pointed(nova(faults, **more), patch)

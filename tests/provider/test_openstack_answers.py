@@ -31,8 +31,8 @@ from cloudcmp.model.remote import Access, KeyPair
 
 
 @pytest.fixture
-def cloud():
-    with pointed() as one:
+def cloud(monkeypatch):
+    with pointed(patch=monkeypatch) as one:
         yield one
 
 

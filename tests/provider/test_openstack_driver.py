@@ -31,8 +31,8 @@ GIB = 2**30
 
 
 @pytest.fixture
-def cloud():
-    with pointed() as one:
+def cloud(monkeypatch):
+    with pointed(patch=monkeypatch) as one:
         yield one
 
 

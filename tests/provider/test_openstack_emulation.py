@@ -17,8 +17,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # the library warns of what i
 
 
 @pytest.fixture
-def cloud():
-    with pointed() as one:
+def cloud(monkeypatch):
+    with pointed(patch=monkeypatch) as one:
         yield one
 
 

@@ -174,7 +174,7 @@ def test_a_deadline_bounds_all_attempts_of_a_call():
 
 
 def test_a_credential_whose_secret_is_wrong_is_not_taken(monkeypatch):
-    with pointed(policy=policy()):
+    with pointed(policy=policy(), patch=monkeypatch):
         monkeypatch.setenv("OS_APPLICATION_CREDENTIAL_SECRET", "wrong")
         with pytest.raises(BadCredentials):
             asyncio.run(provider().find(STUDY))
@@ -238,7 +238,7 @@ def _v2(asked):
 
 
 def test_a_keystone_of_before_version_3_is_refused_by_name(monkeypatch):
-    with pointed(), Server(_v2) as old:
+    with pointed(patch=monkeypatch), Server(_v2) as old:
         monkeypatch.setenv("OS_AUTH_URL", f"http://127.0.0.1:{old.port}/")
         for name in ("OS_USER_DOMAIN_NAME", "OS_PROJECT_DOMAIN_NAME", "OS_IDENTITY_API_VERSION"):
             monkeypatch.delenv(name)
@@ -266,7 +266,7 @@ def _proxy(lost):
 
 
 def test_an_answer_that_a_proxy_loses_is_lost_and_what_was_made_is_found(monkeypatch):
-    with pointed() as cloud, _proxy("servers") as between:
+    with pointed(patch=monkeypatch) as cloud, _proxy("servers") as between:
         for name in ("NO_PROXY", "no_proxy"):
             monkeypatch.setenv(name, "")
         for name in ("HTTP_PROXY", "http_proxy"):
@@ -279,7 +279,7 @@ def test_an_answer_that_a_proxy_loses_is_lost_and_what_was_made_is_found(monkeyp
 
 
 def test_a_cloud_of_the_providers_own_name_is_taken_before_the_environments(tmp_path, monkeypatch):
-    with pointed(Faults(network="provider")) as other, pointed() as cloud:
+    with pointed(Faults(network="provider"), patch=monkeypatch) as other, pointed(patch=monkeypatch) as cloud:
         settings = {**other.keystone.environ(), "region_name": REGION}
         auth = {key.removeprefix("OS_").lower(): value for key, value in settings.items() if key.startswith("OS_")}
         auth.pop("identity_api_version")
