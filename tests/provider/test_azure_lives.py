@@ -83,6 +83,8 @@ def test_what_went_with_its_group_may_be_ended_again(cloud):
     asyncio.run(driver.destroy(firewall(group)))
     for handle in (instance(machine), firewall(group)):
         asyncio.run(driver.destroy(handle))
+    cloud.inject("virtualMachines/delete", "error:ResourceGroupNotFound")
+    asyncio.run(driver.destroy(instance(machine)))
     assert cloud.alive() == []
 
 

@@ -116,6 +116,13 @@ def test_a_group_whose_answer_is_lost_is_found_again(cloud, what):
     assert [one.id for one in cloud.alive()] == [group]
 
 
+def test_a_group_whose_answer_is_lost_and_that_is_not_found_is_no_fault_of_a_candidate(cloud):
+    cloud.inject("CreateSecurityGroup", "drop")
+    with pytest.raises(Unlisted, match="looked for"):
+        asyncio.run(provider().create(request(FIREWALL, "f")))
+    assert cloud.alive() == []
+
+
 @pytest.mark.parametrize("what", ["drop", "5xx", "truncated", "empty", "error:429"])
 @pytest.mark.parametrize("action", ["ListServers", "ListVolumes", "ListFloatingIps", "ListSecurityGroups"])
 def test_a_list_that_does_not_come_whole_tells_nothing(cloud, action, what):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from cloudcmp.errors import LostAnswer, ProviderFault, Refused
+from cloudcmp.errors import LostAnswer, ProviderFault, Refused, Unlisted
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.provider.address import SSH, nets_of
 from cloudcmp.provider.answers import LOOKED_FOR, untold
@@ -63,7 +63,8 @@ class Firewalls:
                     return found[0]
                 await asyncio.sleep(self.pause_s)
             what = fault.faults[0].what
-            raise ProviderFault.at(request.name, what, LOOKED_FOR) from None
+            # No lost answer: found later, it would be taken for a whole one; and no candidate is to blame.
+            raise Unlisted.at(request.name, what, LOOKED_FOR) from None
 
     async def _open(self, region: str, group: str, rules: list[dict[str, Any]]) -> None:
         """All rules in one call: from the controller's addresses to the door, from the group itself to everything."""
