@@ -2,8 +2,13 @@
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from cloudcmp.provider import registry
+
+from .paid import Paid
 
 
 @pytest.fixture
@@ -20,3 +25,18 @@ def closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     for one in runners:
         one.close()
+
+
+@pytest.fixture
+def paid(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[Paid]:
+    """A billed provider among the registered ones, in an empty folder; tests may bend it."""
+
+    class Own(Paid):
+        created: list[str] = []  # noqa: RUF012
+
+    def make(means: registry.Means) -> Own:
+        return Own((means.work or Path()) / "launches", means.agent)
+
+    monkeypatch.setitem(registry._MAKERS, "paid", make)
+    monkeypatch.chdir(tmp_path)
+    return Own

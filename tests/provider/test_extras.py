@@ -17,6 +17,7 @@ DRIVERS = {
 }
 WAYS = {
     "aws": "boto3 is not installed; pip install 'cloudcmp[aws]'",
+    "azure": "a library of Azure's is not installed; pip install 'cloudcmp[azure]'",
     "gcp": "google-cloud-compute is not installed; pip install 'cloudcmp[gcp]'",
     "openstack": "openstacksdk is not installed; pip install 'cloudcmp[openstack]'",
     "vultr": "apache-libcloud is not installed; pip install 'cloudcmp[libcloud]'",

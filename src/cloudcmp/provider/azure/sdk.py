@@ -217,6 +217,8 @@ class Sdk:
             return work()
         except (CloudcmpError, KeyboardInterrupt):
             raise
+        except ImportError as error:
+            raise _missing() from error
         except Exception as error:
             fault = fault_of(error, _NAME, changes=changes)
             if isinstance(fault, NoCredentials):
@@ -286,7 +288,7 @@ def new_credential() -> Any:
     try:
         from azure.identity import DefaultAzureCredential
     except ImportError as error:
-        raise UserMistake.at(_NAME, "azure-identity is not installed", "pip install 'cloudcmp[azure]'") from error
+        raise _missing() from error
     hush(*_NOISY)
     hush(*_NOISIER, level=logging.ERROR)
     # A named authority (a sovereign or private cloud, an emulator) is taken at its word: Microsoft need not know it.
@@ -307,3 +309,7 @@ def _reply(answer: Any) -> Reply:
     text = answer.text() if answer.content else ""
     body = json.loads(text) if text.strip() else {}
     return Reply(int(answer.status_code), headers, body if isinstance(body, dict) else {"value": body})
+
+
+def _missing() -> UserMistake:
+    return UserMistake.at(_NAME, "a library of Azure's is not installed", "pip install 'cloudcmp[azure]'")
