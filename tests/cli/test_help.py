@@ -88,6 +88,7 @@ def test_every_list_fits_80_columns_and_has_a_document(kind: str) -> None:
     assert said.code == 0
     assert max(map(len, said.out.splitlines())) <= 80
     document = cloudcmp("list", kind, "--json").json
+    assert document["errors"] == []
     assert document["schema"] == "cloudcmp.list/1"
     assert document["data"]["kind"] == kind
     assert document["data"]["rows"]

@@ -19,7 +19,7 @@ from cloudcmp.provision import Release, contract
 from cloudcmp.store import StudyStore
 
 STUCK = Lease("launch-0", 1, LeaseState.LIVE, "simulated", "stratus", INSTANCE, "n", "t", "sim-stuck", 0.0)
-_release_all, _all_of, _hung = contract.release_all, sweeping._all_of, threading.Event()
+_release_all, _in_turn, _hung = contract.release_all, sweeping._in_turn, threading.Event()
 
 
 def _hang() -> None:
@@ -43,7 +43,7 @@ async def _stuck(*arguments: Any) -> tuple[Release, ...]:
 
 async def _swept(sweepers: Any) -> None:
     _hang_once()
-    await _all_of(sweepers)
+    await _in_turn(sweepers)
 
 
 def _interrupted(_: StudyStore) -> None:
@@ -52,7 +52,7 @@ def _interrupted(_: StudyStore) -> None:
 
 if __name__ == "__main__":
     cleaning.release_all = running.release_all = contract.release_all = _stuck
-    sweeping._all_of = _swept
+    sweeping._in_turn = _swept
     if os.environ["MOMENT"] == "compact":
         StudyStore.compact = _interrupted  # type: ignore[method-assign]
     main()
