@@ -10,6 +10,7 @@ from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.remote import Dial
+from cloudcmp.provider.loading import LOADING
 from cloudcmp.provider.saying import nearest
 from cloudcmp.provider.time import VirtualTime
 
@@ -140,4 +141,5 @@ def make(name: str, means: Means | None = None) -> Provider:
     if maker is None:
         hint = nearest(name, names(), f"known are {', '.join(names())}")
         raise UserMistake.at("provider", f"unknown provider {name!r}", hint)
-    return maker(means or Means())
+    with LOADING:  # what a provider is made of is imported then
+        return maker(means or Means())

@@ -11,6 +11,7 @@ from cloudcmp.errors import NoCredentials, Unlisted, UserMistake
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.aws.faults import fault_of
 from cloudcmp.provider.hush import hush
+from cloudcmp.provider.loading import load
 
 Answer = dict[str, Any]
 _T = TypeVar("_T")
@@ -144,6 +145,7 @@ class Sdk:
 def new_session(name: str) -> Any:
     """A boto3 session, which logs nothing below warnings: its debug log holds requests, and those hold secrets."""
     try:
+        load("boto3", "botocore.session", "botocore.loaders", "botocore.config")
         import boto3
     except ImportError as error:
         raise UserMistake.at(name, "boto3 is not installed", "pip install 'cloudcmp[aws]'") from error

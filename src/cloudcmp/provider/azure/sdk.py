@@ -13,6 +13,7 @@ from cloudcmp.errors import BadCredentials, CloudcmpError, NoCredentials, Unlist
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.azure.faults import RENEW, UNREGISTERED, fault_of
 from cloudcmp.provider.hush import hush
+from cloudcmp.provider.loading import load
 from cloudcmp.provider.saying import plain
 
 _T = TypeVar("_T")
@@ -234,6 +235,7 @@ class Sdk:
                 package, made = _PACKAGES[name]
                 credential = self._open()
                 endpoint = self.endpoint() or _PUBLIC
+                load(package)
                 kind = getattr(importlib.import_module(package), made)
                 self._clients[name] = kind(
                     credential,
@@ -286,6 +288,7 @@ def new_credential() -> Any:
     Nothing below warnings is logged: debug logs hold requests, and those hold secrets.
     """
     try:
+        load("azure.identity", "azure.core.rest", "azure.core.pipeline.policies")
         from azure.identity import DefaultAzureCredential
     except ImportError as error:
         raise _missing() from error

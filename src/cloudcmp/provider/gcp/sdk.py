@@ -14,6 +14,7 @@ from cloudcmp.errors import LostAnswer, NoCredentials, Throttled, Unlisted, User
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.gcp.faults import fault_of
 from cloudcmp.provider.hush import hush
+from cloudcmp.provider.loading import load
 from cloudcmp.provider.preflight import date_of
 
 _T = TypeVar("_T")
@@ -222,6 +223,7 @@ class Sdk:
     def _open(self) -> None:
         if self._credentials is not None:
             return
+        load("google.auth", "google.auth.transport.requests")
         import google.auth
 
         hush(*_NOISY)
@@ -255,7 +257,7 @@ def _check_installed(name: str) -> None:
 def _load(name: str) -> None:
     """Import the client before any deadline begins: that takes seconds, and many on a busy machine."""
     try:
-        from google.cloud import compute_v1  # noqa: F401
+        load("google.cloud.compute_v1")
     except ImportError as error:
         raise _missing(name) from error
 

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from cloudcmp.errors import LostAnswer, NoCredentials, ProviderFault, Refused, Throttled, Unlisted, UserMistake
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.hush import hush
+from cloudcmp.provider.loading import LOADING, load
 from cloudcmp.provider.longtail.dialect import Cloud
 from cloudcmp.provider.longtail.faults import fault_of, missing, words_of
 from cloudcmp.provider.longtail.policy import rights_for
@@ -191,13 +192,16 @@ class Library:
 
     def _driver(self, token: str, endpoint: str) -> Any:
         try:
+            load("libcloud.compute.providers", "libcloud.http", "libcloud.common.base")
             from libcloud.compute.providers import get_driver
             from libcloud.http import LibcloudConnection
         except ImportError as error:
             what, hint = "apache-libcloud is not installed", "pip install 'cloudcmp[libcloud]'"
             raise UserMistake.at(self.cloud.name, what, hint) from error
         hush(*_NOISY)
-        driver = get_driver(self.cloud.library)(token)
+        with LOADING:  # the module of a driver
+            kind = get_driver(self.cloud.library)
+        driver = kind(token)
         connection: Any = driver.connection
         connection.conn_class = LibcloudConnection  # by LIBCLOUD_DEBUG it would be one that writes down tokens
         connection.responseCls = _answers()

@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 from cloudcmp.errors import CloudcmpError, NoCredentials, Refused, Unlisted, UserMistake
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.hush import hush
+from cloudcmp.provider.loading import load
 from cloudcmp.provider.openstack.barriers import OPENSTACK
 from cloudcmp.provider.openstack.faults import SET, answered, fault_of, missing
 from cloudcmp.provider.openstack.settings import may_be_there
@@ -289,6 +290,7 @@ def _settings(name: str, region: str) -> Any:
     if find_spec("openstack") is not None and not may_be_there():
         raise NoCredentials.at(name, "there are no settings", SET)
     try:
+        load("openstack.config", "openstack.exceptions", "keystoneauth1.exceptions")
         import openstack.config
         import openstack.exceptions
     except ImportError as error:
