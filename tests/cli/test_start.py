@@ -233,6 +233,11 @@ def test_a_size_that_is_not_sold_is_told_beside_what_is_taken(tmp_path: Path) ->
     assert "the budget is not enforced on simulated clouds, for they bill nothing" in shown
 
 
+def test_a_budget_in_another_currency_is_said_not_to_be_compared(tmp_path: Path) -> None:
+    shown = " ".join(said(tmp_path, "start", "--yes", "--budget", "1 EUR").out.split())
+    assert "planted prices are in USD, the budget in EUR: they are not compared" in shown
+
+
 def test_prompts_are_wrapped_at_words(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path, "start")
     for prompt in PROMPTS:

@@ -55,6 +55,12 @@ def test_the_one_price_is_found(book: PriceBook) -> None:
     assert (found.source, found.how, found.sku, found.list) == ("test list", "fetched", "S1", "0" * 12)
 
 
+def test_a_list_that_nobody_can_fetch_is_named_as_a_file(book: PriceBook) -> None:
+    why = price(book, provider="vultr")
+    assert str(why).endswith("no price list is at hand: write price: into the study, or name a list: cloudcmp fetch "
+                        "--from FILE --as csv")  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("rows", "why"),
     [

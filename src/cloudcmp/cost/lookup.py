@@ -12,6 +12,8 @@ from cloudcmp.model.offering import Price, Volume
 from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Doubt, How, Item, Listed, PriceRow, Purchase, Unit
 
 FRESH_DAYS = 30
+FETCHED = ("aws", "azure", "gcp")
+"""Whose price lists can be fetched; others' are named as files."""
 _BESIDE = frozenset({Item.IOPS, Item.THROUGHPUT, Item.IO})
 """What a volume is billed by beside its size."""
 _STEP = Decimal("1e-12")
@@ -313,6 +315,8 @@ def _nowhere(book: Prices, provider: str, region: str, item: Item, purchase: Pur
     if book.lists(provider, region, item):
         return f"no list at hand tells prices {purchase} there"
     fetch = f"cloudcmp fetch {provider} --region {region}"
+    if provider not in FETCHED:
+        fetch = "write price: into the study, or name a list: cloudcmp fetch --from FILE --as csv"
     if book.lists(provider):
         return f"no price list at hand covers it there: {fetch}"
     return f"no price list is at hand: {fetch}"

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from cloudcmp.catalog import hint
 from cloudcmp.cost.asked import Asked, Unknown
-from cloudcmp.cost.lookup import FRESH_DAYS, Lookup
+from cloudcmp.cost.lookup import FETCHED, FRESH_DAYS, Lookup
 from cloudcmp.cost.own import effective_per_hour
 from cloudcmp.cost.rates import rates
 from cloudcmp.cost.sources.base import Unreadable
@@ -27,7 +27,6 @@ from cloudcmp.units import Money
 
 OWN_PRICES = frozenset({"simulated"})
 """Providers whose prices are their own: no list is asked."""
-FETCHED = ("aws", "azure", "gcp")
 """Providers whose price lists can be fetched."""
 _SAID = {"study file", "imported"}
 

@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from cloudcmp.catalog import hint
+from cloudcmp.catalog.lookup import nearest
+from cloudcmp.cost.lookup import FETCHED
 from cloudcmp.cost.sources.base import Unreadable
 from cloudcmp.cost.sources.fetchers import Fetched, address_of
 from cloudcmp.cost.sources.fetchers import fetch as fetch_from
@@ -13,7 +14,7 @@ from cloudcmp.cost.sources.libcloud import bundled_file
 from cloudcmp.cost.sources.web import Tell, Web, silent
 from cloudcmp.errors import ProviderFault, UserMistake
 from cloudcmp.model.price import How, Told
-from cloudcmp.pipeline.catalogue import FETCHED, Taken, take_in, unread
+from cloudcmp.pipeline.catalogue import Taken, take_in, unread
 from cloudcmp.units import format_seconds
 
 LIBCLOUD = "libcloud"
@@ -34,7 +35,10 @@ def fetch(
         raise UserMistake.at("cloudcmp fetch", "no provider is named", f"name one of {', '.join(KNOWN)}")
     for name in providers:
         if name not in KNOWN:
-            raise UserMistake.at(name, "its prices can not be fetched", hint(name, KNOWN, "or name a file: --from"))
+            close = nearest(name, KNOWN)
+            known = f"nearest: {close}" if close else f"known are {', '.join(KNOWN)}"
+            next_ = f"{known}; or name a file: --from FILE --as csv"
+            raise UserMistake.at(name, "its prices can not be fetched", next_)
     tell = Pace(progress, time.monotonic).told if progress else silent
     for name in dict.fromkeys(providers):
         if name == LIBCLOUD:

@@ -300,6 +300,8 @@ def _told_of_money(worst: Money | None, budget: Money, *, billed: bool) -> Itera
     if not billed:
         if worst is not None:
             yield f"at the planted prices: {format_money(worst)} at worst, of {format_money(budget)}"
+            if worst.currency != budget.currency:
+                yield f"planted prices are in {worst.currency}, the budget in {budget.currency}: they are not compared"
         yield "the budget is not enforced on simulated clouds, for they bill nothing"
     elif worst is None:
         yield "worst case: unknown, because a price is; nothing is created as long as it is"
