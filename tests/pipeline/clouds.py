@@ -165,6 +165,9 @@ class _Witness(list[Call]):
 
 def _intended(study: Path, named: str) -> bool:
     with contextlib.closing(sqlite3.connect(f"file:{study}?mode=ro", uri=True)) as database:
+        made = "SELECT count(*) FROM sqlite_master WHERE name = 'lease'"
+        if not database.execute(made).fetchone()[0]:  # its controller died before it made its tables
+            return False
         asked = "SELECT count(*) FROM lease WHERE event = 'INTENT' AND ? IN (token, name)"
         return bool(database.execute(asked, (named,)).fetchone()[0])
 
