@@ -25,8 +25,17 @@ mod tcp;
 mod udp;
 
 /// All that the agent can measure.
-pub const PROBES: [Probe; 9] =
-    [fma::PROBE, int::PROBE, lu::PROBE, stream::PROBE, chase::PROBE, disk::PROBE, tcp::PROBE, udp::PROBE, rtt::PROBE];
+pub static PROBES: &[Probe] = &[
+    fma::PROBE,
+    int::PROBE,
+    lu::PROBE,
+    stream::PROBE,
+    chase::PROBE,
+    disk::PROBE,
+    tcp::PROBE,
+    udp::PROBE,
+    rtt::PROBE,
+];
 
 /// One way to measure.
 pub struct Probe {
@@ -134,9 +143,8 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub fn new(job: &'a Job, out: &'a Out) -> Result<Context<'a>, Fault> {
-        static TABLE: [Probe; 9] = PROBES;
-        let Some(probe) = TABLE.iter().find(|probe| probe.name == job.probe) else {
-            let names: Vec<&str> = TABLE.iter().map(|probe| probe.name).collect();
+        let Some(probe) = PROBES.iter().find(|probe| probe.name == job.probe) else {
+            let names: Vec<&str> = PROBES.iter().map(|probe| probe.name).collect();
             let next = format!("use one of: {}", names.join(", "));
             return Err(Fault::bad_job(format!("bad job: unknown probe {:?}", job.probe), next));
         };

@@ -1,0 +1,19 @@
+"""The tables, one file a family: its metrics, what measures them, and the suites made of it."""
+
+from cloudcmp.catalog.tables import (
+    dbench,
+    iozone,
+    machines,
+    network,
+    npb,
+    peaks,
+    postmark,
+    services,
+    tasks,
+    unixbench,
+    wan,
+)
+
+FAMILIES = (peaks, tasks, unixbench, dbench, iozone, postmark, npb, machines, network, services, wan)
+
+__all__ = ["FAMILIES"]

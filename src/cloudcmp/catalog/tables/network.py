@@ -1,0 +1,48 @@
+"""Bulk transfer, datagrams and round trips between two agents."""
+
+from cloudcmp.catalog.tables.base import INTERVAL, PEERS, choice, duration, size, suite
+from cloudcmp.model.metric import Better, Group, Metric, Param, ParamKind, Probe, Reduce
+
+_UDP = ("path", "rate_bytes_per_s", "size_bytes")
+_PATH = Param("path", ParamKind.TEXT, "loopback", "where the two agents are: loopback, zone, region, ...")
+
+METRICS = (
+    Metric("tcp_bytes_per_s", "B/s", Better.HIGHER, Group.NETWORK, Reduce.TOTAL, ("path", "size_bytes", "streams"),
+           "Payload received a second over TCP between two agents; `path` says where they were.",
+           "On path=loopback: any network at all.", 6e8),
+    Metric("udp_bytes_per_s", "B/s", Better.HIGHER, Group.NETWORK, Reduce.TOTAL, _UDP,
+           "Payload received a second over UDP, without what was lost.",
+           "On path=loopback: any network at all.", 3e8),
+    Metric("udp_loss_ratio", "ratio", Better.LOWER, Group.NETWORK, Reduce.MEDIAN, _UDP,
+           "Share of the sent datagrams of a whole trial that were not received.",
+           "Datagrams that the sender itself could not send.", 1e-2, signed=True),
+    Metric("udp_jitter_s", "s", Better.LOWER, Group.NETWORK, Reduce.MEDIAN, _UDP,
+           "Interarrival jitter of RFC 3550, section 6.4.1.",
+           "One-way delay itself; datagrams below 20 B, which carry no time.", 2e-5, signed=True),
+    Metric("rtt_s", "s", Better.LOWER, Group.NETWORK, Reduce.PERCENTILE, ("path", "percentile", "protocol", "size_bytes"),
+           "Round-trip time of a small message to an agent that echoes it, one in flight, at a percentile.",
+           "Connecting; on path=loopback: any network at all.", 2e-4),
+)  # fmt: skip
+
+PROBES = (
+    Probe("tcp", ("tcp_bytes_per_s",),
+          (Param("streams", ParamKind.COUNT, "1", "connections at once"), duration(), INTERVAL,
+           Param("warmup_s", ParamKind.SECONDS, "0.1", "not measured, first"), _PATH, size("131072", "bytes of one write")),
+          "Bulk transfer from the client agent to the server agent.", "On loopback: any network at all.", 1.0, PEERS),
+    Probe("udp", ("udp_bytes_per_s", "udp_loss_ratio", "udp_jitter_s"),
+          (size("1448", "payload of a datagram"), duration(), INTERVAL,
+           Param("rate_bytes_per_s", ParamKind.RATE, "max", "sending rate; max: as fast as it goes", ("max",)), _PATH),
+          "Datagrams from the client agent to the server agent, counted at both ends; those below 20 B give no jitter.",
+          "On loopback: any network at all.", 1.0, PEERS),
+    Probe("rtt", ("rtt_s",),
+          (choice("protocol", "tcp udp", "transport"), size("64"),
+           Param("interval_s", ParamKind.SECONDS, "0", "time between messages; 0: each follows the last"), duration(), _PATH),
+          "Echo of a small message, one in flight.", "Connecting; on loopback: any network at all.", 1.0, PEERS),
+)  # fmt: skip
+
+SUITES = (
+    suite("loopback", "TCP, UDP and round trips inside one machine: says nothing of a network.",
+           ("tcp", {}), ("udp", {}), ("rtt", {"protocol": "tcp udp"})),
+    suite("network", "TCP, UDP and round trips between two machines of one zone.",
+           ("tcp", {"path": "zone"}), ("udp", {"path": "zone"}), ("rtt", {"path": "zone"})),
+)  # fmt: skip

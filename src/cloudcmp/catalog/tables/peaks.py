@@ -1,0 +1,73 @@
+"""Processor, memory and disk at their best: peaks, a solve, bandwidth, latency, blocks of a file."""
+
+from cloudcmp.catalog.tables.base import INTERVAL, choice, compute, duration, size, suite, threads
+from cloudcmp.model.metric import Better, Param, ParamKind, Probe, Reduce
+
+_DISK = ("block_bytes", "depth", "durability", "op", "pattern", "threads")
+_DISK_PERCENTILE = ("block_bytes", "depth", "durability", "op", "pattern", "percentile", "threads")
+
+METRICS = (
+    compute("fma_flop_per_s", "flop/s", Better.HIGHER, Reduce.TOTAL, ("precision", "threads"), 5e10,
+             "Peak floating-point rate of independent fused multiply-adds; one of them counts as two operations.",
+             "Memory, dependent chains, and what a compiler makes of ordinary code."),
+    compute("int_op_per_s", "op/s", Better.HIGHER, Reduce.TOTAL, ("threads",), 5e10,
+             "Peak rate of independent 64-bit integer operations; one lane's operation counts as one.",
+             "Branches, division and memory."),
+    compute("lu_flop_per_s", "flop/s", Better.HIGHER, Reduce.MEDIAN, ("n", "threads"), 2e10,
+             "Rate of solving a dense system by LU with partial pivoting, (2n^3/3 + 2n^2) operations in a solve.",
+             "Systems larger than memory and sparse ones."),
+    compute("triad_bytes_per_s", "B/s", Better.HIGHER, Reduce.TOTAL, ("store", "threads"), 1.5e10,
+             "STREAM triad a = b + q*c on arrays beyond the cache, 24 bytes counted for an element.",
+             "Random access, and the write-allocate traffic of plain stores."),
+    compute("chase_latency_s", "s", Better.LOWER, Reduce.MEDIAN, ("pages", "size_bytes"), 8e-8,
+             "Time of one dependent load in a random cycle through a working set of the given size and page size.",
+             "Bandwidth and prefetching."),
+    compute("disk_op_per_s", "op/s", Better.HIGHER, Reduce.TOTAL, _DISK, 1e4,
+             "Completed input/output operations a second on a file of a fresh launch.",
+             "The page cache, unless durability is `cached`; metadata operations."),
+    compute("disk_bytes_per_s", "B/s", Better.HIGHER, Reduce.TOTAL, _DISK, 2e8,
+             "Payload read or written a second on a file of a fresh launch.",
+             "The page cache, unless durability is `cached`; metadata operations."),
+    compute("disk_latency_s", "s", Better.LOWER, Reduce.PERCENTILE, _DISK_PERCENTILE, 5e-4,
+             "Time from issuing an input/output operation to its completion, at a percentile.",
+             "Queueing before the operation is issued."),
+)  # fmt: skip
+
+PROBES = (
+    Probe("fma", ("fma_flop_per_s",), (threads(), duration(), INTERVAL, choice("precision", "f64 f32", "operand width")),
+          "Independent fused multiply-adds in registers, with the widest instructions that the processor has.",
+          "Memory, and what a compiler makes of ordinary code.", 1.0),
+    Probe("int", ("int_op_per_s",), (threads(), duration(), INTERVAL),
+          "Independent 64-bit integer operations in registers, with the widest instructions that the processor has.",
+          "Branches, division and memory.", 1.0),
+    Probe("lu", ("lu_flop_per_s",), (Param("n", ParamKind.COUNT, "1000", "order of the system"), threads(), duration()),
+          "Solves dense systems by LU with partial pivoting; the scaled residual must stay below 16.",
+          "Sparse systems.", 1.0),
+    Probe("stream", ("triad_bytes_per_s",),
+          (threads(), duration(), INTERVAL, choice("store", "nontemporal plain", "kind of store instructions"),
+           Param("array_bytes", ParamKind.BYTES, "auto", "size of each array; auto: min(4 x last-level cache, 10 % of memory, 512 MiB)", ("auto",)),
+           choice("kernel", "triad", "the STREAM kernel")),
+          "STREAM triad; the result is checked after the run.", "Random access.", 1.0),
+    Probe("chase", ("chase_latency_s",),
+          (size("16384", "working set"), choice("pages", "base huge", "page size asked for"), duration("0.5")),
+          "Follows a random cycle of pointers, one load waiting for the last.", "Bandwidth.", 0.5),
+    Probe("disk", ("disk_op_per_s", "disk_bytes_per_s", "disk_latency_s"),
+          (choice("op", "read write", "direction"), choice("pattern", "random sequential", "order of the blocks"),
+           Param("block_bytes", ParamKind.BYTES, "4096", "size of one operation"),
+           Param("depth", ParamKind.COUNT, "1", "operations in flight for each thread"), threads(),
+           choice("durability", "direct osync fsync cached",
+                   "direct: past the page cache; osync, fsync: writes reach the device, reads as direct; cached: within it"),
+           Param("file_bytes", ParamKind.BYTES, "auto", "size of the file; auto: min(256 MiB, 10 % of free space)", ("auto",)),
+           duration(), INTERVAL, choice("engine", "auto io_uring preadv2", "how operations are issued")),
+          "Reads or writes blocks of a file that it made itself and always removes.", "Metadata operations.", 1.0),
+)  # fmt: skip
+
+SUITES = (
+    suite("cpu", "Peaks and a solve, with one thread and with all.",
+           ("fma", {"threads": "one all"}), ("int", {"threads": "one all"}), ("lu", {"n": "1000", "threads": "one"})),
+    suite("memory", "Bandwidth beyond the cache, and latency at three sizes.",
+           ("stream", {"threads": "one all"}), ("chase", {"size_bytes": "16384 1048576 268435456"})),
+    suite("disk", "Small random and large sequential input/output, past the page cache.",
+           ("disk", {"op": "read write", "pattern": "random", "block_bytes": "4096"}),
+           ("disk", {"op": "read write", "pattern": "sequential", "block_bytes": "1048576"})),
+)  # fmt: skip
