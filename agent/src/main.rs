@@ -6,7 +6,7 @@
 //! - `caps` what a trial may put on the network, `meter` holds it to that
 //! - `pin` CPUs of a thread, `quiet` disturbance before and during a trial, `watch` deadline and controller
 //! - `host` facts of the machine, `region` memory, `rng` seeded numbers, `solve` linear systems,
-//!   `scratch` the file a disk probe uses, `net` admitted connections
+//!   `scratch` a nameless file, `workdir` a folder of named ones, `net` admitted connections
 //! - `probe` one file a probe, one table that lists them
 
 use std::io::Write as _;
@@ -38,6 +38,8 @@ mod scratch;
 mod solve;
 mod watch;
 mod wire;
+#[allow(dead_code)] // until the first probe of named files
+mod workdir;
 
 const HINT: &str = "cloudcmp-agent reads one job line from stdin; cloudcmp runs it for you. Flags: --probes, --version";
 
@@ -79,6 +81,7 @@ fn measure() -> i32 {
     let dir = job.as_ref().ok().and_then(|job| job.dir.as_deref());
     let hello = out.hello(hello(dir));
     let result = hello.and(job).and_then(|job| {
+        tidy(job.dir.as_deref(), &out)?;
         watch::start(Arc::clone(&out), start + Duration::from_secs_f64(job.deadline_s), lease);
         run(&job, &out)
     });
@@ -90,6 +93,14 @@ fn run(job: &Job, out: &Out) -> Result<(), Fault> {
     let context = probe::Context::new(job, out)?;
     pin::to(&job.cpus)?;
     (context.probe.run)(&context)
+}
+
+/// Removes what killed agents left in the directory of this trial.
+fn tidy(dir: Option<&Path>, out: &Out) -> Result<(), Fault> {
+    match dir.map_or(0, workdir::sweep) {
+        0 => Ok(()),
+        count => out.note("leftovers_removed", count),
+    }
 }
 
 /// Who speaks, on what machine, by which clock.
@@ -130,6 +141,7 @@ fn end_on_panic(out: Arc<Out>) {
         let words = info.payload_as_str().unwrap_or("a panic");
         let fault = Fault { outcome: Outcome::Failed, ..Fault::failed(format!("{words}{place}"), "report this") };
         let said = out.finish_within(Duration::from_secs(1), &Err(fault));
+        workdir::remove_own();
         unsafe { libc::_exit(if said { 0 } else { 1 }) }
     }));
 }

@@ -25,17 +25,8 @@ mod tcp;
 mod udp;
 
 /// All that the agent can measure.
-pub static PROBES: &[Probe] = &[
-    fma::PROBE,
-    int::PROBE,
-    lu::PROBE,
-    stream::PROBE,
-    chase::PROBE,
-    disk::PROBE,
-    tcp::PROBE,
-    udp::PROBE,
-    rtt::PROBE,
-];
+pub static PROBES: &[Probe] =
+    &[fma::PROBE, int::PROBE, lu::PROBE, stream::PROBE, chase::PROBE, disk::PROBE, tcp::PROBE, udp::PROBE, rtt::PROBE];
 
 /// One way to measure.
 pub struct Probe {
@@ -65,6 +56,9 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// A short word that is only carried along.
     Label,
+    /// Any text up to so many bytes, without NUL.
+    #[allow(dead_code)] // until the first probe that takes one
+    Text(usize),
 }
 
 /// A measured quantity, and the parameters that make it a cell.
@@ -91,6 +85,7 @@ impl Kind {
             Kind::Threads => "threads",
             Kind::Choice(_) => "choice",
             Kind::Label => "label",
+            Kind::Text(_) => "text",
         }
     }
 
@@ -111,6 +106,7 @@ impl Kind {
             Kind::Seconds(low, high) => text.parse().is_ok_and(|value: f64| value >= low && value <= high),
             Kind::Threads => text == "one" || text == "all" || whole(1, MAX_THREADS),
             Kind::Choice(choices) => choices.contains(&text),
+            Kind::Text(most) => text.len() <= most && !text.contains('\0'),
             Kind::Label => {
                 let word = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
                 !text.is_empty() && text.len() <= 64 && text.chars().all(word)

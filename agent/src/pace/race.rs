@@ -1,0 +1,139 @@
+//! Fixed work instead of a fixed time: threads that begin together, each with a task of its own, to their ends.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+
+use super::{believe, note_cpu_time, note_share};
+use crate::clock::{now_ns, seconds, thread_cpu_ns};
+use crate::fault::Fault;
+use crate::pace::board::Done;
+use crate::wire::Out;
+use crate::{pin, quiet};
+
+/// One thread's task. Memory and files are made before the race, and looked at after it.
+pub trait Task: Send {
+    /// The task itself, once: all that is timed.
+    fn run(&mut self) -> Result<(), Fault>;
+
+    /// Refuses a wrong result, after the race.
+    fn verify(&mut self) -> Result<(), Fault>;
+}
+
+/// Where the threads run.
+pub struct Race<'a> {
+    pub threads: usize,
+    /// Thread i runs on `cpus[i % cpus.len()]`.
+    pub cpus: &'a [usize],
+    pub out: &'a Out,
+}
+
+/// What came of it.
+pub struct Finish<T> {
+    pub tasks: Vec<T>,
+    /// Each task's own finishing time, s.
+    pub each_s: Vec<f64>,
+    /// From the common start until the last task was done, s.
+    pub all_s: f64,
+}
+
+impl<T> Finish<T> {
+    /// The time of one task, amortised over those that ran at once, s.
+    pub fn amortised_s(&self) -> f64 {
+        self.all_s / self.each_s.len() as f64
+    }
+}
+
+/// Makes a task for each pinned thread, runs them all at once, and gives them back verified.
+pub fn race<T: Task>(race: &Race, make: impl Fn(usize) -> Result<T, Fault> + Sync) -> Result<Finish<T>, Fault> {
+    let used = &race.cpus[..race.cpus.len().min(race.threads)];
+    quiet::wait(race.out, used)?;
+    note_share(race.out, race.threads, used.len())?;
+    let (ready, go, given_up) =
+        (Barrier::new(race.threads + 1), Barrier::new(race.threads + 1), AtomicBool::new(false));
+    let start_ns = AtomicU64::new(0);
+    let one = |i: usize| -> Result<Done<T>, Fault> {
+        let made = pin::to(&[race.cpus[i % race.cpus.len()]]).and_then(|()| make(i));
+        given_up.fetch_or(made.is_err(), Relaxed);
+        ready.wait();
+        go.wait();
+        let mut task = made?;
+        if given_up.load(Relaxed) {
+            return Err(Fault::failed("another thread could not begin", "see the first fault"));
+        }
+        let (delay, cpu_ns) = (quiet::run_delay_ns(), thread_cpu_ns());
+        task.run()?;
+        let elapsed_ns = now_ns() - start_ns.load(Relaxed);
+        let cpu_ns = thread_cpu_ns() - cpu_ns;
+        let run_delay_ns = quiet::run_delay_ns().zip(delay).map(|(after, before)| after.saturating_sub(before));
+        Ok(Done { work: task, cpu_ns, run_delay_ns, elapsed_ns })
+    };
+    let (before, done) = thread::scope(|scope| {
+        let one = &one;
+        let threads: Vec<_> = (0..race.threads).map(|i| scope.spawn(move || one(i))).collect();
+        ready.wait();
+        let before = quiet::counts(used);
+        start_ns.store(now_ns(), Relaxed);
+        go.wait();
+        let died = |_| Err(Fault::failed("a thread died", "report this"));
+        (before, threads.into_iter().map(|thread| thread.join().unwrap_or_else(died)).collect::<Vec<_>>())
+    });
+    quiet::counts(used).note_since(&before, race.out)?;
+    let done = all_or_first_fault(done)?;
+    note_cpu_time(&done, race.out)?;
+    believe(&done, used.len())?;
+    let each_s: Vec<f64> = done.iter().map(|done| seconds(done.elapsed_ns)).collect();
+    let mut tasks: Vec<T> = done.into_iter().map(|done| done.work).collect();
+    tasks.iter_mut().try_for_each(Task::verify)?;
+    Ok(Finish { all_s: each_s.iter().copied().fold(0.0, f64::max), tasks, each_s })
+}
+
+/// The fault of the thread that began it, not of those that stopped for it.
+fn all_or_first_fault<T>(done: Vec<Result<T, Fault>>) -> Result<Vec<T>, Fault> {
+    let (done, mut faults): (Vec<_>, Vec<_>) = done.into_iter().partition(Result::is_ok);
+    faults.sort_by_key(|fault| fault.as_ref().is_err_and(|fault| fault.what.starts_with("another thread")));
+    match faults.into_iter().next() {
+        Some(Err(fault)) => Err(fault),
+        _ => Ok(done.into_iter().flatten().collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    struct Sleep(u64, bool);
+
+    impl Task for Sleep {
+        fn run(&mut self) -> Result<(), Fault> {
+            thread::sleep(Duration::from_millis(self.0));
+            Ok(())
+        }
+
+        fn verify(&mut self) -> Result<(), Fault> {
+            if self.1 { Ok(()) } else { Err(Fault::invalid("wrong", "report this")) }
+        }
+    }
+
+    fn raced(make: impl Fn(usize) -> Result<Sleep, Fault> + Sync) -> Result<Finish<Sleep>, Fault> {
+        let out = Out::new(Box::new(std::io::sink()));
+        race(&Race { threads: 3, cpus: &pin::allowed(), out: &out }, make)
+    }
+
+    #[test]
+    fn each_has_its_own_time_and_all_have_the_last_one() {
+        let finish = raced(|i| Ok(Sleep(5 * (i as u64 + 1), true))).unwrap();
+        assert_eq!(finish.tasks.len(), 3);
+        assert!(finish.each_s[0] >= 0.005 && finish.each_s[2] >= 0.015 && finish.all_s == finish.each_s[2]);
+        assert_eq!(finish.amortised_s(), finish.all_s / 3.0);
+    }
+
+    #[test]
+    fn a_wrong_result_or_a_task_that_can_not_be_made_is_a_fault_and_nobody_waits_for_ever() {
+        assert_eq!(raced(|i| Ok(Sleep(1, i != 1))).err().unwrap().what, "wrong");
+        let made = |i| if i == 2 { Err(Fault::failed("no room", "free some")) } else { Ok(Sleep(1, true)) };
+        assert_eq!(raced(made).err().unwrap().what, "no room");
+    }
+}
