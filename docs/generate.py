@@ -50,6 +50,8 @@ def _metric(metric: Metric) -> Iterator[str]:
     yield f"- unit: {metric.unit}; better: {metric.better.value}{signed}"
     yield f"- a trial's value: {metric.reduce.value} of its samples"
     yield f"- parameters: {', '.join(f'`{key}`' for key in metric.params) or 'none'}"
+    for key, values in metric.free:
+        yield f"- one trial gives a cell for each `{key}`: {', '.join(values)}"
     yield f"- measured by: {', '.join(f'`{p.name}`' for p in PROBES.values() if metric.name in p.metrics)}"
 
 

@@ -1,5 +1,6 @@
 """The tables are whole, and questions to them are answered or refused in one line."""
 
+import math
 import re
 
 import pytest
@@ -46,6 +47,7 @@ def test_a_probe_gives_exactly_the_cells_of_its_metrics(name: str) -> None:
         assert Cell.parse(str(cell)) == cell
     for metric in PROBES[name].metrics:
         expected = len(PERCENTILES) if METRICS[metric].reduce is Reduce.PERCENTILE else 1
+        expected *= math.prod(len(values) for _, values in METRICS[metric].free)
         assert sum(cell.metric == metric for cell in cells) == expected
     assert expected_s(name, fill(name, {})) > 0
 

@@ -185,19 +185,25 @@ impl<'a> Context<'a> {
     }
 
     pub fn sample(&self, metric: &str, t_s: f64, value: f64) -> Result<(), Fault> {
-        self.out.sample(metric, &self.cell(metric)?, t_s, value)
+        self.sample_of(metric, &[], t_s, value)
+    }
+
+    /// A sample of one of several cells of a metric, which parameters tell apart that the job does not have.
+    pub fn sample_of(&self, metric: &str, free: &[(&str, &str)], t_s: f64, value: f64) -> Result<(), Fault> {
+        self.out.sample(metric, &self.cell(metric, free)?, t_s, value)
     }
 
     pub fn hist(&self, metric: &str, t_s: f64, recorder: &Recorder) -> Result<(), Fault> {
-        self.out.hist(metric, &self.cell(metric)?, t_s, &recorder.encode()?)
+        self.out.hist(metric, &self.cell(metric, &[])?, t_s, &recorder.encode()?)
     }
 
     /// The canonical parameters of one of the probe's metrics.
-    fn cell(&self, metric: &str) -> Result<Map<String, Value>, Fault> {
+    fn cell(&self, metric: &str, free: &[(&str, &str)]) -> Result<Map<String, Value>, Fault> {
         let Some(found) = self.probe.metrics.iter().find(|found| found.name == metric) else {
             return Err(Fault::failed(format!("{metric} is not in the table"), "report this"));
         };
-        Ok(found.params.iter().map(|&name| (name.to_owned(), self.text(name).into())).collect())
+        let text = |name| free.iter().find(|(key, _)| *key == name).map_or_else(|| self.text(name), |(_, text)| text);
+        Ok(found.params.iter().map(|&name| (name.to_owned(), text(name).into())).collect())
     }
 
     pub fn dir(&self) -> Result<&Path, Fault> {

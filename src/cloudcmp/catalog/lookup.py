@@ -119,8 +119,9 @@ def _cells(probe: Probe, filled: Mapping[str, str]) -> Iterator[Cell]:
         if metric.name in _OF_UPTIME and filled["os"] == "windows":
             continue
         known = {key: filled[key] for key in metric.params if key in filled}
+        named = dict(metric.free)
         free = [key for key in metric.params if key not in filled]
-        for values in itertools.product(*(PERCENTILES for _ in free)):
+        for values in itertools.product(*(named.get(key, PERCENTILES) for key in free)):
             yield Cell.of(metric.name, known | dict(zip(free, values, strict=True)))
 
 

@@ -34,7 +34,10 @@ class Reduce(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A measured quantity: name with its unit in it, unit, direction, and the parameters that make it a cell."""
+    """A measured quantity: name with its unit in it, unit, direction, and the parameters that make it a cell.
+
+    `free` are parameters that no probe takes: one trial gives a cell for each of their values.
+    """
 
     name: str
     unit: str
@@ -46,6 +49,7 @@ class Metric:
     excludes: str
     typical: float
     signed: bool = False
+    free: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 class ParamKind(StrEnum):

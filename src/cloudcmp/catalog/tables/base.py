@@ -15,9 +15,11 @@ def compute(
     typical: float,
     doc: str,
     excludes: str,
+    **free: str,
 ) -> Metric:
-    """A metric of one machine."""
-    return Metric(name, unit, better, Group.COMPUTE, reduce, params, doc, excludes, typical)
+    """A metric of one machine; the values of a free parameter stand side by side in one text."""
+    named = tuple((key, tuple(values.split())) for key, values in free.items())
+    return Metric(name, unit, better, Group.COMPUTE, reduce, params, doc, excludes, typical, free=named)
 
 
 def threads(default: str = "one") -> Param:
