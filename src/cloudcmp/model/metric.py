@@ -66,13 +66,17 @@ class ParamKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A parameter of a probe. `words` are allowed beside a number of the kind (or are the only choices)."""
+    """A parameter of a probe. `words` are allowed beside a number of the kind (or are the only choices).
+
+    `short` is what a short study takes instead: where it is less than the number that is asked, or always for a word.
+    """
 
     name: str
     kind: ParamKind
     default: str
     doc: str
     words: tuple[str, ...] = ()
+    short: str | None = None
 
 
 class When(StrEnum):

@@ -99,8 +99,8 @@ def over_loopback(tasks: Sequence[Task]) -> tuple[Task, ...]:
 def shortened(tasks: Sequence[Task]) -> tuple[Task, ...]:
     """One short run of each task at the smallest of its sizes.
 
-    No cell changes its meaning: only what is no part of a cell's parameters is made smaller, and the cells of larger
-    sizes are left out.
+    The cells of larger sizes are left out. What is no part of a cell's parameters is made smaller; what is, only where
+    the parameter says what a short study takes, and then the cell says so.
     """
     smallest: dict[tuple[object, ...], Task] = {}
     for task in tasks:
@@ -109,7 +109,7 @@ def shortened(tasks: Sequence[Task]) -> tuple[Task, ...]:
         known = smallest.get(family)
         if known is None or _size(params) < _size(dict(known.params)):
             smallest[family] = task
-    return tuple(_short(task) for task in smallest.values())
+    return tuple({task.cells: task for task in map(_short, smallest.values())}.values())
 
 
 def _canonical(task: Task) -> list[tuple[str, str]]:
@@ -127,8 +127,11 @@ def _size(params: dict[str, str]) -> tuple[int, ...]:
 
 
 def _short(task: Task) -> Task:
-    """The task with less time and smaller files, where these are no part of its cells."""
+    """The task with less time and smaller files, where these are no part of its cells, and with its short values."""
     params = dict(task.params)
+    for param in PROBES[task.probe].params:
+        if param.short is not None:
+            params[param.name] = _shorter(params[param.name], param.short)
     fixed = {key for key, _ in _canonical(task)}
     for key, seconds in _SHORT_S.items():
         if key in params and key not in fixed:
@@ -138,3 +141,10 @@ def _short(task: Task) -> Task:
             least = max(size, _BLOCKS * int(params.get("block_bytes", "1")))
             params[key] = str(min(least, int(params[key])) if params[key].isdigit() else least)
     return _task(task.probe, params, 1)
+
+
+def _shorter(asked: str, short: str) -> str:
+    """The smaller of two numbers; else the short value."""
+    if asked.isdigit() and short.isdigit():
+        return str(min(int(asked), int(short)))
+    return short

@@ -37,10 +37,10 @@ def size(default: str, doc: str = "payload of one message or blob") -> Param:
     return Param("size_bytes", ParamKind.BYTES, default, doc)
 
 
-def choice(name: str, words: str, doc: str) -> Param:
+def choice(name: str, words: str, doc: str, short: str | None = None) -> Param:
     """One of some words, the first of which is the default."""
     choices = tuple(words.split())
-    return Param(name, ParamKind.CHOICE, choices[0], doc, choices)
+    return Param(name, ParamKind.CHOICE, choices[0], doc, choices, short)
 
 
 def suite(name: str, doc: str, *probes: tuple[str, dict[str, str]]) -> Suite:

@@ -12,7 +12,7 @@ METRICS = (
 PROBES = (
     Probe("iozone", ("iozone_bytes_per_s",),
           (choice("op", "write rewrite read reread random_read random_write backward_read stride_read record_rewrite mixed", "file operation"),
-           Param("file_bytes", ParamKind.BYTES, "1073741824", "size of each file"),
+           Param("file_bytes", ParamKind.BYTES, "1073741824", "size of each file", short="1048576"),
            Param("record_bytes", ParamKind.BYTES, "65536", "size of one record"),
            choice("durability", "osync fsync cached direct", "what bypasses or flushes the page cache"), threads()),
           "One file operation of IOzone, each thread on a file of its own.", "Metadata operations.", 60.0, built=False),

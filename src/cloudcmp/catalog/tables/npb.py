@@ -11,7 +11,7 @@ METRICS = (
 
 PROBES = (
     Probe("npb", ("npb_op_per_s",),
-          (choice("benchmark", "bt ep cg mg ft is", "which benchmark"), choice("class", "B S W A", "problem size"), threads()),
+          (choice("benchmark", "bt ep cg mg ft is", "which benchmark"), choice("class", "B S W A", "problem size", short="S"), threads()),
           "A NAS parallel benchmark with its own verification.", "More than one machine.", 300.0, built=False),
 )  # fmt: skip
 
