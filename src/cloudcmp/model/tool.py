@@ -10,7 +10,7 @@ Settings = Mapping[str, str]
 
 
 class Unsure(Exception):
-    """An output of which a reader can not be sure what it says; its text is one line: where in it, and what is wrong."""
+    """An output of which a reader can not be sure what it says; one line tells where in it, and what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Reading:
 class Tool:
     """A tool that runs on the measured machine, and how its output is read.
 
-    `packages` names the package of it in Debian's, Fedora's and Alpine's own lists, where there is one. `command` is the
-    line for a shell, `measures` what a run with these settings tells, `read` what its standard output said: exactly
-    those measures, each once, or Unsure. `typical_s` is what a run is expected to take.
+    `packages` names its package in Debian's, Fedora's and Alpine's own lists, where there is one. `command` is the line
+    for a shell, `measures` what a run with these settings tells, `read` what its standard output said: exactly those
+    measures, each once, or Unsure. `typical_s` is what a run is expected to take.
     """
 
     name: str
