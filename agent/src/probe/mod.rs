@@ -25,8 +25,18 @@ mod tcp;
 mod udp;
 
 /// All that the agent can measure.
-pub static PROBES: &[Probe] =
-    &[fma::PROBE, int::PROBE, lu::PROBE, stream::PROBE, chase::PROBE, disk::PROBE, tcp::PROBE, udp::PROBE, rtt::PROBE];
+#[rustfmt::skip] // a line a probe, so that two that are added at once do not meet
+pub static PROBES: &[Probe] = &[
+    fma::PROBE,
+    int::PROBE,
+    lu::PROBE,
+    stream::PROBE,
+    chase::PROBE,
+    disk::PROBE,
+    tcp::PROBE,
+    udp::PROBE,
+    rtt::PROBE,
+];
 
 /// One way to measure.
 pub struct Probe {
