@@ -120,6 +120,14 @@ fn note_cpu_time<W>(done: &[Done<W>], out: &Out) -> Result<(), Fault> {
     }
 }
 
+/// The same for members of a team that worked between two clock reads: each one's CPU time and run delay.
+pub fn note_and_believe(out: &Out, elapsed_ns: u64, used: &[(u64, Option<u64>)], cpus: usize) -> Result<(), Fault> {
+    let done = |&(cpu_ns, run_delay_ns): &(u64, Option<u64>)| Done { work: (), cpu_ns, run_delay_ns, elapsed_ns };
+    let done: Vec<Done<()>> = used.iter().map(done).collect();
+    note_cpu_time(&done, out)?;
+    believe(&done, cpus)
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;

@@ -19,6 +19,8 @@ mod disk;
 mod fma;
 mod int;
 mod lu;
+#[allow(dead_code)] // until its first benchmark
+mod npb;
 mod rtt;
 mod stream;
 mod tcp;

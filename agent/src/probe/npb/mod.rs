@@ -1,0 +1,106 @@
+//! The NAS parallel benchmarks, on one machine: fixed work by a team of threads, verified by the published numbers.
+//!
+//! A trial is one run, timed as the originals are: making the problem and a first pass are outside. The rate divides
+//! the originals' own operation count, whatever was really done. Written anew in Rust from the specification
+//! (Bailey et al., RNR-94-007, and NAS-95-020): it compares machines, not compilers. More than one machine: never.
+
+use serde_json::Value;
+
+use super::{Context, Kind, Metric, Param, Probe, SOLO, THREADS};
+use crate::clock::seconds;
+use crate::fault::Fault;
+use crate::wire::finite;
+use crate::{host, pace, quiet};
+
+mod check;
+mod team;
+
+use check::Check;
+use team::{Place, Spent, Team, Used};
+
+pub const PROBE: Probe = Probe {
+    name: "npb",
+    roles: SOLO,
+    params: &[
+        Param { name: "benchmark", default: "bt", kind: Kind::Choice(&["bt"]) },
+        Param { name: "class", default: "A", kind: Kind::Choice(&["A", "S", "W", "B"]) },
+        THREADS,
+    ],
+    metrics: &[
+        Metric { name: "npb_op_per_s", unit: "op/s", params: CELL },
+        Metric { name: "npb_time_s", unit: "s", params: CELL },
+    ],
+    run,
+};
+
+const CELL: &[&str] = &["benchmark", "class", "threads"];
+
+/// The size of a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    S,
+    W,
+    A,
+    B,
+}
+
+/// One of the benchmarks: how much memory a class takes, and how it is run.
+struct Benchmark {
+    name: &'static str,
+    bytes: fn(Class, usize) -> u64,
+    run: fn(Class, &Team) -> Result<Outcome, Fault>,
+}
+
+/// A new benchmark is a file, a line here, and its name in the parameter above and in the catalogue.
+static BENCHMARKS: &[Benchmark] = &[];
+
+/// What a benchmark gives back.
+pub struct Outcome {
+    /// The timed part, from `Team::timed`.
+    pub spent: Spent,
+    /// By the original's own count.
+    pub operations: f64,
+    /// All must hold, or the trial is invalid.
+    pub checks: Vec<Check>,
+    /// Facts such as the instructions that were used.
+    pub notes: Vec<(&'static str, Value)>,
+}
+
+fn class_of(text: &str) -> Class {
+    match text {
+        "S" => Class::S,
+        "W" => Class::W,
+        "B" => Class::B,
+        _ => Class::A,
+    }
+}
+
+fn run(context: &Context) -> Result<(), Fault> {
+    let (name, class) = (context.text("benchmark"), class_of(context.text("class")));
+    let Some(benchmark) = BENCHMARKS.iter().find(|benchmark| benchmark.name == name) else {
+        return Err(Fault::bad_job(format!("bad job: npb has no benchmark {name}"), "see --probes for those it has"));
+    };
+    let place = Place { threads: context.threads(), cpus: &context.job.cpus };
+    let wanted = (benchmark.bytes)(class, place.threads);
+    if let Some(there) = host::memory_bytes().filter(|there| wanted > there / 10 * 9) {
+        let what =
+            format!("{name} of class {class:?} takes {wanted} B of memory, more than 90 % of the {there} B here");
+        return Err(Fault::failed(what, "use a smaller class, or a machine with more memory"));
+    }
+    let used = &place.cpus[..place.threads.min(place.cpus.len())];
+    quiet::wait(context.out, used)?;
+    pace::note_share(context.out, place.threads, used.len())?;
+    let before = quiet::counts(used);
+    let outcome = team::with(&place, |team| (benchmark.run)(class, team))?;
+    quiet::counts(used).note_since(&before, context.out)?;
+    for (key, value) in outcome.notes {
+        context.out.note(key, value)?;
+    }
+    let members: Vec<(u64, Option<u64>)> =
+        outcome.spent.members.iter().map(|&Used { cpu_ns, run_delay_ns }| (cpu_ns, run_delay_ns)).collect();
+    pace::note_and_believe(context.out, outcome.spent.around_ns, &members, used.len())?;
+    context.out.note("verification_error", finite(check::verify(&outcome.checks)?))?;
+    let time_s = seconds(outcome.spent.elapsed_ns);
+    context.sample("npb_op_per_s", time_s, outcome.operations / time_s)?;
+    context.sample("npb_time_s", time_s, time_s)
+}
