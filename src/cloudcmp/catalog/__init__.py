@@ -5,32 +5,54 @@ from cloudcmp.catalog.lookup import (
     cells_of,
     expected_s,
     fill,
-    hint,
-    nearest,
     once_a_launch,
     probe_of,
     suite_of,
 )
 from cloudcmp.catalog.metrics import METRICS, PERCENTILES
+from cloudcmp.catalog.parameters import hint, nearest
 from cloudcmp.catalog.places import PLACES, Place, place_of
 from cloudcmp.catalog.probes import PROBES
 from cloudcmp.catalog.suites import SUITES
+from cloudcmp.catalog.tooling import (
+    COMMAND,
+    DEFAULT,
+    UNTOLD,
+    measure_cell,
+    settings_of,
+    settings_text,
+    told_text,
+    tool_of,
+    tool_settings,
+)
+from cloudcmp.tools import READERS, TOOLS
 
 __all__ = [
+    "COMMAND",
+    "DEFAULT",
     "METRICS",
     "PERCENTILES",
     "PLACES",
     "PROBES",
+    "READERS",
     "SUITES",
+    "TOOLS",
+    "UNTOLD",
     "Place",
     "canonical",
     "cells_of",
     "expected_s",
     "fill",
     "hint",
+    "measure_cell",
     "nearest",
     "once_a_launch",
     "place_of",
     "probe_of",
+    "settings_of",
+    "settings_text",
     "suite_of",
+    "told_text",
+    "tool_of",
+    "tool_settings",
 ]

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from cloudcmp.catalog.lookup import nearest
+from cloudcmp.catalog.parameters import nearest
 from cloudcmp.cost.lookup import FETCHED
 from cloudcmp.cost.sources.base import Unreadable
 from cloudcmp.cost.sources.fetchers import Fetched, address_of

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from cloudcmp.catalog import hint
-from cloudcmp.catalog.lookup import nearest
+from cloudcmp.catalog.parameters import nearest
 from cloudcmp.cost.asked import Asked, Unknown
 from cloudcmp.cost.lookup import Lookup
 from cloudcmp.errors import UserMistake

@@ -10,10 +10,11 @@ from cloudcmp.catalog.tables import (
     postmark,
     services,
     tasks,
+    tools,
     unixbench,
     wan,
 )
 
-FAMILIES = (peaks, tasks, unixbench, dbench, iozone, postmark, npb, machines, network, services, wan)
+FAMILIES = (peaks, tasks, unixbench, dbench, iozone, postmark, npb, machines, network, services, wan, tools)
 
 __all__ = ["FAMILIES"]

@@ -1,0 +1,31 @@
+"""What tools of others tell: one metric for each unit, and the probe that runs them."""
+
+from cloudcmp.model.metric import Better, Group, Metric, Param, ParamKind, Probe, Reduce, Suite
+from cloudcmp.tools import TOOLS
+
+
+def _metric(name: str, unit: str, better: Better, typical: float, doc: str, *, signed: bool = False) -> Metric:
+    """A metric that a tool's own words make a cell of: its name, its settings, what it calls the figure."""
+    return Metric(name, unit, better, Group.COMPUTE, Reduce.MEDIAN, ("measure", "settings", "tool"), doc,
+                  "What the tool leaves out; two tools' figures of one name are not the same thing.", typical, signed)  # fmt: skip
+
+
+METRICS = (
+    _metric("tool_time_s", "s", Better.LOWER, 1e1, "How long a tool took for its work, as it says itself."),
+    _metric("tool_latency_s", "s", Better.LOWER, 1e-3, "A response time that a tool tells, a mean or at a percentile."),
+    _metric("tool_op_per_s", "op/s", Better.HIGHER, 1e4, "Operations a second that a tool tells, of the kind that it counts."),
+    _metric("tool_bytes_per_s", "B/s", Better.HIGHER, 1e8, "Bytes a second that a tool tells, or that follow from its figures."),
+    _metric("tool_flop_per_s", "flop/s", Better.HIGHER, 1e10, "Floating-point operations a second that a tool tells."),
+    _metric("tool_ratio", "ratio", Better.HIGHER, 0.5, "A share that a tool tells, of which more is better."),
+    _metric("tool_loss_ratio", "ratio", Better.LOWER, 1e-2, "A share of what was lost or failed, as a tool tells it.", signed=True),
+    _metric("tool_index", "index", Better.HIGHER, 5e2, "A score without a unit, as a tool's rules define it."),
+)  # fmt: skip
+
+PROBES = (
+    Probe("command", tuple(metric.name for metric in METRICS),
+          (Param("tool", ParamKind.CHOICE, next(iter(TOOLS)), "which tool", tuple(TOOLS)),
+           Param("settings", ParamKind.TEXT, "default", "its settings, key:value,key:value")),
+          "Runs a tool of others in an empty folder, and reads what it said.", "The tool's own start.", 60.0, built=False),
+)  # fmt: skip
+
+SUITES: tuple[Suite, ...] = ()

@@ -1,0 +1,14 @@
+"""Tools that others trust: how they are run, and what their outputs say."""
+
+from cloudcmp.model.tool import Reader, Tool
+from cloudcmp.tools import fio, sysbench
+
+_MODULES = (fio, sysbench)
+
+TOOLS: dict[str, Tool] = {tool.name: tool for module in _MODULES for tool in module.TOOLS}
+"""The tools that a study can run."""
+
+READERS: dict[str, Reader] = {module.READER.name: module.READER for module in _MODULES}
+"""The outputs that can be read."""
+
+__all__ = ["READERS", "TOOLS"]

@@ -1,0 +1,69 @@
+"""Outputs of tools to test readers with: small ones made for this, and larger ones that others made."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from cloudcmp.model.tool import Report, Unsure
+from cloudcmp.tools import READERS
+
+SAMPLES = Path(__file__).parent / "samples"
+REAL = Path(os.environ.get("CLOUDCMP_DATA", "nowhere"))
+PKB = "pkb_testdata"
+RAW = "sparecores/raw_tool_outputs"
+
+OWN = sorted(path.name for path in SAMPLES.iterdir() if path.is_file())
+"""A sample is named after its reader, up to the first `-` or `.`, and what it is of."""
+
+OTHERS = {
+    f"{PKB}/fio_fio-parser-sample-result.json": "fio",
+    f"{PKB}/sysbench-memory-output-sample.txt": "sysbench",
+    f"{PKB}/sysbench-output-sample.txt": "sysbench",
+}
+"""Real outputs by their place in the folder of real data, and what reads them."""
+
+
+def sample(name: str) -> str:
+    """An output of our own making."""
+    return (SAMPLES / name).read_bytes().decode()
+
+
+def real(name: str) -> str:
+    """An output that others made; the test is skipped where the folder of real data is not there."""
+    path = REAL / name
+    if not path.exists():
+        pytest.skip(f"no real outputs: CLOUDCMP_DATA names no folder with {name}")
+    return path.read_bytes().decode()
+
+
+def reader_of(name: str) -> str:
+    """What reads a sample of our own or a real output."""
+    return OTHERS[name] if name in OTHERS else name.replace(".", "-").split("-")[0]
+
+
+def text_of(name: str) -> str:
+    """A sample of our own, or a real output."""
+    return real(name) if name in OTHERS else sample(name)
+
+
+def reports(reader: str, text: str) -> tuple[Report, ...]:
+    """What a reader finds in a text."""
+    return READERS[reader].reports(text)
+
+
+def values(report: Report) -> dict[str, float]:
+    """A report's readings by measure."""
+    found = {one.measure: one.value for one in report.readings}
+    assert len(found) == len(report.readings)
+    return found
+
+
+def why(reader: str, text: str) -> str:
+    """Why a reader is not sure of a text."""
+    with pytest.raises(Unsure) as refused:
+        reports(reader, text)
+    line = str(refused.value)
+    assert line
+    assert "\n" not in line
+    return line

@@ -1,0 +1,113 @@
+"""What holds for every reader: a part of an output never tells another number, and nothing makes it fall over."""
+
+import math
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cloudcmp.catalog import METRICS, TOOLS, measure_cell, settings_of, settings_text, told_text, tool_settings
+from cloudcmp.model.tool import Report, Unsure
+from cloudcmp.tools import READERS
+from tests.tools.outputs import OTHERS, OWN, reader_of, text_of
+
+EVERY = [*OWN, *OTHERS]
+SHORT_BYTES = 3000
+
+
+def checked(found: tuple[Report, ...]) -> None:
+    assert found
+    for report in found:
+        assert report.readings
+        for one in report.readings:
+            assert math.isfinite(one.value)
+            assert one.value > 0 or METRICS[one.metric].signed
+            assert measure_cell(report.tool, told_text(report.told), one.measure, one.metric).metric == one.metric
+        named = [(one.measure, one.metric) for one in report.readings]
+        assert len(set(named)) == len(named)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_an_output_is_read_by_its_reader_and_known_by_no_other(name: str) -> None:
+    text = text_of(name)
+    checked(READERS[reader_of(name)].reports(text))
+    assert [one.name for one in READERS.values() if one.looks_like(text)] == [reader_of(name)]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_cut_output_tells_the_same_or_nothing(name: str) -> None:
+    text = text_of(name)
+    read = READERS[reader_of(name)].reports
+    whole = read(text)
+    for end in cuts(text):
+        try:
+            found = read(text[:end])
+        except Unsure:
+            continue
+        assert found == whole[: len(found)], end
+
+
+def cuts(text: str) -> list[int]:
+    """Every place to cut a short text; in a long one those around the ends of lines, and every 97th."""
+    if len(text) <= SHORT_BYTES:
+        return list(range(len(text)))
+    ends = [i for i, letter in enumerate(text) if letter == "\n"]
+    step = max(1, len(ends) // 400)
+    return sorted(
+        {*(end + by for end in ends[::step] for by in (0, 1)), *range(0, len(text), max(97, len(text) // 300))}
+    )
+
+
+@pytest.mark.parametrize("name", EVERY)
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_changed_bytes_never_make_it_fall_over(name: str, data: st.DataObject) -> None:
+    text = text_of(name)
+    at = data.draw(st.integers(0, len(text) - 1))
+    length = data.draw(st.integers(0, 20))
+    new = data.draw(
+        st.one_of(st.text(max_size=3), st.sampled_from(["nan", "inf", "1e999", "-1", "0", ",", "null", "\n"]))
+    )
+    changed = text[:at] + new + text[at + length :]
+    reader = READERS[reader_of(name)]
+    reader.looks_like(changed)
+    line = "sure"
+    try:
+        checked(reader.reports(changed))
+    except Unsure as unsure:
+        line = str(unsure)
+    assert line
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("text", ["", "\n", "command not found\n", "{}", "[]", "\x00", "{" * 5000, "1\n" * 50])
+def test_what_is_no_output_is_refused(reader: str, text: str) -> None:
+    assert not READERS[reader].looks_like(text)
+    with pytest.raises(Unsure):
+        READERS[reader].reports(text)
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_tool_is_told_in_full(name: str) -> None:
+    tool = TOOLS[name]
+    filled = tool_settings(name, {})
+    assert settings_text(name, filled) == "default"
+    assert settings_of(name, "default") == filled
+    assert tool.typical_s(filled) > 0
+    assert "\n\n" not in tool.command(filled)
+    found = tool.measures(filled)
+    assert found
+    assert len({one.name for one in found}) == len(found)
+    assert {one.metric for one in found} <= set(METRICS)
+    assert tool.reader.name in READERS
+    for text in (tool.doc, tool.excludes):
+        assert text.endswith(".")
+    with pytest.raises(Unsure):
+        tool.read("", filled)
+    for param in tool.params:
+        for word in param.words:
+            changed = tool_settings(name, {param.name: word})
+            assert settings_of(name, settings_text(name, changed)) == changed
+            assert tool.measures(changed)
+            tool.command(changed)
