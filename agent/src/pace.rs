@@ -18,7 +18,6 @@ use crate::quiet;
 use crate::wire::{Out, finite};
 
 mod board;
-#[allow(dead_code, unused_imports)] // until the first probe of fixed work
 mod race;
 
 use board::{Board, Done};

@@ -88,7 +88,20 @@ def test_short_takes_the_smallest_sizes_and_says_so() -> None:
 
 
 def test_short_changes_no_cells_meaning() -> None:
-    assert cells(planned(LOCAL, ALL, short=True)) == cells(planned(LOCAL, ALL))
+    short, whole = cells(planned(LOCAL, ALL, short=True)), cells(planned(LOCAL, ALL))
+    named = {name for name in BY_AGENT if any(param.short for param in PROBES[name].params)}
+    told = {metric for name in named for metric in PROBES[name].metrics}
+    assert {cell for cell in short if cell.split()[0] not in told} == {c for c in whole if c.split()[0] not in told}
+    assert {cell.split()[0] for cell in short} == {cell.split()[0] for cell in whole}
+
+
+def test_a_short_study_takes_the_short_value_of_a_parameter_and_its_cells_say_so() -> None:
+    asked = "[{probe: pi, params: {digits: [500, 524288]}}, {probe: twolf}, {probe: lu, params: {n: [memory]}}]"
+    assert cells(planned(LOCAL, asked, short=True)) == {
+        "pi_time_s digits=500",
+        "twolf_time_s cells=1000;threads=one",
+        "lu_flop_per_s n=1000;threads=one",
+    }
 
 
 def test_a_short_file_holds_several_blocks() -> None:

@@ -68,6 +68,24 @@ pub fn memory_max_bytes() -> Option<u64> {
     paths.iter().filter_map(|path| number::<u64>(path)).filter(|&bytes| bytes < 1 << 60).min()
 }
 
+/// The least memory that a group of this process still allows, file pages that can be dropped left out; bytes.
+pub fn memory_free_bytes() -> Option<u64> {
+    let files = [
+        ("memory.max", "memory.current", "inactive_file "),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "),
+    ];
+    let free = |path: &String, (limit, usage, key): (&str, &str, &str)| {
+        let most = number::<u64>(path).filter(|&bytes| bytes < 1 << 60)?;
+        let stat = read(&path.replace(limit, "memory.stat")).unwrap_or_default();
+        let cached = stat.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok()).unwrap_or(0);
+        Some((most + cached).saturating_sub(number::<u64>(&path.replace(limit, usage))?))
+    };
+    let of = |names: (&'static str, &'static str, &'static str)| {
+        group_files(names.0, "memory").into_iter().filter_map(move |path| free(&path, names))
+    };
+    files.into_iter().flat_map(of).min()
+}
+
 fn status_field(key: &str) -> Option<String> {
     let text = read("/proc/self/status")?;
     let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;

@@ -70,6 +70,14 @@ pub fn memory_bytes() -> Option<u64> {
     Some(limits::memory_max_bytes().map_or(total, |limit| limit.min(total)))
 }
 
+/// Memory that this process could still get without the machine swapping; `None` where the kernel does not tell.
+pub fn free_memory_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let free = line.split_whitespace().next()?.parse::<u64>().ok()? * 1024;
+    Some(limits::memory_free_bytes().map_or(free, |limit| limit.min(free)))
+}
+
 fn os_name() -> Option<String> {
     let text = fs::read_to_string("/etc/os-release").ok()?;
     let name = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;

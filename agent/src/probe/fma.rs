@@ -30,18 +30,13 @@ const FACTOR: f64 = 0.999;
 const TERM: f64 = 0.001;
 
 /// Runs `STEPS` steps from a start value and returns the sum of all lanes and the operations made.
-type Kernel = unsafe fn(f64) -> (f64, f64);
+pub type Kernel = unsafe fn(f64) -> (f64, f64);
 
 fn run(context: &Context) -> Result<(), Fault> {
     let (kernel, isa) = dispatch(context.text("precision"));
     context.out.note("isa", isa)?;
-    let make = |_| {
-        let mut warm = Fma { kernel, lanes_mean: 0.0, clock_hz: None };
-        (0..8).try_for_each(|_| warm.batch().map(drop))?;
-        Ok(warm)
-    };
     let emit = |t_s, rate| context.sample("fma_flop_per_s", t_s, rate);
-    let workers = pace::run(&context.pace(), make, emit)?;
+    let workers = pace::run(&context.pace(), |_| Fma::warm(kernel), emit)?;
     for worker in &workers {
         worker.verify()?;
     }
@@ -56,10 +51,10 @@ pub fn note_clock(context: &Context, clocks: Option<Vec<f64>>) -> Result<(), Fau
     }
 }
 
-struct Fma {
+pub struct Fma {
     kernel: Kernel,
     lanes_mean: f64,
-    clock_hz: Option<f64>,
+    pub clock_hz: Option<f64>,
 }
 
 impl Work for Fma {
@@ -76,8 +71,14 @@ impl Work for Fma {
 }
 
 impl Fma {
+    pub fn warm(kernel: Kernel) -> Result<Fma, Fault> {
+        let mut warm = Fma { kernel, lanes_mean: 0.0, clock_hz: None };
+        (0..8).try_for_each(|_| warm.batch().map(drop))?;
+        Ok(warm)
+    }
+
     /// Known answer: after many steps each chain stands at its fixed point, 1.
-    fn verify(&self) -> Result<(), Fault> {
+    pub fn verify(&self) -> Result<(), Fault> {
         let error = (self.lanes_mean - 1.0).abs();
         if error < 1e-3 {
             return Ok(());
@@ -87,7 +88,7 @@ impl Fma {
     }
 }
 
-fn dispatch(precision: &str) -> (Kernel, &'static str) {
+pub fn dispatch(precision: &str) -> (Kernel, &'static str) {
     let wide = precision == "f64";
     #[cfg(target_arch = "x86_64")]
     {

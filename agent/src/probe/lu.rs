@@ -4,6 +4,7 @@
 //! outside. Every answer is checked by HPL's scaled residual. Compares machines, not libraries: see `benchmarks/` for how far this solver is from the best.
 
 use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
 
 use super::{Context, DURATION, Kind, Metric, Param, Probe, SOLO, THREADS};
 use crate::clock::{now_ns, seconds};
@@ -15,23 +16,22 @@ use crate::{host, pace, pin, quiet, solve};
 pub const PROBE: Probe = Probe {
     name: "lu",
     roles: SOLO,
-    params: &[Param { name: "n", default: "1000", kind: Kind::Whole(2, 65_536) }, THREADS, DURATION],
+    params: &[Param { name: "n", default: "1000", kind: Kind::WholeOr(2, 1_000_000, MEMORY) }, THREADS, DURATION],
     metrics: &[Metric { name: "lu_flop_per_s", unit: "flop/s", params: &["n", "threads"] }],
     run,
 };
 
 /// Results of other solvers are of other cells' kind: whoever compares must see which one ran.
 const SOLVER: &str = "recursive LU, products by gemm 0.19";
+/// In place of an order: as large as 80 % of the memory that is free.
+const MEMORY: &str = "memory";
+const FILL: f64 = 0.8;
 const SAMPLE_NS: u64 = 10_000_000;
 const RESIDUAL_LIMIT: f64 = 16.0;
 
 fn run(context: &Context) -> Result<(), Fault> {
-    let n = context.whole("n").unwrap_or(0) as usize;
+    let n = order(context)?;
     let threads = context.threads();
-    let wanted = 2 * 8 * (n * n) as u64;
-    if host::memory_bytes().is_some_and(|memory| wanted > memory / 10 * 9) {
-        return Err(Fault::failed(format!("two matrices of order {n} do not fit in memory"), "lower n"));
-    }
     let cpus = context.job.cpus.clone();
     let used = &context.job.cpus[..threads.min(context.job.cpus.len())];
     let pool = ThreadPoolBuilder::new().num_threads(threads).start_handler(move |i| {
@@ -45,14 +45,30 @@ fn run(context: &Context) -> Result<(), Fault> {
     quiet::wait(context.out, used)?;
     pace::note_share(context.out, threads, used.len())?;
     let before = quiet::counts(used);
-    let mut system = System::new(n, context.job.seed);
-    let residual = pool.install(|| system.repeat(threads, context))?;
+    let residual = pool.install(|| System::new(n, context.job.seed).repeat(threads, context))?;
     quiet::counts(used).note_since(&before, context.out)?;
     context.out.note("scaled_residual", finite(residual))
 }
 
+/// The order that the job names, or that of the largest matrix which leaves a fifth of the free memory free.
+fn order(context: &Context) -> Result<usize, Fault> {
+    let free = host::free_memory_bytes();
+    let n = match (context.whole("n"), free) {
+        (Some(n), _) => n as usize,
+        (None, Some(free)) => (free as f64 * FILL / 8.0).sqrt() as usize,
+        (None, None) => return Err(Fault::failed("the free memory can not be told", "name n")),
+    };
+    context.out.note("n", n as u64)?;
+    if free.is_some_and(|free| 8 * (n as u64).pow(2) > free / 10 * 9) {
+        return Err(Fault::failed(format!("a matrix of order {n} does not fit in the free memory"), "lower n"));
+    }
+    Ok(n)
+}
+
+/// A system of which only the factored form is kept: its columns are made again from the seed wherever they are needed,
+/// so that a matrix may fill the memory.
 struct System {
-    matrix: Vec<f64>,
+    seed: u64,
     b: Vec<f64>,
     factors: Vec<f64>,
     x: Vec<f64>,
@@ -60,10 +76,9 @@ struct System {
 
 impl System {
     fn new(n: usize, seed: u64) -> System {
-        let mut rng = Rng::new(seed, 0);
-        let matrix: Vec<f64> = (0..n * n).map(|_| rng.centred()).collect();
-        let b: Vec<f64> = (0..n).map(|_| rng.centred()).collect();
-        System { factors: matrix.clone(), x: b.clone(), matrix, b }
+        let mut b = vec![0.0; n];
+        column(seed, n, &mut b);
+        System { seed, factors: vec![0.0; n * n], x: b.clone(), b }
     }
 
     /// Solves until the time is used, at least once after a warm-up; returns the largest residual.
@@ -93,7 +108,7 @@ impl System {
 
     /// The scaled residual of the last answer, which must be small.
     fn residual(&self) -> Result<f64, Fault> {
-        let residual = solve::scaled_residual(&self.matrix, &self.x, &self.b);
+        let residual = solve::scaled_residual(|j, values| column(self.seed, j, values), &self.x, &self.b);
         if residual < RESIDUAL_LIMIT {
             return Ok(residual);
         }
@@ -103,11 +118,18 @@ impl System {
 
     /// One solve, ns.
     fn solve(&mut self, threads: usize) -> u64 {
-        self.factors.copy_from_slice(&self.matrix);
+        let n = self.b.len();
+        self.factors.par_chunks_mut(n).enumerate().for_each(|(j, values)| column(self.seed, j, values));
         self.x.copy_from_slice(&self.b);
         let start = now_ns();
         let swaps = solve::factor(&mut self.factors, self.b.len(), threads);
         solve::solve(&self.factors, &swaps, &mut self.x);
         now_ns() - start
     }
+}
+
+/// Column `j` of the matrix; that behind the last is the right-hand side.
+fn column(seed: u64, j: usize, values: &mut [f64]) {
+    let mut rng = Rng::new(seed, j as u64);
+    values.iter_mut().for_each(|value| *value = rng.centred());
 }

@@ -18,12 +18,16 @@ mod chase;
 mod disk;
 mod fma;
 mod int;
+mod r#loop;
 mod lu;
 #[allow(dead_code)] // until its first benchmark
 mod npb;
+mod peak;
+mod pi;
 mod rtt;
 mod stream;
 mod tcp;
+mod twolf;
 mod udp;
 
 /// All that the agent can measure.
@@ -32,6 +36,10 @@ pub static PROBES: &[Probe] = &[
     fma::PROBE,
     int::PROBE,
     lu::PROBE,
+    peak::PROBE,
+    pi::PROBE,
+    r#loop::PROBE,
+    twolf::PROBE,
     stream::PROBE,
     chase::PROBE,
     disk::PROBE,

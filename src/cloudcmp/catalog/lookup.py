@@ -77,10 +77,12 @@ def expected_s(name: str, filled: Mapping[str, str]) -> float:
     probe = probe_of(name)
     if probe.by_controller:
         return probe.typical_s
+    overhead_s = float(filled.get("warmup_s", "0")) + _OVERHEAD_S * len(probe.roles)
     if name == COMMAND:
-        return expected_of(filled["tool"], filled["settings"]) + _OVERHEAD_S
-    measured = float(filled["duration_s"]) if "duration_s" in filled else probe.typical_s
-    return measured + float(filled.get("warmup_s", "0")) + _OVERHEAD_S * len(probe.roles)
+        return expected_of(filled["tool"], filled["settings"]) + overhead_s
+    if probe.expected_s is not None:
+        return probe.expected_s(filled) + overhead_s
+    return float(filled.get("duration_s", probe.typical_s)) + overhead_s
 
 
 def once_a_launch(metric: str) -> bool:

@@ -1,5 +1,6 @@
 """What is measured, and what measures it, as data."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -96,7 +97,8 @@ CONTROLLER = "controller"
 class Probe:
     """One way to measure. `built` is false while only the simulated provider can answer it.
 
-    `roles` are the agents that a trial takes, or `CONTROLLER`; such a probe gives one value a launch.
+    `roles` are the agents that a trial takes, or `CONTROLLER`; such a probe gives one value a launch. `typical_s` is
+    what a run takes where nothing else is known; `expected_s` tells it of filled parameters, where they decide.
     """
 
     name: str
@@ -108,6 +110,7 @@ class Probe:
     roles: tuple[str, ...] = ("solo",)
     built: bool = True
     when: When = When.VISIT
+    expected_s: Callable[[Mapping[str, str]], float] | None = None
 
     @property
     def by_controller(self) -> bool:

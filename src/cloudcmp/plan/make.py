@@ -47,7 +47,10 @@ def make(
     if short:
         launches = min(study.launches, _SHORT_LAUNCHES)
         study = replace(study, launches=launches, runs=1, sessions=(), every_s=None, for_s=None)
-        notes.append("short: one run, two rounds at most, no sessions, the smallest sizes; larger sizes are left out")
+        notes.append(
+            "short: one run, two rounds at most, no sessions, the smallest sizes; larger sizes are left out, and what "
+            "takes long is made smaller, which its cells say"
+        )
     found = [priced(one) for one in resolve(study.candidates, offerings_of, on)]
     notes += [f"price unknown: {line}" for line in dict.fromkeys(line for _, lines in found for line in lines)]
     candidates = tuple(one for one, _ in found)

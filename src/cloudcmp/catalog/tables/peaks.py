@@ -1,10 +1,22 @@
 """Processor, memory and disk at their best: peaks, a solve, bandwidth, latency, blocks of a file."""
 
+from collections.abc import Mapping
+
 from cloudcmp.catalog.tables.base import INTERVAL, choice, compute, duration, size, suite, threads
 from cloudcmp.model.metric import Better, Param, ParamKind, Probe, Reduce
 
 _DISK = ("block_bytes", "depth", "durability", "op", "pattern", "threads")
 _DISK_PERCENTILE = ("block_bytes", "depth", "durability", "op", "pattern", "percentile", "threads")
+
+_SOLVE_FLOP_PER_S = 3e9  # of a slow core
+_FILLED_S = 3600.0  # a system that fills the memory: nobody knows how large that is
+
+
+def _lu_s(filled: Mapping[str, str]) -> float:
+    if not filled["n"].isdigit():
+        return _FILLED_S
+    return float(filled["duration_s"]) + 2 * (2 / 3) * int(filled["n"]) ** 3 / _SOLVE_FLOP_PER_S
+
 
 METRICS = (
     compute("fma_flop_per_s", "flop/s", Better.HIGHER, Reduce.TOTAL, ("precision", "threads"), 5e10,
@@ -13,6 +25,9 @@ METRICS = (
     compute("int_op_per_s", "op/s", Better.HIGHER, Reduce.TOTAL, ("threads",), 5e10,
              "Peak rate of independent 64-bit integer operations; one lane's operation counts as one.",
              "Branches, division and memory."),
+    compute("peak_ratio", "ratio", Better.HIGHER, Reduce.MEDIAN, ("clock_hz", "per_cycle", "precision", "threads"), 0.95,
+             "Share of the theoretical peak (clock x processors x operations per cycle) that independent multiply-adds reach.",
+             "Memory, and how near ordinary code comes."),
     compute("lu_flop_per_s", "flop/s", Better.HIGHER, Reduce.MEDIAN, ("n", "threads"), 2e10,
              "Rate of solving a dense system by LU with partial pivoting, (2n^3/3 + 2n^2) operations in a solve.",
              "Systems larger than memory and sparse ones."),
@@ -40,9 +55,17 @@ PROBES = (
     Probe("int", ("int_op_per_s",), (threads(), duration(), INTERVAL),
           "Independent 64-bit integer operations in registers, with the widest instructions that the processor has.",
           "Branches, division and memory.", 1.0),
-    Probe("lu", ("lu_flop_per_s",), (Param("n", ParamKind.COUNT, "1000", "order of the system"), threads(), duration()),
+    Probe("peak", ("peak_ratio",),
+          (threads(), duration(), INTERVAL, choice("precision", "f64 f32", "operand width"),
+           Param("clock_hz", ParamKind.COUNT, "measured", "clock of the peak; measured: by dependent additions right after the run", ("measured",)),
+           Param("per_cycle", ParamKind.COUNT, "auto", "operations a core makes in a cycle; auto: two units of the widest instructions", ("auto",))),
+          "Independent fused multiply-adds in registers, as a share of what clock and instructions allow (Shah).",
+          "Memory; cores whose units are not two, unless per_cycle says so.", 1.0),
+    Probe("lu", ("lu_flop_per_s",),
+          (Param("n", ParamKind.COUNT, "1000", "order of the system; memory: as large as 80 % of the free memory", ("memory",), short="1000"),
+           threads(), duration()),
           "Solves dense systems by LU with partial pivoting; the scaled residual must stay below 16.",
-          "Sparse systems.", 1.0),
+          "Sparse systems.", 1.0, expected_s=_lu_s),
     Probe("stream", ("triad_bytes_per_s",),
           (threads(), duration(), INTERVAL, choice("store", "nontemporal plain", "kind of store instructions"),
            Param("array_bytes", ParamKind.BYTES, "auto", "size of each array; auto: min(4 x last-level cache, 10 % of memory, 512 MiB)", ("auto",)),
@@ -65,6 +88,15 @@ PROBES = (
 SUITES = (
     suite("cpu", "Peaks and a solve, with one thread and with all.",
            ("fma", {"threads": "one all"}), ("int", {"threads": "one all"}), ("lu", {"n": "1000", "threads": "one"})),
+    suite("linpack", "Dense solves of order 100 and 1000, and of one that fills the memory; the residual is checked.",
+           ("lu", {"n": "100 1000 memory", "threads": "one all"})),
+    suite("shah", "Shah's assignment: disk, round trips and processor, the latter also for ten minutes with a value each second.",
+           ("disk", {"op": "write read", "pattern": "sequential random", "block_bytes": "1 1000 1000000", "threads": "1 2", "durability": "cached"}),
+           ("rtt", {"protocol": "tcp udp", "size_bytes": "1 1000 64000"}),
+           ("fma", {"threads": "1 2"}), ("int", {"threads": "1 2"}),
+           ("fma", {"threads": "4", "duration_s": "600", "interval_s": "1"}),
+           ("int", {"threads": "4", "duration_s": "600", "interval_s": "1"}),
+           ("peak", {"threads": "1 2 4"})),
     suite("memory", "Bandwidth beyond the cache, and latency at three sizes.",
            ("stream", {"threads": "one all"}), ("chase", {"size_bytes": "16384 1048576 268435456"})),
     suite("disk", "Small random and large sequential input/output, past the page cache.",

@@ -1,0 +1,90 @@
+//! The share of the theoretical peak that independent arithmetic in registers reaches (Shah, "CPU Benchmarking" c, d).
+//!
+//! The peak is clock x processors x operations per cycle. The clock is what the cores show by dependent additions right
+//! after the run, unless the job names one, such as the base clock that Shah took from a data sheet. The operations per
+//! cycle follow from the instructions used, two units of them on each core, unless the job names another number: a data
+//! sheet knows cores with one unit, or four. With more threads than processors the processors count. Says nothing of
+//! memory, and nothing of how near ordinary code comes.
+
+use super::fma::{Fma, dispatch};
+use super::{Context, DURATION, INTERVAL, Kind, Metric, Param, Probe, SOLO, THREADS};
+use crate::fault::Fault;
+use crate::pace;
+use crate::wire::finite;
+
+pub const PROBE: Probe = Probe {
+    name: "peak",
+    roles: SOLO,
+    params: &[
+        THREADS,
+        DURATION,
+        INTERVAL,
+        Param { name: "precision", default: "f64", kind: Kind::Choice(&["f64", "f32"]) },
+        Param { name: "clock_hz", default: "measured", kind: Kind::WholeOr(1_000_000, 100_000_000_000, "measured") },
+        Param { name: "per_cycle", default: "auto", kind: Kind::WholeOr(1, 4096, "auto") },
+    ],
+    metrics: &[Metric {
+        name: "peak_ratio",
+        unit: "ratio",
+        params: &["clock_hz", "per_cycle", "precision", "threads"],
+    }],
+    run,
+};
+
+/// Units of fused multiply-adds that a core is taken to have.
+const UNITS: f64 = 2.0;
+
+fn run(context: &Context) -> Result<(), Fault> {
+    let precision = context.text("precision");
+    let (kernel, isa) = dispatch(precision);
+    let per_cycle = match context.whole("per_cycle") {
+        Some(told) => told as f64,
+        None => 2.0 * UNITS * lanes(isa, precision),
+    };
+    context.out.note("isa", isa)?;
+    context.out.note("per_cycle", finite(per_cycle))?;
+    let mut rates = Vec::with_capacity(16);
+    let emit = |t_s, rate| {
+        rates.push((t_s, rate));
+        Ok(())
+    };
+    let workers = pace::run(&context.pace(), |_| Fma::warm(kernel), emit)?;
+    workers.iter().try_for_each(Fma::verify)?;
+    let measured = workers.iter().map(|worker| worker.clock_hz).collect::<Option<Vec<f64>>>();
+    let clock_hz = match (context.whole("clock_hz"), measured) {
+        (Some(told), _) => told as f64,
+        (None, Some(clocks)) => clocks.iter().sum::<f64>() / clocks.len() as f64,
+        (None, None) => {
+            return Err(Fault::failed("the clock of this processor can not be measured", "name it: clock_hz"));
+        }
+    };
+    context.out.note("clock_hz", finite(clock_hz))?;
+    let cpus = context.threads().min(context.job.cpus.len()) as f64;
+    rates
+        .into_iter()
+        .try_for_each(|(t_s, rate)| context.sample("peak_ratio", t_s, rate / (clock_hz * cpus * per_cycle)))
+}
+
+/// Numbers that one instruction works on.
+fn lanes(isa: &str, precision: &str) -> f64 {
+    let bytes = match isa {
+        "avx512f" => 64.0,
+        "avx2+fma" => 32.0,
+        "neon" => 16.0,
+        _ => return 1.0,
+    };
+    bytes / if precision == "f64" { 8.0 } else { 4.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_of_a_cycle_follow_from_the_instructions() {
+        let per_cycle = |isa, precision| 2.0 * UNITS * lanes(isa, precision);
+        assert_eq!(per_cycle("avx512f", "f64"), 32.0);
+        assert_eq!(per_cycle("avx2+fma", "f32"), 32.0);
+        assert_eq!([per_cycle("neon", "f64"), per_cycle("scalar", "f64")], [8.0, 4.0]);
+    }
+}
