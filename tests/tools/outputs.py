@@ -14,12 +14,18 @@ PKB = "pkb_testdata"
 RAW = "sparecores/raw_tool_outputs"
 
 OWN = sorted(path.name for path in SAMPLES.iterdir() if path.is_file())
-"""A sample is named after its reader, up to the first `-` or `.`, and what it is of."""
+"""A sample's name begins with that of its reader."""
 
 OTHERS = {
     f"{PKB}/fio_fio-parser-sample-result.json": "fio",
     f"{PKB}/sysbench-memory-output-sample.txt": "sysbench",
     f"{PKB}/sysbench-output-sample.txt": "sysbench",
+    f"{PKB}/hpcc-sample.txt": "hpcc",
+    f"{PKB}/pgbench.stdout.txt": "pgbench",
+    f"{PKB}/stress_ng_output.txt": "stress-ng",
+    f"{PKB}/wrk_result.txt": "wrk",
+    f"{RAW}/aws_c7g.xlarge__stressng__stdout": "stress-ng",
+    f"{RAW}/aws_m7i.large__openssl__stdout": "openssl",
 }
 """Real outputs by their place in the folder of real data, and what reads them."""
 
@@ -39,7 +45,9 @@ def real(name: str) -> str:
 
 def reader_of(name: str) -> str:
     """What reads a sample of our own or a real output."""
-    return OTHERS[name] if name in OTHERS else name.replace(".", "-").split("-")[0]
+    if name in OTHERS:
+        return OTHERS[name]
+    return next(reader for reader in sorted(READERS, key=len, reverse=True) if name.startswith(reader))
 
 
 def text_of(name: str) -> str:

@@ -12,7 +12,7 @@ from cloudcmp.tools import READERS
 from tests.tools.outputs import OTHERS, OWN, reader_of, text_of
 
 EVERY = [*OWN, *OTHERS]
-SHORT_BYTES = 3000
+SHORT_BYTES = 1500
 
 
 def checked(found: tuple[Report, ...]) -> None:
@@ -48,13 +48,13 @@ def test_a_cut_output_tells_the_same_or_nothing(name: str) -> None:
 
 
 def cuts(text: str) -> list[int]:
-    """Every place to cut a short text; in a long one those around the ends of lines, and every 97th."""
+    """Every place to cut a short text; in a long one those around the ends of lines, and some between."""
     if len(text) <= SHORT_BYTES:
         return list(range(len(text)))
     ends = [i for i, letter in enumerate(text) if letter == "\n"]
-    step = max(1, len(ends) // 400)
+    step = max(1, len(ends) // 150)
     return sorted(
-        {*(end + by for end in ends[::step] for by in (0, 1)), *range(0, len(text), max(97, len(text) // 300))}
+        {*(end + by for end in ends[::step] for by in (0, 1)), *range(0, len(text), max(97, len(text) // 150))}
     )
 
 

@@ -1,0 +1,126 @@
+"""openssl speed: hashes, ciphers and signatures, by its machine-readable lines or its table."""
+
+import re
+
+from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, Unsure
+from cloudcmp.tools.base import BYTES, RATE, at_once, choice, duration, measures, processors, reading, whole_seconds
+from cloudcmp.tools.page import NUMBER, Page, above_zero, word
+
+_SIZES = ("16", "64", "256", "1024", "8192", "16384")
+_HEAD = r"(?:Got: )?\+H(?::\d+)+(?: from \d+)?"
+_SPEEDS = rf"\+F:\d+:([^:]+)((?::{NUMBER})+)"
+_TABLE = r"type((?:\s+\d+ bytes)+)"
+_ROW = re.compile(rf"(\S.*?)((?:\s+{NUMBER}k)+)\s*", re.ASCII)
+_SIGNED = r"\s+sign\s+verify\s+sign/s verify/s"
+_THOUSANDS = "The 'numbers' are in 1000s of bytes per second processed."
+_PUBLIC = rf"\s*(?:(rsa|dsa)\s+)?(\d+) bits (?:(ecdsa|EdDSA) \((\w+)\))?\s*({NUMBER})s\s+({NUMBER})s\s+({NUMBER})\s+({NUMBER})\s*"
+
+
+def _looks_like(text: str) -> bool:
+    found = re.search(rf"^({_SPEEDS}|\+F[24]:\d+:.*|{re.escape(_THOUSANDS)}|{_SIGNED})$",
+                      text.replace("\r", ""), re.MULTILINE | re.ASCII)  # fmt: skip
+    return found is not None
+
+
+def _reports(text: str) -> tuple[Report, ...]:
+    page = Page(text)
+    found = [*_of_lines(page), *_of_table(page), *_of_keys(page)]
+    if not found:
+        raise Unsure("no line tells a speed")
+    names = [one.told["algorithm"] for one in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise Unsure(f"the output tells of {twice[0]} twice")
+    return tuple(found)
+
+
+def _of_lines(page: Page) -> list[Report]:
+    """The lines of `-mr`; with `-multi`, a line without `Got:` is the sum of all processes."""
+    heads = {tuple(re.findall(r":(\d+)", match[0])) for _, match in page.all(_HEAD)}
+    lines = page.all(_SPEEDS)
+    if odd := [place for place, match in page.all(r"\+F:.*") if not re.fullmatch(_SPEEDS, match[0], re.ASCII)]:
+        raise Unsure(f"{odd[0]}: this is no line of speeds")
+    if not lines:
+        return []
+    if len(heads) != 1:
+        raise Unsure(f"{len(heads)} lines tell the sizes of blocks, one is needed")
+    sizes = heads.pop()
+    return [_speeds(place, match[1], match[2].split(":")[1:], sizes, 1.0) for place, match in lines]
+
+
+def _of_table(page: Page) -> list[Report]:
+    head = page.maybe(_TABLE, "the sizes of blocks")
+    if head is None:
+        return []
+    if _THOUSANDS not in page.lines:
+        raise Unsure(f"{head[0]}: no line says that speeds are in thousands of bytes a second")
+    sizes = tuple(re.findall(r"(\d+) bytes", head[1][1]))
+    first = next(i for i, line in enumerate(page.lines) if re.fullmatch(_TABLE, line)) + 1
+    found = []
+    for i in range(first, len(page.lines)):
+        if not page.lines[i].strip() or re.fullmatch(_SIGNED, page.lines[i]):
+            break
+        match = _ROW.fullmatch(page.lines[i])
+        if match is None:
+            raise Unsure(f"{page.place(i)}: this is no row of speeds in thousands of bytes a second")
+        speeds = re.findall(rf"({NUMBER})k", match[2], re.ASCII)
+        found.append(_speeds(page.place(i), match[1], speeds, sizes, 1e3))
+    return found
+
+
+def _speeds(place: str, name: str, speeds: list[str], sizes: tuple[str, ...], unit: float) -> Report:
+    if len(speeds) != len(sizes) or len(set(sizes)) != len(sizes):
+        raise Unsure(f"{place}: {len(speeds)} speeds for {len(sizes)} sizes of blocks")
+    readings = tuple(
+        reading(f"of_{size}_bytes", BYTES, above_zero(speed, place) * unit)
+        for size, speed in zip(sizes, speeds, strict=True)
+    )
+    return Report("openssl-speed", "", {"algorithm": word(name).lower()}, readings)
+
+
+def _of_keys(page: Page) -> list[Report]:
+    """Signatures: `+F2` is RSA, `+F4` ECDSA, in operations a second; else the rows of their table."""
+    found = []
+    for place, match in page.all(rf"\+F([24]):\d+:(\d+):({NUMBER}):({NUMBER})"):
+        name = f"{'rsa' if match[1] == '2' else 'ecdsa'}{match[2]}"
+        found.append(_key(place, name, match[3], match[4]))
+    rows = page.all(_PUBLIC)
+    headed = [place for i, place in enumerate(map(page.place, range(len(page.lines)))) if i and _heads(page, i)]
+    if [place for place, _ in rows] != headed:
+        raise Unsure("a row of signatures has no line above it that says sign/s and verify/s, or is none")
+    for place, match in rows:
+        found.append(_key(place, f"{(match[1] or match[3] or '').lower()}{match[2]}", match[7], match[8]))
+    return found
+
+
+def _heads(page: Page, row: int) -> bool:
+    """Whether a line stands below those that tell of signatures, and is not one of them itself."""
+    above = next((line for line in reversed(page.lines[:row]) if not re.fullmatch(_PUBLIC, line, re.ASCII)), "")
+    return bool(re.fullmatch(_SIGNED, above)) and not re.fullmatch(_SIGNED, page.lines[row])
+
+
+def _key(place: str, name: str, sign: str, verify: str) -> Report:
+    rates: tuple[Reading, ...] = (
+        reading("sign", RATE, above_zero(sign, place)),
+        reading("verify", RATE, above_zero(verify, place)),
+    )
+    return Report("openssl-speed", "", {"algorithm": name}, rates)
+
+
+READER = Reader("openssl", "openssl speed, with -mr or its table", _looks_like, _reports)
+
+
+def _command(settings: Settings) -> str:
+    return (
+        f"openssl speed -mr -elapsed -seconds {whole_seconds(settings)} -multi {processors(settings)} "
+        f"-evp {settings['algorithm']} 2>/dev/null"
+    )
+
+
+TOOLS = (
+    Tool("openssl-speed", "Bytes a second through a cipher or a hash, for six sizes of blocks.",
+         "Setting up keys; other libraries.", (("debian", "openssl"), ("fedora", "openssl"), ("alpine", "openssl")),
+         (choice("algorithm", "aes-256-gcm aes-128-gcm aes-256-cbc chacha20-poly1305 sha256 sha512 sha3-256 blake2b512", "which one"),
+          at_once(), duration("3", doc="length of the measured phase for each size")),
+         _command, lambda _: measures(**{f"of_{size}_bytes": BYTES for size in _SIZES}), READER,
+         lambda s: 6 * float(s["duration_s"]) + 1),
+)  # fmt: skip

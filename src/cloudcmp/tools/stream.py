@@ -1,0 +1,57 @@
+"""STREAM 5, John McCalpin's: sustained bandwidth of memory. It is compiled by its user; no distribution has it."""
+
+import re
+
+from cloudcmp.model.tool import Reader, Report, Tool, Unsure
+from cloudcmp.tools.base import BYTES, at_once, measures, path, processors, quoted, reading
+from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, whole
+
+# Arrays that a kernel reads and writes, as STREAM counts: bytes moved are these times the size of an array.
+_ARRAYS = {"Copy": 2, "Scale": 2, "Add": 3, "Triad": 3}
+_HEAD = re.compile(r"Function\s+(?:Best Rate MB/s\s+Avg time|Rate \(MB/s\)\s+Avg time)\s+Min time\s+Max time\s*")
+
+
+def _looks_like(text: str) -> bool:
+    return bool(re.search(r"^STREAM version \$Revision:", text, re.MULTILINE))
+
+
+def _reports(text: str) -> tuple[Report, ...]:
+    runs = Page(text).parts(lambda line: line.startswith("STREAM version "))
+    if not runs:
+        raise Unsure("no line tells the version of STREAM")
+    return tuple(map(_report, runs))
+
+
+def _report(run: Page) -> Report:
+    if not any(_HEAD.fullmatch(line) for line in run.lines):
+        raise Unsure("no line says that rates are in MB/s and times in seconds")
+    run.one(r"Solution Validates.*", "that the results are right")
+    place, match = run.one(r"Array size = (\d+)(?: \(elements\).*|, Offset.*)", "the size of an array")
+    elements = above_zero(match[1], place)
+    place, match = run.one(
+        r"This system uses (\d+) bytes per (?:array element|DOUBLE PRECISION word)\.", "the size of an element"
+    )
+    array_bytes = elements * above_zero(match[1], place)
+    told = {"array_bytes": whole(array_bytes)}
+    if threads := run.maybe(r"Number of Threads counted = (\d+)", "the number of threads"):
+        told["threads"] = threads[1][1]
+    found = []
+    for name, arrays in _ARRAYS.items():
+        place, match = run.one(
+            rf"{name}:\s+({NUMBER})\s+({NUMBER})\s+({NUMBER})\s+({NUMBER})\s*", f"the rate of {name}"
+        )
+        rate, least = above_zero(match[1], place) * 1e6, above_zero(match[3], place)
+        follows(rate, arrays * array_bytes / least, 0.001 + 1e-6 / least, place)
+        found.append(reading(name.lower(), BYTES, rate))
+    version = run.lines[0].partition("Revision:")[2].strip(" $")
+    return Report("stream", version[:20], told, tuple(found))
+
+
+READER = Reader("stream", "text of STREAM 5", _looks_like, _reports)
+
+TOOLS = (
+    Tool("stream", "The four rates of STREAM, compiled by its user.", "Caches, if its arrays are large enough.", (),
+         (path("path", "/usr/local/bin/stream", "the program, on the measured machine"), at_once()),
+         lambda s: f"OMP_NUM_THREADS={processors(s)} {quoted(s, 'path')}",
+         lambda _: measures(copy=BYTES, scale=BYTES, add=BYTES, triad=BYTES), READER, lambda _: 60.0),
+)  # fmt: skip

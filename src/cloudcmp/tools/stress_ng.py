@@ -1,0 +1,132 @@
+"""stress-ng, Colin King's: bogus operations a second of one kind of load, by its brief table or its YAML."""
+
+import re
+
+from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, Unsure
+from cloudcmp.tools.base import RATE, at_once, choice, duration, measures, processors, reading, whole_seconds
+from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, number
+
+_LINE = r"stress-ng: (?:info|metrc|metrics):\s+\[\d+\] "
+_HEAD = re.compile(_LINE + r"stressor\s+bogo ops\s+real time\s+usr time\s+sys time\s+bogo ops/s\s+bogo ops/s.*")
+_UNITS = re.compile(_LINE + r"\s*\(secs\)\s+\(secs\)\s+\(secs\)\s+\(real time\)\s+\(usr\+sys time\).*")
+_ROW = (
+    _LINE
+    + rf"([a-z][\w-]*)\s+(\d+)\s+({NUMBER})\s+({NUMBER})\s+({NUMBER})\s+({NUMBER})\s+({NUMBER})(?:\s+{NUMBER})*\s*"
+)
+_YAML = r"\s*(?:- )?([\w-]+): (.*)"
+_CPU = "cpu"
+
+
+def _looks_like(text: str) -> bool:
+    return bool(re.search(r"^(stress-ng: \w+:\s+\[\d+\] |\s*stress-ng-version: )", text, re.MULTILINE))
+
+
+def _reports(text: str) -> tuple[Report, ...]:
+    page = Page(text)
+    return _of_yaml(page) if page.all(r"\s*stress-ng-version: .*") else _of_table(page)
+
+
+def _of_table(page: Page) -> tuple[Report, ...]:
+    place, match = page.one(_LINE + r"dispatching hogs: (.+)", "what was begun")
+    begun = {}
+    for item in match[1].split(", "):
+        count, _, name = item.partition(" ")
+        if not count.isdigit() or not re.fullmatch(r"[a-z][\w-]*", name, re.ASCII) or name in begun:
+            raise Unsure(f"{place}: {item[:40]!r} is not a number of stressors")
+        begun[name] = count
+    heads = [i for i, line in enumerate(page.lines) if _HEAD.fullmatch(line)]
+    if len(heads) != 1 or heads[0] + 1 >= len(page.lines) or not _UNITS.fullmatch(page.lines[heads[0] + 1]):
+        raise Unsure("there is not one table of bogo operations, in seconds")
+    page.one(_LINE + r"successful run completed in .*", "that the run was successful")
+    for what in ("failed", "metrics untrustworthy"):
+        found = page.maybe(_LINE + rf"{what}: (\d+).*", what)
+        if found and int(found[1][1]):
+            raise Unsure(f"{found[0]}: {what}: {found[1][1][:20]}")
+    rows = {match[1]: _rates(place, match) for place, match in page.all(_ROW)}
+    if list(rows) != [name for name in begun if name in rows] or len(page.all(_ROW)) != len(begun):
+        raise Unsure(f"the table tells of {', '.join(rows) or 'nothing'}, {', '.join(begun)} were begun")
+    return tuple(
+        Report(_tool(name), "", {"stressor": name, "workers": begun[name]}, readings) for name, readings in rows.items()
+    )
+
+
+def _rates(place: str, row: re.Match[str]) -> tuple[Reading, ...]:
+    operations, real = above_zero(row[2], place), above_zero(row[3], place)
+    rate = above_zero(row[6], place)
+    follows(rate, operations / real, 0.005 + 0.005 / real, place)
+    busy = number(row[4], place) + number(row[5], place)
+    found = [reading("bogo_ops", RATE, rate)]
+    if busy > 0.1:  # told to a hundredth of a second
+        by_cpu = above_zero(row[7], place)
+        follows(by_cpu, operations / busy, 0.005 + 0.011 / busy, place)
+        found.append(reading("bogo_ops_by_cpu_time", RATE, by_cpu))
+    return tuple(found)
+
+
+def _tool(stressor: str) -> str:
+    return "stress-ng-cpu" if stressor == _CPU else "stress-ng"
+
+
+def _of_yaml(page: Page) -> tuple[Report, ...]:
+    page.one(r"metrics:", "where the metrics begin")
+    page.one(r"\.\.\.", "the end of the document")
+    version = page.one(r"\s*stress-ng-version: (.+)", "the version")[1][1]
+    runs = page.parts(lambda line: line.strip().startswith("- stressor: "))
+    if not runs:
+        raise Unsure("the document has no stressor")
+    found = [_of_part(run, version) for run in runs]
+    if len({one.told["stressor"] for one in found}) < len(found):
+        raise Unsure("the document tells of one stressor twice")
+    return tuple(found)
+
+
+def _of_part(run: Page, version: str) -> Report:
+    told: dict[str, str] = {}
+    for place, match in run.all(_YAML):
+        if match[1] in told:
+            raise Unsure(f"{place}: {match[1][:40]!r} is told twice")
+        told[match[1]] = match[2]
+    where = run.place(0)
+    try:
+        operations, seconds = above_zero(told["bogo-ops"], where), above_zero(told["wall-clock-time"], where)
+        rate = above_zero(told["bogo-ops-per-second-real-time"], where)
+        by_cpu = number(told["bogo-ops-per-second-usr-sys-time"], where)
+        busy = number(told["user-time"], where) + number(told["system-time"], where)
+    except KeyError as error:
+        raise Unsure(f"{where}: this stressor has no {error.args[0]}") from None
+    follows(rate, operations / seconds, 0.001, where)
+    found = [reading("bogo_ops", RATE, rate)]
+    if busy > 0.1:
+        follows(by_cpu, operations / busy, 0.005, where)
+        found.append(reading("bogo_ops_by_cpu_time", RATE, by_cpu))
+    if not re.fullmatch(r"[a-z][\w-]*", told["stressor"], re.ASCII):
+        raise Unsure(f"{where}: {told['stressor'][:40]!r} is no stressor")
+    return Report(_tool(told["stressor"]), version[:40], {"stressor": told["stressor"]}, tuple(found))
+
+
+READER = Reader("stress-ng", "text with --metrics-brief or --metrics, or its YAML", _looks_like, _reports)
+
+
+def _line(settings: Settings, load: str) -> str:
+    return f"stress-ng {load} --metrics-brief --timeout {whole_seconds(settings)}s 2>&1"
+
+
+def _typical(settings: Settings) -> float:
+    return float(settings["duration_s"]) + 2
+
+
+_PACKAGES = (("debian", "stress-ng"), ("fedora", "stress-ng"), ("alpine", "stress-ng"))
+_MEASURES = measures(bogo_ops=RATE, bogo_ops_by_cpu_time=RATE)
+_EXCLUDES = "Real work: the operations are the tool's own, and differ between its versions."
+
+TOOLS = (
+    Tool("stress-ng-cpu", "Rounds a second of one of its loads for a processor.", _EXCLUDES, _PACKAGES,
+         (at_once("workers", "how many work at once: all (one for each processor), or a number"),
+          choice("cpu_method", "div16 all double fft int64 matrixprod pi prime", "what a round is"), duration("20")),
+         lambda s: _line(s, f"--cpu {processors(s, 'workers')} --cpu-method {s['cpu_method']}"),
+         lambda _: _MEASURES, READER, _typical),
+    Tool("stress-ng", "Rounds a second of one of its loads.", _EXCLUDES, _PACKAGES,
+         (choice("stressor", "matrix memcpy vecmath qsort crypt bsearch cache fork switch pipe hdd", "which load"),
+          at_once("workers", "how many work at once: all (one for each processor), or a number"), duration("20")),
+         lambda s: _line(s, f"--{s['stressor']} {processors(s, 'workers')}"), lambda _: _MEASURES, READER, _typical),
+)  # fmt: skip
