@@ -108,6 +108,22 @@ fn share(first: usize, last: usize, threads: usize, work: &(dyn Fn(usize, usize)
     rayon::join(|| share(first, middle, half, work), || share(middle, last, threads - half, work));
 }
 
+/// A square column-major matrix.
+#[derive(Clone, Copy)]
+pub struct Square {
+    pub start: *mut f64,
+    pub n: usize,
+}
+
+/// `c = a b`; with `threads` > 1 it must run inside a rayon pool of as many.
+pub fn multiply(c: Square, a: Square, b: Square, threads: usize) {
+    let block = |square: Square| Block { start: square.start, stride: square.n };
+    let (n, a, b, c) = (a.n, block(a), block(b), block(c));
+    share(0, n, threads, &|first, last| {
+        product(c.at(0, first), a, b.at(0, first), (n, last - first, n), false);
+    });
+}
+
 /// The vectors that the products run on, as the `gemm` crate chooses them.
 pub fn isa() -> &'static str {
     #[cfg(target_arch = "x86_64")]
@@ -179,6 +195,11 @@ fn triangle(lower: Block, b: Block, n: usize, columns: usize) {
 
 /// `c -= a b`, c of `rows` x `columns`, inner dimension `inner`.
 fn subtract_product(c: Block, a: Block, b: Block, rows: usize, columns: usize, inner: usize) {
+    product(c, a, b, (rows, columns, inner), true);
+}
+
+/// `c = a b`, or `c -= a b`.
+fn product(c: Block, a: Block, b: Block, (rows, columns, inner): (usize, usize, usize), subtract: bool) {
     let (cs, as_, bs) = (c.stride as isize, a.stride as isize, b.stride as isize);
     unsafe {
         gemm_f64::gemm::f64::get_gemm_fn()(
@@ -188,15 +209,15 @@ fn subtract_product(c: Block, a: Block, b: Block, rows: usize, columns: usize, i
             c.start,
             cs,
             1,
-            true,
+            subtract,
             a.start,
             as_,
             1,
             b.start,
             bs,
             1,
-            1.0,
-            -1.0,
+            if subtract { 1.0 } else { 0.0 },
+            if subtract { -1.0 } else { 1.0 },
             false,
             false,
             false,

@@ -17,6 +17,7 @@ use crate::wire::Out;
 mod chase;
 mod disk;
 mod fma;
+mod gemm;
 mod int;
 mod r#loop;
 mod lu;
@@ -35,6 +36,7 @@ mod udp;
 pub static PROBES: &[Probe] = &[
     fma::PROBE,
     int::PROBE,
+    gemm::PROBE,
     lu::PROBE,
     peak::PROBE,
     pi::PROBE,

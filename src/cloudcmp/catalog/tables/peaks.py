@@ -18,6 +18,10 @@ def _lu_s(filled: Mapping[str, str]) -> float:
     return float(filled["duration_s"]) + 2 * (2 / 3) * int(filled["n"]) ** 3 / _SOLVE_FLOP_PER_S
 
 
+def _gemm_s(filled: Mapping[str, str]) -> float:
+    return float(filled["duration_s"]) + 2 * 2 * int(filled["n"]) ** 3 / _SOLVE_FLOP_PER_S
+
+
 METRICS = (
     compute("fma_flop_per_s", "flop/s", Better.HIGHER, Reduce.TOTAL, ("precision", "threads"), 5e10,
              "Peak floating-point rate of independent fused multiply-adds; one of them counts as two operations.",
@@ -28,6 +32,9 @@ METRICS = (
     compute("peak_ratio", "ratio", Better.HIGHER, Reduce.MEDIAN, ("clock_hz", "per_cycle", "precision", "threads"), 0.95,
              "Share of the theoretical peak (clock x processors x operations per cycle) that independent multiply-adds reach.",
              "Memory, and how near ordinary code comes."),
+    compute("gemm_flop_per_s", "flop/s", Better.HIGHER, Reduce.MEDIAN, ("n", "threads"), 5e10,
+             "Rate of the product of two dense matrices of doubles, 2n^3 operations in a product.",
+             "Memory beyond the caches, which a product hides."),
     compute("lu_flop_per_s", "flop/s", Better.HIGHER, Reduce.MEDIAN, ("n", "threads"), 2e10,
              "Rate of solving a dense system by LU with partial pivoting, (2n^3/3 + 2n^2) operations in a solve.",
              "Systems larger than memory and sparse ones."),
@@ -61,6 +68,9 @@ PROBES = (
            Param("per_cycle", ParamKind.COUNT, "auto", "operations a core makes in a cycle; auto: two units of the widest instructions", ("auto",))),
           "Independent fused multiply-adds in registers, as a share of what clock and instructions allow (Shah).",
           "Memory; cores whose units are not two, unless per_cycle says so.", 1.0),
+    Probe("gemm", ("gemm_flop_per_s",), (Param("n", ParamKind.COUNT, "2000", "order of the matrices"), threads(), duration()),
+          "Multiplies dense matrices of doubles (DGEMM); the product is checked against a random vector.",
+          "Memory beyond the caches.", 1.0, expected_s=_gemm_s),
     Probe("lu", ("lu_flop_per_s",),
           (Param("n", ParamKind.COUNT, "1000", "order of the system; memory: as large as 80 % of the free memory", ("memory",), short="1000"),
            threads(), duration()),
