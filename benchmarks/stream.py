@@ -1,6 +1,6 @@
 """STREAM triad: the agent beside the loop that gcc makes of STREAM's own, interleaved. Needs gcc with OpenMP.
 
-usage: python3 benchmarks/stream.py [ROUNDS]        (5 unless given)
+usage: python3 benchmarks/stream.py [ROUNDS] [--record]        (5 rounds unless given)
 """
 
 import os
@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from agent import AGENT, cpus, run_agent, side_by_side
+from agent import cpus, missing, rounds, run_agent, side_by_side
 
 HERE = Path(__file__).parent
 SECONDS = "0.5"
@@ -38,9 +38,8 @@ def run_ours(store: str, threads: int, array_bytes: str = "auto") -> tuple[float
 
 
 def main() -> int:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    if not AGENT.exists():
-        print(f"no agent at {AGENT}; build it with 'uv sync', or set CLOUDCMP_AGENT", file=sys.stderr)
+    if why := missing():
+        print(why, file=sys.stderr)
         return 2
     array_bytes = run_ours("plain", 1)[1]
     print(f"STREAM triad, arrays of {array_bytes} B, {SECONDS} s a run, B/s")
@@ -50,10 +49,10 @@ def main() -> int:
         for threads in sorted({1, len(cpus())}):
             for store in ("nontemporal", "plain"):
                 side_by_side(
-                    f"{store} stores, {threads} thread(s)",
+                    f"triad-{store}-{threads}",
                     lambda store=store, threads=threads: run_ours(store, threads, array_bytes)[0],
                     lambda threads=threads: run_peer(peer, array_bytes, threads)[0],
-                    rounds,
+                    rounds(5),
                 )
     return 0
 

@@ -5,6 +5,7 @@ import io
 import json
 import sys
 import textwrap
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -67,6 +68,54 @@ def probes_page() -> Iterator[str]:
         yield from _probe(probe)
 
 
+def _peers(probe: Probe) -> Iterator[str]:
+    """What the probe is set beside, and the ratio seen."""
+    rows = [row for row in speed_rows() if row["probe"] == probe.name]
+    if rows:
+        yield ""
+        head = ("beside", "ratio ours / peer seen", "goal")
+        told = ((f"{row['what']}: {row['peer']}", row["seen"], row["goal"] or "none") for row in rows)
+        yield from _table(head, told)
+
+
+def speed_rows() -> Iterator[dict[str, str]]:
+    """The goals of benchmarks/ with what was seen."""
+    folder = Path(__file__).parent.parent / "benchmarks"
+    goals = tomllib.loads((folder / "goals.toml").read_text(encoding="utf-8"))
+    seen = json.loads((folder / "seen.json").read_text(encoding="utf-8"))
+    for name, goal in goals.items():
+        one = seen.get(name)
+        told = "not measured yet"
+        if one is not None:
+            told = f"{one['ratio']:g} ({one['low']:g} to {one['high']:g}, n = {one['rounds']})"
+        where = "" if one is None else f"{one['machine']}, {one['date']}"
+        yield {"why": "", **goal, "name": name, "seen": told, "where": where}
+
+
+def speed_page() -> Iterator[str]:
+    """Every figure that is set beside a peer: the goal, what was seen, and why a goal is not reached."""
+    yield "# Beside the best tools\n"
+    yield NOTE
+    yield "Ratios ours / peer of runs that took turns on one machine: the median, the least, the greatest, how many."
+    yield "Each is written by the script in `benchmarks/` that is named with it; how they are made, and what bounds"
+    yield "some, is told in `benchmarks/README.md`. No script fails for a time.\n"
+    rows = list(speed_rows())
+    head = ("figure", "peer", "script", "goal", "seen")
+    yield from _table(head, ((r["what"], r["peer"], f"`{r['script']}`", r["goal"] or "none", r["seen"]) for r in rows))
+    if missed := [row for row in rows if row["why"]]:
+        yield "\n## Where a goal is not reached\n"
+        for row in missed:
+            yield from _wrapped(f"- **{row['what']}**, {row['seen']}: {row['why']}")
+    places: dict[str, list[str]] = {}
+    for row in rows:
+        if row["where"]:
+            places.setdefault(row["where"], []).append(row["name"])
+    if places:
+        yield "\n## Where it was measured\n"
+    for place, names_ in places.items():
+        yield from _wrapped(f"- {place}: {', '.join(names_)}")
+
+
 def _probe(probe: Probe) -> Iterator[str]:
     yield f"\n## {probe.name}\n"
     yield f"{probe.doc} *Does not measure:* {probe.excludes}\n"
@@ -78,6 +127,7 @@ def _probe(probe: Probe) -> Iterator[str]:
         for p in probe.params
     )
     yield from _table(("parameter", "kind", "default", "meaning"), rows)
+    yield from _peers(probe)
 
 
 def suites_page() -> Iterator[str]:
@@ -241,6 +291,7 @@ PAGES = {
     "metrics.md": metrics_page,
     "probes.md": probes_page,
     "suites.md": suites_page,
+    "speed.md": speed_page,
     "commands.md": commands_page,
     "support-matrix.md": support_page,
     "aws-policy.json": policy_file,
