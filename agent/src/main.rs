@@ -7,6 +7,7 @@
 //! - `pin` CPUs of a thread, `quiet` disturbance before and during a trial, `watch` deadline and controller
 //! - `host` facts of the machine, `region` memory, `rng` seeded numbers, `solve` linear systems,
 //!   `scratch` a nameless file, `workdir` a folder of named ones, `net` admitted connections
+//! - `lanes` doubles side by side, `bt` the flow of the NAS benchmark BT
 //! - `probe` one file a probe, one table that lists them
 
 use std::io::Write as _;
@@ -20,11 +21,13 @@ use crate::fault::{Fault, Outcome};
 use crate::job::Job;
 use crate::wire::Out;
 
+mod bt;
 mod caps;
 mod clock;
 mod fault;
 mod host;
 mod job;
+mod lanes;
 mod meter;
 mod net;
 mod pace;

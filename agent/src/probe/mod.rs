@@ -21,7 +21,6 @@ mod gemm;
 mod int;
 mod r#loop;
 mod lu;
-#[allow(dead_code)] // until its first benchmark
 mod npb;
 mod peak;
 mod pi;
@@ -38,6 +37,7 @@ pub static PROBES: &[Probe] = &[
     int::PROBE,
     gemm::PROBE,
     lu::PROBE,
+    npb::PROBE,
     peak::PROBE,
     pi::PROBE,
     r#loop::PROBE,

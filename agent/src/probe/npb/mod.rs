@@ -12,6 +12,7 @@ use crate::fault::Fault;
 use crate::wire::finite;
 use crate::{host, pace, quiet};
 
+mod bt;
 mod check;
 mod team;
 
@@ -52,7 +53,7 @@ struct Benchmark {
 }
 
 /// A new benchmark is a file, a line here, and its name in the parameter above and in the catalogue.
-static BENCHMARKS: &[Benchmark] = &[];
+static BENCHMARKS: &[Benchmark] = &[bt::BENCHMARK];
 
 /// What a benchmark gives back.
 pub struct Outcome {
