@@ -6,7 +6,8 @@
 //! - `caps` what a trial may put on the network, `meter` holds it to that
 //! - `pin` CPUs of a thread, `quiet` disturbance before and during a trial, `watch` deadline and controller
 //! - `host` facts of the machine, `region` memory, `rng` seeded numbers, `solve` linear systems,
-//!   `scratch` a nameless file, `workdir` a folder of named ones, `net` admitted connections
+//!   `scratch` a nameless file, `workdir` a folder of named ones, `net` admitted connections,
+//!   `keeper` a shell line that nothing outlives
 //! - `lanes` doubles side by side, `bt` the flow of the NAS benchmark BT
 //! - `probe` one file a probe, one table that lists them
 
@@ -27,6 +28,7 @@ mod clock;
 mod fault;
 mod host;
 mod job;
+mod keeper;
 mod lanes;
 mod meter;
 mod net;
@@ -41,7 +43,6 @@ mod scratch;
 mod solve;
 mod watch;
 mod wire;
-#[allow(dead_code)] // until the first probe of named files
 mod workdir;
 
 const HINT: &str = "cloudcmp-agent reads one job line from stdin; cloudcmp runs it for you. Flags: --probes, --version";
@@ -53,6 +54,7 @@ fn main() {
         [] => measure(),
         [flag] if flag == "--version" => print(&format!("cloudcmp-agent {}", env!("CARGO_PKG_VERSION"))),
         [flag] if flag == "--probes" => print(&probe::table().to_string()),
+        [flag, dir, line] if flag == keeper::FLAG => keeper::keep(dir, line),
         _ => usage(HINT),
     };
     std::process::exit(code);
@@ -144,6 +146,7 @@ fn end_on_panic(out: Arc<Out>) {
         let words = info.payload_as_str().unwrap_or("a panic");
         let fault = Fault { outcome: Outcome::Failed, ..Fault::failed(format!("{words}{place}"), "report this") };
         let said = out.finish_within(Duration::from_secs(1), &Err(fault));
+        keeper::end_own_and_wait();
         workdir::remove_own();
         unsafe { libc::_exit(if said { 0 } else { 1 }) }
     }));

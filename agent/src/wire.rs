@@ -69,6 +69,11 @@ impl Out {
         Ok(())
     }
 
+    /// A piece of what a command printed.
+    pub fn text(&self, name: &str, text: &str) -> Result<(), Fault> {
+        self.lock().frame("text", json!({"name": name, "text": text}))
+    }
+
     /// Writes the last frames: an error if there is a fault, then the end record. Later calls write nothing.
     pub fn finish(&self, result: &Result<(), Fault>) {
         self.lock().finish(result);

@@ -15,6 +15,7 @@ use crate::record::Recorder;
 use crate::wire::Out;
 
 mod chase;
+mod command;
 mod disk;
 mod fma;
 mod gemm;
@@ -48,6 +49,7 @@ pub static PROBES: &[Probe] = &[
     tcp::PROBE,
     udp::PROBE,
     rtt::PROBE,
+    command::PROBE,
 ];
 
 /// One way to measure.
@@ -79,7 +81,6 @@ pub enum Kind {
     /// A short word that is only carried along.
     Label,
     /// Any text up to so many bytes, without NUL.
-    #[allow(dead_code)] // until the first probe that takes one
     Text(usize),
 }
 

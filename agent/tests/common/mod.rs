@@ -330,7 +330,7 @@ fn read(i: usize, line: &[u8]) -> Result<Value, String> {
     if frame["v"] != 1 || frame["seq"] != i {
         return Err("a wrong version or a gap".into());
     }
-    if !["hello", "ready", "note", "sample", "hist", "error", "end"].contains(&kind) {
+    if !["hello", "ready", "note", "sample", "hist", "text", "error", "end"].contains(&kind) {
         return Err("an unknown type".into());
     }
     if ["sample", "hist"].contains(&kind) && !frame["t_s"].as_f64().is_some_and(|t_s| t_s >= 0.0) {

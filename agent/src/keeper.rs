@@ -1,0 +1,248 @@
+//! One shell line whose processes can not outlive it, whatever they do and however the agent ends.
+//!
+//! The line runs under a keeper: this program again, in a session of its own, the reaper of all that descends from it.
+//! It times the line, then ends what is left of it. It does the same once its socket ends, as it does with an agent
+//! that was killed; and the kernel kills the line with its keeper. What root makes for a user who is not root, through
+//! sudo, can not be ended, nor what a service makes on the line's behalf, such as Docker's.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::clock;
+use crate::fault::{Fault, OrFault};
+
+/// The flag that makes this program a keeper: a folder and a line follow it.
+pub const FLAG: &str = "--keep";
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The sockets of this process's keepers, for a guard that can not wait for the probe.
+static OWN: Mutex<Vec<UnixStream>> = Mutex::new(Vec::new());
+
+/// A line for `/bin/sh -c`, and how much of its output is kept.
+pub struct Line<'a> {
+    pub dir: &'a Path,
+    pub text: &'a str,
+    pub environ: &'a [(&'static str, OsString)],
+    pub limit: Duration,
+    pub stdout_bytes: usize,
+    pub stderr_bytes: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    Exit(i32),
+    Signal(i32),
+    /// It took longer than its limit and was ended.
+    Overdue,
+}
+
+/// The beginning of an output and the end of it, together no longer than asked for.
+pub struct Output {
+    pub bytes: Vec<u8>,
+    pub cut: bool,
+}
+
+/// How a line ended: `time_s` from before it was spawned until it was reaped, processor time and the largest resident
+/// set of it and of what it waited for.
+pub struct Done {
+    pub how: How,
+    pub time_s: f64,
+    pub cpu_s: f64,
+    pub rss_bytes: u64,
+    pub stdout: Output,
+    pub stderr: Output,
+}
+
+/// Runs a line to its end, or to its limit.
+pub fn run(line: &Line) -> Result<Done, Fault> {
+    let next = "see the limits of this user and the memory of the machine";
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) }; // for what a killed keeper leaves
+    let (mut ours, theirs) = UnixStream::pair().or_fault("cannot make a socket", next)?;
+    ours.set_read_timeout(Some(line.limit)).or_fault("cannot set a limit", "report this")?;
+    let mut keeper = Command::new("/proc/self/exe")
+        .arg(FLAG)
+        .args([line.dir.as_os_str(), OsStr::new(line.text)])
+        .env_clear()
+        .envs(line.environ.iter().map(|(key, value)| (key, value)))
+        .stdin(OwnedFd::from(theirs))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .or_fault("cannot start the keeper of a line", next)?;
+    let own = ours.try_clone().or_fault("cannot copy a socket", next)?;
+    OWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(own);
+    let outputs =
+        (kept(keeper.stdout.take(), line.stdout_bytes, false)?, kept(keeper.stderr.take(), line.stderr_bytes, true)?);
+    let mut said = String::new();
+    let heard = ours.read_to_string(&mut said); // fails where the limit comes first
+    end_own();
+    ended(&mut keeper)?;
+    let lingering = |_| Fault::failed("a process of the line can not be ended", "see which one on the machine");
+    let (stdout, stderr) =
+        (outputs.0.recv_timeout(PATIENCE).map_err(lingering)?, outputs.1.recv_timeout(PATIENCE).map_err(lingering)?);
+    let (how, time_s, cpu_s, rss_bytes) = match heard {
+        Ok(_) => understood(&said)?,
+        Err(_) => (How::Overdue, 0.0, 0.0, 0),
+    };
+    Ok(Done { how, time_s, cpu_s, rss_bytes, stdout, stderr })
+}
+
+/// Tells the keepers of this process to end all that they keep.
+pub fn end_own() {
+    if let Ok(mut own) = OWN.lock() {
+        own.drain(..).for_each(|socket| drop(socket.shutdown(Shutdown::Both)));
+    }
+}
+
+/// As `end_own`, and waits until nothing is left, for a guard that ends the process.
+pub fn end_own_and_wait() {
+    let some = OWN.lock().is_ok_and(|own| !own.is_empty());
+    end_own();
+    let until = Instant::now() + Duration::from_secs(1);
+    while some && !children().iter().all(|&(_, state)| state == 'Z') && Instant::now() < until {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Waits for a keeper whose socket has ended, then ends what it may have left to us by being killed itself.
+fn ended(keeper: &mut Child) -> Result<(), Fault> {
+    let until = Instant::now() + 2 * PATIENCE;
+    while keeper.try_wait().or_fault("cannot wait for a keeper", "report this")?.is_none() {
+        if Instant::now() > until {
+            return Err(Fault::failed("a process of the line can not be ended", "see which one on the machine"));
+        }
+        thread::sleep(Duration::from_micros(200));
+    }
+    end_children(PATIENCE);
+    Ok(())
+}
+
+/// What a keeper says of its line.
+fn understood(said: &str) -> Result<(How, f64, f64, u64), Fault> {
+    let words: Vec<&str> = said.split_whitespace().collect();
+    let number = |at: usize| words.get(at).and_then(|word| word.parse::<i64>().ok()).filter(|&number| number >= 0);
+    let (Some(&kind), Some(code), Some(ns), Some(cpu_us), Some(rss_kib)) =
+        (words.first(), number(1), number(2), number(3), number(4))
+    else {
+        let what = if said.is_empty() { "its keeper was killed: out of memory?" } else { said.trim() };
+        return Err(Fault::failed(what, "see the machine's log"));
+    };
+    let how = if kind == "exit" { How::Exit(code as i32) } else { How::Signal(code as i32) };
+    Ok((how, clock::seconds(ns as u64), cpu_us as f64 / 1e6, rss_kib as u64 * 1024))
+}
+
+/// Reads a pipe to its end in a thread of its own and keeps so many bytes of it: the first, or the last.
+fn kept(pipe: Option<impl Read + Send + 'static>, most: usize, last: bool) -> Result<mpsc::Receiver<Output>, Fault> {
+    let mut pipe = pipe.ok_or_else(|| Fault::failed("a keeper without a pipe", "report this"))?;
+    let (send, receive) = mpsc::channel();
+    let reading = move || {
+        let (mut bytes, mut cut, mut chunk) = (Vec::with_capacity(most.min(1 << 16)), false, vec![0_u8; 1 << 16]);
+        while let Ok(got @ 1..) = pipe.read(&mut chunk) {
+            let room = if last { got } else { got.min(most - bytes.len()) };
+            bytes.extend_from_slice(&chunk[..room]);
+            cut |= room < got || bytes.len() > most;
+            if bytes.len() > most {
+                bytes.drain(..bytes.len() - most);
+            }
+        }
+        let _ = send.send(Output { bytes, cut });
+    };
+    thread::Builder::new().name("output".into()).spawn(reading).or_fault("cannot start a thread", "see the limits")?;
+    Ok(receive)
+}
+
+/// What the keeper does: the whole life of its process. Returns the exit code.
+pub fn keep(dir: &OsStr, line: &OsStr) -> i32 {
+    unsafe {
+        libc::setsid();
+        libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
+    }
+    thread::Builder::new().name("agent".into()).spawn(leave_with_the_agent).expect("a thread for the agent's end");
+    let said = timed(dir, line);
+    end_children(PATIENCE);
+    let mut socket = unsafe { <UnixStream as std::os::fd::FromRawFd>::from_raw_fd(0) };
+    let _ = socket.write_all(said.as_bytes()); // an agent that is gone asks no more
+    0
+}
+
+/// Runs the line; how it ended, nanoseconds, microseconds of processor time, KiB of its largest resident set.
+fn timed(dir: &OsStr, line: &OsStr) -> String {
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(line).current_dir(dir).stdin(Stdio::null()).process_group(0);
+    unsafe {
+        command.pre_exec(|| {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            Ok(())
+        });
+    }
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    let mut status = 0;
+    let begun = clock::now_ns();
+    let child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => return format!("cannot start /bin/sh: {error}"),
+    };
+    while unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) } < 0 {
+        if std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
+            return "the line was reaped by somebody else".into();
+        }
+    }
+    let took_ns = clock::now_ns() - begun;
+    let micros = |time: libc::timeval| time.tv_sec * 1_000_000 + time.tv_usec;
+    let cpu_us = micros(usage.ru_utime) + micros(usage.ru_stime);
+    let (how, code) =
+        if libc::WIFEXITED(status) { ("exit", libc::WEXITSTATUS(status)) } else { ("signal", libc::WTERMSIG(status)) };
+    format!("{how} {code} {took_ns} {cpu_us} {}", usage.ru_maxrss)
+}
+
+/// Waits until the agent's end of the socket is closed, then ends everything.
+fn leave_with_the_agent() {
+    let mut byte = 0_u8;
+    while unsafe { libc::read(0, (&raw mut byte).cast(), 1) } > 0 {}
+    end_children(PATIENCE);
+    unsafe { libc::_exit(1) }
+}
+
+/// Kills the children of this process until there are none: those of a dead child become its reaper's.
+fn end_children(patience: Duration) {
+    let until = Instant::now() + patience;
+    loop {
+        let left = children();
+        for &(pid, _) in &left {
+            unsafe {
+                libc::kill(pid, libc::SIGKILL);
+                libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG);
+            }
+        }
+        if left.is_empty() || Instant::now() > until {
+            return;
+        }
+        thread::sleep(Duration::from_micros(500));
+    }
+}
+
+/// The children of this process, whichever thread made them, each with its state.
+fn children() -> Vec<(i32, char)> {
+    let own = std::process::id().to_string();
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter_map(|pid| {
+        // pid (name) state parent ...; the name may hold anything.
+        let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+        let after = stat.iter().rposition(|&byte| byte == b')')? + 1;
+        let text = std::str::from_utf8(&stat[after..]).ok()?;
+        let mut fields = text.split_whitespace();
+        let (state, parent) = (fields.next()?.chars().next()?, fields.next()?);
+        (parent == own).then_some((pid, state))
+    })
+    .collect()
+}

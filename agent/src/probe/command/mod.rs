@@ -1,0 +1,100 @@
+//! The finishing time of a command of the user's own: one line for a shell, from just before it is started until its
+//! exit is reaped. Its output is sent along, for whoever knows how to read it.
+//!
+//! It is not the time of anything that the line leaves running, which is killed with it, nor free of the shell's own
+//! start and of reading what is printed. Setting up, warming up and checking are not timed.
+
+mod program;
+mod said;
+mod scene;
+
+use crate::fault::Fault;
+use crate::keeper::{Done, How};
+use crate::probe::{Context, Kind, Metric, Param, Probe, SOLO, THREADS};
+use crate::quiet;
+use scene::Scene;
+
+const TEXT: Kind = Kind::Text(8192);
+const SHORT_TEXT: Kind = Kind::Text(256);
+
+pub const PROBE: Probe = Probe {
+    name: "command",
+    roles: SOLO,
+    params: &[
+        Param { name: "command", default: "command", kind: Kind::Label },
+        Param { name: "run", default: "", kind: TEXT },
+        Param { name: "setup", default: "", kind: TEXT },
+        Param { name: "warmup", default: "", kind: TEXT },
+        Param { name: "check", default: "", kind: TEXT },
+        Param { name: "program", default: "", kind: SHORT_TEXT },
+        Param { name: "packages", default: "", kind: SHORT_TEXT },
+        Param { name: "install", default: "no", kind: Kind::Choice(&["no", "yes"]) },
+        Param { name: "version", default: "", kind: SHORT_TEXT },
+        Param { default: "all", ..THREADS },
+        Param { name: "limit_s", default: "3600", kind: Kind::Seconds(0.001, 604_800.0) },
+        Param { name: "setup_limit_s", default: "600", kind: Kind::Seconds(0.001, 604_800.0) },
+    ],
+    metrics: &[Metric { name: "command_time_s", unit: "s", params: &["command"] }],
+    run,
+};
+
+fn run(context: &Context) -> Result<(), Fault> {
+    if context.text("run").trim().is_empty() {
+        return Err(Fault::bad_job("bad job: command.run is empty", "give it a line for a shell"));
+    }
+    let scene = Scene::new(context)?;
+    program::see_to(context, &scene)?;
+    scene.set_up()?;
+    if !context.text("warmup").is_empty() {
+        must_end_well("warmup", &scene.inside(context.text("warmup"), scene.limit(), false)?)?;
+    }
+    let used = &context.job.cpus;
+    quiet::wait(context.out, used)?;
+    let before = quiet::counts(used);
+    let done = scene.inside(context.text("run"), scene.limit(), false)?;
+    quiet::counts(used).note_since(&before, context.out)?;
+    said::send(context.out, &done)?;
+    must_end_well("run", &done)?;
+    check(context, &scene, &done)?;
+    context.sample("command_time_s", done.time_s, done.time_s)
+}
+
+/// The user's own judgement of what the run has made.
+fn check(context: &Context, scene: &Scene, run: &Done) -> Result<(), Fault> {
+    if context.text("check").is_empty() {
+        return Ok(());
+    }
+    scene.keep_output(&run.stdout.bytes)?;
+    let done = scene.inside(context.text("check"), scene.limit(), true)?;
+    match done.how {
+        How::Exit(0) => Ok(()),
+        How::Overdue => must_end_well("check", &done),
+        _ => Err(Fault::invalid(ended("check", &done), "the run's result is wrong by the study's own check")),
+    }
+}
+
+/// A fault for any end but exit 0, with the last line of the error output.
+fn must_end_well(phase: &str, done: &Done) -> Result<(), Fault> {
+    match done.how {
+        How::Exit(0) => Ok(()),
+        How::Overdue => {
+            let late = Fault::failed(format!("{phase} did not end within its limit"), "raise its limit in the study");
+            Err(Fault { outcome: crate::fault::Outcome::Timeout, ..late })
+        }
+        How::Exit(127) => Err(Fault::failed(ended(phase, done), "there is no such program on the machine")),
+        How::Exit(_) | How::Signal(_) => Err(Fault::failed(ended(phase, done), "try the line on such a machine")),
+    }
+}
+
+/// How a phase ended, in one line.
+fn ended(phase: &str, done: &Done) -> String {
+    let how = match done.how {
+        How::Exit(code) => format!("{phase} ended with exit {code}"),
+        How::Signal(number) => format!("{phase} was killed by signal {number}"),
+        How::Overdue => format!("{phase} did not end within its limit"),
+    };
+    match said::last_line(&done.stderr.bytes) {
+        line if line.is_empty() => how,
+        line => format!("{how}: {line}"),
+    }
+}

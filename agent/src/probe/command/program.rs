@@ -1,0 +1,96 @@
+//! The program that a line needs: looked for, installed only where the study says so, and its version noted.
+
+use super::scene::Scene;
+use super::{ended, said};
+use crate::fault::Fault;
+use crate::keeper::How;
+use crate::probe::Context;
+
+/// Sees that the program is there, by the distribution's own package manager where it is not and may be installed.
+pub fn see_to(context: &Context, scene: &Scene) -> Result<(), Fault> {
+    let program = context.text("program");
+    if program.is_empty() {
+        return Ok(());
+    }
+    let plain = |text: &str, also: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || also.contains(c));
+    if !plain(program, "-_.+") || !plain(context.text("packages"), "-_.+= ") {
+        return Err(Fault::bad_job("bad job: command.program or command.packages is no plain word", "see --probes"));
+    }
+    let there = |scene: &Scene| -> Result<bool, Fault> {
+        let done = scene.inside(&format!("command -v {program}"), scene.limit(), false)?;
+        Ok(done.how == How::Exit(0))
+    };
+    if !there(scene)? {
+        install(context, scene, program)?;
+        if !there(scene)? {
+            return Err(Fault::failed(format!("{program} is not in its package"), "install it on the image"));
+        }
+    }
+    version(context, scene)
+}
+
+fn install(context: &Context, scene: &Scene, program: &str) -> Result<(), Fault> {
+    let packages = context.text("packages");
+    let first = packages.split_whitespace().next().and_then(|pair| pair.split_once('=')).map_or("it", |pair| pair.1);
+    if context.text("install") != "yes" {
+        let next = format!("write install: true, or install {first}");
+        return Err(Fault::failed(format!("{program} is not installed"), next));
+    }
+    let done = scene.inside(&script(packages), scene.setup_limit(), false)?;
+    match done.how {
+        How::Exit(0) => context.out.note("installed", program),
+        _ => Err(Fault::failed(format!("{program}: {}", ended("installing", &done)), "install it on the image")),
+    }
+}
+
+/// Installs as root, or as who may become root without a password, with the first package manager that is there.
+fn script(packages: &str) -> String {
+    let of = |manager: &str| {
+        let named =
+            |pair: &str| pair.split_once('=').filter(|(key, _)| *key == manager).map(|(_, name)| name.to_owned());
+        packages.split_whitespace().find_map(named)
+    };
+    let mut script = String::from(
+        "export DEBIAN_FRONTEND=noninteractive\n\
+         as_root() { if [ \"$(id -u)\" = 0 ]; then \"$@\"; else sudo -n \"$@\"; fi; }\n",
+    );
+    for (manager, ways) in [
+        ("apt-get", &["as_root apt-get -q update", "as_root apt-get -qy --no-install-recommends install"][..]),
+        ("dnf", &["as_root dnf -qy install"]),
+        ("apk", &["as_root apk add --no-progress"]),
+    ] {
+        if let Some(name) = of(manager) {
+            let (last, first) = ways.split_last().expect("a way for each manager");
+            let before: String = first.iter().map(|way| format!("{way}; ")).collect();
+            script.push_str(&format!(
+                "if command -v {manager} >/dev/null; then {before}{last} {name} >&2; exit $?; fi\n"
+            ));
+        }
+    }
+    script.push_str("echo 'no package manager here has it' >&2; exit 1\n");
+    script
+}
+
+fn version(context: &Context, scene: &Scene) -> Result<(), Fault> {
+    let line = context.text("version");
+    if line.is_empty() {
+        return Ok(());
+    }
+    let done = scene.inside(line, scene.limit(), false)?;
+    match said::first_line(&done.stdout.bytes) {
+        first if first.is_empty() => Ok(()),
+        first => context.out.note("tool_version", first),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::script;
+
+    #[test]
+    fn only_managers_that_have_a_package_are_asked() {
+        let text = script("apt-get=fio apk=fio");
+        assert!(text.contains("apt-get -qy --no-install-recommends install fio") && text.contains("apk add"));
+        assert!(!text.contains("dnf"));
+    }
+}
