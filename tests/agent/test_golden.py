@@ -48,7 +48,7 @@ def test_there_are_golden_frames():
 def test_right_streams_are_taken(path):
     about = path.stem.removeprefix("stream-ok-")
     data = path.read_bytes()
-    decoder = decoded(data, series_in(path), listens=about == "server")
+    decoder = decoded(data, series_in(path), listens=about == "server", prints=about == "command")
     result = decoder.result()
     assert result.outcome == (about if about in OUTCOMES else Outcome.OK), result.why
     frames = [json.loads(line) for line in data.splitlines()]

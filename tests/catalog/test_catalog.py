@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloudcmp.catalog import (
-    COMMAND,
     METRICS,
     PERCENTILES,
     PROBES,
     SUITES,
+    TOOL,
     cells_of,
     expected_s,
     fill,
@@ -56,7 +56,7 @@ def test_a_probe_gives_exactly_the_cells_of_its_metrics(name: str) -> None:
     for cell in cells:
         assert tuple(key for key, _ in cell.params) == METRICS[cell.metric].params
         assert Cell.parse(str(cell)) == cell
-    for metric in PROBES[name].metrics if name != COMMAND else ():
+    for metric in PROBES[name].metrics if name != TOOL else ():
         expected = len(PERCENTILES) if METRICS[metric].reduce is Reduce.PERCENTILE else 1
         expected *= math.prod(len(values) for _, values in METRICS[metric].free)
         assert sum(cell.metric == metric for cell in cells) == expected

@@ -59,6 +59,10 @@ def sample(t_s: float, value: float, metric: str = "fma_flop_per_s", params: dic
     return "sample", {"metric": metric, "params": params, "t_s": t_s, "value": value}
 
 
+def printed(name: str, text: str) -> Frame:
+    return "text", {"name": name, "text": text}
+
+
 def error(what: str, then: str) -> Frame:
     return "error", {"what": what, "next": then}
 
@@ -70,6 +74,13 @@ def good() -> dict[str, list[bytes]]:
     return {
         "fma": stream(note("isa", "avx512f"), note("disturbed", False), sample(1.0, 9.25e10), sample(2.0, 9.5e10)),
         "disk": stream(note("engine", "io_uring"), note("file_bytes", 268435456), *rates, hist),
+        "command": stream(
+            note("cpu_time_s", 0.25),
+            printed("stdout", "frames: 42\n"),
+            printed("stdout", "done\n"),
+            printed("stderr", "slow\tdisk\n"),
+            sample(1.5, 1.5, "command_time_s", {"command": "mine"}),
+        ),
         "server": stream(("ready", {"addr": "127.0.0.1:40000"})),
         "failed": stream(error("the folder is in memory (tmpfs)", "name a directory on a disk"), outcome="failed"),
         "timeout": stream(sample(1.0, 9.25e10), error("the deadline has passed", "raise it"), outcome="timeout"),
@@ -102,6 +113,7 @@ def bad() -> dict[str, list[bytes]]:
         "type": swap(b'"type":"note"', b'"type":"shell"'),
         "not-utf8": swap(b"avx512f", b"avx\xff512f"),
         "not-json": swap(b'"key":"isa"', b'"key";"isa"'),
+        "text": stream(printed("stdout", "42\n"), sample(1.0, 9.25e10), sample(2.0, 9.5e10)),
         "long-line": swap(b"avx512f", b"x" * 65_536),
     }
 

@@ -19,6 +19,17 @@ def clean(text: str, limit: int = 200) -> str:
     return " ".join(line.split())[:limit]
 
 
+def clean_lines(text: str) -> str:
+    """Lines of `text` without terminal sequences, and without control, format or unpaired characters but tabs.
+
+    A carriage return ends a line, as it does on a terminal that shows progress.
+    """
+    lines = _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    if lines.isascii() and lines.replace("\n", "").replace("\t", "").isprintable():
+        return lines
+    return "".join(char for char in lines if char in "\n\t " or _shown(char) or unicodedata.category(char) == "Zs")
+
+
 def _shown(char: str) -> bool:
     """Whether a character has a shape of its own: not control, format (bidi), surrogate, private or unassigned."""
     return unicodedata.category(char)[0] not in {"C", "Z"}

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from cloudcmp.agent.expected import Expected, SeriesKey
 from cloudcmp.agent.frame import BadFrame, facts_of, number_of, parse_frame, scalar_of, text_of
 from cloudcmp.agent.job import LINE_BYTES_MAX
-from cloudcmp.agent.text import clean
+from cloudcmp.agent.text import clean, clean_lines
 from cloudcmp.model.trial import Outcome, Sample, TrialResult
 
 _NOTE_KEY = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _ENDINGS = {outcome.value: outcome for outcome in Outcome if outcome is not Outcome.PREEMPTED}
 _JOINED_MAX = 4096
+_OUTPUTS = ("stdout", "stderr")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Limits:
     frames: int = 1_000_000
     total_bytes: int = 32 * 2**20
     notes: int = 256
+    text_chars: int = 1_200_000
 
 
 class Decoder:
@@ -33,7 +35,7 @@ class Decoder:
 
     `expected` are the only series that are believed (`expected_series`); `deadline_s` bounds their times;
     `read_histogram` raises ValueError for a histogram that can not be read. With `listens`, the agent is a server that
-    says where it listens.
+    says where it listens; with `prints`, it may tell what a command has printed.
     """
 
     def __init__(
@@ -43,12 +45,14 @@ class Decoder:
         read_histogram: Callable[[str], object],
         *,
         listens: bool = False,
+        prints: bool = False,
         limits: Limits | None = None,
     ) -> None:
         self._expected = expected
         self._deadline_s = deadline_s
         self._read_histogram = read_histogram
         self._listens = listens
+        self._prints = prints
         self._limits = limits or Limits()
         self._rest = bytearray()
         self._bytes = 0
@@ -59,6 +63,8 @@ class Decoder:
         self._hello: dict[str, object] = {}
         self._notes: dict[str, str | float | int | bool] = {}
         self._n_notes = 0
+        self._texts: dict[str, list[str]] = {}
+        self._n_chars = 0
         self._error = ""
         self._outcome: Outcome | None = None
         self.address: str | None = None
@@ -68,6 +74,11 @@ class Decoder:
     def ended(self) -> bool:
         """Whether the end record came and held."""
         return self._outcome is not None and self.fault is None
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """What the command has printed, cleaned, by the name of the output; nothing of a stream that did not hold."""
+        return {name: clean_lines("".join(pieces)) for name, pieces in self._texts.items()}
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes. After the first fault nothing is kept; `fault` says what it was."""
@@ -102,6 +113,7 @@ class Decoder:
     def _forget(self, fault: str) -> None:
         self.fault = fault
         self._samples.clear()
+        self._texts.clear()
         self._rest.clear()
 
     def _facts(self) -> str:
@@ -149,6 +161,8 @@ class Decoder:
                 self._on_sample(frame)
             case "hist":
                 self._on_hist(frame)
+            case "text":
+                self._on_text(frame)
             case "error":
                 self._error = self._error or "; ".join(filter(None, (text_of(frame, "what"), text_of(frame, "next"))))
             case "end":
@@ -199,6 +213,17 @@ class Decoder:
         except ValueError as error:
             raise BadFrame("the histogram can not be read") from error
         self._samples.append(Sample(len(self._samples), series.metric, series.params, t_s, None, text))
+
+    def _on_text(self, frame: dict[str, object]) -> None:
+        name, text = frame.get("name"), frame.get("text")
+        if not self._prints:
+            raise BadFrame("tells an output where no command runs")
+        if type(name) is not str or name not in _OUTPUTS or type(text) is not str:
+            raise BadFrame("is no text of an output that is known")
+        self._n_chars += len(text)
+        if self._n_chars > self._limits.text_chars:
+            raise BadFrame(f"the outputs are longer than {self._limits.text_chars} characters")
+        self._texts.setdefault(name, []).append(text)
 
     def _series(self, frame: dict[str, object], *, histogram: bool) -> tuple[Expected, float]:
         """The series that a frame belongs to, and its time, both checked."""

@@ -15,8 +15,8 @@ from cloudcmp.catalog.places import PLACES, Place, place_of
 from cloudcmp.catalog.probes import PROBES
 from cloudcmp.catalog.suites import SUITES
 from cloudcmp.catalog.tooling import (
-    COMMAND,
     DEFAULT,
+    TOOL,
     UNTOLD,
     measure_cell,
     settings_of,
@@ -28,7 +28,6 @@ from cloudcmp.catalog.tooling import (
 from cloudcmp.tools import READERS, TOOLS
 
 __all__ = [
-    "COMMAND",
     "DEFAULT",
     "METRICS",
     "PERCENTILES",
@@ -36,6 +35,7 @@ __all__ = [
     "PROBES",
     "READERS",
     "SUITES",
+    "TOOL",
     "TOOLS",
     "UNTOLD",
     "Place",

@@ -7,7 +7,7 @@ from cloudcmp.catalog.metrics import METRICS, PERCENTILES
 from cloudcmp.catalog.parameters import canonical_of, hint
 from cloudcmp.catalog.probes import PROBES
 from cloudcmp.catalog.suites import SUITES
-from cloudcmp.catalog.tooling import COMMAND, expected_of, tool_cells
+from cloudcmp.catalog.tooling import TOOL, expected_of, tool_cells
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Probe
@@ -57,7 +57,7 @@ def cells_of(name: str, params: Mapping[str, str]) -> tuple[Cell, ...]:
 
 
 def _cells(probe: Probe, filled: Mapping[str, str]) -> Iterator[Cell]:
-    if probe.name == COMMAND:
+    if probe.name == TOOL:
         yield from tool_cells(filled["tool"], filled["settings"])
         return
     for metric in map(METRICS.__getitem__, probe.metrics):
@@ -78,7 +78,7 @@ def expected_s(name: str, filled: Mapping[str, str]) -> float:
     if probe.by_controller:
         return probe.typical_s
     overhead_s = float(filled.get("warmup_s", "0")) + _OVERHEAD_S * len(probe.roles)
-    if name == COMMAND:
+    if name == TOOL:
         return expected_of(filled["tool"], filled["settings"]) + overhead_s
     if probe.expected_s is not None:
         return probe.expected_s(filled) + overhead_s

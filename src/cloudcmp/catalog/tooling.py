@@ -8,8 +8,8 @@ from cloudcmp.model.cell import Cell
 from cloudcmp.model.tool import Tool
 from cloudcmp.tools import TOOLS
 
-COMMAND = "command"
-"""The probe that runs tools."""
+TOOL = "tool"
+"""What a study calls a run of a tool; the agent runs it as it does any command."""
 
 DEFAULT = "default"
 """The settings of a tool as text, where all are defaults."""

@@ -1,6 +1,7 @@
 """The tables, one file a family: its metrics, what measures them, and the suites made of it."""
 
 from cloudcmp.catalog.tables import (
+    commands,
     dbench,
     iozone,
     machines,
@@ -15,6 +16,6 @@ from cloudcmp.catalog.tables import (
     wan,
 )
 
-FAMILIES = (peaks, tasks, unixbench, dbench, iozone, postmark, npb, machines, network, services, wan, tools)
+FAMILIES = (peaks, tasks, unixbench, dbench, iozone, postmark, npb, machines, network, services, wan, tools, commands)
 
 __all__ = ["FAMILIES"]

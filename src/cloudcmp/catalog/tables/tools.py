@@ -22,7 +22,7 @@ METRICS = (
 )  # fmt: skip
 
 PROBES = (
-    Probe("command", tuple(metric.name for metric in METRICS),
+    Probe("tool", tuple(metric.name for metric in METRICS),
           (Param("tool", ParamKind.CHOICE, next(iter(TOOLS)), "which tool", tuple(TOOLS)),
            Param("settings", ParamKind.TEXT, "default", "its settings, key:value,key:value")),
           "Runs a tool of others in an empty folder, and reads what it said.", "The tool's own start.", 60.0, built=False),
