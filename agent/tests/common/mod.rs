@@ -309,7 +309,12 @@ pub fn decode(bytes: &[u8]) -> Result<Stream, String> {
             if !["ok", "failed", "timeout", "aborted", "invalid"].contains(&outcome) {
                 return Err("unknown outcome".into());
             }
-            return Ok(Stream { frames, outcome: outcome.to_owned() });
+            let stream = Stream { frames, outcome: outcome.to_owned() };
+            let of_a_command = stream.of("sample").all(|sample| sample["metric"] == "command_time_s");
+            if !of_a_command && stream.of("text").next().is_some() {
+                return Err("a text where no command runs".into());
+            }
+            return Ok(stream);
         }
         if (i == 0) != (frame["type"] == "hello") {
             return Err("hello is not first, or not once".into());
