@@ -21,7 +21,6 @@ mod board;
 mod race;
 
 use board::{Board, Done};
-#[allow(unused_imports)] // as above
 pub use race::{Finish, Race, Task, race};
 
 /// Workers can not have used more CPU time than there was; clocks may differ by this share.

@@ -91,6 +91,16 @@ impl Pattern {
         mix(self.seed.wrapping_add(page))
     }
 
+    /// Makes a buffer that holds the pattern's beginning the one for `offset`: each piece begins with a word of its own.
+    #[inline]
+    pub fn stamp(&self, offset: u64, buffer: &mut [u8]) {
+        for (i, piece) in buffer.chunks_mut(STAMPED_BYTES).enumerate() {
+            let stamp = mix(self.word(0) ^ (offset + (i * STAMPED_BYTES) as u64)).to_le_bytes();
+            let length = piece.len().min(8);
+            piece[..length].copy_from_slice(&stamp[..length]);
+        }
+    }
+
     /// Fills `buffer` with what the file holds at `offset`, a multiple of 8.
     pub fn write(&self, offset: u64, buffer: &mut [u8]) {
         let (mut index, end) = (offset / 8, offset / 8 + (buffer.len() / 8) as u64);
@@ -110,6 +120,9 @@ impl Pattern {
         rest.copy_from_slice(&self.word(end).to_le_bytes()[..rest.len()]);
     }
 }
+
+/// Written data differ in every such piece, so that no device can fold them into one.
+const STAMPED_BYTES: usize = 4096;
 
 /// Writes `bytes` of the pattern and sees them to the device.
 pub fn fill(file: &File, bytes: u64, pattern: &Pattern) -> Result<(), Fault> {
@@ -142,6 +155,22 @@ fn fill_pieces(file: &File, bytes: u64, pattern: &Pattern, next: &AtomicU64) -> 
 /// Drops the file's pages from the page cache, so that reads go to the device.
 pub fn drop_cache(file: &File) {
     unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+}
+
+/// The share of the first `bytes` of a file of ours that the page cache holds now.
+pub fn resident_share(file: &File, bytes: u64) -> io::Result<f64> {
+    let length = bytes as usize;
+    let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
+    let map = unsafe { libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ, flags, file.as_raw_fd(), 0) };
+    if map == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+    let mut pages = vec![0_u8; length.div_ceil(page_bytes)];
+    let told = check(unsafe { libc::mincore(map, length, pages.as_mut_ptr()) }.into());
+    unsafe { libc::munmap(map, length) };
+    told?;
+    Ok(pages.iter().filter(|&&page| page & 1 == 1).count() as f64 / pages.len() as f64)
 }
 
 /// A second descriptor of the same open file, for one worker.

@@ -36,6 +36,9 @@ def test_a_metric_is_said_without_its_unit_spelled_out(name: str, words: str) ->
         ("streams", "1", "1 stream"),
         ("depth", "32", "depth 32"),
         ("path", "loopback", "loopback (no network)"),
+        ("durability", "cached", "page cache (no disk)"),
+        ("op", "random_read", "random read"),
+        ("record_bytes", "65536", "64 KiB"),
     ],
 )
 def test_a_parameter_is_said_as_people_say_it(key: str, value: str, words: str) -> None:
@@ -55,6 +58,15 @@ def test_what_all_cells_share_is_said_apart() -> None:
         "disk op/s, 4 KiB random read, depth 8"
     )
     assert CellNames(["chase_latency_s pages=base;size_bytes=16384"]).shared("chase_latency_s") == "16 KiB, base pages"
+
+
+def test_what_the_page_cache_served_is_said_in_every_name() -> None:
+    cells = [f"iozone_bytes_per_s durability=cached;op=read;record_bytes={size};threads=one" for size in (4096, 8192)]
+    names = CellNames(cells)
+    assert names.short(cells[0]) == "iozone bytes/s, 4 KiB read, page cache (no disk), 1 thread"
+    assert names.shared("iozone_bytes_per_s") == ""
+    on_a_disk = cells[0].replace("cached", "osync")
+    assert CellNames([on_a_disk]).short(on_a_disk) == "iozone bytes/s, read, 1 thread"
 
 
 def test_labels_of_the_view_win() -> None:

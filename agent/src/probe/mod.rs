@@ -20,6 +20,7 @@ mod disk;
 mod fma;
 mod gemm;
 mod int;
+mod iozone;
 mod r#loop;
 mod lu;
 mod npb;
@@ -46,6 +47,7 @@ pub static PROBES: &[Probe] = &[
     stream::PROBE,
     chase::PROBE,
     disk::PROBE,
+    iozone::PROBE,
     tcp::PROBE,
     udp::PROBE,
     rtt::PROBE,

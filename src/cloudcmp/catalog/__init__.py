@@ -7,6 +7,7 @@ from cloudcmp.catalog.lookup import (
     fill,
     once_a_launch,
     probe_of,
+    refusal,
     suite_of,
 )
 from cloudcmp.catalog.metrics import METRICS, PERCENTILES
@@ -49,6 +50,7 @@ __all__ = [
     "once_a_launch",
     "place_of",
     "probe_of",
+    "refusal",
     "settings_of",
     "settings_text",
     "suite_of",

@@ -85,6 +85,12 @@ def expected_s(name: str, filled: Mapping[str, str]) -> float:
     return float(filled.get("duration_s", probe.typical_s)) + overhead_s
 
 
+def refusal(name: str, params: Mapping[str, str]) -> tuple[str, str]:
+    """What is wrong with a probe's parameters together, and what next; empty where nothing is."""
+    check = probe_of(name).refusal
+    return check(fill(name, params)) if check is not None else ("", "")
+
+
 def once_a_launch(metric: str) -> bool:
     """Whether a metric has one value a launch by its nature: what the controller times happens once to a machine."""
     return any(probe.by_controller for probe in PROBES.values() if metric in probe.metrics)

@@ -10,13 +10,15 @@ from cloudcmp.model.result import Verdict
 from cloudcmp.report.text import clean
 
 # Parameters in the order in which people say them; all others come before the threads, by name.
-_ORDER = ("task", "benchmark", "class", "mode", "service", "block_bytes", "size_bytes", "pattern", "op", "os",
-          "direction", "vantage", "path", "protocol", "durability", "kernel", "store", "precision",
+_ORDER = ("task", "benchmark", "class", "mode", "service", "block_bytes", "record_bytes", "size_bytes", "pattern", "op",
+          "os", "direction", "vantage", "path", "protocol", "durability", "kernel", "store", "precision",
           "pages")  # fmt: skip
 _LAST = ("percentile", "threads")
 # Said in every name, because a reader who does not know them reads the number wrongly.
 _ALWAYS = frozenset({"threads", "percentile", "path", "op", "pattern", "block_bytes", "service", "vantage"})
-_PHRASE = frozenset({"block_bytes", "size_bytes", "pattern", "op"})
+_PHRASE = frozenset({"block_bytes", "record_bytes", "size_bytes", "pattern", "op"})
+# What a number is not of, said in every name as well.
+_LABELS = {("path", "loopback"): "loopback (no network)", ("durability", "cached"): "page cache (no disk)"}
 _COUNTED = {"streams": "stream", "copies": "copy", "clients": "client", "count": "machine"}
 _PLURALS = {"count": "machines at once"}
 _PATTERNS = {"to": "to {}", "percentile": "p{}", "pages": "{} pages", "rate_bytes_per_s": "rate {}"}
@@ -43,8 +45,8 @@ def param_words(key: str, value: str) -> str:
     """One parameter as people say it: `threads=one` is `1 thread`, `block_bytes=4096` is `4 KiB`."""
     if key == "threads":
         return {"one": "1 thread", "1": "1 thread", "all": "all threads"}.get(value, f"{value} threads")
-    if (key, value) == ("path", "loopback"):
-        return "loopback (no network)"
+    if (key, value) in _LABELS:
+        return _LABELS[key, value]
     if key == "n":
         return f"matrix of {value}"
     if key in _COUNTED:
@@ -53,7 +55,7 @@ def param_words(key: str, value: str) -> str:
         noun = key.removesuffix("_bytes")
         return _size(value) if noun in {"size", "block", "record"} else f"{noun} {_size(value)}"
     pattern = _PATTERNS.get(key, "{}" if key in _ORDER else f"{key.replace('_', ' ')} {{}}")
-    return pattern.replace("{}", value)
+    return pattern.replace("{}", value.replace("_", " ") if key == "op" else value)
 
 
 def parse_cell(text: str) -> Cell:
@@ -77,8 +79,9 @@ class CellNames:
             for key, value in cell.params:
                 seen.setdefault(key, set()).add(value)
 
-    def _shared(self, cell: Cell, key: str) -> bool:
-        return key not in _ALWAYS and len(self._values.get(cell.metric, {}).get(key, ())) <= 1
+    def _shared(self, metric: str, pair: tuple[str, str]) -> bool:
+        key = pair[0]
+        return key not in _ALWAYS and pair not in _LABELS and len(self._values.get(metric, {}).get(key, ())) <= 1
 
     def short(self, text: str, without: frozenset[str] = frozenset()) -> str:
         """A cell's name with only the parameters that set it apart from the metric's other cells."""
@@ -86,13 +89,13 @@ class CellNames:
             return clean(self._labels[text])
         cell = parse_cell(text)
         name = self._labels.get(cell.metric, metric_words(cell.metric))
-        kept = [pair for pair in cell.params if not self._shared(cell, pair[0]) and pair[0] not in without]
+        kept = [pair for pair in cell.params if not self._shared(cell.metric, pair) and pair[0] not in without]
         return clean(", ".join([name, *_phrases(kept)]))
 
     def shared(self, metric: str) -> str:
         """The parameters that all cells of a metric have in common, as people say them."""
         pairs = [(key, min(values)) for key, values in self._values.get(metric, {}).items() if len(values) == 1]
-        return clean(", ".join(_phrases([pair for pair in pairs if self._shared(Cell(metric), pair[0])])))
+        return clean(", ".join(_phrases([pair for pair in pairs if self._shared(metric, pair)])))
 
 
 def _phrases(pairs: Iterable[tuple[str, str]]) -> list[str]:

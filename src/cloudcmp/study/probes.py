@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cloudcmp.catalog import PROBES, SUITES, canonical, cells_of, hint, suite_of
+from cloudcmp.catalog import PROBES, SUITES, canonical, cells_of, hint, refusal, suite_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.metric import ParamKind
 from cloudcmp.model.study import ProbeSpec
@@ -150,5 +150,10 @@ def _product(entry: _Entry, probe: str, values: Mapping[str, tuple[str, ...]]) -
         return None
     where = entry.faults.where(entry.place())
     keys = sorted(values)
-    combinations = itertools.product(*(values[key] for key in keys))
-    return [ProbeSpec(where, probe, tuple(zip(keys, one, strict=True)), entry.shape.runs) for one in combinations]
+    combinations = [tuple(zip(keys, one, strict=True)) for one in itertools.product(*(values[key] for key in keys))]
+    refused = [said for said in (refusal(probe, dict(one)) for one in combinations) if said[0]]
+    if refused:
+        of = f"{len(refused)} of {len(combinations)} combinations: " if len(combinations) > 1 else ""
+        entry.faults.add(entry.place(), f"{probe}: {of}{refused[0][0]}", refused[0][1])
+        return None
+    return [ProbeSpec(where, probe, one, entry.shape.runs) for one in combinations]

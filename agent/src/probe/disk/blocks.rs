@@ -11,7 +11,7 @@ use crate::scratch::Pattern;
 
 /// Blocks that are read back whole, after the run.
 const SAMPLE: usize = 64;
-/// Written data differ in every such piece, so that no device can fold them into one.
+/// Buffers that are in flight at once begin on pages of their own.
 const PIECE_BYTES: usize = 4096;
 
 /// A worker's own share of the file.
@@ -93,14 +93,10 @@ impl Blocks {
         &mut buffers.as_slice()[start..start + block_bytes]
     }
 
-    /// Makes a buffer the one for `offset`: each piece begins with a word of its own.
+    /// Makes a buffer the one for `offset`.
     #[inline]
     pub fn stamp(&self, offset: u64, buffer: &mut [u8]) {
-        for (i, piece) in buffer.chunks_mut(PIECE_BYTES).enumerate() {
-            let stamp = mix(self.written.word(0) ^ (offset + (i * PIECE_BYTES) as u64)).to_le_bytes();
-            let length = piece.len().min(8);
-            piece[..length].copy_from_slice(&stamp[..length]);
-        }
+        self.written.stamp(offset, buffer);
     }
 
     /// Checks the first word of a block just read; cheap enough for every read.

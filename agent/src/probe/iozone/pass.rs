@@ -1,0 +1,153 @@
+//! One timed pass over one file, and what is looked at afterwards.
+//!
+//! Timed beside the system calls: of a read, a compare of the record's first word; of a write, one word put into each
+//! 4 KiB of it, so that no two records are alike; the clock, every 256 KiB. Whole records are compared afterwards.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use super::order::Walk;
+use crate::clock::now_ns;
+use crate::fault::{Fault, OrFault};
+use crate::pace::Task;
+use crate::region::{Pages, Region};
+use crate::scratch::{self, Pattern};
+
+const NEXT: &str = "look at the kernel log";
+/// Written records that are read back whole: so many, and at most so many bytes of them beyond the second.
+const SAMPLE: u64 = 64;
+const SAMPLE_BYTES: u64 = 32 << 20;
+/// Bytes moved between two looks at the clock, and the most records.
+const LOOK_BYTES: u64 = 256 << 10;
+const LOOK_RECORDS: u64 = 64;
+
+pub struct Pass {
+    pub file: File,
+    pub writes: bool,
+    /// The flush that ends the pass is part of its time.
+    pub flush: bool,
+    /// What is read back comes from the device where it can.
+    pub drop_before_verify: bool,
+    pub walk: Walk,
+    pub buffer: Region,
+    /// What the file held before, and what writes put in its place.
+    pub filled: Pattern,
+    pub written: Pattern,
+    /// A pass ends after so long, or halfway to the deadline of its trial: a flush and a look at the data come after it.
+    pub most_ns: u64,
+    pub deadline_ns: u64,
+    /// The share of the file that the page cache held at the start; `None` for an empty file or where nobody knows.
+    pub resident: Option<f64>,
+    pub done: u64,
+    /// The offset of the record moved last, bytes.
+    pub last: u64,
+    /// Whether the time was up before the end.
+    pub cut: bool,
+    pub verified: u64,
+}
+
+impl Pass {
+    /// Touches the buffer; of a writer it holds the data from now on.
+    pub fn ready(mut self) -> Pass {
+        self.written.write(0, self.buffer.as_slice());
+        self
+    }
+
+    fn record_bytes(&self) -> u64 {
+        self.buffer.len() as u64
+    }
+
+    #[inline]
+    fn transfer(&mut self, offset: u64) -> Result<(), Fault> {
+        let buffer = self.buffer.as_slice();
+        let moved = if self.writes {
+            self.written.stamp(offset, buffer);
+            self.file.write_at(buffer, offset)
+        } else {
+            self.file.read_at(buffer, offset)
+        };
+        let moved = moved.or_fault("the file system refused an operation", NEXT)?;
+        if moved != buffer.len() {
+            let what = format!("{moved} B moved in place of a record of {} B", buffer.len());
+            return Err(Fault::failed(what, "free some space, or look at the kernel log"));
+        }
+        let first = buffer.first_chunk::<8>().map(|word| u64::from_le_bytes(*word));
+        if !self.writes && first != Some(self.filled.word(offset / 8)) {
+            return Err(wrong_data(offset));
+        }
+        Ok(())
+    }
+
+    /// Some of the records visited, evenly chosen, and the last one.
+    fn sample(&mut self) -> Vec<u64> {
+        let count = SAMPLE.min(SAMPLE_BYTES.div_ceil(self.record_bytes())).max(2);
+        let every = self.done.div_ceil(count).max(1);
+        self.walk.again();
+        let visited = (0..self.done).map_while(|_| self.walk.next()).zip(1_u64..);
+        let chosen = visited.filter(|&(_, at)| at.is_multiple_of(every) || at == self.done);
+        let mut chosen: Vec<u64> = chosen.map(|(record, _)| record).collect();
+        chosen.sort_unstable();
+        chosen.dedup();
+        chosen
+    }
+
+    /// Reads written records back and compares them whole.
+    fn read_back(&mut self, expected: &mut [u8]) -> Result<(), Fault> {
+        if self.drop_before_verify {
+            self.file.sync_all().or_fault("the file system refused to flush", NEXT)?;
+            scratch::drop_cache(&self.file);
+        }
+        self.written.write(0, expected);
+        for record in self.sample() {
+            let offset = record * self.record_bytes();
+            self.written.stamp(offset, expected);
+            let read = self.file.read_exact_at(self.buffer.as_slice(), offset);
+            read.or_fault("cannot read back what was written", NEXT)?;
+            if self.buffer.as_slice() != expected {
+                return Err(wrong_data(offset));
+            }
+            self.verified += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Task for Pass {
+    fn run(&mut self) -> Result<(), Fault> {
+        let record_bytes = self.record_bytes();
+        let look = (LOOK_BYTES / record_bytes).clamp(1, LOOK_RECORDS);
+        let start = now_ns();
+        let until = start + self.most_ns.min(self.deadline_ns.saturating_sub(start) / 2);
+        while let Some(record) = self.walk.next() {
+            self.last = record * record_bytes;
+            self.transfer(self.last)?;
+            self.done += 1;
+            if self.done.is_multiple_of(look) && now_ns() >= until {
+                self.cut = self.walk.left() > 0;
+                break;
+            }
+        }
+        if self.flush {
+            self.file.sync_all().or_fault("the file system refused to flush", NEXT)?;
+        }
+        Ok(())
+    }
+
+    fn verify(&mut self) -> Result<(), Fault> {
+        let mut expected = Region::new(self.buffer.len(), Pages::Base)?;
+        let expected = expected.as_slice();
+        if self.writes {
+            return self.read_back(expected);
+        }
+        self.filled.write(self.last, expected);
+        if self.buffer.as_slice() != expected {
+            return Err(wrong_data(self.last));
+        }
+        self.verified = self.done; // a word of each, and the last one whole
+        Ok(())
+    }
+}
+
+fn wrong_data(offset: u64) -> Fault {
+    Fault::invalid(format!("wrong data at offset {offset}"), "do not trust this disk; look at the kernel log")
+}
