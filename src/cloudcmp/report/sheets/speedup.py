@@ -1,0 +1,109 @@
+"""What more threads bring: speed-up, efficiency, and the rate that a processor of each candidate gives."""
+
+import math
+
+from cloudcmp.model.cell import Cell
+from cloudcmp.model.metric import Better, Reduce
+from cloudcmp.model.plan import Candidate
+from cloudcmp.model.result import Estimate
+from cloudcmp.report.book import Book, Page
+from cloudcmp.report.numbers import UNKNOWN, Scale, known
+from cloudcmp.report.sheets.sheet import Column, Field, Row, Sheet, captioned, heading, row
+from cloudcmp.report.words import direction, parse_cell, stands_in
+
+TITLE = "What more threads bring"
+_UNITS = frozenset({"op/s", "flop/s", "B/s", "s"})
+_COLUMNS = (
+    Column("candidate"),
+    Column("threads", True, "that work at once; all: as many as the offering has vCPUs"),
+    Column("median", True, "median of the launch values"),
+    Column("speed-up", True, "the median over that of one thread, or for times one thread's over it"),
+    Column("efficiency", True, "the speed-up for each thread"),
+    Column("per vCPU", True, "a rate over the vCPUs of the offering, used or not"),
+)
+_NOTE = (
+    "Medians of the same candidate; below, the range between the ends of the two medians' 95 % intervals, which holds "
+    "with at least 90 %. A vCPU may be a core or half of one: where it is half, 50 % is all that arithmetic may bring."
+)
+_Pages = list[tuple[Page, str]]
+
+
+def sheets(book: Book) -> tuple[Sheet, ...]:
+    """One table of all that was measured with one thread and with more on the same candidate; nothing without any.
+
+    Of several metrics of one probe with the same parameters the first of the table of metrics stands for all.
+    """
+    rows: list[Row] = []
+    for pages in _by_work(book).values():
+        lines = [line for one in book.candidates for line in _lines(pages, one)]
+        if lines:
+            first = pages[0][0]
+            name = book.names.short(first.cell, frozenset({"threads"}))
+            rows += [heading(name, direction(first.metric)), *lines]
+    return (Sheet(captioned(book.origin, TITLE), _COLUMNS, tuple(rows), _NOTE),) if rows else ()
+
+
+def _by_work(book: Book) -> dict[Cell, _Pages]:
+    """Pages of the same work, which differ by their threads alone."""
+    probes = {cell: trial.probe for trial in book.view.plan.trials for cell in trial.cells}
+    shown: dict[tuple[str, tuple[str, ...]], str] = {}
+    found: dict[Cell, _Pages] = {}
+    for page in book.pages:
+        cell, metric = parse_cell(page.cell), page.metric
+        threads = dict(cell.params).get("threads")
+        if threads is None or metric.reduce is Reduce.PERCENTILE or metric.unit not in _UNITS:
+            continue
+        if shown.setdefault((probes.get(page.cell, ""), metric.params), metric.name) == metric.name:
+            work = Cell.of(cell.metric, {key: value for key, value in cell.params if key != "threads"})
+            found.setdefault(work, []).append((page, threads))
+    return found
+
+
+def _lines(pages: _Pages, one: Candidate) -> list[Row]:
+    """A candidate's rows, fewest threads first; none unless there is one thread and something to set beside it."""
+    vcpus = None if stands_in(one) else one.offering.vcpus
+    own = [pair for pair in pages if one.index in pair[0].estimates and known(pair[0].estimates[one.index].median)]
+    counted = [(page, _count(threads, vcpus)) for page, threads in own]
+    alone = next((page for page, count in counted if count == 1), None)
+    if alone is None or len(counted) < 2:
+        return []
+    ordered = sorted(counted, key=lambda pair: pair[1] or math.inf)
+    return [_line(one, page, count, alone, vcpus) for page, count in ordered]
+
+
+def _count(threads: str, vcpus: float | None) -> float | None:
+    return vcpus if threads == "all" else 1.0 if threads == "one" else float(threads)
+
+
+def _line(one: Candidate, page: Page, count: float | None, alone: Page, vcpus: float | None) -> Row:
+    own, base = page.estimates[one.index], alone.estimates[one.index]
+    more = page.metric.better is Better.HIGHER
+    gain, ends = _gain(own, base) if more else _gain(base, own)
+    per = own.median / vcpus if more and known(own.median) and vcpus else None
+    return row(
+        one.id,
+        f"{count:g}" if count else "all",
+        page.scale.quantity(own.median),
+        _shown(gain, ends if page is not alone else None, 1.0, ""),
+        _shown(gain, ends if page is not alone else None, 1 / count, " %") if count else UNKNOWN,
+        UNKNOWN if per is None else Scale.of([per], page.metric.unit).quantity(per),
+    )
+
+
+def _gain(above: Estimate, below: Estimate) -> tuple[float | None, tuple[float, float] | None]:
+    """The ratio of two medians, and its least and most by their intervals."""
+    if not known(above.median) or not known(below.median) or below.median <= 0:
+        return None, None
+    gain = above.median / below.median
+    a, b = above.median_bounds, below.median_bounds
+    if a is None or b is None or b.low <= 0:
+        return gain, None
+    return gain, (a.low / b.high, a.high / b.low)
+
+
+def _shown(gain: float | None, ends: tuple[float, float] | None, share: float, unit: str) -> Field:
+    if gain is None:
+        return Field(UNKNOWN)
+    factor, digits = (100 * share, 0) if unit else (share, 2)
+    words = f"{ends[0] * factor:.{digits}f} to {ends[1] * factor:.{digits}f}{unit}" if ends else ""
+    return Field(f"{gain * factor:.{digits}f}{unit}", words)
