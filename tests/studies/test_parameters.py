@@ -34,7 +34,14 @@ OURS: dict[str, set[tuple[str, str]]] = {
         ("rtt", "interval_s"),
         ("udp", "path"),
     },
-    "shah": {("disk", "durability"), ("iozone", "op"), ("iozone", "durability"), ("tcp", "path"), ("udp", "path")},
+    "shah": {
+        ("disk", "durability"),
+        ("iozone", "op"),
+        ("iozone", "durability"),
+        ("tcp", "path"),
+        ("udp", "path"),
+        ("rtt", "path"),
+    },
 }
 _PROBE = re.compile(r"probe (\w+)(?:\[(\w+)=(\w+)\])?\.(\w+)")
 _DAYS = {"weekdays": (0, 1, 2, 3, 4), "weekend": (5, 6)}

@@ -61,8 +61,8 @@ PROBES = (
           (choice("op", f"{_OPS} mixed",
                   "file operation: strides are of 17 records, record_rewrite writes one record again and again, in mixed one thread "
                   "reads and the next one writes, and each record is visited once in every other"),
-           Param("file_bytes", ParamKind.BYTES, "1073741824", "size of each thread's file, of which whole records are used", short="1048576"),
-           Param("record_bytes", ParamKind.BYTES, "65536", "size of one record: 512 B to 64 MiB", short="1048576"),
+           Param("file_bytes", ParamKind.BYTES, "1073741824", "size of each thread's file, of which whole records are used", short="524288"),
+           Param("record_bytes", ParamKind.BYTES, "65536", "size of one record: 512 B to 64 MiB", short="524288"),
            choice("durability", "osync fsync cached direct",
                   "osync: each write reaches the device; fsync: a flush ends the pass, in its time; direct: past the page "
                   "cache; cached: within it; the reads of osync and fsync find a cold page cache, or the trial fails"),
