@@ -2,14 +2,15 @@
 //!
 //! Before: each CPU spins for a moment and adds up the time it lost, either waiting for other threads (the
 //! scheduler's run delay) or in holes between two clock reads (the hypervisor's theft). While it runs: stolen ticks,
-//! run delay of the workers and CPU pressure are read before and after, never in between.
+//! run delay of the workers, CPU pressure and what a quota of CPU time held back are read before and after, never in
+//! between.
 
 use std::thread;
 
 use crate::clock::{now_ns, seconds};
 use crate::fault::Fault;
-use crate::pin;
 use crate::wire::{Out, finite};
+use crate::{host, pin};
 
 const LOOK_NS: u64 = 3_000_000;
 const BOUND_NS: u64 = 250_000_000;
@@ -60,11 +61,12 @@ pub fn run_delay_ns() -> Option<u64> {
 pub struct Counts {
     steal_ticks: Option<u64>,
     pressure_us: Option<u64>,
+    throttled: Option<(u64, f64)>,
 }
 
 /// Reads the counters of these CPUs; `None` where the kernel does not keep one.
 pub fn counts(cpus: &[usize]) -> Counts {
-    Counts { steal_ticks: steal_ticks(cpus), pressure_us: pressure_us() }
+    Counts { steal_ticks: steal_ticks(cpus), pressure_us: pressure_us(), throttled: host::throttled() }
 }
 
 impl Counts {
@@ -76,6 +78,10 @@ impl Counts {
         }
         if let (Some(after), Some(before)) = (self.pressure_us, before.pressure_us) {
             out.note("cpu_pressure_s", finite(after.saturating_sub(before) as f64 * 1e-6))?;
+        }
+        if let (Some((periods, held_s)), Some((periods_before, held_s_before))) = (self.throttled, before.throttled) {
+            out.note("throttled_periods", periods.saturating_sub(periods_before))?;
+            out.note("throttled_s", finite((held_s - held_s_before).max(0.0)))?;
         }
         Ok(())
     }

@@ -72,6 +72,7 @@ def test_a_calm_machine_gives_no_line() -> None:
     [
         ({"steal_s": 0.2}, "0.2 s of a processor's time were stolen in 10 s of trials"),
         ({"disturbed": True}, "the machine was never quiet before 1 of 1 trials"),
+        ({"throttled_periods": 3, "throttled_s": 0.2}, "a quota of CPU time held it back in 1 of 1 trials"),
         ({"run_delay_s": 0.05, "cpu_time_s": 1.0}, "its threads waited for a processor in 1 of 1 trials"),
         ({"warning": "array of 1 MiB is below 4 x cache"}, "array of 1 MiB is below 4 x cache"),
     ],

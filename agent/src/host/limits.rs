@@ -86,6 +86,21 @@ pub fn memory_free_bytes() -> Option<u64> {
     files.into_iter().flat_map(of).min()
 }
 
+/// Periods in which the quota of a group of this process held it back, and for how long, s; `None` where nobody counts.
+///
+/// A group counts for all that run in it. Groups of several levels are added up: each has a quota of its own.
+pub fn throttled() -> Option<(u64, f64)> {
+    let one = |path: &String| {
+        let text = read(path)?;
+        let field = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok());
+        // The new interface counts microseconds, the old one nanoseconds.
+        let new = field("throttled_usec ").map(|us| us as f64 * 1e-6);
+        let held_s = new.or_else(|| field("throttled_time ").map(|ns| ns as f64 * 1e-9))?;
+        Some((field("nr_throttled ")?, held_s))
+    };
+    group_files("cpu.stat", "cpu").iter().filter_map(one).reduce(|a, b| (a.0 + b.0, a.1 + b.1))
+}
+
 fn status_field(key: &str) -> Option<String> {
     let text = read("/proc/self/status")?;
     let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;

@@ -15,6 +15,7 @@ mod limits;
 
 pub use cpu::last_level_cache_bytes;
 pub use disk::file_system;
+pub use limits::throttled;
 
 /// The facts, with those of the disk under `dir` if one is named.
 pub fn facts(dir: Option<&Path>) -> Value {

@@ -20,9 +20,10 @@ def quality(plan: Plan, attempts: Sequence[Attempt]) -> tuple[str, ...]:
     """One line for each thing that disturbed a candidate's measurements, candidates in the plan's order.
 
     Looks at all attempts that ended by themselves: stolen CPU time above 1 % of the time measured, trials begun on a
-    machine that was never quiet, threads that waited for a processor for more than 2 % of their time, a core clock that
-    once fell below 95 % of its median over trials with the same parameters, facts of the machine that changed between
-    launches, and the agents' own warnings. Silence is no proof: a hypervisor may hide what it takes.
+    machine that was never quiet, threads that waited for a processor for more than 2 % of their time, trials that a
+    control group's quota held back, a core clock that once fell below 95 % of its median over trials with the same
+    parameters, facts of the machine that changed between launches, and the agents' own warnings. Silence is no proof: a
+    hypervisor may hide what it takes.
     """
     seen = seen_facts(plan, attempts)
     of_candidate: dict[int, list[tuple[Attempt, _Facts]]] = {candidate.index: [] for candidate in plan.candidates}
@@ -43,6 +44,9 @@ def _lines(plan: Plan, some: Sequence[tuple[Attempt, _Facts]]) -> Iterator[str]:
     if disturbed:
         yield f"the machine was never quiet before {disturbed} of {len(some)} trials"
     yield from _waited([facts for _, facts in some])
+    held = sum((_number(facts, "throttled_periods") or 0.0) > 0.0 for _, facts in some)
+    if held:
+        yield f"a quota of CPU time held it back in {held} of {len(some)} trials"
     # A core alone may run faster than all of them at once: only trials of like threads are like.
     like: dict[tuple[tuple[str, str], ...], list[_Facts]] = {}
     for attempt, facts in some:

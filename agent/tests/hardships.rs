@@ -1,0 +1,255 @@
+//! What machines do to probes with files: no room, no permission, no direct I/O, no io_uring, few CPUs, death.
+//!
+//! Each is an outcome with words, or a fallback that is noted; and nothing is left behind.
+
+mod common;
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::{Agent, Folder, Stream, cpus, job};
+use serde_json::{Value, json};
+
+/// The probes that write files, with parameters that make their trials short.
+const WITH_FILES: [(&str, &[(&str, &str)]); 2] = [
+    ("disk", &[("op", "write"), ("durability", "cached"), ("file_bytes", "2097152"), ("duration_s", "0.05")]),
+    ("iozone", &[("op", "rewrite"), ("durability", "cached"), ("file_bytes", "2097152")]),
+];
+
+fn of(probe: &str, dir: &Path, params: &[(&str, &str)]) -> Value {
+    let mut job = job(probe, params);
+    job["dir"] = dir.to_str().unwrap().into();
+    job
+}
+
+fn run_by(command: Command, job: &Value) -> Stream {
+    let (code, stream) = Agent::start_by(command, format!("{job}\n").as_bytes()).end();
+    assert_eq!(code, 0, "a fault of the machine is a result: {:#?}", stream.frames);
+    stream
+}
+
+/// Every probe with files fails on a job made by `start`, in one line with `word`; and leaves `folder` empty.
+fn all_fail(dir: &Path, word: &str, start: impl Fn() -> Command) {
+    for (probe, params) in WITH_FILES {
+        let stream = run_by(start(), &of(probe, dir, params));
+        assert_eq!((stream.outcome.as_str(), stream.count()), ("failed", 0), "{probe}");
+        assert!(stream.error().contains(word), "{probe}: {}", stream.error());
+        let next = stream.of("error").next().unwrap()["next"].as_str().unwrap();
+        assert!(!next.is_empty() && next != "report this", "{probe}: {next}");
+    }
+}
+
+fn command(words: &[&str]) -> Command {
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]);
+    command
+}
+
+/// Whether a command can be run here; the reason is printed where not.
+fn can(words: &[&str]) -> bool {
+    let done = command(words).output();
+    let well = done.as_ref().is_ok_and(|output| output.status.success());
+    if !well {
+        let why =
+            done.map_or_else(|error| error.to_string(), |done| String::from_utf8_lossy(&done.stderr).into_owned());
+        eprintln!("skipped: {} does not work here: {}", words.join(" "), why.trim());
+    }
+    well
+}
+
+/// A command under which system call `call` fails with `errno`, where the bits `mask` of its argument `at` are set.
+fn forbidden(call: libc::c_long, at: u32, mask: u32, errno: i32) -> Command {
+    let load = |offset: u32| libc::sock_filter { code: 0x20, jt: 0, jf: 0, k: offset };
+    let give = |value: u32| libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: value };
+    let allow = libc::SECCOMP_RET_ALLOW;
+    let filter = [
+        load(0), // the number of the call
+        libc::sock_filter { code: 0x15, jt: 0, jf: if mask == 0 { 1 } else { 3 }, k: call as u32 },
+        if mask == 0 { give(libc::SECCOMP_RET_ERRNO | errno as u32) } else { load(16 + 8 * at) },
+        if mask == 0 { give(allow) } else { libc::sock_filter { code: 0x45, jt: 0, jf: 1, k: mask } },
+        give(libc::SECCOMP_RET_ERRNO | errno as u32),
+        give(allow),
+    ];
+    let mut command = Command::new("env");
+    let install = move || {
+        let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
+        let refused = unsafe {
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
+                || libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) != 0
+        };
+        if refused { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+    };
+    unsafe { command.pre_exec(install) };
+    command
+}
+
+#[test]
+fn a_full_disk_is_told_before_anything_is_written() {
+    let folder = Folder::new("full");
+    let mount = format!("mount -t tmpfs -o size=1m none {} && exec \"$@\"", folder.0.display());
+    let inside = ["unshare", "-Urm", "sh", "-c", &mount, "sh"];
+    if !can(&[&inside[..], &["true"]].concat()) {
+        return;
+    }
+    all_fail(&folder.0, "free", || command(&inside));
+    assert_eq!(folder.files(), 0);
+}
+
+#[test]
+fn room_that_ends_in_the_middle_is_an_outcome_and_not_the_end_of_the_agent() {
+    let folder = Folder::new("limit");
+    // A limit on the size of files stands for a quota: the write that meets it fails, those before did not.
+    if !can(&["prlimit", "--fsize=1048576", "true"]) {
+        return;
+    }
+    all_fail(&folder.0, "File too large", || command(&["prlimit", "--fsize=1048576"]));
+    let (probe, params) = ("iozone", [("op", "write"), ("durability", "cached"), ("file_bytes", "2097152")]);
+    let stream = run_by(command(&["prlimit", "--fsize=1048576"]), &of(probe, &folder.0, &params));
+    assert!(stream.outcome == "failed" && stream.count() == 0, "in the timed part: {:#?}", stream.frames);
+    assert_eq!(folder.files(), 0);
+}
+
+#[test]
+fn a_folder_that_may_not_be_written_to_or_is_a_file_is_told() {
+    let folder = Folder::new("closed");
+    let file = folder.0.join("file");
+    std::fs::write(&file, "precious").unwrap();
+    all_fail(&file, "ot a directory", || Command::new("env"));
+    assert_eq!(std::fs::read(&file).unwrap(), b"precious");
+    let closed = folder.0.join("closed");
+    std::fs::create_dir(&closed).unwrap();
+    std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o500)).unwrap();
+    // Root writes anywhere, until it has lost its capabilities.
+    let powerless = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"];
+    if unsafe { libc::geteuid() } != 0 {
+        all_fail(&closed, "ermission denied", || Command::new("env"));
+    } else if can(&[&powerless[..], &["true"]].concat()) {
+        all_fail(&closed, "ermission denied", || command(&powerless));
+    }
+    assert_eq!(std::fs::read_dir(&closed).unwrap().count(), 0);
+}
+
+#[test]
+fn where_direct_io_is_refused_it_is_said_and_never_replaced_by_the_page_cache() {
+    let folder = Folder::new("indirect");
+    let start = || forbidden(libc::SYS_openat, 2, libc::O_DIRECT as u32, libc::EINVAL);
+    for (probe, op) in [("disk", "read"), ("disk", "write"), ("iozone", "read"), ("iozone", "write")] {
+        let job = of(probe, &folder.0, &[("op", op), ("durability", "direct"), ("file_bytes", "1048576")]);
+        let stream = run_by(start(), &job);
+        assert_eq!((stream.outcome.as_str(), stream.count()), ("failed", 0), "{probe} {op}");
+        let said = stream.error();
+        assert!(said.contains("O_DIRECT") || said.contains("in memory"), "{probe} {op}: {said}");
+    }
+    for (probe, params) in WITH_FILES {
+        assert_eq!(run_by(start(), &of(probe, &folder.0, params)).outcome, "ok", "{probe} needs none");
+    }
+}
+
+#[test]
+fn where_io_uring_is_forbidden_another_engine_runs_and_is_named() {
+    let folder = Folder::new("ringless");
+    let start = || forbidden(libc::SYS_io_uring_setup, 0, 0, libc::EPERM);
+    let deep = [("durability", "cached"), ("file_bytes", "1048576"), ("duration_s", "0.05"), ("depth", "4")];
+    let stream = run_by(start(), &of("disk", &folder.0, &deep));
+    assert_eq!((stream.outcome.as_str(), stream.note("engine")), ("ok", Some(&json!("preadv2"))));
+    let stream = run_by(start(), &of("disk", &folder.0, &[&deep[..], &[("engine", "io_uring")]].concat()));
+    assert_eq!((stream.outcome.as_str(), stream.count()), ("failed", 0));
+    assert!(stream.error().contains("io_uring is refused"), "{}", stream.error());
+}
+
+#[test]
+fn one_cpu_serves_several_threads_and_the_trial_says_so() {
+    let folder = Folder::new("one");
+    let cpu = cpus()[0];
+    let taskset = ["taskset", "-c", &cpu.to_string()].map(str::to_owned);
+    let words: Vec<&str> = taskset.iter().map(String::as_str).collect();
+    if !can(&[&words[..], &["true"]].concat()) {
+        return;
+    }
+    for (probe, params) in WITH_FILES {
+        let mut job = of(probe, &folder.0, &[params, &[("threads", "3")]].concat());
+        job["cpus"] = json!([cpu]);
+        let stream = run_by(command(&words), &job);
+        assert_eq!(stream.outcome, "ok", "{probe}");
+        assert_eq!((stream.note("threads"), stream.note("cpus_used")), (Some(&json!(3)), Some(&json!(1))));
+        assert_eq!(stream.of("hello").next().unwrap()["host"]["limits"]["cpuset"], cpu.to_string());
+    }
+}
+
+/// A control group of ours with a fifth of a CPU; `None`, with the reason printed, where we may not make one.
+struct Quota(PathBuf);
+
+impl Quota {
+    fn new() -> Option<Quota> {
+        let name = format!("cloudcmp-test-{}", std::process::id());
+        let limits = [("cpu", "cpu.cfs_quota_us", "20000"), ("", "cpu.max", "20000 100000")];
+        for (controller, file, limit) in limits {
+            let path = Path::new("/sys/fs/cgroup").join(controller).join(&name);
+            if std::fs::create_dir(&path).is_ok() {
+                let quota = Quota(path);
+                if std::fs::write(quota.0.join(file), limit).is_ok() {
+                    return Some(quota);
+                }
+            }
+        }
+        eprintln!("skipped: no control group with a quota of CPU time can be made here");
+        None
+    }
+
+    /// A command that begins by entering the group.
+    fn enter(&self) -> Command {
+        let script = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.0.display());
+        command(&["sh", "-c", &script, "sh"])
+    }
+}
+
+impl Drop for Quota {
+    fn drop(&mut self) {
+        std::fs::remove_dir(&self.0).unwrap();
+    }
+}
+
+#[test]
+fn a_quota_of_cpu_time_is_a_fact_of_the_host_and_what_it_held_back_is_noted() {
+    let Some(quota) = Quota::new() else { return };
+    let stream = run_by(quota.enter(), &job("fma", &[("duration_s", "0.6")]));
+    assert_eq!(stream.outcome, "ok");
+    let limits = &stream.of("hello").next().unwrap()["host"]["limits"];
+    assert!((limits["cpu_quota"].as_f64().unwrap() - 0.2).abs() < 1e-9, "{limits}");
+    let note = |key: &str| stream.note(key).unwrap().as_f64().unwrap();
+    assert!(note("throttled_periods") >= 2.0 && note("throttled_s") > 0.1, "{:#?}", stream.frames);
+    assert!(note("cpu_time_s") < 0.5 * note("elapsed_s"), "a fifth of a CPU");
+}
+
+#[test]
+fn a_killed_agent_leaves_nothing_and_the_next_one_begins_as_if_it_had_not_been() {
+    let folder = Folder::new("killed");
+    let long = [("disk", ("duration_s", "20")), ("iozone", ("file_bytes", "1073741824"))];
+    for (probe, much) in long {
+        let params: Vec<(&str, &str)> = WITH_FILES.iter().find(|(name, _)| *name == probe).unwrap().1.to_vec();
+        let longer: Vec<(&str, &str)> =
+            params.iter().filter(|(key, _)| *key != much.0).copied().chain([much]).collect();
+        let mut agent = Agent::run(&of(probe, &folder.0, &longer));
+        assert_eq!(agent.frame()["type"], "hello");
+        let begun = Instant::now();
+        let pid = agent.child.id();
+        while !has_a_file(pid, &folder.0) {
+            assert!(begun.elapsed() < Duration::from_secs(5), "{probe} never opened its file");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        agent.child.kill().unwrap();
+        agent.child.wait().unwrap();
+        let stream = run_by(Command::new("env"), &of(probe, &folder.0, &params));
+        assert_eq!((stream.outcome.as_str(), folder.files()), ("ok", 0), "{probe}");
+    }
+}
+
+/// Whether a process has a file open in a folder, with a name or without.
+fn has_a_file(pid: u32, folder: &Path) -> bool {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| std::fs::read_link(entry.path()).ok()).any(|path| path.starts_with(folder))
+}
