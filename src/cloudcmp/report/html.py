@@ -12,7 +12,7 @@ from cloudcmp.model.view import View
 from cloudcmp.report.book import Book
 from cloudcmp.report.charts import scaling as scaling_chart
 from cloudcmp.report.figures import Figure, figures
-from cloudcmp.report.sheets import asked, estimates, hosts, offered, outcomes, pairs, scaling, speedup, verdicts
+from cloudcmp.report.sheets import asked, estimates, grid, hosts, offered, outcomes, pairs, scaling, speedup, verdicts
 from cloudcmp.report.text import clean, visible
 
 _FOLDER = resources.files("cloudcmp.report") / "templates"
@@ -70,6 +70,8 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         scaling_pictures=[one for one in pictures if one.name == scaling_chart.NAME],
         speedup=speedup.sheets(book),
         speedup_title=speedup.TITLE,
+        grid=grid.sheets(book),
+        grid_title=grid.TITLE,
         estimates=estimates.sheets(book),
         pairs=pairs.sheets(book),
         outcomes=outcomes.sheet(book),
