@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudcmp.agent import Limits
+from cloudcmp.agent import Decoder, Limits, expected_series
+from cloudcmp.catalog import METRICS
 from cloudcmp.model.trial import Outcome
+from cloudcmp.stats import histogram
 
 
 def test_an_honest_stream_gives_its_samples_and_facts(wire):
@@ -190,3 +192,23 @@ def test_hostile_frames_never_raise_nor_give_what_is_not_finite(wire, place, fie
     assert all(sample.value is None or abs(sample.value) < float("inf") for sample in result.samples)
     assert all(0 <= sample.t_s <= 20.0 for sample in result.samples)
     json.loads(result.facts, parse_constant=pytest.fail)
+
+
+def test_what_did_not_happen_in_a_trial_may_be_missing_and_nothing_else_may(wire):
+    cells = [
+        *(f"dbench_op_per_s clients=1;loadfile=own;mode=async;op={op}" for op in ("readx", "rmdir")),
+        "dbench_bytes_per_s clients=1;loadfile=own;mode=async",
+    ]
+
+    def came(*frames):
+        reader = Decoder(expected_series(cells, METRICS), 20.0, histogram.from_base64)
+        reader.feed(wire.encode([wire.frames()[0], *frames]))
+        return reader.result()
+
+    common = {"type": "sample", "t_s": 1.0, "value": 5.0}
+    params = {"clients": "1", "loadfile": "own", "mode": "async"}
+    rate = {**common, "metric": "dbench_bytes_per_s", "params": params}
+    reads = {**common, "metric": "dbench_op_per_s", "params": {**params, "op": "readx"}}
+    assert came(rate, reads).outcome is Outcome.OK
+    assert came(rate).outcome is Outcome.OK
+    assert came(reads).outcome is Outcome.INVALID

@@ -53,6 +53,15 @@ def test_how_a_probe_really_ran_marks_its_own_cells() -> None:
     assert between(mine, theirs, DISK).marks == ("disk engine: io_uring against preadv2",)
 
 
+def test_two_loadfiles_are_two_loads_and_get_no_verdict() -> None:
+    cell = "dbench_bytes_per_s clients=1;loadfile=auto;mode=async"
+    mine, theirs = {"dbench.loadfile": "own 1"}, {"dbench.loadfile": "client.txt"}
+    assert between(mine, theirs).verdict is Verdict.BETTER
+    one = between(mine, theirs, cell)
+    assert (one.verdict, one.reason) == (Verdict.CANNOT_TELL, "unlike: loadfile: own 1 against client.txt")
+    assert between(mine, mine, cell).verdict is Verdict.BETTER
+
+
 def test_what_only_one_told_is_marked() -> None:
     assert between({"kernel": "6.1"}, {}).marks == ("kernel: known only for c0",)
     one = between({}, {"agent_version": "1.0"})

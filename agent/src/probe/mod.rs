@@ -16,6 +16,7 @@ use crate::wire::Out;
 
 mod chase;
 mod command;
+mod dbench;
 mod disk;
 mod fma;
 mod gemm;
@@ -48,6 +49,7 @@ pub static PROBES: &[Probe] = &[
     chase::PROBE,
     disk::PROBE,
     iozone::PROBE,
+    dbench::PROBE,
     tcp::PROBE,
     udp::PROBE,
     rtt::PROBE,

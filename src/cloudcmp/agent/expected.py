@@ -11,13 +11,17 @@ SeriesKey = tuple[str, tuple[tuple[str, str], ...]]
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """One series that a trial should give: samples of a cell, or the histograms that percentiles are read from."""
+    """One series that a trial should give: samples of a cell, or the histograms that percentiles are read from.
+
+    A `sparse` one may be missing.
+    """
 
     metric: str
     params: str
     histogram: bool
     total: bool
     signed: bool
+    sparse: bool = False
 
 
 def expected_series(cells: Iterable[str], metrics: Mapping[str, Metric]) -> dict[SeriesKey, Expected]:
@@ -30,6 +34,11 @@ def expected_series(cells: Iterable[str], metrics: Mapping[str, Metric]) -> dict
         params = tuple(item for item in cell.params if not (histogram and item[0] == "percentile"))
         sent = Cell(cell.metric, params)
         series[cell.metric, params] = Expected(
-            cell.metric, sent.params_text, histogram, metric.reduce is Reduce.TOTAL, metric.signed
+            cell.metric,
+            sent.params_text,
+            histogram,
+            total=metric.reduce is Reduce.TOTAL,
+            signed=metric.signed,
+            sparse=metric.sparse,
         )
     return series

@@ -104,7 +104,8 @@ class Decoder:
             return TrialResult(Outcome.INVALID, (), self.fault or "")
         if self._outcome is not Outcome.OK:
             return TrialResult(self._outcome, (), self._error or f"the agent says {self._outcome}", self._facts())
-        missing = [series for key, series in self._expected.items() if key not in self._last_t_s]
+        given = self._last_t_s
+        missing = [series for key, series in self._expected.items() if not (series.sparse or key in given)]
         if missing:
             name = f"{missing[0].metric} {missing[0].params}".strip()
             return TrialResult(Outcome.INVALID, (), f"the agent says ok, but gave nothing for {name}")

@@ -31,6 +31,7 @@ FACTS = (
     Fact("transparent_huge_pages", "transparent huge pages"),
     Fact("clocksource", "clock source"),
     Fact("blas_kernel", "BLAS kernel", probes=("lu",)),
+    Fact("dbench.loadfile", "loadfile", refuses=True, probes=("dbench",)),
     Fact("disk_class", "disk class", probes=_DISK),
     Fact("file_system", "file system", probes=_DISK),
 )
@@ -81,7 +82,8 @@ def trial_params(plan: Plan) -> Mapping[tuple[str, int], frozenset[tuple[str, tu
 
 
 def _of_probes(probes: frozenset[str], mine: Mapping[str, str], theirs: Mapping[str, str]) -> tuple[Fact, ...]:
-    named = (key for key in sorted({*mine, *theirs}) if key.partition(".")[0] in probes and "." in key)
+    known = {fact.key for fact in FACTS}
+    named = (key for key in sorted({*mine, *theirs} - known) if key.partition(".")[0] in probes and "." in key)
     return tuple(Fact(key, key.replace(".", " ").replace("_", " ")) for key in named)
 
 

@@ -37,7 +37,8 @@ class Reduce(StrEnum):
 class Metric:
     """A measured quantity: name with its unit in it, unit, direction, and the parameters that make it a cell.
 
-    `free` are parameters that no probe takes: one trial gives a cell for each of their values.
+    `free` are parameters that no probe takes: one trial gives a cell for each of their values. Where the metric is
+    `sparse`, a trial may end well without some of them: what did not happen in it has no value.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Metric:
     typical: float
     signed: bool = False
     free: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    sparse: bool = False
 
 
 class ParamKind(StrEnum):

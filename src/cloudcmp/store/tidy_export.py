@@ -74,6 +74,8 @@ def _measured(
                 shared.add((trial.launch, cell))
                 value = percentile_values.get((trial.launch, cell))
             attempt = told[trial.index]
+            if value is None and attempt.outcome is Outcome.OK and metrics[cell.partition(" ")[0]].sparse:
+                continue  # what it counts did not happen
             yield trial.launch, cell, value, _outcome(value, attempt), attempt.started_at
 
 

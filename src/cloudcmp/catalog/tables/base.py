@@ -15,11 +15,13 @@ def compute(
     typical: float,
     doc: str,
     excludes: str,
+    *,
+    sparse: bool = False,
     **free: str,
 ) -> Metric:
     """A metric of one machine; the values of a free parameter stand side by side in one text."""
     named = tuple((key, tuple(values.split())) for key, values in free.items())
-    return Metric(name, unit, better, Group.COMPUTE, reduce, params, doc, excludes, typical, free=named)
+    return Metric(name, unit, better, Group.COMPUTE, reduce, params, doc, excludes, typical, free=named, sparse=sparse)
 
 
 def threads(default: str = "one") -> Param:

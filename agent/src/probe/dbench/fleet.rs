@@ -1,0 +1,187 @@
+//! The clients side by side: made ready, warmed up, measured, ended, and looked at.
+//!
+//! A client is a thread with a table of open files of its own, as a process would have: their descriptors neither wait
+//! for each other nor add up to a limit. Where the kernel refuses that, they share one table, and the notes say so. No
+//! client is pinned: the kernel moves them as it moves a file server's.
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+use std::sync::{Mutex, RwLock};
+use std::thread;
+use std::time::Duration;
+
+use super::client::{Client, END, MEASURE, Place, Shared, Tally};
+use super::files::Durability;
+use crate::clock::{now_ns, seconds, thread_cpu_ns};
+use crate::fault::{Fault, OrFault, check};
+use crate::pace::{note_and_believe, note_share};
+use crate::quiet;
+use crate::wire::Out;
+
+const STACK_BYTES: usize = 512 << 10;
+const LOOK: Duration = Duration::from_millis(1);
+/// Descriptors of the agent itself, with room.
+const OWN_FILES: u64 = 64;
+
+/// What came of it.
+pub struct Measured {
+    pub tally: Tally,
+    pub elapsed_s: f64,
+    /// Where each client stopped, by its number.
+    pub places: Vec<Place>,
+}
+
+pub struct Fleet<'a> {
+    pub clients: usize,
+    pub cpus: &'a [usize],
+    pub durability: Durability,
+    /// Each client works in a folder of its own in here.
+    pub folder: &'a Path,
+    pub warm_up_s: f64,
+    pub duration_s: f64,
+    pub out: &'a Out,
+}
+
+/// The folder of client `i`.
+pub fn home(folder: &Path, i: usize) -> PathBuf {
+    folder.join(format!("client{i}"))
+}
+
+/// Where clients wait for each other, and what one tells all.
+#[derive(Default)]
+struct Gate {
+    ready: AtomicUsize,
+    door: RwLock<()>,
+    broken: AtomicBool,
+    fault: Mutex<Option<Fault>>,
+}
+
+impl Gate {
+    /// The first fault is kept: others may follow from it.
+    fn give_up(&self, first: Fault) {
+        if let Ok(mut fault) = self.fault.lock() {
+            fault.get_or_insert(first);
+        }
+        self.broken.store(true, Relaxed);
+    }
+
+    fn wait_until(&self, done: impl Fn() -> bool) {
+        while !done() && !self.broken.load(Relaxed) {
+            thread::sleep(LOOK);
+        }
+    }
+}
+
+struct Ended {
+    tally: Tally,
+    place: Place,
+    used: (u64, Option<u64>),
+}
+
+impl Fleet<'_> {
+    pub fn run(&self, shared: &Shared) -> Result<Measured, Fault> {
+        let used = &self.cpus[..self.cpus.len().min(self.clients)];
+        self.allow_files(shared.load.slots)?;
+        quiet::wait(self.out, used)?;
+        note_share(self.out, self.clients, used.len())?;
+        let gate = Gate::default();
+        let closed = gate.door.write();
+        let gate = &gate;
+        thread::scope(|scope| {
+            let mut threads = Vec::new();
+            for i in 0..self.clients {
+                let builder = thread::Builder::new().stack_size(STACK_BYTES);
+                match builder.spawn_scoped(scope, move || self.one(i, shared, gate)) {
+                    Ok(thread) => threads.push(thread),
+                    Err(error) => gate.give_up(Fault::failed(
+                        format!("cannot start client {i}: {error}"),
+                        "raise the limit of threads (ulimit -u, pids.max), or use fewer clients",
+                    )),
+                }
+            }
+            while gate.ready.load(Acquire) < threads.len() {
+                thread::sleep(LOOK);
+            }
+            let (before, start) = (quiet::counts(used), now_ns());
+            drop(closed);
+            let elapsed_s = self.measure(shared, gate);
+            let ended: Vec<_> = threads.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect();
+            quiet::counts(used).note_since(&before, self.out)?;
+            if let Some(fault) = gate.fault.lock().ok().and_then(|mut fault| fault.take()) {
+                return Err(fault);
+            }
+            let times: Vec<_> = ended.iter().map(|ended| ended.used).collect();
+            note_and_believe(self.out, now_ns() - start, &times, self.cpus.len())?;
+            Ok(summed(&ended, elapsed_s))
+        })
+    }
+
+    /// Warms up until the time is over and every client has moved something, then measures.
+    fn measure(&self, shared: &Shared, gate: &Gate) -> f64 {
+        let ns = |seconds: f64| (seconds * 1e9) as u64;
+        let start = now_ns();
+        let moving = || shared.moving.load(Relaxed) == self.clients;
+        gate.wait_until(|| now_ns() - start >= ns(self.warm_up_s) && moving());
+        let from = now_ns();
+        shared.phase.store(MEASURE, Relaxed);
+        gate.wait_until(|| now_ns() - from >= ns(self.duration_s));
+        let to = now_ns();
+        shared.phase.store(END, Relaxed);
+        seconds(to - from)
+    }
+
+    /// A client's own folder, open, in a table of files that is its own.
+    fn make(&self, i: usize) -> Result<File, Fault> {
+        let own = unsafe { libc::unshare(libc::CLONE_FILES) } == 0;
+        if i == 0 {
+            self.out.note("own_file_tables", own)?;
+        }
+        let (home, next) = (home(self.folder, i), "name a directory that you may write to");
+        std::fs::create_dir(&home).or_fault("cannot create a client's folder", next)?;
+        File::open(&home).or_fault("cannot open a client's folder", "raise the limit of open files (ulimit -n)")
+    }
+
+    /// A client from its folder to its end; `None` where it, or another one, had a fault.
+    fn one(&self, i: usize, shared: &Shared, gate: &Gate) -> Option<Ended> {
+        let made = self.make(i).map_err(|fault| gate.give_up(fault));
+        gate.ready.fetch_add(1, Release);
+        drop(gate.door.read());
+        let home = made.ok().filter(|_| !gate.broken.load(Relaxed))?;
+        let mut client = Client::new(shared, home.as_raw_fd(), self.durability);
+        let (delay, cpu_ns) = (quiet::run_delay_ns(), thread_cpu_ns());
+        let replayed = client.replay();
+        let cpu_ns = thread_cpu_ns() - cpu_ns;
+        let run_delay_ns = quiet::run_delay_ns().zip(delay).map(|(after, before)| after.saturating_sub(before));
+        client.close_all();
+        replayed.map_err(|fault| gate.give_up(fault)).ok()?;
+        Some(Ended { tally: client.tally, place: client.place, used: (cpu_ns, run_delay_ns) })
+    }
+
+    /// Raises the limit of open files to what the clients may need, should they have to share one table.
+    fn allow_files(&self, slots: usize) -> Result<(), Fault> {
+        let next = "raise the limit of open files (ulimit -n), or use fewer clients";
+        let needed = (self.clients * (slots + 4)) as u64 + OWN_FILES;
+        let alone = slots as u64 + 4 + OWN_FILES;
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) }.into())
+            .or_fault("cannot read the limit of open files", next)?;
+        if limit.rlim_cur < needed {
+            limit.rlim_cur = needed.min(limit.rlim_max);
+            check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) }.into())
+                .or_fault("cannot raise the limit of open files", next)?;
+        }
+        if limit.rlim_cur < alone {
+            let what = format!("a client needs up to {alone} open files, {} are allowed", limit.rlim_cur);
+            return Err(Fault::failed(what, next));
+        }
+        Ok(())
+    }
+}
+
+fn summed(ended: &[Ended], elapsed_s: f64) -> Measured {
+    let mut tally = Tally::default();
+    ended.iter().for_each(|ended| tally.merge(&ended.tally));
+    Measured { tally, elapsed_s, places: ended.iter().map(|ended| ended.place).collect() }
+}
