@@ -11,6 +11,7 @@ from cloudcmp.catalog.lookup import (
     suite_of,
 )
 from cloudcmp.catalog.metrics import METRICS, PERCENTILES
+from cloudcmp.catalog.own import COMMAND, command_cells, metrics_with
 from cloudcmp.catalog.parameters import hint, nearest
 from cloudcmp.catalog.places import PLACES, Place, place_of
 from cloudcmp.catalog.probes import PROBES
@@ -29,6 +30,7 @@ from cloudcmp.catalog.tooling import (
 from cloudcmp.tools import READERS, TOOLS
 
 __all__ = [
+    "COMMAND",
     "DEFAULT",
     "METRICS",
     "PERCENTILES",
@@ -42,10 +44,12 @@ __all__ = [
     "Place",
     "canonical",
     "cells_of",
+    "command_cells",
     "expected_s",
     "fill",
     "hint",
     "measure_cell",
+    "metrics_with",
     "nearest",
     "once_a_launch",
     "place_of",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from cloudcmp.model.command import Command
 from cloudcmp.model.metric import Metric, Probe
 from cloudcmp.model.protocol import Clock, Progress
 from cloudcmp.model.trial import Attempt, Outcome, Sample
@@ -25,6 +26,10 @@ class Records(Protocol):
 
     def begin_attempt(self, trial: int, attempt: int, started_at: float) -> None:
         """Write that an attempt starts."""
+        ...
+
+    def keep_output(self, trial: int, attempt: int, texts: Mapping[str, str], facts: str) -> str:
+        """Write what a command printed in an attempt; the facts with where it is."""
         ...
 
     def finish_attempt(
@@ -49,7 +54,7 @@ class Bench:
 
     `read_histogram` raises ValueError for a histogram that can not be read. `stop` ends after the trial that runs.
     `grace_s` is what a controller waits beyond a trial's own deadline. `secret` gives 64 hex digits for one trial;
-    `slept_s` tells how long this machine has been asleep in all.
+    `slept_s` tells how long this machine has been asleep in all. `commands` are those of the plan.
     """
 
     records: Records
@@ -58,6 +63,7 @@ class Bench:
     clock: Clock
     progress: Progress
     read_histogram: Callable[[str], object]
+    commands: Sequence[Command] = ()
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     grace_s: float = 2.0
     secret: Callable[[], str] = _secret

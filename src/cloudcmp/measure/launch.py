@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from cloudcmp.agent import clean
 from cloudcmp.measure.bench import Bench, Visit
+from cloudcmp.measure.told import work_of
 from cloudcmp.measure.trial import Again, Gone, OutOfReach, Turn, lease_s, run_trial
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.protocol import Instance
@@ -77,7 +78,8 @@ async def run_launch(
                 return Visit(Outcome.ABORTED, False, why or STOPPED_WHY)
             begun = begun or begin(bench, trial)
             earlier = bench.records.earlier(trial.index)
-            turn = Turn(trial, earlier, place.instance, place.gone, place.other, place.again, caps, place.zones)
+            work = None if candidate.simulated else work_of(trial, bench.commands)
+            turn = Turn(trial, earlier, place.instance, place.gone, place.other, place.again, caps, place.zones, work)
             result = await _awake(bench, candidate, turn, *begun)
             if isinstance(result, Visit):
                 return result
@@ -207,6 +209,9 @@ def finish(
     begun: _Begin | None,
 ) -> None:
     """Write how an attempt ended, and in the same step that the following one starts, where there is one."""
+    facts = result.facts
+    if result.texts:
+        facts = bench.records.keep_output(trial.index, number, dict(result.texts), facts)
     attempt = Attempt(
         trial=trial.index,
         attempt=number,
@@ -214,7 +219,7 @@ def finish(
         started_at=started_at,
         ended_at=ended_at,
         why=result.why,
-        facts=result.facts,
+        facts=facts,
     )
     begin_next = (following.index, *begun) if following is not None and begun is not None else None
     bench.records.finish_attempt(attempt, result.samples, begin_next=begin_next)

@@ -9,6 +9,7 @@ from enum import Enum
 from cloudcmp.agent import Decoder, clean, encode_job, expected_series
 from cloudcmp.errors import LineLost, ProviderFault
 from cloudcmp.measure.bench import Bench
+from cloudcmp.measure.told import Work, believed
 from cloudcmp.measure.zones import apart, with_zones
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import Channel, Instance
@@ -46,6 +47,7 @@ class Turn:
     `other` is the launch's second machine, where the server of a trial between two machines runs;
     `caps` what such a trial may put on the network, in place of the agent's own defaults. `again` is for
     machines at the end of a connection that may break. `zones` are those of the launch's machines, where there are any.
+    `work` is what the agent does for a trial of a command.
     """
 
     trial: PlannedTrial
@@ -56,6 +58,7 @@ class Turn:
     again: Again | None = None
     caps: Mapping[str, float] | None = None
     zones: Sequence[str] = ()
+    work: Work | None = None
 
 
 async def run_trial(bench: Bench, turn: Turn) -> TrialResult:
@@ -130,11 +133,13 @@ async def _alone(
     """One agent from its job to its last byte."""
     trial, instance = turn.trial, turn.instance
     job = _job(bench, turn, instance, role, peer, secret)
-    decoder = Decoder(expected_series(trial.cells, bench.metrics), trial.deadline_s, bench.read_histogram)
+    series = expected_series(turn.work.cells if turn.work else trial.cells, bench.metrics)
+    decoder = Decoder(series, trial.deadline_s, bench.read_histogram, prints=turn.work is not None)
     async with instance.start(job, trial, turn.earlier) as channel:
         late = await _late(channel.stdout(), decoder, trial.deadline_s + bench.grace_s)
         cut = (Outcome.TIMEOUT, f"no end within {trial.deadline_s:g} s") if late else None
-        return await _result(decoder, cut, channel, turn.gone)
+        result = await _result(decoder, cut, channel, turn.gone)
+    return await believed(turn.work, trial, result, decoder.texts) if turn.work else result
 
 
 async def _between_peers(bench: Bench, turn: Turn) -> TrialResult:
@@ -168,7 +173,7 @@ async def _between_peers(bench: Bench, turn: Turn) -> TrialResult:
 def _job(bench: Bench, turn: Turn, instance: Instance, role: str, peer: str | None, secret: str | None) -> bytes:
     """The job line for one end of a trial; both ends of one between peers are held to the same caps."""
     return encode_job(
-        turn.trial,
+        turn.work.asked if turn.work else turn.trial,
         cpus=instance.cpus,
         folder=instance.folder,
         role=role,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from cloudcmp.model.bill import BillLine
+from cloudcmp.model.command import Command
 from cloudcmp.model.offering import Billing, Match, Offering, Price, Truth, Volume
 from cloudcmp.model.study import Caps, Decide, Session
 from cloudcmp.model.terms import NO_TERMS, Terms
@@ -163,6 +164,7 @@ class Plan:
     short: bool = False
     stays: tuple[Stay, ...] = ()
     terms: Terms = NO_TERMS
+    commands: tuple[Command, ...] = ()
 
     def trials_of(self, launch: int) -> tuple[PlannedTrial, ...]:
         """The trials of one launch, in order."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from cloudcmp.model.command import Command
 from cloudcmp.model.offering import Match, Price, Truth, Volume
 from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.units import Money
@@ -31,13 +32,14 @@ class ProbeSpec:
     """One probe with one set of parameter values as the user wrote them, suites and lists already spread out.
 
     `params` holds only what was written, as text in base units; defaults are the catalogue's. `runs` is None where the
-    study's own number holds.
+    study's own number holds. `own` is the command of the user's own that it runs, if any.
     """
 
     where: str
     probe: str
     params: tuple[tuple[str, str], ...] = ()
     runs: int | None = None
+    own: Command | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,9 +49,13 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """What the agent's bytes said, checked: the outcome, the samples (none unless ok) and the facts."""
+    """What the agent's bytes said, checked: the outcome, the samples (none unless ok) and the facts.
+
+    `texts` are what a command printed, by the name of the output.
+    """
 
     outcome: Outcome
     samples: tuple[Sample, ...]
     why: str = ""
     facts: str = "{}"
+    texts: tuple[tuple[str, str], ...] = ()

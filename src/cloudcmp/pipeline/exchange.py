@@ -25,7 +25,7 @@ from cloudcmp.store.tidy_rows import read_tidy
 
 def _rows(folder: Path, *, include_ids: bool) -> tuple[TidyRow, ...]:
     with StudyStore.open(folder, write=False) as store:
-        found = export_rows(store, METRICS, _percentiles(store))
+        found = export_rows(store, metrics_of(store), _percentiles(store))
         if include_ids:
             return found
         by = pseudonyms(store)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from cloudcmp.catalog import METRICS
+from cloudcmp.catalog import metrics_with
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Preparing
 from cloudcmp.provider.registry import Means, make
@@ -10,7 +10,7 @@ from cloudcmp.provider.registry import Means, make
 
 async def prepare(plan: Plan, say: Callable[[str], None]) -> None:
     """Have the providers of a plan fetch what they need on this computer; raises the kinds of ProviderFault."""
-    means = Means(metrics=METRICS, candidates=plan.candidates)
+    means = Means(metrics=metrics_with(plan.commands), candidates=plan.candidates)
     for name in dict.fromkeys(one.runner for one in plan.candidates):
         provider = make(name, means)
         if isinstance(provider, Preparing):

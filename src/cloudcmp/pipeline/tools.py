@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cloudcmp import __version__, agent
 from cloudcmp.agent.ssh import dial
-from cloudcmp.catalog import METRICS
+from cloudcmp.catalog import metrics_with
 from cloudcmp.errors import Fault, StorageFault, UserMistake
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Provider
@@ -67,7 +67,7 @@ def providers_of(store: StudyStore, binary: Path | None, work: Path | None, mome
     means = Means(
         work=work or store.folder / "work",
         agent=binary,
-        metrics=METRICS,
+        metrics=metrics_with(plan.commands),
         candidates=plan.candidates,
         time=moment if isinstance(moment, VirtualTime) else None,
         encode_histogram=encode,

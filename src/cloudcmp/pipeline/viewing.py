@@ -10,7 +10,7 @@ from typing import Any
 
 from cloudcmp import analysis, answer, compare, cost
 from cloudcmp.analysis.facts import told
-from cloudcmp.catalog import METRICS, hint
+from cloudcmp.catalog import hint, metrics_with
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.metric import Metric, Reduce
 from cloudcmp.model.plan import Candidate, Plan
@@ -31,8 +31,8 @@ _AT_LIST = "figures of cost take nothing off for the study's own terms: write th
 
 
 def metrics_of(store: StudyStore) -> Mapping[str, Metric]:
-    """The metrics that a study's cells belong to: the table's, or those that an imported table brought along."""
-    return METRICS | store.imported_metrics() if store.plan.imported else METRICS
+    """The metrics that a study's cells belong to: the table's, and those that it brought along."""
+    return metrics_with(store.plan.commands) | store.imported_metrics()
 
 
 def pseudonyms(store: StudyStore) -> Pseudonyms:

@@ -1,11 +1,12 @@
 """From a study to its plan: everything that is decided before the first trial."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import filterfalse
 
-from cloudcmp.catalog import METRICS
+from cloudcmp.catalog import metrics_with
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Candidate, Plan, Quote
 from cloudcmp.model.study import Decide, Study
 from cloudcmp.plan import quote as quoting
@@ -56,7 +57,9 @@ def make(
     candidates = tuple(one for one, _ in found)
     tasks = _tasks(study, candidates, on, short, notes)
     cells = tuple(dict.fromkeys(cell for task in tasks for cell in task.cells))
-    candidates = completed(candidates, cells, study.seed)
+    commands = tuple(task.own for task in tasks if task.own)
+    metrics = metrics_with(commands)
+    candidates = completed(candidates, cells, study.seed, metrics)
     visits = Visits(candidates, tuple(map(host_of, candidates)), tasks_by_candidate(candidates, tasks, offerings_of))
     notes += traffic.notes(candidates, visits.tasks, study.caps)
     notes += traffic.peers(candidates, visits.tasks)
@@ -67,7 +70,7 @@ def make(
     if trials_in_all > MAX_TRIALS:
         raise UserMistake.at("study", f"{trials_in_all} trials are more than {MAX_TRIALS}", "split the study")
     planned = launches_of(visits, rounds, study.seed)
-    decide = _still_deciding(study.decide, cells, notes)
+    decide = _still_deciding(study.decide, cells, metrics, notes)
     return Plan(
         name=study.name,
         question=study.question,
@@ -89,6 +92,7 @@ def make(
         short=short,
         stays=stays_of(visits, len(rounds), study.caps),
         terms=study.terms,
+        commands=commands,
     )
 
 
@@ -130,7 +134,9 @@ def _unknowns(candidates: Sequence[Candidate]) -> list[str]:
     return [f"{c.id}: nothing is known of this offering but its name" for c in candidates if without_facts(c)]
 
 
-def _still_deciding(decide: Sequence[Decide], cells: Sequence[str], notes: list[str]) -> tuple[Decide, ...]:
+def _still_deciding(
+    decide: Sequence[Decide], cells: Sequence[str], metrics: Mapping[str, Metric], notes: list[str]
+) -> tuple[Decide, ...]:
     """What decides and is measured."""
     known = {*cells, *(cell.partition(" ")[0] for cell in cells)}
     left = tuple(one for one in decide if one.cell in known)
@@ -140,7 +146,7 @@ def _still_deciding(decide: Sequence[Decide], cells: Sequence[str], notes: list[
     if gone and not left:
         notes.append("no cell that should decide is left: every cell decides")
     for one in left:
-        if METRICS[one.cell.partition(" ")[0]].signed and one.margin is None:
+        if metrics[one.cell.partition(" ")[0]].signed and one.margin is None:
             notes.append(f"{one.cell} has no margin: nothing can be practically the same in it")
     return left
 
@@ -159,12 +165,13 @@ def _quote(
     if rounds < quoting.LAUNCHES_MIN and len(visits.candidates) > 1:
         notes.append(f"fewer than {quoting.LAUNCHES_MIN} rounds: no verdict will be given")
     deciding = quoting.deciding_cells(decide, visits.all_tasks)
+    metrics = metrics_with(task.own for task in visits.all_tasks if task.own)
     return Quote(
         trials=visits.trials * rounds,
         expected_s=end_s,
         expected_cost=None,
         worst_cost=None,
-        detectable=quoting.detectable(deciding, len(visits.candidates), rounds),
+        detectable=quoting.detectable(deciding, len(visits.candidates), rounds, metrics),
         assumed_cov=quoting.ASSUMED_COV,
         notes=tuple(notes),
     )

@@ -1,9 +1,10 @@
 """What a plan could tell apart."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from cloudcmp.catalog import METRICS
+from cloudcmp.model.metric import Metric
 from cloudcmp.model.study import Decide
 from cloudcmp.plan.visit import Task
 
@@ -22,7 +23,9 @@ def deciding_cells(decide: Sequence[Decide], tasks: Sequence[Task]) -> tuple[str
     return tuple(cell for cell in cells if not named or cell in named or cell.partition(" ")[0] in named)
 
 
-def detectable(cells: Sequence[str], candidates: int, rounds: int) -> tuple[tuple[str, float], ...]:
+def detectable(
+    cells: Sequence[str], candidates: int, rounds: int, metrics: Mapping[str, Metric] = METRICS
+) -> tuple[tuple[str, float], ...]:
     """For each deciding cell the smallest true difference (a ratio - 1) that is found with 80 % power.
 
     The paired t test over rounds on log launch values, at Holm's first step (0.05 / (pairs x cells)), for launches that
@@ -40,4 +43,4 @@ def detectable(cells: Sequence[str], candidates: int, rounds: int) -> tuple[tupl
     if found is None:
         return ()
     ratio = math.expm1(found)
-    return tuple((cell, ratio) for cell in cells if not METRICS[cell.partition(" ")[0]].signed)
+    return tuple((cell, ratio) for cell in cells if not metrics[cell.partition(" ")[0]].signed)

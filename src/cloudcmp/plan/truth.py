@@ -1,7 +1,7 @@
 """What is planted in simulated candidates: what the study says, and plausible numbers for the rest."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cloudcmp.catalog import METRICS
@@ -29,7 +29,9 @@ _TAIL_POWER = {"50": 0.0, "95": 1.0, "99": 1.7, "99.9": 2.6}
 _SCALING = 0.95
 
 
-def completed(candidates: Sequence[Candidate], cells: Sequence[str], seed: int) -> tuple[Candidate, ...]:
+def completed(
+    candidates: Sequence[Candidate], cells: Sequence[str], seed: int, metrics: Mapping[str, Metric] = METRICS
+) -> tuple[Candidate, ...]:
     """The candidates, the simulated ones among them with a truth in every cell of the plan and a boot time.
 
     What the study plants is kept; the text that names most of a cell's parameters is the one that counts. For a
@@ -37,15 +39,17 @@ def completed(candidates: Sequence[Candidate], cells: Sequence[str], seed: int) 
     that what is planted alike is alike. What else is drawn follows from (seed, candidate, cell) alone.
     """
     parsed = [Cell.parse(text) for text in cells]
-    return tuple(_completed(candidate, parsed, seed) if candidate.simulated else candidate for candidate in candidates)
+    return tuple(
+        _completed(candidate, parsed, seed, metrics) if candidate.simulated else candidate for candidate in candidates
+    )
 
 
-def _completed(candidate: Candidate, cells: Sequence[Cell], seed: int) -> Candidate:
+def _completed(candidate: Candidate, cells: Sequence[Cell], seed: int, metrics: Mapping[str, Metric]) -> Candidate:
     given = candidate.truth or Truth()
     # By its index, not by its id: the same study drawn on another stand-in plants the same.
     written = [_Written(Cell.parse(text), truth) for text, truth in given.cells]
     boot_s = given.boot_s if given.boot_s is not None else _boot_s(candidate, cells, written, seed)
-    drawn = tuple((str(cell), _truth(candidate, cell, written, boot_s, seed)) for cell in cells)
+    drawn = tuple((str(cell), _truth(candidate, metrics[cell.metric], cell, written, boot_s, seed)) for cell in cells)
     return replace(candidate, truth=Truth(drawn, boot_s, given.faults))
 
 
@@ -76,9 +80,10 @@ def _best(cell: Cell, written: Sequence[_Written]) -> _Written | None:
     return max(fitting, key=lambda one: len(one.cell.params), default=None)
 
 
-def _truth(candidate: Candidate, cell: Cell, written: Sequence[_Written], boot_s: float, seed: int) -> CellTruth:
+def _truth(
+    candidate: Candidate, metric: Metric, cell: Cell, written: Sequence[_Written], boot_s: float, seed: int
+) -> CellTruth:
     """What is planted in one cell."""
-    metric = METRICS[cell.metric]
     best = _best(cell, written)
     if best is None and cell.metric in (SCALING, *_STEPS):
         return _step(candidate, cell, written, boot_s, seed)

@@ -1,10 +1,11 @@
 """What is done on one launch: probes with all their parameters, the cells that they give, and how long they take."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from cloudcmp.catalog import METRICS, PROBES, cells_of, expected_s, fill
+from cloudcmp.catalog import METRICS, PROBES, cells_of, command_cells, expected_s, fill
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.command import Command
 from cloudcmp.model.metric import When
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.study import ProbeSpec
@@ -29,13 +30,16 @@ class Task:
     expected_s: float
     runs: int
     becomes: Offering | None = None
+    own: Command | None = None
 
     @property
     def deadline_s(self) -> float:
         """When a run is given up: twice what is expected, and 20 s for a machine that is slow to start it.
 
-        What the controller waits for is given up when the study says.
+        What the controller waits for is given up when the study says, and a command at its own limits.
         """
+        if self.own:
+            return self.own.deadline_s
         given = dict(self.params).get("give_up_s")
         return 2 * self.expected_s + 20 if given is None else float(given)
 
@@ -52,7 +56,15 @@ class Task:
 
 def tasks_of(specs: Sequence[ProbeSpec], runs: int) -> tuple[Task, ...]:
     """All that a study measures on one launch; raises UserMistake for several runs of what happens once a launch."""
-    return tuple(_task(spec.probe, fill(spec.probe, dict(spec.params)), _runs(spec, runs)) for spec in specs)
+    return tuple(_task_of(spec, _runs(spec, runs)) for spec in specs)
+
+
+def _task_of(spec: ProbeSpec, runs: int) -> Task:
+    task = _task(spec.probe, fill(spec.probe, dict(spec.params)), runs)
+    if spec.own is None:
+        return task
+    cells = (*task.cells, *map(str, command_cells(spec.own)))
+    return replace(task, cells=cells, expected_s=spec.own.expected_s, own=spec.own)
 
 
 def _runs(spec: ProbeSpec, runs: int) -> int:
@@ -128,6 +140,8 @@ def _size(params: dict[str, str]) -> tuple[int, ...]:
 
 def _short(task: Task) -> Task:
     """The task with less time and smaller files, where these are no part of its cells, and with its short values."""
+    if task.own:
+        return replace(task, runs=1)
     params = dict(task.params)
     for param in PROBES[task.probe].params:
         if param.short is not None:

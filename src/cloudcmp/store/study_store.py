@@ -1,6 +1,7 @@
 """A study on disk: one folder with a database of what happened and the samples beside it."""
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -16,7 +17,7 @@ from cloudcmp.model.plan import Plan
 from cloudcmp.model.trial import Attempt, Sample
 from cloudcmp.model.values import HistogramRow, Series, TrialValues
 from cloudcmp.store import attempts as attempt_rows
-from cloudcmp.store import imported, ledger, planned, samples, values
+from cloudcmp.store import imported, ledger, outputs, planned, samples, values
 from cloudcmp.store.attempts import Begin
 from cloudcmp.store.compact import compact, sweep
 from cloudcmp.store.crash import crash_point
@@ -191,6 +192,11 @@ class StudyStore:
         attempt_rows.finish(self._database, done, file, begin_next)
         return done
 
+    def keep_output(self, trial: int, attempt: int, texts: Mapping[str, str], facts: str) -> str:
+        """Write what a command printed in an attempt; the facts with the file and its digest."""
+        kept = outputs.keep(self.folder, trial, attempt, texts)
+        return json.dumps({**json.loads(facts), outputs.KEY: kept}, sort_keys=True, separators=(",", ":"))
+
     def interrupt_open(self, at: Callable[[int], float]) -> int:
         """End each attempt that the controller's own end cut short as interrupted, at `at(trial)`; returns how many."""
         return attempt_rows.interrupt_open(self._database, at)
@@ -259,7 +265,7 @@ class StudyStore:
         return tuple(found for trial, found in chosen.items() if trial in planned_trials)
 
     def verify(self) -> None:
-        """Check every file of samples against its digest; raises CorruptStore naming each damaged one and its trial."""
+        """Check every file of samples and outputs against its digest; raises CorruptStore naming each damaged one."""
         faults: list[Fault] = []
         table = imported.source(self._database, self._samples)
         files = samples.sources(self._database, self._samples, attempt_rows.ended(self._database))
@@ -268,6 +274,7 @@ class StudyStore:
                 samples.checked(source)
             except CorruptStore as error:
                 faults.extend(error.faults)
+        faults.extend(outputs.damaged(self.folder, self.attempts()))
         if faults:
             raise CorruptStore(*faults)
 

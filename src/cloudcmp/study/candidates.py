@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from cloudcmp.catalog import METRICS, hint
+from cloudcmp.catalog import hint
 from cloudcmp.model.offering import CellTruth, Match, Truth
 from cloudcmp.model.offering import Faults as PlantedFaults
 from cloudcmp.model.study import CandidateSpec
@@ -92,7 +92,7 @@ def _cell(text: str, value: Any, path: Path, book: CellBook, scope: Scope) -> tu
     cell = book.select(text, tree.key(path), faults)
     if shape is None or cell is None:
         return None
-    metric = METRICS[cell.metric]
+    metric = book.metrics[cell.metric]
     place = tree.place((*path, "mean"))
     try:
         mean = quantities.in_unit_of(metric, shape.mean)

@@ -1,11 +1,13 @@
 """Which cells a study gives, and which of them a text means."""
 
-from cloudcmp.catalog import METRICS, cells_of, hint, nearest
+from cloudcmp.catalog import hint, metrics_with, nearest
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
+from cloudcmp.model.metric import Metric
 from cloudcmp.model.study import Decide, ProbeSpec
 from cloudcmp.study import quantities
 from cloudcmp.study.faults import Faults, Place, shown
+from cloudcmp.study.probes import cells_in
 from cloudcmp.study.shape import DecideShape
 from cloudcmp.study.tree import Tree
 
@@ -16,7 +18,8 @@ class CellBook:
     def __init__(self, specs: tuple[ProbeSpec, ...], complete: bool) -> None:
         self._complete = complete
         self._cells: dict[str, list[Cell]] = {}
-        for cell in {cell: None for spec in specs for cell in cells_of(spec.probe, dict(spec.params))}:
+        self.metrics = metrics_with(spec.own for spec in specs if spec.own)
+        for cell in {cell: None for spec in specs for cell in cells_in(spec)}:
             self._cells.setdefault(cell.metric, []).append(cell)
 
     def select(self, text: str, place: Place, faults: Faults) -> Cell | None:
@@ -26,13 +29,15 @@ class CellBook:
         except UserMistake as error:
             faults.add_text(place, error.faults[0].what, "write metric key=value;key=value")
             return None
-        if cell.metric not in METRICS:
-            advice = hint(cell.metric, METRICS, "cloudcmp list metrics")
+        if cell.metric not in self.metrics:
+            if not self._complete and cell.get("command"):
+                return None  # perhaps of a command that is wrong itself
+            advice = hint(cell.metric, self.metrics, "cloudcmp list metrics")
             faults.add(place, f"unknown metric {shown(cell.metric)}", advice)
             return None
-        unknown = [key for key, _ in cell.params if key not in METRICS[cell.metric].params]
+        unknown = [key for key, _ in cell.params if key not in self.metrics[cell.metric].params]
         if unknown:
-            known = METRICS[cell.metric].params
+            known = self.metrics[cell.metric].params
             faults.add(place, f"{cell.metric} has no parameter {shown(unknown[0])}", f"it has {', '.join(known)}")
             return None
         if self._complete and not self.meant(cell):
@@ -56,7 +61,7 @@ def decide(parts: list[tuple[int, DecideShape]], book: CellBook, tree: Tree, fau
         cell = book.select(part.cell, place, faults)
         if cell is None:
             continue
-        margin = _margin(part, cell, tree.place(("decide", number, "margin")), faults)
+        margin = _margin(part, book.metrics[cell.metric], tree.place(("decide", number, "margin")), faults)
         for text in [str(known) for known in book.meant(cell)] if cell.params else [cell.metric]:
             if text in found:
                 faults.add(place, f"{shown(text)} was named before", "name each cell once")
@@ -64,11 +69,10 @@ def decide(parts: list[tuple[int, DecideShape]], book: CellBook, tree: Tree, fau
     return tuple(found.values())
 
 
-def _margin(part: DecideShape, cell: Cell, place: Place, faults: Faults) -> float | None:
+def _margin(part: DecideShape, metric: Metric, place: Place, faults: Faults) -> float | None:
     """How much of a metric that can be 0 is practically nothing."""
     if part.margin is None:
         return None
-    metric = METRICS[cell.metric]
     if not metric.signed:
         what = f"{metric.name} is compared by ratios and takes no margin"
         faults.add(place, what, "leave margin out; practically the same is within 3 %")

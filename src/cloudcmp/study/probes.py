@@ -6,15 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cloudcmp.catalog import PROBES, SUITES, canonical, cells_of, hint, refusal, suite_of
+from cloudcmp.catalog import COMMAND, PROBES, SUITES, canonical, cells_of, command_cells, hint, refusal, suite_of
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.cell import Cell
+from cloudcmp.model.command import Told
 from cloudcmp.model.metric import ParamKind
 from cloudcmp.model.study import ProbeSpec
+from cloudcmp.study.commands import command
 from cloudcmp.study.faults import Faults, Place, shown
 from cloudcmp.study.shape import ProbeShape
 from cloudcmp.study.tree import Tree
 
 MAX_SPECS = 5_000
+_OF_THEIR_OWN = {COMMAND: "- command: {name: mine, run: './mine'}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ def probe_specs(entries: list[tuple[int, ProbeShape]], tree: Tree, faults: Fault
         specs = _spread(entry)
         right = right and specs is not None
         for spec in specs or ():
-            cells = frozenset(cells_of(spec.probe, dict(spec.params)))
+            cells = frozenset(cells_in(spec))
             if cells in given:
                 what = f"these {spec.probe} parameters give the same cells as line {given[cells][0]}"
                 faults.add(entry.place(), what, "measure each cell in one way: leave one out, or change a parameter")
@@ -51,18 +55,31 @@ def probe_specs(entries: list[tuple[int, ProbeShape]], tree: Tree, faults: Fault
         if len(found) > MAX_SPECS:
             faults.add(entry.place(), f"more than {MAX_SPECS} combinations of parameters", "split the study")
             return None
-    return tuple(found) if right else None
+    return tuple(found) if right and _agree(found, tree, faults) else None
+
+
+def _agree(specs: list[ProbeSpec], tree: Tree, faults: Faults) -> bool:
+    """Whether a metric that several commands tell is the same in all of them."""
+    seen: dict[str, Told] = {}
+    for spec in specs:
+        for told in spec.own.told if spec.own else ():
+            first = seen.setdefault(told.name, told)
+            if (first.unit, first.better, first.signed) != (told.unit, told.better, told.signed):
+                what = f"{told.name} has another unit or direction in another command"
+                faults.add(tree.place(("probes",)), what, "give it another name")
+                return False
+    return True
 
 
 def _spread(entry: _Entry) -> list[ProbeSpec] | None:
     """The probes of one entry; None where it is wrong."""
     shape, faults = entry.shape, entry.faults
+    if sum(one is not None for one in (shape.probe, shape.suite, shape.command)) != 1:
+        what = "an entry names one probe, one suite or one command"
+        faults.add(entry.place(), what, "write - {probe: stream} or - {suite: cpu}")
+        return None
     if shape.command is not None:
-        faults.add(entry.place("command"), "commands of your own are not built yet", "use probe: or suite:")
-        return None
-    if (shape.probe is None) == (shape.suite is None):
-        faults.add(entry.place(), "an entry names one probe, or one suite", "write - {probe: stream} or - {suite: cpu}")
-        return None
+        return _command(entry)
     if shape.suite is not None:
         return _suite(entry, shape.suite)
     name = shape.probe or ""
@@ -70,8 +87,29 @@ def _spread(entry: _Entry) -> list[ProbeSpec] | None:
         advice = hint(name, PROBES, "cloudcmp list probes")
         faults.add(entry.place("probe"), f"unknown probe {shown(name)}", advice)
         return None
+    if name in _OF_THEIR_OWN:
+        faults.add(entry.place("probe"), f"{name} has an entry of its own", f"write {_OF_THEIR_OWN[name]}")
+        return None
     values = _values(entry, (name,))
     return None if values is None else _product(entry, name, values)
+
+
+def _command(entry: _Entry) -> list[ProbeSpec] | None:
+    """A command of the user's own."""
+    if entry.shape.params:
+        place = entry.tree.key(("probes", entry.number, "params"))
+        entry.faults.add(place, "a command has no params", "write what differs into its lines, or two commands")
+        return None
+    found = command(entry.shape.command, ("probes", entry.number, "command"), entry.tree, entry.faults)
+    if found is None:
+        return None
+    where = entry.faults.where(entry.place())
+    return [ProbeSpec(where, COMMAND, ((COMMAND, found.name),), entry.shape.runs, found)]
+
+
+def cells_in(spec: ProbeSpec) -> tuple[Cell, ...]:
+    """The cells that an entry gives, those of its command's own metrics with them."""
+    return (*cells_of(spec.probe, dict(spec.params)), *(command_cells(spec.own) if spec.own else ()))
 
 
 def _suite(entry: _Entry, name: str) -> list[ProbeSpec] | None:

@@ -1,0 +1,39 @@
+"""What commands printed, one small file an attempt, named with its digest in the attempt's facts."""
+
+import gzip
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from cloudcmp.errors import Fault
+from cloudcmp.model.trial import Attempt
+from cloudcmp.store.faults import storage
+from cloudcmp.store.files import write_durably
+
+FOLDER = "outputs"
+KEY = "output"
+
+
+def keep(folder: Path, trial: int, attempt: int, texts: Mapping[str, str]) -> dict[str, str]:
+    """Write what an attempt printed, durably; its file, relative to the study's folder, and its digest."""
+    content = gzip.compress(json.dumps(dict(texts), ensure_ascii=False).encode(), mtime=0)
+    with storage(folder):
+        (folder / FOLDER).mkdir(mode=0o700, exist_ok=True)
+    file = f"{FOLDER}/{trial:08d}-{attempt}.json.gz"
+    write_durably(folder / file, content)
+    return {"file": file, "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def damaged(folder: Path, attempts: Iterable[Attempt]) -> list[Fault]:
+    """A fault for each output that is not what was written."""
+    faults = []
+    for attempt in attempts:
+        said = json.loads(attempt.facts or "{}").get(KEY)
+        if said is None:
+            continue
+        path = folder / said["file"]
+        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != said["sha256"]:
+            what = f"the output of trial {attempt.trial}, attempt {attempt.attempt} is not what was written"
+            faults.append(Fault(str(path), what, "no figure is made of it again; restore it from a copy"))
+    return faults

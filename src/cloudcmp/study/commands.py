@@ -1,0 +1,186 @@
+"""The entries `command` of a study: commands of the user's own, and what is read from what they print."""
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from cloudcmp.catalog import METRICS
+from cloudcmp.catalog.parameters import canonical_of
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.command import Command, Told
+from cloudcmp.model.metric import Better, Param, ParamKind
+from cloudcmp.study import quantities
+from cloudcmp.study.faults import Faults, Path, shown
+from cloudcmp.study.shape import Duration, Shape, Word, fit
+from cloudcmp.study.tree import Tree
+
+_LINE_BYTES = 8192
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+_METRIC = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_UNIT = re.compile(r"[A-Za-z]{1,16}(/s)?")
+# Other units of what has one: values travel in base units, whatever the command prints.
+_SCALED = {
+    "ms": "s and scale: 0.001", "us": "s and scale: 0.000001", "ns": "s and scale: 1e-9", "min": "s and scale: 60",
+    "h": "s and scale: 3600", "kb": "B and scale: 1000", "mb": "B and scale: 1000000", "gb": "B and scale: 1e9",
+    "kib": "B and scale: 1024", "mib": "B and scale: 1048576", "gib": "B and scale: 1073741824",
+    "mflop": "flop/s and scale: 1e6", "gflop": "flop/s and scale: 1e9",
+}  # fmt: skip
+_PATH_STEP = re.compile(r"[^.\[\]]+")
+_REGEX_CHARS = 500
+_METRICS_MAX = 50
+_THREADS = Param("threads", ParamKind.THREADS, "all", "one, all, or a number", ("one", "all"))
+
+
+def _line(value: object) -> str:
+    """A line for a shell, or several."""
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise ValueError(f"{shown(value)} is not a line for a shell; write it in quotes, or after |")
+    if len(value.encode("utf-8", "replace")) > _LINE_BYTES:
+        raise ValueError(f"it is longer than {_LINE_BYTES} bytes; put it into a file")
+    return value
+
+
+def _label(value: object) -> str:
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise ValueError(f"{shown(value)} can not name a command; use letters, digits, - and _")
+    return value
+
+
+def _metric_name(value: object) -> str:
+    if not isinstance(value, str) or not _METRIC.fullmatch(value):
+        raise ValueError(f"{shown(value)} can not name a metric; write e.g. frames_per_s")
+    if value in METRICS:
+        raise ValueError(f"{shown(value)} is a metric of cloudcmp's own; write another name, e.g. my_{value}"[:150])
+    return value
+
+
+def _unit(value: object) -> str:
+    if not isinstance(value, str) or not _UNIT.fullmatch(value):
+        raise ValueError(f"{shown(value)} is not a unit; write e.g. s, B/s, ratio or frames/s")
+    base = _SCALED.get(value.removesuffix("/s").lower())
+    if base:
+        rate = value.endswith("/s") and "/s" not in base
+        raise ValueError(f"{shown(value)} is no base unit; write unit: {base.replace(' ', '/s ', 1) if rate else base}")
+    return value
+
+
+def _regex(value: object) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= _REGEX_CHARS:
+        raise ValueError(f"{shown(value)} is no text of at most {_REGEX_CHARS} characters; write e.g. 'took (.+) s'")
+    try:
+        groups = re.compile(value).groups
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"{shown(value)} is no regular expression: {error}; see Python's re") from error
+    if groups != 1:
+        raise ValueError(f"{shown(value)} has {groups} groups; write one, around the number; others as (?:...)")
+    return value
+
+
+def _json(value: object) -> str:
+    text = re.sub(r"\[(\d+)\]", r".\1", value) if isinstance(value, str) else ""
+    if not text or len(text) > _REGEX_CHARS or not all(_PATH_STEP.fullmatch(step) for step in text.split(".")):
+        raise ValueError(f"{shown(value)} is no path; write keys and indices with dots, e.g. results.0.mean")
+    return text
+
+
+def _scale(value: object) -> float:
+    text = str(value)
+    try:
+        number = float(text) if isinstance(value, str) or quantities.is_number(value) else 0.0
+    except ValueError:
+        number = 0.0
+    if not 1e-30 < number < 1e30:
+        raise ValueError(f"{shown(value)} is not a number above 0; write e.g. 0.001")
+    return number
+
+
+Line = Annotated[str, BeforeValidator(_line)]
+
+
+class ToldShape(Shape):
+    """A metric that a command tells."""
+
+    name: Annotated[str, BeforeValidator(_metric_name)]
+    unit: Annotated[str, BeforeValidator(_unit)]
+    better: Literal["higher", "lower"]
+    regex: Annotated[str, BeforeValidator(_regex)] | None = None
+    json_: Annotated[str, BeforeValidator(_json)] | None = Field(None, alias="json")
+    scale: Annotated[float, BeforeValidator(_scale)] = 1.0
+    signed: Literal[True] | None = None
+
+
+class CommandShape(Shape):
+    """What is under `command`."""
+
+    name: Annotated[str, BeforeValidator(_label)]
+    run: Line
+    setup: Line | None = None
+    warmup: Line | None = None
+    check: Line | None = None
+    expected: Duration = 30.0
+    limit: Duration | None = None
+    setup_limit: Duration = 600.0
+    threads: Word = "all"
+    metrics: list[Any] = Field(default_factory=list)
+
+
+def command(data: Any, path: Path, tree: Tree, faults: Faults) -> Command | None:
+    """The command at a path of the file, None where it is wrong; each fault is added."""
+    shape = fit(CommandShape, tree, data, path, faults)
+    if shape is None:
+        return None
+    told = [_told(one, (*path, "metrics", number), tree, faults) for number, one in enumerate(shape.metrics)]
+    threads = _threads(shape.threads, (*path, "threads"), tree, faults)
+    names = [one.name for one in told if one is not None]
+    for number, one in enumerate(told):
+        if one is not None and one.name in names[:number]:
+            place = tree.place((*path, "metrics", number, "name"))
+            faults.add(place, f"{shown(one.name)} was named before", "name each metric once")
+            return None
+    if len(told) > _METRICS_MAX:
+        faults.add(tree.place((*path, "metrics")), f"more than {_METRICS_MAX} metrics", "keep those that decide")
+        return None
+    if None in told or threads is None:
+        return None
+    return Command(
+        name=shape.name,
+        run=shape.run,
+        setup=shape.setup or "",
+        warmup=shape.warmup or "",
+        check=shape.check or "",
+        threads=threads,
+        expected_s=shape.expected,
+        limit_s=shape.limit or max(60.0, 5 * shape.expected),
+        setup_limit_s=shape.setup_limit,
+        told=tuple(one for one in told if one is not None),
+    )
+
+
+def _threads(text: str, path: Path, tree: Tree, faults: Faults) -> str | None:
+    try:
+        return canonical_of("command", [_THREADS], "threads", text, "cloudcmp list probes command")
+    except UserMistake as error:
+        faults.add_text(tree.place(path), error.faults[0].what, "write threads: all")
+        return None
+
+
+def _told(data: Any, path: Path, tree: Tree, faults: Faults) -> Told | None:
+    shape = fit(ToldShape, tree, data, path, faults)
+    if shape is None:
+        return None
+    place, ending = tree.place(path), ending_of(shape.unit)
+    if (shape.regex is None) == (shape.json_ is None):
+        faults.add(place, "a metric is found by one of regex and json", "write e.g. regex: 'took ([0-9.]+) s'")
+        return None
+    if not shape.name.endswith(ending):
+        what = f"{shown(shape.name)} does not end with its unit {shape.unit}"
+        faults.add(tree.place((*path, "name")), what, f"write e.g. {shape.name[:20].rstrip('_')}{ending}")
+        return None
+    better, signed = Better(shape.better), shape.signed is True
+    return Told(shape.name, shape.unit, better, shape.regex, shape.json_, shape.scale, signed)
+
+
+def ending_of(unit: str) -> str:
+    """How the name of a metric in a unit ends: `_bytes_per_s` for `B/s`."""
+    return "_" + re.sub(r"^B(?=$|/)", "bytes", unit).lower().replace("/", "_per_")
