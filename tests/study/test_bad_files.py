@@ -106,8 +106,8 @@ def line_and_column(old: str) -> tuple[int, int]:
             "  - suite: cpu",
             "  - {command: ls}",
             "suite: cpu",
-            "commands of your own are not built yet",
-            "use probe: or suite:",
+            "command: ",
+            "write - command: {name: mine",
         ),
     ],
 )

@@ -67,7 +67,8 @@ def _study(tree: Tree, head: Head, default_name: str, scope: Scope) -> Study:
     entries = _parts(ProbeShape, "probes", head.probes, tree, faults)
     probes = probe_specs(entries, tree, faults)
     complete = len(entries) == len(head.probes) and probes is not None
-    book = CellBook(probes or (), complete)
+    own = any(isinstance(item, dict) and "command" in item for item in head.probes)
+    book = CellBook(probes or (), complete, own)
     parts = _parts(CandidateShape, "candidates", head.candidates, tree, faults)
     for number, item in enumerate(head.candidates):
         check(number, item, scope)

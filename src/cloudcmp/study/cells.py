@@ -13,10 +13,14 @@ from cloudcmp.study.tree import Tree
 
 
 class CellBook:
-    """The cells that a study's probes give. Where some of its probes are wrong, it does not know them all."""
+    """The cells that a study's probes give. Where some of its probes are wrong, it does not know them all.
 
-    def __init__(self, specs: tuple[ProbeSpec, ...], complete: bool) -> None:
+    `own` says whether commands are among them, whose metrics are only known once they are read.
+    """
+
+    def __init__(self, specs: tuple[ProbeSpec, ...], complete: bool, own: bool = False) -> None:
         self._complete = complete
+        self._unread = own and not complete
         self._cells: dict[str, list[Cell]] = {}
         self.metrics = metrics_with(spec.own for spec in specs if spec.own)
         for cell in {cell: None for spec in specs for cell in cells_in(spec)}:
@@ -30,7 +34,7 @@ class CellBook:
             faults.add_text(place, error.faults[0].what, "write metric key=value;key=value")
             return None
         if cell.metric not in self.metrics:
-            if not self._complete and cell.get("command"):
+            if self._unread:
                 return None  # perhaps of a command that is wrong itself
             advice = hint(cell.metric, self.metrics, "cloudcmp list metrics")
             faults.add(place, f"unknown metric {shown(cell.metric)}", advice)

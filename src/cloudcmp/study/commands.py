@@ -128,11 +128,13 @@ class CommandShape(Shape):
 def command(data: Any, path: Path, tree: Tree, faults: Faults) -> Command | None:
     """The command at a path of the file, None where it is wrong; each fault is added."""
     shape = fit(CommandShape, tree, data, path, faults)
+    listed = data.get("metrics") if isinstance(data, dict) else None
+    metrics = listed if isinstance(listed, list) else []
+    told = [_told(one, (*path, "metrics", number), tree, faults) for number, one in enumerate(metrics)]
     if shape is None:
         return None
-    told = [_told(one, (*path, "metrics", number), tree, faults) for number, one in enumerate(shape.metrics)]
     threads = _threads(shape.threads, (*path, "threads"), tree, faults)
-    names = [one.name for one in told if one is not None]
+    names = [one.name if one else "" for one in told]
     for number, one in enumerate(told):
         if one is not None and one.name in names[:number]:
             place = tree.place((*path, "metrics", number, "name"))
@@ -173,7 +175,7 @@ def _told(data: Any, path: Path, tree: Tree, faults: Faults) -> Told | None:
     if (shape.regex is None) == (shape.json_ is None):
         faults.add(place, "a metric is found by one of regex and json", "write e.g. regex: 'took ([0-9.]+) s'")
         return None
-    if not shape.name.endswith(ending):
+    if not f"_{shape.name}".endswith(ending):
         what = f"{shown(shape.name)} does not end with its unit {shape.unit}"
         faults.add(tree.place((*path, "name")), what, f"write e.g. {shape.name[:20].rstrip('_')}{ending}")
         return None

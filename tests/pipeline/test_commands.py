@@ -1,0 +1,121 @@
+"""Commands of the user's own, from a study file to its report, with the real agent on this machine."""
+
+import gzip
+import json
+import sqlite3
+
+import pytest
+
+from tests.cli.command import cloudcmp
+
+HEAD = """schema: 1
+question: "What does my own program cost?"
+candidates: [{provider: local, region: local, offering: 1cpu, price: 0.05 USD/h}]
+launches: 1
+runs: 2
+probes:
+"""
+
+
+def ran(folder, entries, *words):
+    (folder / "own.yaml").write_text(HEAD + entries)
+    said = cloudcmp("run", "own.yaml", "--out", "out", *words, cwd=folder)
+    assert said.code == 0, said.err
+    return said
+
+
+def attempts(folder):
+    with sqlite3.connect(folder / "out" / "study.db") as base:
+        return base.execute("SELECT outcome, why, facts FROM attempt ORDER BY trial, attempt").fetchall()
+
+
+def test_a_commands_time_its_own_metrics_and_its_cost_reach_the_report(tmp_path):
+    ran(
+        tmp_path,
+        """  - command:
+      name: count
+      setup: echo 'for i in 1 2 3; do echo $i; done; echo "speed=12.5 (x1000)"' > count.sh
+      run: sh $CLOUDCMP_FILES/count.sh
+      check: grep -qx 3 $CLOUDCMP_OUTPUT
+      expected: 1 s
+      metrics: [{name: counted_lines_per_s, unit: lines/s, better: higher, regex: 'speed=(\\S+)', scale: 1000}]
+decide: [counted_lines_per_s, command_time_s command=count]
+""",
+    )
+    data = cloudcmp("compare", "out", "--json", cwd=tmp_path).json["data"]
+    found = {one["cell"]: one for one in data["estimates"]}
+    assert set(found) == {"command_time_s command=count", "counted_lines_per_s command=count"}
+    assert found["counted_lines_per_s command=count"]["values"] == [12500.0]
+    time = found["command_time_s command=count"]
+    assert time["n_ok"] == time["n_started"] == 2
+    assert 0 < time["values"][0] < 1
+    assert time["cost_per_task"] is not None
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert "lines/s" in report
+    assert "speed=12.5" not in report, "what a command prints stays in the study's folder"
+    exported = cloudcmp("export", "out", cwd=tmp_path).out
+    assert "counted_lines_per_s" in exported
+    assert "speed=12.5" not in exported
+    kept = [json.loads(facts)["output"] for _, _, facts in attempts(tmp_path)]
+    text = json.loads(gzip.decompress((tmp_path / "out" / kept[0]["file"]).read_bytes()))
+    assert text["stdout"].endswith("speed=12.5 (x1000)\n")
+
+
+@pytest.mark.parametrize(
+    ("fields", "outcome", "says"),
+    [
+        ("run: 'echo x >&2; exit 3'", "failed", "run ended with exit 3: x"),
+        ("run: no-such-program", "failed", "exit 127"),
+        ("run: 'true', check: 'false'", "invalid", "check ended with exit 1"),
+        ("run: sleep 9, limit: 200 ms", "timeout", "run did not end within its limit"),
+        (
+            "run: echo t=1; echo t=2, metrics: [{name: t_s, unit: s, better: lower, regex: 't=(.)'}]",
+            "invalid",
+            "t_s: the output says 1 and 2",
+        ),
+        (
+            "run: 'yes | head -c 2000000; echo t=1', metrics: [{name: t_s, unit: s, better: lower, regex: 't=(.)'}]",
+            "invalid",
+            "longer than 1 MiB and was cut",
+        ),
+        (
+            "run: \"printf '\\\\377t=1'\", metrics: [{name: t_s, unit: s, better: lower, regex: 't=(.)'}]",
+            "invalid",
+            "not UTF-8",
+        ),
+    ],
+)
+def test_a_trial_that_is_not_sure_gives_no_value(tmp_path, fields, outcome, says):
+    ran(tmp_path, f"  - {{command: {{name: mine, expected: 1 s, {fields}}}, runs: 1}}\n")
+    ((found, why, _),) = attempts(tmp_path)
+    assert found == outcome
+    assert says in why
+    assert not list((tmp_path / "out" / "samples").iterdir())
+
+
+def test_an_output_that_was_changed_is_told(tmp_path):
+    from cloudcmp.errors import CorruptStore
+    from cloudcmp.store import StudyStore
+
+    ran(tmp_path, "  - {command: {name: mine, expected: 1 s, run: echo 42}, runs: 1}\n")
+    (file,) = (tmp_path / "out" / "outputs").iterdir()
+    file.write_bytes(gzip.compress(b'{"stdout": "43\\n"}'))
+    with StudyStore.open(tmp_path / "out", write=False) as store, pytest.raises(CorruptStore, match="trial 0"):
+        store.verify()
+
+
+def test_a_simulated_study_answers_commands_with_their_own_metrics(tmp_path):
+    ran(
+        tmp_path,
+        """  - command:
+      name: mine
+      run: exit 1
+      metrics: [{name: frames_per_s, unit: frames/s, better: higher, regex: 'fps=([0-9.]+)'}]
+decide: [frames_per_s]
+""",
+        "--on",
+        "simulated",
+    )
+    data = cloudcmp("compare", "out", "--json", cwd=tmp_path).json["data"]
+    assert {one["cell"] for one in data["estimates"]} == {"command_time_s command=mine", "frames_per_s command=mine"}
+    assert not (tmp_path / "out" / "outputs").exists()
