@@ -63,11 +63,11 @@ class Bench:
     clock: Clock
     progress: Progress
     read_histogram: Callable[[str], object]
-    commands: Sequence[Command] = ()
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     grace_s: float = 2.0
     secret: Callable[[], str] = _secret
     slept_s: Callable[[], float] = _slept_s
+    commands: Sequence[Command] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,7 @@ def _drive(
     make_folder(work or store.folder / "work")
     providers = providers_of(store, binary, work, moment)
     ledger = ledger_of(store, moment)
-    bench = Bench(store, metrics_with(plan.commands), PROBES, moment, progress, from_base64, plan.commands)
+    bench = Bench(store, metrics_with(plan.commands), PROBES, moment, progress, from_base64, commands=plan.commands)
     guard = Guard(budget_of(store), terms_of(providers), store.lease_rows, moment, limits_of(plan), beside_of(plan))
     guard.traffic_bytes = sent_in_all(plan, store.attempts())
     office = open_office(ledger, providers.values())
