@@ -83,11 +83,9 @@ fn run(context: &Context) -> Result<(), Fault> {
     };
     let place = Place { threads: context.threads(), cpus: &context.job.cpus };
     let wanted = (benchmark.bytes)(class, place.threads);
-    if let Some(there) = host::memory_bytes().filter(|there| wanted > there / 10 * 9) {
-        let what =
-            format!("{name} of class {class:?} takes {wanted} B of memory, more than 90 % of the {there} B here");
-        return Err(Fault::failed(what, "use a smaller class, or a machine with more memory"));
-    }
+    // What others hold now is not there either, and a group's limit is no available memory.
+    let limit = host::memory_bytes().map(|bytes| bytes / 10 * 9);
+    fits(name, class, wanted, limit.into_iter().chain(host::available_memory_bytes()).min())?;
     let used = &place.cpus[..place.threads.min(place.cpus.len())];
     quiet::wait(context.out, used)?;
     pace::note_share(context.out, place.threads, used.len())?;
@@ -104,4 +102,30 @@ fn run(context: &Context) -> Result<(), Fault> {
     let time_s = seconds(outcome.spent.elapsed_ns);
     context.sample("npb_op_per_s", time_s, outcome.operations / time_s)?;
     context.sample("npb_time_s", time_s, time_s)
+}
+
+/// Refuses, before anything is made, a problem that memory can not hold.
+fn fits(name: &str, class: Class, wanted: u64, there: Option<u64>) -> Result<(), Fault> {
+    match there {
+        Some(there) if wanted > there => {
+            let what = format!("{name} of class {class:?} takes {wanted} B of memory, and {there} B are there for it");
+            Err(Fault::failed(what, "use a smaller class, or a machine with more memory"))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_larger_than_memory_is_refused_in_one_line() {
+        let wanted = (bt::BENCHMARK.bytes)(Class::B, 2);
+        // 21 doubles at each of 102^3 points, and little else.
+        assert!((170_000_000..200_000_000).contains(&wanted), "{wanted}");
+        let fault = fits("bt", Class::B, wanted, Some(128 << 20)).unwrap_err();
+        assert!(fault.outcome.name() == "failed" && fault.what.starts_with("bt of class B takes 18"), "{}", fault.what);
+        assert!(fits("bt", Class::B, wanted, Some(wanted)).is_ok() && fits("bt", Class::B, wanted, None).is_ok());
+    }
 }
