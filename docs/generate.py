@@ -9,11 +9,12 @@ import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from cloudcmp.catalog import METRICS, PROBES, SUITES
+from cloudcmp.catalog import METRICS, PROBES, READERS, SUITES, TOOLS, tool_settings
 from cloudcmp.cli.main import build
 from cloudcmp.model.metric import Group, Metric, Probe
 from cloudcmp.model.protocol import Direct, Provider
 from cloudcmp.model.safety import BARRIERS
+from cloudcmp.model.tool import Tool
 from cloudcmp.provider import gcp, longtail
 from cloudcmp.provider.aws import policy
 from cloudcmp.provider.azure import policy as azure_policy
@@ -128,6 +129,55 @@ def _probe(probe: Probe) -> Iterator[str]:
     )
     yield from _table(("parameter", "kind", "default", "meaning"), rows)
     yield from _peers(probe)
+
+
+def tools_page() -> Iterator[str]:
+    """Every tool of others: what it tells, its parameters, its command line, and the outputs that can be imported."""
+    yield "# Tools\n"
+    yield NOTE
+    yield "Benchmarks that others wrote and trust. cloudcmp ships none of them: a tool is installed from the machine's"
+    yield "own packages, or is named by its path. What a tool says becomes cells of its own, such as"
+    yield "`tool_op_per_s measure=read_iops;settings=default;tool=fio`: they are compared with each other, never with"
+    yield "those of a probe.\n"
+    yield "An output that is cut, has another unit, tells a thing twice or contradicts itself is not read: the line"
+    yield "that says why names the place in it.\n"
+    for tool in TOOLS.values():
+        yield from _tool(tool)
+    yield "\n## Outputs that can be imported\n"
+    yield "With `cloudcmp import` ([how](../how-to/import-other-tools.md)), whoever ran the tool:\n"
+    for reader in READERS.values():
+        yield f"- `{reader.name}`: {reader.doc}"
+    yield "- `pkb`: samples of PerfKitBenchmarker, one JSON object a line"
+
+
+def _tool(tool: Tool) -> Iterator[str]:
+    settings = tool_settings(tool.name, {})
+    packages = ", ".join(f"{system} `{package}`" for system, package in tool.packages)
+    yield f"\n## {tool.name}\n"
+    yield from _wrapped(f"{tool.doc} *Leaves out:* {tool.excludes}")
+    yield ""
+    yield f"- packages: {packages or 'none; it is named by its path'}"
+    yield f"- takes about {format_seconds(tool.typical_s(settings))}"
+    yield from _wrapped("- measures: " + ", ".join(f"`{one.name}` ({one.metric})" for one in tool.measures(settings)))
+    yield ""
+    rows = (
+        (f"`{p.name}`", p.kind.value, f"`{p.default}`", p.doc + (f" ({', '.join(p.words)})" if p.words else ""))
+        for p in tool.params
+    )
+    yield from _table(("parameter", "kind", "default", "meaning"), rows)
+    yield ""
+    yield "```text"
+    for line in tool.command(settings).splitlines():
+        yield from _continued(line)
+    yield "```"
+
+
+def _continued(line: str) -> list[str]:
+    """A line for a shell in lines that fit the page."""
+    if len(line) <= 110:
+        return [line]
+    lines = textwrap.wrap(line, 110, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return [*(f"{each} \\" for each in lines[:-1]), lines[-1]]
 
 
 def suites_page() -> Iterator[str]:
@@ -292,6 +342,7 @@ PAGES = {
     "probes.md": probes_page,
     "suites.md": suites_page,
     "speed.md": speed_page,
+    "tools.md": tools_page,
     "commands.md": commands_page,
     "support-matrix.md": support_page,
     "aws-policy.json": policy_file,

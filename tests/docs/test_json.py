@@ -106,7 +106,10 @@ def test_every_key_of_what_guards_money_is_named(typist: Typist) -> None:
         assert _unnamed(typist.types(*words)) == set()
 
 
-@pytest.mark.parametrize("kind", ["providers", "offerings", "prices", "probes", "suites", "metrics", "studies"])
+KINDS = ("providers", "offerings", "prices", "probes", "suites", "metrics", "tools", "studies")
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_lists_are_rows_of_text(typist: Typist, kind: str) -> None:
     data = typist.types("list", kind)["data"]
     assert data["kind"] == kind

@@ -1,6 +1,5 @@
 """Verbs that exchange tables with other tools: export, import."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -37,20 +36,41 @@ def export(
 
 
 def import_(
-    table: Annotated[Path, typer.Argument(help="A tidy table, CSV or Parquet.", show_default=False)],
+    files: Annotated[
+        list[str],
+        typer.Argument(help="A tidy table, or files that a tool wrote: FILE or OFFERING=FILE.", show_default=False),
+    ],
     out: Out = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", metavar="WORD", help="What the files are; else their content tells.")
+    ] = None,
+    offering: Annotated[
+        str | None, typer.Option("--offering", metavar="NAME", help="Files of tools: what was measured.")
+    ] = None,
+    provider: Annotated[
+        str | None, typer.Option("--provider", metavar="NAME", help="Files of tools: of which provider.")
+    ] = None,
+    region: Annotated[
+        str | None, typer.Option("--region", metavar="NAME", help="Files of tools: in which region.")
+    ] = None,
     name: Annotated[
         str | None, typer.Option("--name", help="The study's name; else the file's.", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make a study of a tidy table of another tool.
+    """Make a study of what another tool measured.
 
-    Only offering, metric, unit and value must be there. Example: cloudcmp import results.csv
+    A tidy table, in which only offering, metric, unit and value must be there; or the outputs of benchmarks such as
+    fio, sysbench or UnixBench, each file a launch, and samples of PerfKitBenchmarker (cloudcmp list tools).
+
+    Example: cloudcmp import results.csv
+
+    Example: cloudcmp import small=a1.json small=a2.json large=b1.json
     """
     from cloudcmp.pipeline import exchange
+    from cloudcmp.pipeline.foreign import Asked
 
-    folder, values, warnings = exchange.import_table(table, out, name)
+    folder, values, warnings = exchange.import_files(files, out, name, Asked(format_, offering, provider, region))
     if json:
         emit("import", {"folder": folder, "values": values}, warnings)
         return

@@ -22,6 +22,7 @@ class Kind(StrEnum):
     PROBES = "probes"
     SUITES = "suites"
     METRICS = "metrics"
+    TOOLS = "tools"
     STUDIES = "studies"
 
 
@@ -52,8 +53,8 @@ def list_(
 ) -> None:
     """Show what there is to choose from.
 
-    Providers, offerings, prices, probes, suites, metrics and studies; with a name, one of them in full. Offerings and
-    prices can be filtered; they are what providers and the price book (cloudcmp fetch) tell.
+    Providers, offerings, prices, probes, suites, metrics, tools of others and studies; with a name, one of them in
+    full. Offerings and prices can be filtered; they are what providers and the price book (cloudcmp fetch) tell.
 
     Example: cloudcmp list prices --provider aws --region us-east-1 --vcpus 4 --sort price
     """

@@ -1,10 +1,10 @@
 """Tidy tables, in and out."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from cloudcmp.catalog import METRICS
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.metric import Reduce
 from cloudcmp.model.plan import Plan
+from cloudcmp.pipeline import foreign
 from cloudcmp.pipeline.running import STUDIES
 from cloudcmp.pipeline.viewing import metrics_of, pseudonyms
 from cloudcmp.report.redaction import Pseudonyms
@@ -20,7 +21,8 @@ from cloudcmp.store import StudyStore, tidy
 from cloudcmp.store.tidy import TidyRow
 from cloudcmp.store.tidy_export import export_rows
 from cloudcmp.store.tidy_import import import_table as import_folder
-from cloudcmp.store.tidy_rows import read_tidy
+from cloudcmp.store.tidy_read import RawTable
+from cloudcmp.store.tidy_rows import check_table, read_tidy
 
 
 def _rows(folder: Path, *, include_ids: bool) -> tuple[TidyRow, ...]:
@@ -92,18 +94,39 @@ def export(folder: Path, out: Path | None, format_: str | None, *, include_ids: 
     return len(found)
 
 
-def import_table(table: Path, out: Path | None, name: str | None) -> tuple[Path, int, tuple[str, ...]]:
-    """Make a study's folder of a tidy table; returns the folder, how many values, and what the table leaves unknown.
+def import_files(
+    files: Sequence[str], out: Path | None, name: str | None, asked: foreign.Asked
+) -> tuple[Path, int, tuple[str, ...]]:
+    """Make a study's folder of a tidy table, or of files that other tools wrote, `FILE` or `OFFERING=FILE` each.
 
-    Raises UserMistake with every fault of the table, each with its line.
+    Returns the folder, how many values, and what is left unknown or was not read. Raises UserMistake with every fault
+    of the files, each with its place.
     """
-    read = read_tidy(table, METRICS)
+    given = [foreign.named(text) for text in files]
+    if foreign.is_table(given, asked):
+        read, told = read_tidy(given[0].path, METRICS), []
+    else:
+        found = foreign.read(given, asked)
+        path = _stem(given[0].path)
+        read, told = check_table(path, RawTable(foreign.COLUMNS, iter(found.rows)), METRICS), found.told
     if name is not None:
-        read = replace(read, path=table.with_name(f"{name}{table.suffix}"))
+        read = replace(read, path=read.path.with_name(f"{name}{read.path.suffix}"))
     folder = out or _free_folder(read.path.stem)
-    origin = {"cloudcmp": __version__, "imported from": table.name, "sha256": sha256(table.read_bytes()).hexdigest()}
+    origin = {"cloudcmp": __version__, "imported from": ", ".join(one.path.name for one in given[:20])}
+    for count, one in enumerate(given):
+        origin["sha256" if not count else f"sha256 of {one.path}"] = _digest(one.path)
     with import_folder(read, folder, provenance=origin, created_at=time.time()) as store:
-        return folder, len(read.rows), store.plan.quote.notes
+        return folder, len(read.rows), (*store.plan.quote.notes, *told)
+
+
+def _stem(path: Path) -> Path:
+    """A file's name without the endings of what it is packed in, so that a study is called after what it holds."""
+    return path.with_suffix("") if path.suffix == ".gz" else path
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 def _free_folder(stem: str) -> Path:

@@ -1,18 +1,19 @@
 """What there is to choose from, as tables."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 
 from cloudcmp import published
 from cloudcmp.analysis.published import NO_CURRENCY, price_lists
-from cloudcmp.catalog import METRICS, PROBES, SUITES, hint
+from cloudcmp.catalog import METRICS, PROBES, SUITES, TOOLS, hint, tool_settings
 from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.model.metric import Param
 from cloudcmp.model.offering import Offering, Price
+from cloudcmp.model.tool import Tool
 from cloudcmp.pipeline import selling
 from cloudcmp.provider.registry import make, names
-from cloudcmp.units import Money, format_money
+from cloudcmp.units import Money, format_money, format_seconds
 
 Row = tuple[str, ...]
 Table = tuple[Row, Sequence[Row]]
@@ -182,6 +183,30 @@ def _kind(path: Path) -> str:
     return "imported" if (path / "samples" / "imported.parquet").exists() else "measured"
 
 
+def _tools(name: str | None) -> Table:
+    if name is not None:
+        return ("what", "of " + name), list(tool_facts(TOOLS[_picked(name, tuple(TOOLS), "tools")[0]]))
+    rows = [(each.name, ", ".join(dict.fromkeys(package for _, package in each.packages)) or "none", each.doc)
+            for each in TOOLS.values()]  # fmt: skip
+    return ("tool", "packages", "what it does"), rows
+
+
+def tool_facts(tool: Tool) -> Iterator[tuple[str, str]]:
+    """What is to be known of a tool: each thing and what it is, for its defaults."""
+    settings = tool_settings(tool.name, {})
+    yield "does", tool.doc
+    yield "leaves out", tool.excludes
+    yield "package", ", ".join(f"{system}: {package}" for system, package in tool.packages) or "none: by its path"
+    for param in tool.params:
+        yield f"parameter {param.name}", f"{param.default} ({param.kind.value}): {_meaning(param)}"
+    for one in tool.measures(settings):
+        yield f"measure {one.name}", one.metric
+    for number, line in enumerate(tool.command(settings).splitlines()):
+        yield "" if number else "command", line
+    yield "takes", f"about {format_seconds(tool.typical_s(settings))}"
+    yield "its output", f"{tool.reader.doc}; cloudcmp import reads it too"
+
+
 _SOLD: dict[str, Callable[[str | None, _Asked], Table]] = {
     "providers": _providers,
     "offerings": _offerings,
@@ -191,5 +216,6 @@ _TABLES: dict[str, Callable[[str | None], Table]] = {
     "probes": _probes,
     "suites": _suites,
     "metrics": _metrics,
+    "tools": _tools,
     "studies": _studies,
 }

@@ -10,7 +10,7 @@ from cloudcmp.model.metric import Metric
 from cloudcmp.model.trial import Outcome
 from cloudcmp.store.tidy import NEEDED, time_of
 from cloudcmp.store.tidy_agree import Agreement, CheckedRow, Faults, Key, TidyTable, number_of
-from cloudcmp.store.tidy_read import read_table
+from cloudcmp.store.tidy_read import RawTable, read_table
 
 _OUTCOMES = frozenset({"", *Outcome})
 
@@ -21,7 +21,11 @@ def read_tidy(path: Path, known: Mapping[str, Metric]) -> TidyTable:
     Raises UserMistake with every fault, as `file:line: what; next`: missing columns, numbers that are none or not
     finite, unknown outcomes, a metric with two units or directions, an offering with two values of one attribute.
     """
-    table = read_table(path)
+    return check_table(path, read_table(path), known)
+
+
+def check_table(path: Path, table: RawTable, known: Mapping[str, Metric]) -> TidyTable:
+    """Check a table that is not from a file of its own; `path` names the study. Raises UserMistake as `read_tidy`."""
     missing = [name for name in NEEDED if name not in table.columns]
     if missing:
         what = f"the column {missing[0]} is" if len(missing) == 1 else f"the columns {', '.join(missing)} are"

@@ -1,0 +1,253 @@
+"""Files that other tools wrote, as rows of a tidy table: which tool's they are, and of which offering."""
+
+import gzip
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cloudcmp.catalog import METRICS, READERS, hint, measure_cell, told_text
+from cloudcmp.errors import Fault, UserMistake
+from cloudcmp.model.tool import Reader, Unsure
+from cloudcmp.store.tidy import NEEDED, number_text
+from cloudcmp.tools import pkb
+
+TABLE, SAMPLES = "table", "pkb"
+FORMATS = (TABLE, SAMPLES, *READERS)
+COLUMNS = ("provider", "region", "offering", "instance", "time", "metric", "params", "unit", "value")
+
+_MOST_BYTES = 64 * 2**20
+_MOST_FAULTS = 20
+_GZIP = b"\x1f\x8b"
+_BROKEN = (gzip.BadGzipFile, EOFError, zlib.error)
+# <vendor>_<server>__<task>__stdout, the way in which Spare Cores' outputs are kept in one folder.
+_SPARE_CORES = re.compile(r"([a-z]+)_(.+)__\w+__stdout")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A file, and the offering that it was written `NAME=FILE` with; None for none."""
+
+    path: Path
+    offering: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is told of all files: their format (None: by their content), and of which offering they are."""
+
+    format: str | None = None
+    offering: str | None = None
+    provider: str | None = None
+    region: str | None = None
+
+
+@dataclass(slots=True)
+class Found:
+    """The rows of all files, each with its place, and lines about what is not in them."""
+
+    rows: list[tuple[str, list[str]]] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    formats: set[str] = field(default_factory=set)
+
+
+def named(text: str) -> Named:
+    """A file as people write it: `FILE`, or `OFFERING=FILE` where there is no file of that whole name."""
+    offering, equals, path = text.partition("=")
+    return (
+        Named(Path(path), offering)
+        if equals and offering and path and not Path(text).exists()
+        else Named(Path(text), None)
+    )
+
+
+def is_table(files: Sequence[Named], asked: Asked) -> bool:
+    """Whether one file is to be read as a tidy table; raises UserMistake where what it is can not be told."""
+    if len(files) != 1 or files[0].offering or asked.offering:
+        return False
+    return not files[0].path.is_file() or format_of(files[0].path, asked) == TABLE
+
+
+def format_of(path: Path, asked: Asked) -> str:
+    """The format of a file: as it was asked, else by its content. Raises UserMistake with the candidates."""
+    if asked.format is not None:
+        if asked.format not in FORMATS:
+            raise UserMistake.at(
+                "--format", f"unknown format {asked.format!r}", hint(asked.format, FORMATS, "cloudcmp import --help")
+            )
+        return asked.format
+    with path.open("rb") as file:
+        if file.read(4) == b"PAR1":
+            return TABLE
+    first = next((line for line in _lines(path, 64) if line.strip()), "")
+    if pkb.looks_like(first):
+        return SAMPLES
+    fits = [TABLE] if set(first.replace('"', "").strip().split(",")) & set(NEEDED) else []
+    try:
+        text = _text(path)
+        fits += [name for name, reader in READERS.items() if reader.looks_like(text)]
+    except Unsure:
+        pass
+    if len(fits) > 1:
+        raise UserMistake.at(str(path), f"can be read as {' and as '.join(fits)}", "say which with --format")
+    if not fits and path.suffix in {".csv", ".parquet"}:
+        return TABLE
+    if not fits:
+        raise UserMistake.at(
+            str(path), "is no tidy table, and no output that is known", f"known are {', '.join(READERS)}"
+        )
+    return fits[0]
+
+
+def read(files: Sequence[Named], asked: Asked) -> Found:
+    """The rows of all files that tools wrote; each file is a launch, or holds samples that say theirs.
+
+    Raises UserMistake with every fault, as `file: what; next`: an output that is cut or doubtful is not imported.
+    """
+    found = Found()
+    for file in files:
+        try:
+            _take(file, asked, found)
+        except UserMistake as error:
+            found.faults += error.faults
+        except OSError as error:
+            found.faults.append(
+                Fault(str(file.path), (error.strerror or "can not be read").lower(), "name another file")
+            )
+    if found.faults:
+        raise UserMistake(*_first(found.faults))
+    if not found.rows:
+        raise UserMistake.at(str(files[0].path), "holds nothing that can be compared", "; ".join(found.told[:3]))
+    found.told += _versions(found)
+    return found
+
+
+def _first(faults: list[Fault]) -> list[Fault]:
+    hidden = len(faults) - _MOST_FAULTS
+    more = [Fault("", f"{hidden} more faults are not shown", "mend these first")] if hidden > 0 else []
+    return [*faults[:_MOST_FAULTS], *more]
+
+
+def _take(file: Named, asked: Asked, found: Found) -> None:
+    if not file.path.is_file():
+        what = "is a folder" if file.path.is_dir() else "no such file"
+        raise UserMistake.at(str(file.path), what, "name files that a tool wrote")
+    format_ = format_of(file.path, asked)
+    found.formats.add(format_)
+    if format_ == TABLE:
+        raise UserMistake.at(str(file.path), "is a tidy table", "import it alone: cloudcmp import FILE")
+    if format_ == SAMPLES:
+        _take_samples(file.path, asked, found)
+    else:
+        _take_output(file, asked, found, READERS[format_])
+
+
+def _take_output(file: Named, asked: Asked, found: Found, reader: Reader) -> None:
+    provider, offering = _whose(file, asked)
+    try:
+        reports = reader.reports(_text(file.path))
+    except Unsure as unsure:
+        next_ = "leave the file out, or run the tool again"
+        raise UserMistake.at(str(file.path), f"{reader.name}: {unsure}", next_) from None
+    for report in reports:
+        if report.version:
+            found.told.append(f"\x00{report.tool} {report.version}")
+        for one in report.readings:
+            cell = measure_cell(report.tool, told_text(report.told), one.measure, one.metric)
+            row = [provider, asked.region or "", offering, str(file.path), "", one.metric, cell.params_text]
+            found.rows.append((str(file.path), [*row, METRICS[one.metric].unit, number_text(one.value)]))
+        if report.left:
+            found.told.append(f"{file.path}: not read: {', '.join(report.left)}")
+
+
+def _whose(file: Named, asked: Asked) -> tuple[str, str]:
+    """Provider and offering of a file: as they were told, else by a name of Spare Cores' outputs."""
+    match = _SPARE_CORES.fullmatch(file.path.name)
+    offering = file.offering or asked.offering or (match[2] if match else None)
+    if offering is None:
+        raise UserMistake.at(
+            str(file.path), "does not say which offering was measured", "add --offering NAME, or write NAME=FILE"
+        )
+    return asked.provider or (match[1] if match else "imported"), offering
+
+
+def _take_samples(path: Path, asked: Asked, found: Found) -> None:
+    left: Counter[str] = Counter()
+    seen: set[str] = set()
+    decimal = 0
+    for number, line in enumerate(_lines(path), 1):
+        if not line.strip():
+            continue
+        try:
+            one = pkb.sample(line)
+        except Unsure as unsure:
+            found.faults.append(Fault(f"{path}:{number}", str(unsure), "mend or remove the line"))
+            continue
+        if isinstance(one, str):
+            left[one] += 1
+        elif one.id and one.id in seen:
+            left["told again, with the same sample_uri"] += 1
+        else:
+            seen.add(one.id)
+            decimal += one.unit.lower() in pkb.DECIMAL
+            found.rows.append((f"{path}:{number}", _sample_row(one, asked)))
+    found.told += [f"{path}: {count} samples left out: {why}" for why, count in left.most_common(10)]
+    if len(left) > 10:
+        found.told.append(f"{path}: {sum(left.values())} samples left out in all, of {len(left)} kinds")
+    if decimal:
+        found.told.append(f"{path}: {decimal} samples are in KB, MB or GB a second, taken as powers of ten")
+
+
+def _sample_row(one: pkb.Sample, asked: Asked) -> list[str]:
+    cell = measure_cell(one.tool, one.settings, one.measure, one.metric)
+    place = [asked.provider or one.provider, asked.region or one.region, asked.offering or one.offering, one.run]
+    at = "" if one.time is None else number_text(one.time)
+    return [*place, at, one.metric, cell.params_text, METRICS[one.metric].unit, number_text(one.value)]
+
+
+def _versions(found: Found) -> list[str]:
+    """Lines about tools of which several versions wrote the files; the notes of versions are taken out."""
+    of: dict[str, list[str]] = {}
+    for line in [line for line in found.told if line.startswith("\x00")]:
+        found.told.remove(line)
+        tool, version = line[1:].split(" ", 1)
+        if version not in of.setdefault(tool, []):
+            of[tool].append(version)
+    several = ((tool, versions) for tool, versions in of.items() if len(versions) > 1)
+    return [f"{tool}: versions {', '.join(versions)} are not the same yardstick" for tool, versions in several]
+
+
+def _open(path: Path) -> Iterable[bytes]:
+    with path.open("rb") as file:
+        packed = file.read(2) == _GZIP
+    return gzip.open(path, "rb") if packed else path.open("rb")
+
+
+def _lines(path: Path, most: int | None = None) -> Iterator[str]:
+    """The lines of a file, gzip or not, one after the other; raises UserMistake for what is no UTF-8 text."""
+    number = 0
+    stream = _open(path)
+    try:
+        with stream:  # type: ignore[attr-defined]
+            for number, line in enumerate(stream, 1):
+                if most is not None and number > most:
+                    return
+                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError:
+        raise UserMistake.at(f"{path}:{number}", "is not UTF-8 text", "name the text that a tool wrote") from None
+    except _BROKEN:
+        raise UserMistake.at(f"{path}:{number + 1}", "the gzip file is cut or broken", "fetch it again") from None
+
+
+def _text(path: Path) -> str:
+    """The whole text of a file of up to 64 MiB; raises Unsure for a larger one."""
+    parts, size = [], 0
+    for line in _lines(path):
+        size += len(line)
+        if size > _MOST_BYTES:
+            raise Unsure(f"the output is larger than {_MOST_BYTES >> 20} MiB")
+        parts.append(line)
+    return "".join(parts)
