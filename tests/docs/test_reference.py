@@ -25,6 +25,8 @@ HOSTS |= {"docs.rackspace.com", "keystone.api.dfw3.rackspacecloud.com"}
 HOSTS |= {"aws.amazon.com", "cloud.google.com", "www.microsoft.com", "learn.microsoft.com", "docs.cloud.oracle.com"}
 HOSTS |= {"docs.digitalocean.com", "www.digitalocean.com", "docs.vultr.com", "www.vultr.com"}
 HOSTS |= {"techdocs.akamai.com", "www.linode.com"}
+# The measured machine itself.
+HOSTS |= {"localhost:8080"}
 SHOWN_FOLDERS = ("/proc/", "/sys/", "/dev/", "/mnt/")
 RECORD = ("Status", "Context", "Decision", "Consequences", "What would change our mind")
 

@@ -51,7 +51,7 @@ READER = Reader("stream", "text of STREAM 5", _looks_like, _reports)
 
 TOOLS = (
     Tool("stream", "The four rates of STREAM, compiled by its user.", "Caches, if its arrays are large enough.", (),
-         (path("path", "/usr/local/bin/stream", "the program, on the measured machine"), at_once()),
+         (path("path", "stream", "the program on the measured machine: its name, or its path"), at_once()),
          lambda s: f"OMP_NUM_THREADS={processors(s)} {quoted(s, 'path')}",
          lambda _: measures(copy=BYTES, scale=BYTES, add=BYTES, triad=BYTES), READER, lambda _: 60.0),
 )  # fmt: skip

@@ -91,7 +91,7 @@ def _reading_names() -> dict[str, str]:
 TOOLS = (
     Tool("unixbench", "The index of UnixBench and of its twelve tests, recomputed from the scores.",
          "Graphics; results of other versions or compilers are not comparable.", (),
-         (path("path", "/opt/byte-unixbench/UnixBench", "the folder of UnixBench, built, on the measured machine"),
+         (path("path", "/mnt/UnixBench", "the folder of UnixBench, built, on the measured machine"),
           at_once("copies", "copies at once: all (one for each processor), or a number")),
          _command, lambda _: measures(**_reading_names()), READER, lambda _: 1900.0),
 )  # fmt: skip

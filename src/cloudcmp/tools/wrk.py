@@ -94,7 +94,7 @@ def _measures(_: Settings) -> tuple[Measure, ...]:
 
 
 _PARAMS = (
-    path("url", "http://127.0.0.1:8080/", "what is asked for; the server must be there"),
+    path("url", "http://localhost:8080", "what is asked for; the server must be there"),
     count("threads", "1", "threads of the load"),
     count("connections", "10", "connections of all threads; at least as many as threads"),
     duration("30"),
