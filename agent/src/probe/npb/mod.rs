@@ -13,7 +13,13 @@ use crate::wire::finite;
 use crate::{host, pace, quiet};
 
 mod bt;
+mod cg;
+mod cg_matrix;
 mod check;
+mod ep;
+mod is;
+mod lcg;
+mod shared;
 mod team;
 
 use check::Check;
@@ -23,7 +29,7 @@ pub const PROBE: Probe = Probe {
     name: "npb",
     roles: SOLO,
     params: &[
-        Param { name: "benchmark", default: "bt", kind: Kind::Choice(&["bt"]) },
+        Param { name: "benchmark", default: "bt", kind: Kind::Choice(&["bt", "ep", "cg", "is"]) },
         Param { name: "class", default: "A", kind: Kind::Choice(&["A", "S", "W", "B"]) },
         THREADS,
     ],
@@ -53,7 +59,7 @@ struct Benchmark {
 }
 
 /// A new benchmark is a file, a line here, and its name in the parameter above and in the catalogue.
-static BENCHMARKS: &[Benchmark] = &[bt::BENCHMARK];
+static BENCHMARKS: &[Benchmark] = &[bt::BENCHMARK, ep::BENCHMARK, cg::BENCHMARK, is::BENCHMARK];
 
 /// What a benchmark gives back.
 pub struct Outcome {
@@ -118,6 +124,12 @@ fn fits(name: &str, class: Class, wanted: u64, there: Option<u64>) -> Result<(),
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pin;
+
+    /// What a team of this size comes to.
+    pub fn led<T: Send>(threads: usize, lead: impl FnOnce(&Team) -> Result<T, Fault> + Send) -> T {
+        team::with(&Place { threads, cpus: &pin::allowed() }, lead).unwrap_or_else(|fault| panic!("{}", fault.what))
+    }
 
     #[test]
     fn a_problem_larger_than_memory_is_refused_in_one_line() {
