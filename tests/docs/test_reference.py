@@ -115,7 +115,7 @@ def test_example_frames_are_frames() -> None:
         kinds.append(frame["type"])
         if "hist" in frame:
             assert count(from_base64(str(frame["hist"]))) > 0
-    assert kinds == ["job", "hello", "ready", "note", "sample", "hist", "error", "end"]
+    assert kinds == ["job", "hello", "ready", "note", "sample", "hist", "text", "error", "end"]
 
 
 def test_example_documents_are_documents() -> None:
