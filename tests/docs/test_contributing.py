@@ -11,7 +11,7 @@ from cloudcmp.provider.longtail import CLOUDS
 from cloudcmp.provider.registry import make, names
 from cloudcmp.provision.contract import TESTED
 
-BUILT = sorted(probe.name for probe in PROBES.values() if probe.built and not probe.by_controller)
+BUILT = sorted({probe.by or probe.name for probe in PROBES.values() if probe.built and not probe.by_controller})
 AGENT = ROOT / "agent"
 REASONS = (DOCS / "adr" / "0017-dependencies.md").read_text(encoding="utf-8")
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 import sqlite3
 
 import pytest
@@ -119,3 +120,26 @@ decide: [frames_per_s]
     data = cloudcmp("compare", "out", "--json", cwd=tmp_path).json["data"]
     assert {one["cell"] for one in data["estimates"]} == {"command_time_s command=mine", "frames_per_s command=mine"}
     assert not (tmp_path / "out" / "outputs").exists()
+
+
+def test_a_tools_figures_are_read_with_its_version(tmp_path):
+    if shutil.which("fio") is None:
+        pytest.skip("fio is not installed here")
+    entry = "{tool: fio, params: {rw: randread, size_bytes: 1 MiB, direct: false, ioengine: psync, duration_s: 0.2}}"
+    ran(tmp_path, f"  - {entry}\n", "--short")
+    ((outcome, why, facts),) = attempts(tmp_path)
+    assert (outcome, why) == ("ok", "")
+    assert json.loads(facts)["notes"]["tool_version"].startswith("fio-")
+    cells = {one["cell"] for one in cloudcmp("compare", "out", "--json", cwd=tmp_path).json["data"]["estimates"]}
+    assert any(cell.startswith("tool_op_per_s measure=read_iops;settings=") for cell in cells)
+    assert not any(cell.startswith("command_time_s") for cell in cells)
+
+
+def test_a_tool_that_is_not_there_fails_and_is_not_installed_unasked(tmp_path):
+    absent = next((name for name in ("wrk", "postmark", "dbench", "hpcc") if shutil.which(name) is None), None)
+    if absent is None:
+        pytest.skip("every tool of the table is installed here")
+    ran(tmp_path, f"  - {{tool: {absent}, runs: 1}}\n")
+    ((outcome, why, _),) = attempts(tmp_path)
+    assert outcome == "failed"
+    assert why == f"{absent} is not installed; write install: true, or install {absent}"

@@ -97,7 +97,7 @@ def test_all_faults_are_told_at_once():
     ("entries", "says"),
     [
         ("  - {probe: command}\n", "write - command: {name: mine"),
-        ("  - {command: {name: a, run: x}, probe: fma}\n", "names one probe, one suite or one command"),
+        ("  - {command: {name: a, run: x}, probe: fma}\n", "names one probe, one suite, one command or one tool"),
         ("  - {command: {name: a, run: x}, params: {threads: all}}\n", "a command has no params"),
         ("  - {command: {name: ../a, run: x}}\n", "can not name a command"),
         ("  - {command: {name: a}}\n", "run is missing"),
@@ -130,3 +130,31 @@ def test_whatever_is_written_is_read_or_refused_in_lines(text, key):
     except UserMistake as refused:
         lines = [fault.what for fault in refused.faults]
     assert not any("\n" in line for line in lines)
+
+
+def test_a_tool_is_run_with_each_combination_of_its_settings():
+    study = read("  - {tool: fio, params: {rw: [randread, write], bs_bytes: 8 KiB, direct: false}, install: true}\n")
+    assert [spec.probe for spec in study.probes] == ["tool", "tool"]
+    assert [dict(spec.params) for spec in study.probes] == [
+        {"tool": "fio", "settings": "bs_bytes:8192,direct:no", "install": "yes"},
+        {"tool": "fio", "settings": "bs_bytes:8192,direct:no,rw:write", "install": "yes"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ("{tool: foi}", "unknown tool 'foi'; nearest: fio"),
+        ("{tool: fio, params: {wr: read}}", "fio has no parameter 'wr'; nearest: rw"),
+        ("{tool: fio, params: {rw: erase}}", "is none of randread"),
+        ("{tool: fio, params: {rw: []}}", "the list is empty"),
+        ("{tool: fio, install: maybe}", "write install: true"),
+        ("{probe: fma, install: true}", "only tools are installed"),
+        ("{probe: tool}", "write - {tool: fio}"),
+        ("{tool: fio, params: {bs_bytes: [4 KiB, 4096]}}", "the same cells"),
+    ],
+)
+def test_a_tools_fault_is_one_line_with_its_place(entry, says):
+    with pytest.raises(UserMistake, match=re.escape(says)) as refused:
+        read(f"  - {entry}\n")
+    assert str(refused.value).startswith("own.yaml:5:")

@@ -18,7 +18,7 @@ _OF_THE_MACHINE = (
     ("file_system", ("host", "disk", "fs")),
 )
 # Notes that say how a probe really ran, where its parameters left that open.
-_OF_A_PROBE = ("engine", "array_bytes", "file_bytes", "blas_kernel", "page_cache", "pass", "loadfile")
+_OF_A_PROBE = ("engine", "array_bytes", "file_bytes", "blas_kernel", "tool_version", "page_cache", "pass", "loadfile")
 _SHOWN = 3
 
 

@@ -1,16 +1,21 @@
 """Trials whose values a command tells: what the agent is asked, and what is made of the texts that it sends."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from cloudcmp.catalog import COMMAND
+from cloudcmp.agent import clean
+from cloudcmp.catalog import COMMAND, TOOL, TOOLS, measure_cell, settings_of, settings_text
 from cloudcmp.measure.reading import values_of
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.command import Command
 from cloudcmp.model.plan import PlannedTrial
-from cloudcmp.model.tool import Unsure
+from cloudcmp.model.tool import Settings, Tool, Unsure
 from cloudcmp.model.trial import Outcome, Sample, TrialResult
+
+_MANAGERS = {"debian": "apt-get", "fedora": "dnf", "alpine": "apk"}
+_PROGRAM = re.compile(r"[A-Za-z0-9_.+-]+(?=\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +24,15 @@ class Work:
 
     asked: PlannedTrial
     cells: tuple[str, ...]
-    command: Command
+    command: Command | None = None
+    tool: Tool | None = None
+    settings: Settings = field(default_factory=dict)
 
 
 def work_of(trial: PlannedTrial, commands: Sequence[Command]) -> Work | None:
-    """What the agent does for a trial of a command; None for every other one."""
+    """What the agent does for a trial of a command or of a tool; None for every other one."""
+    if trial.probe == TOOL:
+        return _work_of_tool(trial)
     if trial.probe != COMMAND:
         return None
     name = dict(trial.params)[COMMAND]
@@ -42,6 +51,25 @@ def work_of(trial: PlannedTrial, commands: Sequence[Command]) -> Work | None:
     return Work(replace(trial, params=tuple(params.items())), cells, own)
 
 
+def _work_of_tool(trial: PlannedTrial) -> Work:
+    params = dict(trial.params)
+    tool = TOOLS[params[TOOL]]
+    settings = settings_of(tool.name, params["settings"])
+    line = tool.command(settings)
+    named = ((_MANAGERS[system], package) for system, package in tool.packages if system in _MANAGERS)
+    asked = {
+        COMMAND: tool.name,
+        "run": line,
+        "program": word[0] if (word := _PROGRAM.match(line)) else "",
+        "packages": " ".join(f"{manager}={package}" for manager, package in named),
+        "install": params["install"],
+        "limit_s": f"{trial.deadline_s:g}",
+    }
+    cells = (f"command_time_s {COMMAND}={tool.name}",)
+    asked_trial = replace(trial, probe=COMMAND, params=tuple(asked.items()))
+    return Work(asked_trial, cells, tool=tool, settings=settings)
+
+
 async def believed(work: Work, trial: PlannedTrial, result: TrialResult, texts: Mapping[str, str]) -> TrialResult:
     """The result with the values that the texts tell, `invalid` where one of the trial's cells is in doubt."""
     result = replace(result, texts=tuple(texts.items()))
@@ -49,11 +77,13 @@ async def believed(work: Work, trial: PlannedTrial, result: TrialResult, texts: 
         return result
     try:
         told = await _told(work, result, texts.get("stdout", ""))
+        result = _with_version(work, result, texts.get("stdout", ""))
     except Unsure as doubt:
         return replace(result, outcome=Outcome.INVALID, samples=(), why=str(doubt))
-    samples = [*result.samples]
+    ended_s = result.samples[-1].t_s
+    samples = [*result.samples] if work.command else []  # of a tool, its own figures alone
     for cell, value in told.items():
-        samples.append(Sample(len(samples), cell.metric, cell.params_text, samples[-1].t_s, value, None))
+        samples.append(Sample(len(samples), cell.metric, cell.params_text, ended_s, value, None))
     given = {f"{one.metric} {one.params}" for one in samples}
     if given != set(trial.cells):
         odd = sorted(given ^ set(trial.cells))[0]
@@ -64,10 +94,26 @@ async def believed(work: Work, trial: PlannedTrial, result: TrialResult, texts: 
 async def _told(work: Work, result: TrialResult, stdout: str) -> dict[Cell, float]:
     """The cells that an output tells; raises Unsure."""
     own = work.command
-    if own.told:
+    if own is None or own.told:
         _refuse_parts(result)
+    if work.tool is not None:
+        name, settings = work.tool.name, settings_text(work.tool.name, work.settings)
+        readings = work.tool.read(stdout, work.settings)
+        return {measure_cell(name, settings, one.measure, one.metric): one.value for one in readings}
+    if own is None:
+        return {}
     values = await values_of(own.told, stdout)
     return {Cell.of(metric, {COMMAND: own.name}): value for metric, value in values.items()}
+
+
+def _with_version(work: Work, result: TrialResult, stdout: str) -> TrialResult:
+    """The result with the version that a tool tells of itself among its notes."""
+    if work.tool is None:
+        return result
+    facts = json.loads(result.facts)
+    told = dict.fromkeys(one.version for one in work.tool.reader.reports(stdout) if one.tool == work.tool.name)
+    facts["notes"] = {**facts.get("notes", {}), "tool_version": clean(", ".join(filter(None, told)))}
+    return replace(result, facts=json.dumps(facts, sort_keys=True, separators=(",", ":")))
 
 
 def _refuse_parts(result: TrialResult) -> None:

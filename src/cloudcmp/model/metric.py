@@ -102,7 +102,7 @@ class Probe:
     `roles` are the agents that a trial takes, or `CONTROLLER`; such a probe gives one value a launch. `typical_s` is
     what a run takes where nothing else is known; `expected_s` tells it of filled parameters, where they decide.
     `refusal` tells what is wrong with filled parameters that do not go together, and what next; empty texts where
-    nothing is.
+    nothing is. `by` is the agent's probe that runs it, where that has another name.
     """
 
     name: str
@@ -116,6 +116,7 @@ class Probe:
     when: When = When.VISIT
     expected_s: Callable[[Mapping[str, str]], float] | None = None
     refusal: Callable[[Mapping[str, str]], tuple[str, str]] | None = None
+    by: str = ""
 
     @property
     def by_controller(self) -> bool:

@@ -3,7 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cloudcmp.catalog import METRICS, PROBES, cells_of, command_cells, expected_s, fill
+from cloudcmp.catalog import (
+    METRICS,
+    PROBES,
+    TOOL,
+    TOOLS,
+    cells_of,
+    command_cells,
+    expected_s,
+    fill,
+    settings_of,
+    settings_text,
+)
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.command import Command
 from cloudcmp.model.metric import When
@@ -14,6 +25,7 @@ from cloudcmp.model.study import ProbeSpec
 _SIZES = ("size_bytes", "block_bytes", "record_bytes", "file_bytes", "n", "entries", "digits", "files", "transactions")
 _SHORT_S = {"duration_s": 0.2, "interval_s": 0.1, "warmup_s": 0.05}
 _SHORT_BYTES = {"file_bytes": 16 * 2**20, "array_bytes": 16 * 2**20}
+_TOOL_STARTS_S, _INSTALL_S = 60.0, 600.0
 _BLOCKS = 4  # that a short test file holds at least
 
 
@@ -40,7 +52,10 @@ class Task:
         """
         if self.own:
             return self.own.deadline_s
-        given = dict(self.params).get("give_up_s")
+        params = dict(self.params)
+        if self.probe == TOOL:
+            return 3 * self.expected_s + _TOOL_STARTS_S + (_INSTALL_S if params["install"] == "yes" else 0.0)
+        given = params.get("give_up_s")
         return 2 * self.expected_s + 20 if given is None else float(given)
 
     @property
@@ -143,6 +158,8 @@ def _short(task: Task) -> Task:
     if task.own:
         return replace(task, runs=1)
     params = dict(task.params)
+    if task.probe == TOOL:
+        return _task(TOOL, params | {"settings": _short_settings(params[TOOL], params["settings"])}, 1)
     for param in PROBES[task.probe].params:
         if param.short is not None:
             params[param.name] = _shorter(params[param.name], param.short)
@@ -155,6 +172,13 @@ def _short(task: Task) -> Task:
             least = max(size, _BLOCKS * int(params.get("block_bytes", "1")))
             params[key] = str(min(least, int(params[key])) if params[key].isdigit() else least)
     return _task(task.probe, params, 1)
+
+
+def _short_settings(name: str, text: str) -> str:
+    """The settings of a tool, with the short value of each parameter that has one."""
+    settings = settings_of(name, text)
+    short = {one.name: _shorter(settings[one.name], one.short) for one in TOOLS[name].params if one.short is not None}
+    return settings_text(name, settings | short)
 
 
 def _shorter(asked: str, short: str) -> str:

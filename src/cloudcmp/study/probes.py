@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cloudcmp.catalog import COMMAND, PROBES, SUITES, canonical, cells_of, command_cells, hint, refusal, suite_of
+from cloudcmp.catalog import COMMAND, PROBES, SUITES, TOOL, canonical, cells_of, command_cells, hint, refusal, suite_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.command import Told
@@ -15,10 +15,11 @@ from cloudcmp.model.study import ProbeSpec
 from cloudcmp.study.commands import command
 from cloudcmp.study.faults import Faults, Place, shown
 from cloudcmp.study.shape import ProbeShape
+from cloudcmp.study.tools import tool_specs
 from cloudcmp.study.tree import Tree
 
 MAX_SPECS = 5_000
-_OF_THEIR_OWN = {COMMAND: "- command: {name: mine, run: './mine'}"}
+_OF_THEIR_OWN = {COMMAND: "- command: {name: mine, run: './mine'}", TOOL: "- {tool: fio}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +75,25 @@ def _agree(specs: list[ProbeSpec], tree: Tree, faults: Faults) -> bool:
 def _spread(entry: _Entry) -> list[ProbeSpec] | None:
     """The probes of one entry; None where it is wrong."""
     shape, faults = entry.shape, entry.faults
-    if sum(one is not None for one in (shape.probe, shape.suite, shape.command)) != 1:
-        what = "an entry names one probe, one suite or one command"
+    if sum(one is not None for one in (shape.probe, shape.suite, shape.command, shape.tool)) != 1:
+        what = "an entry names one probe, one suite, one command or one tool"
         faults.add(entry.place(), what, "write - {probe: stream} or - {suite: cpu}")
+        return None
+    if shape.tool is not None:
+        return tool_specs(shape, ("probes", entry.number), entry.tree, faults)
+    if shape.install is not None:
+        faults.add(entry.place("install"), "only tools are installed", "install it in setup:, or on the image")
         return None
     if shape.command is not None:
         return _command(entry)
     if shape.suite is not None:
         return _suite(entry, shape.suite)
-    name = shape.probe or ""
+    return _probe(entry, shape.probe or "")
+
+
+def _probe(entry: _Entry, name: str) -> list[ProbeSpec] | None:
+    """One probe with each combination of its parameters."""
+    faults = entry.faults
     if name not in PROBES:
         advice = hint(name, PROBES, "cloudcmp list probes")
         faults.add(entry.place("probe"), f"unknown probe {shown(name)}", advice)

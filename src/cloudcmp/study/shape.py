@@ -178,6 +178,8 @@ class ProbeShape(Shape):
     probe: Word | None = None
     suite: Word | None = None
     command: Any = None
+    tool: Word | None = None
+    install: bool | None = None
     params: dict[str, Any] = {}
     runs: Whole | None = None
 
@@ -204,6 +206,8 @@ _NEXT = {
     "candidates": "write - {provider: aws, region: us-east-1, offering: m7i.large}",
     "probes": "write - {probe: stream} or - {suite: cpu}",
     "command": "write - command: {name: mine, run: './mine'}",
+    "tool": "write - {tool: fio, params: {rw: randread}}",
+    "install": "write install: true, or leave it out",
     "metrics": "write metrics: [{name: frames_per_s, unit: frames/s, better: higher, regex: 'fps=([0-9.]+)'}]",
     "run": "write run: './mine'",
     "better": "write better: higher or better: lower",

@@ -1,5 +1,6 @@
 """What tools of others tell: one metric for each unit, and the probe that runs them."""
 
+from cloudcmp.catalog.tables.base import choice
 from cloudcmp.model.metric import Better, Group, Metric, Param, ParamKind, Probe, Reduce, Suite
 from cloudcmp.tools import TOOLS
 
@@ -24,8 +25,9 @@ METRICS = (
 PROBES = (
     Probe("tool", tuple(metric.name for metric in METRICS),
           (Param("tool", ParamKind.CHOICE, next(iter(TOOLS)), "which tool", tuple(TOOLS)),
-           Param("settings", ParamKind.TEXT, "default", "its settings, key:value,key:value")),
-          "Runs a tool of others in an empty folder, and reads what it said.", "The tool's own start.", 60.0, built=False),
+           Param("settings", ParamKind.TEXT, "default", "its settings, key:value,key:value"),
+           choice("install", "no yes", "whether the machine's package manager may install it")),
+          "Runs a tool of others in an empty folder, and reads what it said.", "The tool's own start.", 60.0, by="command"),
 )  # fmt: skip
 
 SUITES: tuple[Suite, ...] = ()
