@@ -5,11 +5,11 @@ import math
 import pytest
 from tests.plan.clouds import planned
 
-from cloudcmp.catalog import COMMAND, METRICS, PROBES
+from cloudcmp.catalog import COMMAND, METRICS, PROBES, TOOL
 from cloudcmp.model.offering import CellTruth
 from cloudcmp.model.plan import Plan
 
-ALL = f"[{', '.join(f'{{probe: {name}}}' for name in PROBES if name != COMMAND)}]"
+ALL = f"[{', '.join(f'{{probe: {name}}}' for name in PROBES if name not in {COMMAND, TOOL})}]"
 
 
 def truths(plan: Plan, number: int = 0) -> dict[str, CellTruth]:

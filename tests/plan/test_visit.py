@@ -3,7 +3,7 @@
 import pytest
 from tests.plan.clouds import planned
 
-from cloudcmp.catalog import COMMAND, METRICS, PROBES
+from cloudcmp.catalog import COMMAND, METRICS, PROBES, TOOL
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.plan import Plan
 from cloudcmp.plan import check_runnable
@@ -62,7 +62,7 @@ def test_what_can_not_decide_any_more_is_noted() -> None:
     assert "no cell that should decide is left: every cell decides" in none.quote.notes
 
 
-BY_AGENT = [name for name, one in PROBES.items() if one.built and not one.by_controller and name != COMMAND]
+BY_AGENT = [name for name, one in PROBES.items() if one.built and not one.by_controller and name not in {COMMAND, TOOL}]
 ALL = f"[{', '.join(f'{{probe: {name}}}' for name in BY_AGENT)}]"
 
 
