@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from cloudcmp.catalog import METRICS, PROBES, READERS, SUITES, TOOLS, tool_settings
+from cloudcmp.catalog.tables.tasks import TASK_WORK
 from cloudcmp.cli.main import build
 from cloudcmp.model.metric import Group, Metric, Probe
 from cloudcmp.model.protocol import Direct, Provider
@@ -128,7 +129,18 @@ def _probe(probe: Probe) -> Iterator[str]:
         for p in probe.params
     )
     yield from _table(("parameter", "kind", "default", "meaning"), rows)
+    if probe.name == "task":
+        yield from _work()
     yield from _peers(probe)
+
+
+def _work() -> Iterator[str]:
+    """How much work each of CloudCmp's tasks is."""
+    yield "\nThe work, in double precision and from fixed inputs, for each thread:\n"
+    head = ("task", "one pass", "passes: full, small", "held against")
+    told = TASK_WORK.items()
+    rows = ((f"`{name}`", work, f"{full}, {small}" if full else "", held) for name, (work, full, small, held) in told)
+    yield from _table(head, rows)
 
 
 def tools_page() -> Iterator[str]:

@@ -10,7 +10,7 @@ from cloudcmp.plan import check_runnable
 
 LOCAL = "[{provider: local, offering: 1cpu}]"
 CLOUD = "[{provider: aws, offering: small}]"
-MIXED = "[{probe: fma}, {probe: table}, {probe: tcp, params: {path: [zone, region]}}, {probe: task}]"
+MIXED = "[{probe: fma}, {probe: table}, {probe: tcp, params: {path: [zone, region]}}, {probe: consistency}]"
 
 
 def cells(plan: Plan) -> set[str]:
@@ -28,7 +28,7 @@ def params(plan: Plan, probe: str) -> dict[str, str]:
 def test_on_this_machine_what_is_not_built_is_left_out_and_said() -> None:
     plan = planned(CLOUD, MIXED, on="local")
     assert probes(plan) == {"fma", "tcp"}
-    assert "left out: not built yet: table, task" in plan.quote.notes
+    assert "left out: not built yet: table, consistency" in plan.quote.notes
 
 
 def test_on_this_machine_no_cell_pretends_to_be_of_a_network() -> None:
@@ -45,19 +45,21 @@ def test_a_local_candidate_has_no_network_to_another_machine() -> None:
 
 
 def test_simulated_runs_everything() -> None:
-    assert probes(planned(CLOUD, MIXED, on="simulated")) == {"fma", "table", "tcp", "task"}
+    assert probes(planned(CLOUD, MIXED, on="simulated")) == {"fma", "table", "tcp", "consistency"}
 
 
 def test_where_nothing_is_left_one_line_says_so() -> None:
-    with pytest.raises(UserMistake, match="the agent has none of the probes yet: table, task; use --on simulated"):
-        planned(CLOUD, "[{probe: table}, {probe: task}]", on="local")
+    with pytest.raises(
+        UserMistake, match="the agent has none of the probes yet: table, consistency; use --on simulated"
+    ):
+        planned(CLOUD, "[{probe: table}, {probe: consistency}]", on="local")
 
 
 def test_what_can_not_decide_any_more_is_noted() -> None:
-    plan = planned(CLOUD, MIXED, "decide: [task_time_s, fma_flop_per_s]", on="local")
+    plan = planned(CLOUD, MIXED, "decide: [consistency_time_s, fma_flop_per_s]", on="local")
     assert [one.cell for one in plan.decide] == ["fma_flop_per_s"]
-    assert "left out of what should decide: task_time_s" in plan.quote.notes
-    none = planned(CLOUD, MIXED, "decide: [task_time_s]", on="local")
+    assert "left out of what should decide: consistency_time_s" in plan.quote.notes
+    none = planned(CLOUD, MIXED, "decide: [consistency_time_s]", on="local")
     assert none.decide == ()
     assert "no cell that should decide is left: every cell decides" in none.quote.notes
 
@@ -135,7 +137,7 @@ def test_a_plan_that_can_not_be_run_says_why() -> None:
         *(
             f"probe {name}: the agent does not have this probe yet; use --on simulated"
             for name in dict.fromkeys(trial.probe for trial in planned(CLOUD, MIXED).trials)
-            if name in {"table", "task"}
+            if name in {"table", "consistency"}
         ),
     ]
 

@@ -29,6 +29,7 @@ mod peak;
 mod pi;
 mod rtt;
 mod stream;
+mod task;
 mod tcp;
 mod twolf;
 mod udp;
@@ -44,6 +45,7 @@ pub static PROBES: &[Probe] = &[
     peak::PROBE,
     pi::PROBE,
     r#loop::PROBE,
+    task::PROBE,
     twolf::PROBE,
     stream::PROBE,
     chase::PROBE,

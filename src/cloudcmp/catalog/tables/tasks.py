@@ -9,11 +9,89 @@ from cloudcmp.model.metric import Better, Param, ParamKind, Probe, Reduce
 _CELL_S = 4.5e-4  # to place one of twolf's cells
 _DIGITS_S = 6e-7  # of pi, for each digit and doubling of digits beyond ten thousand
 _LOOP_S = 1.2e-4  # of an iteration
+# Of CloudCmp's tasks at full size, on a machine that is not of the fastest; `all` threads share one disk.
+_TASKS_S = {"cpu": 5.0, "disk": 8.0}
+_TASK_S = 3.0
+_SMALL_S = 0.3
+# Of each of them: what one pass is, passes at full and at small size, and what the result is held against.
+TASK_WORK = {
+    "cpu": (
+        "the ten tasks from `aes` to `serialise`, one after the other, a quarter of the passes of each",
+        0,
+        0,
+        "those of its parts",
+    ),
+    "memory": (
+        "128 MiB of 8-byte words: 2^21 exclusive-ors in random places, a sum of all words, the same once more",
+        16,
+        1,
+        "both sums",
+    ),
+    "disk": (
+        "64 files of 16 KiB, each with fsync, one of 4 MiB, each MiB with O_DSYNC, an fsync of the folder; all read back past "
+        "the page cache, and removed",
+        8,
+        1,
+        "what was written",
+    ),
+    "aes": (
+        "1 MiB encrypted with AES-256 in CBC mode, and decrypted",
+        512,
+        16,
+        "OpenSSL's ciphertext, and the plain text",
+    ),
+    "hash": ("SHA-256 and SHA-512 of 1 MiB", 384, 16, "OpenSSL's digests"),
+    "sign": ("64 messages of 256 B signed with Ed25519, and the signatures verified", 256, 8, "OpenSSL's signatures"),
+    "compress": (
+        "1 MiB of made-up text deflated at zlib's level 6, and inflated",
+        24,
+        4,
+        "a digest of the deflated text, and the text",
+    ),
+    "fft": (
+        "2^16 complex numbers transformed forth and back, radix 2, in place",
+        192,
+        8,
+        "the numbers, Parseval's theorem, three bins by their definition",
+    ),
+    "lu": (
+        "a dense system of order 512 solved by LU with partial pivoting, plain loops",
+        48,
+        4,
+        "a scaled residual below 16",
+    ),
+    "sor": (
+        "768 sweeps of successive over-relaxation over 128 x 128 points",
+        32,
+        4,
+        "the exact solution, to 1e-9 of its largest value",
+    ),
+    "sparse": (
+        "16 products of a sparse matrix and a vector, 65,536 rows of 8 entries",
+        64,
+        4,
+        "the product in another order, to 1e-9",
+    ),
+    "monte_carlo": ("2^22 points drawn, those in a quarter circle counted", 96, 4, "the exact count"),
+    "serialise": (
+        "4,096 records written as JSON (949 KiB) and read back",
+        128,
+        8,
+        "the text as Python writes it, and the records",
+    ),
+}
+_TASKS = " ".join(TASK_WORK)
 
 
 def _threads(filled: Mapping[str, str]) -> int:
     # More threads than processors take their turns; `all` are as many as there are.
     return int(filled["threads"]) if filled["threads"].isdigit() else 1
+
+
+def _task_s(filled: Mapping[str, str]) -> float:
+    alone = _SMALL_S if filled["size"] == "small" else _TASKS_S.get(filled["task"], _TASK_S)
+    shared = filled["task"] == "disk" and filled["threads"] == "all"
+    return alone * (2.5 if shared else _threads(filled))
 
 
 def _twolf_s(filled: Mapping[str, str]) -> float:
@@ -30,9 +108,9 @@ def _loop_s(filled: Mapping[str, str]) -> float:
 
 
 METRICS = (
-    compute("task_time_s", "s", Better.LOWER, Reduce.MEDIAN, ("task", "threads"), 8.0,
-             "Finishing time of one benchmark task; with N threads at once, the amortised time of one.",
-             "Start-up of the machine and of the agent."),
+    compute("task_time_s", "s", Better.LOWER, Reduce.MEDIAN, ("size", "task", "threads"), 2.0,
+             "Finishing time of one benchmark task; with N threads at once, each with a task of its own, the last one's end over N.",
+             "Start-up of the machine and of the agent; one task that is spread over several threads."),
     compute("twolf_time_s", "s", Better.LOWER, Reduce.MEDIAN, ("cells", "threads"), 9.0,
              "Time of a standard-cell placement by simulated annealing, a task like SPEC's twolf, not SPEC's; with N threads at "
              "once, the amortised time of one.",
@@ -47,8 +125,12 @@ METRICS = (
 
 PROBES = (
     Probe("task", ("task_time_s",),
-          (choice("task", "cpu memory disk aes hash sign compress fft lu sor sparse monte_carlo serialise", "which task"), threads()),
-          "One single-threaded benchmark task of under 30 s, alone or in N threads at once.", "Start-up.", 8.0, built=False),
+          (choice("task", _TASKS, "which task; below, what each one does"),
+           choice("size", "full small", "full: 0.5 to 8 s on a processor of 2024; small: fewer of the same passes", short="small"),
+           threads()),
+          "One single-threaded benchmark task of the kinds that CloudCmp took from SPECjvm2008, alone or in N threads at once; "
+          "the same work on every machine, held against a known answer.",
+          "SPEC's own programs; one task that is spread over several threads.", 3.0, expected_s=_task_s),
     Probe("twolf", ("twolf_time_s",),
           (Param("cells", ParamKind.COUNT, "20000", "cells of the circuit; the schedule is fixed, so time grows with them", short="1000"), threads()),
           "Places a made circuit of standard cells in rows by simulated annealing; every machine makes the same moves, and "
@@ -63,6 +145,8 @@ PROBES = (
 )  # fmt: skip
 
 SUITES = (
+    suite("cloudcmp", "CloudCmp's finishing times (IMC 2010, section 4.1): every task alone, and in as many threads as there are processors.",
+          ("task", {"task": _TASKS, "threads": "one all"})),
     suite("pi", "Delgado's CPU task (2010, section 3.5.1): 524,288 digits of pi.", ("pi", {"digits": "524288"})),
     suite("n-metric", "Rodamilans' N (section 4.2): 200 iterations in each of 10 loops.",
           ("loop", {"iterations": "200", "loops": "10"})),
