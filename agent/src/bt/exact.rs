@@ -53,16 +53,19 @@ impl Flow {
     }
 
     /// The exact solution in planes of the flow.
-    pub fn set_exact(&self, planes: Range<usize>) {
+    ///
+    /// # Safety
+    /// Of this and what follows: planes lie within the cube, and each belongs to one thread meanwhile.
+    pub unsafe fn set_exact(&self, planes: Range<usize>) {
         self.set_planes(planes, |place, _| exact(place));
     }
 
     /// First values in planes of the flow.
-    pub fn set_first(&self, planes: Range<usize>) {
+    pub unsafe fn set_first(&self, planes: Range<usize>) {
         self.set_planes(planes, |place, face| if face { exact(place) } else { blended(place) });
     }
 
-    fn set_planes(&self, planes: Range<usize>, value: impl Fn([f64; 3], bool) -> [f64; UNKNOWNS]) {
+    unsafe fn set_planes(&self, planes: Range<usize>, value: impl Fn([f64; 3], bool) -> [f64; UNKNOWNS]) {
         let n = self.size.n;
         let end = |at: usize| at == 0 || at == n - 1;
         for k in planes {
@@ -80,7 +83,7 @@ impl Flow {
     }
 
     /// Takes the right-hand side of what is set now, without its dt, away from all later ones.
-    pub fn set_forcing(&self, planes: Range<usize>) {
+    pub unsafe fn set_forcing(&self, planes: Range<usize>) {
         for k in planes {
             for j in 0..self.size.n {
                 for i in 0..self.size.n {
@@ -91,7 +94,7 @@ impl Flow {
     }
 
     /// Squared differences from the exact solution, summed over planes.
-    pub fn squared_errors(&self, planes: Range<usize>) -> [f64; UNKNOWNS] {
+    pub unsafe fn squared_errors(&self, planes: Range<usize>) -> [f64; UNKNOWNS] {
         let mut sums = [0.0; UNKNOWNS];
         for k in planes {
             for j in 0..self.size.n {
@@ -105,7 +108,7 @@ impl Flow {
     }
 
     /// Squares of the right-hand side, without its dt, summed over planes.
-    pub fn squared_residuals(&self, planes: Range<usize>) -> [f64; UNKNOWNS] {
+    pub unsafe fn squared_residuals(&self, planes: Range<usize>) -> [f64; UNKNOWNS] {
         let mut sums = [0.0; UNKNOWNS];
         for k in planes {
             for j in 0..self.size.n {

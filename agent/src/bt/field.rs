@@ -45,19 +45,23 @@ impl<const C: usize> Field<C> {
     }
 
     /// The first number of the first point of row j in plane k.
+    ///
+    /// # Safety
+    /// Of this and what follows: the point lies within the cube, and nobody writes to it meanwhile.
     #[inline(always)]
-    pub fn at(&self, k: usize, j: usize) -> *mut f64 {
-        unsafe { self.memory.add(MARGIN + k * self.plane + j * self.row) }
+    pub unsafe fn at(&self, k: usize, j: usize) -> *mut f64 {
+        self.memory.add(MARGIN + k * self.plane + j * self.row)
     }
 
     /// All numbers of a point.
-    pub fn get(&self, k: usize, j: usize, i: usize) -> [f64; C] {
-        std::array::from_fn(|m| unsafe { *self.at(k, j).add(m * self.number + i) })
+    pub unsafe fn get(&self, k: usize, j: usize, i: usize) -> [f64; C] {
+        let point = self.at(k, j).add(i);
+        std::array::from_fn(|m| *point.add(m * self.number))
     }
 
-    pub fn set(&self, k: usize, j: usize, i: usize, numbers: [f64; C]) {
+    pub unsafe fn set(&self, k: usize, j: usize, i: usize, numbers: [f64; C]) {
         for (m, number) in numbers.into_iter().enumerate() {
-            unsafe { *self.at(k, j).add(m * self.number + i) = number };
+            *self.at(k, j).add(m * self.number + i) = number;
         }
     }
 }

@@ -144,9 +144,10 @@ impl<'a> Solver<'a> {
         solver
     }
 
-    fn set(&self, set: fn(&Flow, Range<usize>)) {
+    fn set(&self, set: unsafe fn(&Flow, Range<usize>)) {
         let flow = &self.flow;
-        self.team.over(self.n, |planes| set(flow, planes));
+        // Safe: as in a step.
+        self.team.over(self.n, |planes| unsafe { set(flow, planes) });
     }
 
     fn step(&self) {
@@ -167,8 +168,8 @@ impl<'a> Solver<'a> {
         self.right_hand_side();
         let flow = &self.flow;
         let mean = |sums: [f64; UNKNOWNS]| sums.map(|sum| (sum / ((self.n - 2) as f64).powi(3)).sqrt());
-        let residual = mean(self.team.sums(self.n, |planes| flow.squared_residuals(planes)));
-        let error = mean(self.team.sums(self.n, |planes| flow.squared_errors(planes)));
+        let residual = mean(self.team.sums(self.n, |planes| unsafe { flow.squared_residuals(planes) }));
+        let error = mean(self.team.sums(self.n, |planes| unsafe { flow.squared_errors(planes) }));
         let check = |name: &str, m: usize, got: f64, want: f64| {
             Check::new(format!("{name} norm {} of BT", m + 1), got, want, EPSILON)
         };
