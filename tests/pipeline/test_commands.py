@@ -143,3 +143,53 @@ def test_a_tool_that_is_not_there_fails_and_is_not_installed_unasked(tmp_path):
     ((outcome, why, _),) = attempts(tmp_path)
     assert outcome == "failed"
     assert why == f"{absent} is not installed; write install: true, or install {absent}"
+
+
+FILES = """  - command: {name: mine, run: sh $CLOUDCMP_FILES/bin/mine, files: [bin/mine, data], expected: 1 s}
+"""
+
+
+def test_files_of_the_study_are_on_the_machine_and_executable(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "mine").write_text('cd "$CLOUDCMP_FILES"; test -x bin/mine && cat data; echo changed > data\n')
+    (tmp_path / "data").write_text("of the user\n")
+    ran(tmp_path, FILES)
+    assert [outcome for outcome, _, _ in attempts(tmp_path)] == ["ok", "ok"]
+    texts = [json.loads(gzip.decompress(file.read_bytes())) for file in sorted((tmp_path / "out/outputs").iterdir())]
+    assert texts[0]["stdout"] == "of the user\n"
+    assert (tmp_path / "data").read_text() == "of the user\n", "a command has copies, not the user's own"
+
+
+def test_a_file_that_was_changed_since_is_told_on_resume(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "mine").write_text("true\n")
+    (tmp_path / "data").write_text("x")
+    ran(tmp_path, FILES)
+    (tmp_path / "data").write_text("y")
+    said = cloudcmp("run", "--resume", "out", cwd=tmp_path)
+    assert said.code == 2
+    assert "it was changed since the study was planned" in said.err
+    (tmp_path / "data").unlink()
+    assert "no such file" in cloudcmp("run", "--resume", "out", cwd=tmp_path).err
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("/etc/passwd", "is not within the study's folder"),
+        ("../other", "is not within the study's folder"),
+        ("link", "leads out of the study's folder"),
+        ("absent", "no such file"),
+        (".", "is not within the study's folder"),
+        ("folder", "is not a file"),
+        ("[]", "is not a file's name"),
+    ],
+)
+def test_only_files_within_the_studys_folder_are_taken(tmp_path, name, says):
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "own.yaml").write_text(HEAD + f"  - command: {{name: mine, run: x, files: [{name}]}}\n")
+    said = cloudcmp("plan", "own.yaml", cwd=tmp_path)
+    assert said.code == 2
+    assert says in said.err
+    assert "own.yaml:7:" in said.err

@@ -1,7 +1,7 @@
 """Puts the agent on a machine that is reached by SSH, and takes it away again."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -15,6 +15,7 @@ from cloudcmp.model.remote import Shell
 
 CPUS_MAX = 4096
 _KILL_AFTER_S = 5
+_PUT_S, _PUT_BYTES_PER_S = 120.0, 2.0**17  # slower than that, a file is given up
 _MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
 _PATH = re.compile(r"/[A-Za-z0-9/._+@-]{1,400}")
 _RANGE = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
@@ -58,6 +59,13 @@ class RemoteInstance:
     def start(self, job: bytes, trial: PlannedTrial, earlier: int) -> AbstractAsyncContextManager[Channel]:  # noqa: ARG002
         """An agent process on the job, with nothing in its environment; leaving the context ends it."""
         return self.shell.start([*self.prefix, *_ENVIRONMENT, f"{self.home}/{BINARY}"], job)
+
+    async def carry(self, files: Mapping[str, Path]) -> None:
+        """Copy files into the folder for test files, each under its relative name; raises ProviderFault."""
+        for name, file in files.items():
+            to = f"{self.folder}/{name}"
+            await _ask(self.shell, ["mkdir", "-p", "--", to.rpartition("/")[0]], "a folder for files")
+            await self.shell.put(file, to, deadline_s=_PUT_S + file.stat().st_size / _PUT_BYTES_PER_S)
 
     async def uptime_s(self) -> float:
         """How long the machine has been up, as its kernel counts, to hundredths; raises ProviderFault."""

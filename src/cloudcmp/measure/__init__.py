@@ -25,6 +25,7 @@ from cloudcmp.measure.launch import (
     was_taken,
 )
 from cloudcmp.measure.trial import Again, Gone, Link, OutOfReach, Turn, run_trial
+from cloudcmp.measure.unchanged import check_unchanged
 
 __all__ = [
     "ASLEEP_WHY",
@@ -45,6 +46,7 @@ __all__ = [
     "Staged",
     "Turn",
     "Visit",
+    "check_unchanged",
     "give_up_s",
     "record_all",
     "record_arrival",

@@ -70,6 +70,7 @@ async def run_launch(
     if was_taken(trials, before):
         return record_all(bench, candidate, todo, Outcome.PREEMPTED, TAKEN_WHY)
     begun: _Begin | None = None
+    there: set[str] = set()
     for number_of, trial in enumerate(todo):
         rest = todo[number_of + 1 :]
         async with place.caps(trial) if _paired(bench, trial) else nullcontext() as caps:
@@ -79,7 +80,9 @@ async def run_launch(
             begun = begun or begin(bench, trial)
             earlier = bench.records.earlier(trial.index)
             work = None if candidate.simulated else work_of(trial, bench.commands)
-            turn = Turn(trial, earlier, place.instance, place.gone, place.other, place.again, caps, place.zones, work)
+            turn = Turn(
+                trial, earlier, place.instance, place.gone, place.other, place.again, caps, place.zones, work, there
+            )
             result = await _awake(bench, candidate, turn, *begun)
             if isinstance(result, Visit):
                 return result

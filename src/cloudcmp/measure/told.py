@@ -1,16 +1,21 @@
 """Trials whose values a command tells: what the agent is asked, and what is made of the texts that it sends."""
 
+import asyncio
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from cloudcmp.agent import clean
 from cloudcmp.catalog import COMMAND, TOOL, TOOLS, measure_cell, settings_of, settings_text
+from cloudcmp.errors import ProviderFault
 from cloudcmp.measure.reading import values_of
+from cloudcmp.measure.unchanged import check_command
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.command import Command
 from cloudcmp.model.plan import PlannedTrial
+from cloudcmp.model.protocol import Carrying, Instance
 from cloudcmp.model.tool import Settings, Tool, Unsure
 from cloudcmp.model.trial import Outcome, Sample, TrialResult
 
@@ -27,6 +32,14 @@ class Work:
     command: Command | None = None
     tool: Tool | None = None
     settings: Settings = field(default_factory=dict)
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """What the machine needs beside the agent, by its name in the folder for test files."""
+        own = self.command
+        if own is None:
+            return {}
+        return {f"files/{own.name}/{one.path}": Path(own.folder) / one.path for one in own.files}
 
 
 def work_of(trial: PlannedTrial, commands: Sequence[Command]) -> Work | None:
@@ -68,6 +81,19 @@ def _work_of_tool(trial: PlannedTrial) -> Work:
     cells = (f"command_time_s {COMMAND}={tool.name}",)
     asked_trial = replace(trial, probe=COMMAND, params=tuple(asked.items()))
     return Work(asked_trial, cells, tool=tool, settings=settings)
+
+
+async def carry(work: Work, instance: Instance, there: set[str]) -> None:
+    """Bring the work's files to a machine, unless they are `there`; raises ProviderFault, OSError, and
+    UserMistake for a file that was changed since it was planned.
+    """
+    todo = {name: file for name, file in work.files.items() if name not in there}
+    if todo and not isinstance(instance, Carrying):
+        raise ProviderFault.at("machine", "no files can be brought to it", "leave files out, or take another provider")
+    if todo and work.command and isinstance(instance, Carrying):
+        await asyncio.to_thread(check_command, work.command)
+        await instance.carry(todo)
+        there.update(todo)
 
 
 async def believed(work: Work, trial: PlannedTrial, result: TrialResult, texts: Mapping[str, str]) -> TrialResult:

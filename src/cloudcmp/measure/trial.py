@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from cloudcmp.agent import Decoder, clean, encode_job, expected_series
 from cloudcmp.errors import LineLost, ProviderFault
 from cloudcmp.measure.bench import Bench
-from cloudcmp.measure.told import Work, believed
+from cloudcmp.measure.told import Work, believed, carry
 from cloudcmp.measure.zones import apart, with_zones
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import Channel, Instance
@@ -47,7 +47,7 @@ class Turn:
     `other` is the launch's second machine, where the server of a trial between two machines runs;
     `caps` what such a trial may put on the network, in place of the agent's own defaults. `again` is for
     machines at the end of a connection that may break. `zones` are those of the launch's machines, where there are any.
-    `work` is what the agent does for a trial of a command.
+    `work` is what the agent does for a trial of a command, `there` the files that the machine has by now.
     """
 
     trial: PlannedTrial
@@ -59,6 +59,7 @@ class Turn:
     caps: Mapping[str, float] | None = None
     zones: Sequence[str] = ()
     work: Work | None = None
+    there: set[str] = field(default_factory=set)
 
 
 async def run_trial(bench: Bench, turn: Turn) -> TrialResult:
@@ -133,6 +134,8 @@ async def _alone(
     """One agent from its job to its last byte."""
     trial, instance = turn.trial, turn.instance
     job = _job(bench, turn, instance, role, peer, secret)
+    if turn.work:
+        await carry(turn.work, instance, turn.there)
     series = expected_series(turn.work.cells if turn.work else trial.cells, bench.metrics)
     decoder = Decoder(series, trial.deadline_s, bench.read_histogram, prints=turn.work is not None)
     async with instance.start(job, trial, turn.earlier) as channel:

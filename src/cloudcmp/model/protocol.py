@@ -1,7 +1,8 @@
 """The seams: what real, local and simulated execution have in common."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from cloudcmp.model.lease import CreateRequest, Found, Handle, Lease, Listing
@@ -64,6 +65,15 @@ class Instance(Protocol):
 
         `earlier` counts the trial's attempts that ended by themselves.
         """
+        ...
+
+
+@runtime_checkable
+class Carrying(Instance, Protocol):
+    """A machine to which files can be brought."""
+
+    async def carry(self, files: Mapping[str, Path]) -> None:
+        """Bring files, executable, into its folder, each under its relative name; raises ProviderFault, OSError."""
         ...
 
 

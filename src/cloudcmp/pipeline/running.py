@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cloudcmp.catalog import PROBES, metrics_with
 from cloudcmp.errors import CloudcmpError, UserMistake
-from cloudcmp.measure import Bench
+from cloudcmp.measure import Bench, check_unchanged
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Progress
 from cloudcmp.pipeline.asking import ask, unheld
@@ -62,6 +62,7 @@ def start(
     """
     check_runnable(plan, names(), [name for name in names() if make(name).billed])
     time_of(plan)  # refuses a mixture
+    check_unchanged(plan)
     binary = agent_of(plan)
     _look_first(plan, progress)
     if work is not None:
@@ -103,6 +104,7 @@ def resume(
         if plan.imported:
             raise UserMistake.at(str(folder), "an imported table has nothing to run", "use compare or report")
         work = _same_work(store, work)
+        check_unchanged(plan)
         if budget is not None:
             _raise_budget(store, budget)
         try:

@@ -13,6 +13,7 @@ from cloudcmp.model.metric import Better, Param, ParamKind
 from cloudcmp.study import quantities
 from cloudcmp.study.faults import Faults, Path, shown
 from cloudcmp.study.shape import Duration, Shape, Word, fit
+from cloudcmp.study.shipped import shipped
 from cloudcmp.study.tree import Tree
 
 _LINE_BYTES = 8192
@@ -122,6 +123,7 @@ class CommandShape(Shape):
     limit: Duration | None = None
     setup_limit: Duration = 600.0
     threads: Word = "all"
+    files: list[Any] = Field(default_factory=list)
     metrics: list[Any] = Field(default_factory=list)
 
 
@@ -133,6 +135,7 @@ def command(data: Any, path: Path, tree: Tree, faults: Faults) -> Command | None
     told = [_told(one, (*path, "metrics", number), tree, faults) for number, one in enumerate(metrics)]
     if shape is None:
         return None
+    files = shipped(shape.files, (*path, "files"), tree, faults)
     threads = _threads(shape.threads, (*path, "threads"), tree, faults)
     names = [one.name if one else "" for one in told]
     for number, one in enumerate(told):
@@ -143,7 +146,7 @@ def command(data: Any, path: Path, tree: Tree, faults: Faults) -> Command | None
     if len(told) > _METRICS_MAX:
         faults.add(tree.place((*path, "metrics")), f"more than {_METRICS_MAX} metrics", "keep those that decide")
         return None
-    if None in told or threads is None:
+    if None in told or threads is None or files is None:
         return None
     return Command(
         name=shape.name,
@@ -156,6 +159,8 @@ def command(data: Any, path: Path, tree: Tree, faults: Faults) -> Command | None
         limit_s=shape.limit or max(60.0, 5 * shape.expected),
         setup_limit_s=shape.setup_limit,
         told=tuple(one for one in told if one is not None),
+        files=files,
+        folder=str(faults.folder.resolve()) if files else "",
     )
 
 

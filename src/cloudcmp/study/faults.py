@@ -1,6 +1,7 @@
 """Where a study file's faults are collected, each with its line and column."""
 
 import re
+from pathlib import Path as Folder
 
 from cloudcmp.errors import Fault, UserMistake
 
@@ -29,6 +30,11 @@ class Faults:
     def __init__(self, file: str) -> None:
         self._file = file
         self._found: dict[Place, Fault] = {}
+
+    @property
+    def folder(self) -> Folder:
+        """The folder of the file."""
+        return Folder(self._file).parent
 
     def add(self, place: Place, what: str, next: str) -> None:
         """A fault at a line and column, both counted from 1."""

@@ -206,6 +206,7 @@ _NEXT = {
     "candidates": "write - {provider: aws, region: us-east-1, offering: m7i.large}",
     "probes": "write - {probe: stream} or - {suite: cpu}",
     "command": "write - command: {name: mine, run: './mine'}",
+    "files": "write files: [bin/mine, data.csv], relative to the study",
     "tool": "write - {tool: fio, params: {rw: randread}}",
     "install": "write install: true, or leave it out",
     "metrics": "write metrics: [{name: frames_per_s, unit: frames/s, better: higher, regex: 'fps=([0-9.]+)'}]",

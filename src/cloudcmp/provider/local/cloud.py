@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +45,14 @@ class LocalInstance:
         # Nothing of our own environment goes along: it may hold secrets.
         environ = {"PATH": os.defpath, "LC_ALL": "C", VARIABLE: self.token}
         return Process([str(self.agent)], job, Path(self.folder), environ)
+
+    async def carry(self, files: Mapping[str, Path]) -> None:
+        """Copy files into the folder: a link would let a command change the user's own."""
+        for name, file in files.items():
+            to = Path(self.folder) / name
+            to.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            await asyncio.to_thread(shutil.copyfile, file, to)
+            to.chmod(0o700)
 
 
 class LocalProvider:
