@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from cloudcmp.catalog import READERS
+from cloudcmp.errors import UserMistake
+from cloudcmp.pipeline import exchange
 from cloudcmp.pipeline.foreign import FORMATS, Asked, format_of
 from tests.cli.command import cloudcmp
 from tests.tools.outputs import RAW, REAL, SAMPLES, real, sample
@@ -29,12 +31,21 @@ def line(**told: object) -> str:
     return json.dumps({**whole, "sample_uri": "s1", "run_uri": "r1", **told}) + "\n"
 
 
+def refused(folder: Path, *files: str, asked: Asked | None = None) -> str:
+    """Why files are not imported: lines, and no study."""
+    with pytest.raises(UserMistake) as mistake:
+        exchange.import_files(files, folder / "study", None, asked or Asked())
+    assert not (folder / "study").exists()
+    return str(mistake.value)
+
+
 def test_files_of_two_offerings_are_compared(tmp_path: Path) -> None:
     for name in ("a1", "a2", "b1"):
         (tmp_path / name).write_text(sample("fio-read.json"))
     said = cloudcmp("import", "small=a1", "small=a2", "large=b1", "--out", "study", cwd=tmp_path)
     assert said.code == 0, said.err
     assert "15 values" in said.out
+    assert "a2: the same bytes as a1: a copy is no launch of its own" in said.out
     data = cloudcmp("compare", "study", "--json", cwd=tmp_path).json["data"]
     assert [one["offering"]["name"] for one in data["candidates"]] == ["small", "large"]
     (cell,) = {one["cell"] for one in data["estimates"] if "read_bandwidth" in one["cell"]}
@@ -97,10 +108,7 @@ def test_what_samples_do_not_say_is_left_out_and_counted(tmp_path: Path) -> None
 def test_doubtful_samples_are_refused_with_their_line(tmp_path: Path, text: str, says: str) -> None:
     file = tmp_path / "samples.json"
     file.write_text(text)
-    said = cloudcmp("import", file, "--out", tmp_path / "study")
-    assert said.code == 2
-    assert says in said.err
-    assert not (tmp_path / "study").exists()
+    assert says in refused(tmp_path, str(file))
 
 
 def test_names_of_spare_cores_say_what_was_measured(tmp_path: Path) -> None:
@@ -126,25 +134,29 @@ def test_a_refused_file_refuses_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("files", "asked", "says"),
     [
-        ((str(FIO),), "does not say which offering was measured; add --offering NAME"),
-        ((str(FIO), "--offering", "x", "--format", "fioo"), "unknown format 'fioo'; nearest: fio"),
-        ((str(FIO), "--offering", "x", "--format", "dbench"), "dbench: no line tells the version"),
-        (("x=nowhere.json", "--format", "fio"), "no such file"),
-        (("both.txt", "--offering", "x"), "can be read as"),
-        (("table.csv", "x=" + str(FIO)), "is a tidy table"),
-        (("broken.gz", "--offering", "x"), "the gzip file is cut or broken"),
+        ((str(FIO),), Asked(), "does not say which offering was measured; add --offering NAME"),
+        ((str(FIO),), Asked("fioo", "x"), "unknown format 'fioo'; nearest: fio"),
+        ((str(FIO),), Asked("dbench", "x"), "dbench: no line tells the version"),
+        (("x=nowhere.json",), Asked("fio"), "no such file"),
+        (("both.txt",), Asked(offering="x"), "can be read as"),
+        (("table.csv", f"x={FIO}"), Asked(), "is a tidy table"),
+        (("x=both.txt", "y=./both.txt"), Asked("dbench"), "is named twice"),
+        (("aws_m9.large__fio__stdout",), Asked(), "says that the run ended with 1"),
+        (("broken.gz",), Asked(offering="x"), "the gzip file is cut or broken"),
     ],
 )
-def test_a_mistake_is_one_line(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+def test_a_mistake_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: tuple[str, ...], asked: Asked, says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "both.txt").write_text(sample("dbench.txt") + sample("stress-ng-cpu.txt"))
     (tmp_path / "table.csv").write_text("offering,metric,unit,better,value\na,speed,op/s,higher,1\n")
+    (tmp_path / "aws_m9.large__fio__stdout").write_text(sample("fio-read.json"))
+    (tmp_path / "aws_m9.large__fio__meta.json").write_text('{"exit_code": 1, "start": "2024-09-02T21:53:04"}')
     (tmp_path / "broken.gz").write_bytes(gzip.compress(b"x" * 1000)[:20])
-    said = cloudcmp("import", *words, "--out", "study", cwd=tmp_path)
-    assert said.code == 2
-    assert says in said.err
-    assert not (tmp_path / "study").exists()
+    assert says in refused(tmp_path, *files, asked=asked)
 
 
 def test_every_format_is_known_by_its_content() -> None:

@@ -6,6 +6,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from hashlib import file_digest
 from pathlib import Path
 
 from cloudcmp.catalog import METRICS, READERS, hint, measure_cell, told_text
@@ -13,6 +14,7 @@ from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.tool import Reader, Unsure
 from cloudcmp.store.tidy import NEEDED, number_text
 from cloudcmp.tools import pkb
+from cloudcmp.tools.page import document, entry
 
 TABLE, SAMPLES = "table", "pkb"
 FORMATS = (TABLE, SAMPLES, *READERS)
@@ -42,6 +44,15 @@ class Asked:
     offering: str | None = None
     provider: str | None = None
     region: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """An output in Spare Cores' collection, and the file beside it that says how the run ended."""
+
+    provider: str
+    offering: str
+    meta: Path
 
 
 @dataclass(slots=True)
@@ -108,6 +119,7 @@ def read(files: Sequence[Named], asked: Asked) -> Found:
     Raises UserMistake with every fault, as `file: what; next`: an output that is cut or doubtful is not imported.
     """
     found = Found()
+    _copies(files, found)
     for file in files:
         try:
             _take(file, asked, found)
@@ -131,6 +143,20 @@ def _first(faults: list[Fault]) -> list[Fault]:
     return [*faults[:_MOST_FAULTS], *more]
 
 
+def _copies(files: Sequence[Named], found: Found) -> None:
+    """Tell of files that are named twice, or hold the same bytes: a copy is no second launch."""
+    seen: dict[str, Path] = {}
+    for file in files:
+        if not file.path.is_file():
+            continue
+        with file.path.open("rb") as opened:
+            first = seen.setdefault(file_digest(opened, "sha256").hexdigest(), file.path)
+        if first is not file.path and first.samefile(file.path):
+            found.faults.append(Fault(str(file.path), "is named twice", "name each file once"))
+        elif first is not file.path:
+            found.told.append(f"{file.path}: the same bytes as {first}: a copy is no launch of its own")
+
+
 def _take(file: Named, asked: Asked, found: Found) -> None:
     if not file.path.is_file():
         what = "is a folder" if file.path.is_dir() else "no such file"
@@ -148,7 +174,7 @@ def _take(file: Named, asked: Asked, found: Found) -> None:
 def _take_output(file: Named, asked: Asked, found: Found, reader: Reader) -> None:
     provider, offering = _whose(file, asked)
     try:
-        reports = reader.reports(_text(file.path))
+        reports, begun = reader.reports(_text(file.path)), _begun(file.path)
     except Unsure as unsure:
         next_ = "leave the file out, or run the tool again"
         raise UserMistake.at(str(file.path), f"{reader.name}: {unsure}", next_) from None
@@ -157,21 +183,43 @@ def _take_output(file: Named, asked: Asked, found: Found, reader: Reader) -> Non
             found.told.append(f"\x00{report.tool} {report.version}")
         for one in report.readings:
             cell = measure_cell(report.tool, told_text(report.told), one.measure, one.metric)
-            row = [provider, asked.region or "", offering, str(file.path), "", one.metric, cell.params_text]
+            row = [provider, asked.region or "", offering, str(file.path), begun, one.metric, cell.params_text]
             found.rows.append((str(file.path), [*row, METRICS[one.metric].unit, number_text(one.value)]))
         if report.left:
             found.told.append(f"{file.path}: not read: {', '.join(report.left)}")
 
 
 def _whose(file: Named, asked: Asked) -> tuple[str, str]:
-    """Provider and offering of a file: as they were told, else by a name of Spare Cores' outputs."""
-    match = _SPARE_CORES.fullmatch(file.path.name)
-    offering = file.offering or asked.offering or (match[2] if match else None)
+    """Provider and offering of a file: as they were told, else by the names of Spare Cores' outputs."""
+    kept = _kept(file.path)
+    offering = file.offering or asked.offering or (kept.offering if kept else None)
     if offering is None:
         raise UserMistake.at(
             str(file.path), "does not say which offering was measured", "add --offering NAME, or write NAME=FILE"
         )
-    return asked.provider or (match[1] if match else "imported"), offering
+    return asked.provider or (kept.provider if kept else "imported"), offering
+
+
+def _kept(path: Path) -> "_Kept | None":
+    """What a file is by its name in Spare Cores' collection: in one folder, or as `vendor/server/task/stdout`."""
+    match = _SPARE_CORES.fullmatch(path.name)
+    if match:
+        return _Kept(match[1], match[2], path.with_name(path.name.removesuffix("stdout") + "meta.json"))
+    parts = path.absolute().parts
+    if path.name == "stdout" and path.with_name("meta.json").is_file() and len(parts) > 4:
+        return _Kept(parts[-4], parts[-3], path.with_name("meta.json"))
+    return None
+
+
+def _begun(path: Path) -> str:
+    """When a run began by what Spare Cores keeps beside it; raises Unsure where that says that it failed."""
+    kept = _kept(path)
+    if kept is None or not kept.meta.is_file():
+        return ""
+    meta = document(_text(kept.meta))
+    if entry(meta, "exit_code") != 0:
+        raise Unsure(f"{kept.meta.name} says that the run ended with {str(meta['exit_code'])[:20]}")
+    return str(meta.get("start", ""))
 
 
 def _take_samples(path: Path, asked: Asked, found: Found) -> None:

@@ -1,14 +1,53 @@
 """Tools that others trust: how they are run, and what their outputs say."""
 
 from cloudcmp.model.tool import Reader, Tool
-from cloudcmp.tools import dbench, fio, hpcc, openssl, pgbench, postmark, stream, stress_ng, sysbench, unixbench, wrk
+from cloudcmp.tools import (
+    dbench,
+    fio,
+    hpcc,
+    iozone,
+    memtier,
+    network,
+    npb,
+    openssl,
+    pgbench,
+    postmark,
+    scores,
+    sparecores,
+    stream,
+    stress_ng,
+    sysbench,
+    unixbench,
+    wrk,
+    ycsb,
+)
 
-_MODULES = (fio, sysbench, stress_ng, dbench, postmark, unixbench, hpcc, stream, openssl, pgbench, wrk)
+_MODULES = (
+    fio,
+    sysbench,
+    stress_ng,
+    dbench,
+    postmark,
+    unixbench,
+    hpcc,
+    stream,
+    iozone,
+    npb,
+    openssl,
+    pgbench,
+    memtier,
+    ycsb,
+    wrk,
+)
 
 TOOLS: dict[str, Tool] = {tool.name: tool for module in _MODULES for tool in module.TOOLS}
 """The tools that a study can run."""
 
-READERS: dict[str, Reader] = {module.READER.name: module.READER for module in _MODULES}
+_READERS = (
+    *(module.READER for module in _MODULES),
+    *(reader for module in (network, scores, sparecores) for reader in module.READERS),
+)
+READERS: dict[str, Reader] = {reader.name: reader for reader in _READERS}
 """The outputs that can be read."""
 
 __all__ = ["READERS", "TOOLS"]

@@ -1,0 +1,184 @@
+"""ping, iperf and iperf3: what a path between two machines does. Their outputs are imported; cloudcmp has its own probes."""
+
+import math
+import re
+from typing import Any
+
+from cloudcmp.model.tool import Reader, Reading, Report, Tool, Unsure
+from cloudcmp.tools.base import BYTES, KIB, LATENCY, LOSS, MIB, reading
+from cloudcmp.tools.page import (
+    NUMBER,
+    Page,
+    above_zero,
+    amount,
+    document,
+    entry,
+    follows,
+    number,
+    positive,
+    scaled,
+    whole,
+    word,
+)
+
+_RATES = {"bits/sec": 1 / 8, "Kbits/sec": 1e3 / 8, "Mbits/sec": 1e6 / 8, "Gbits/sec": 1e9 / 8, "Tbits/sec": 1e12 / 8}
+_MOVED = {"Bytes": 1.0, "KBytes": KIB, "MBytes": MIB, "GBytes": KIB * MIB, "TBytes": MIB * MIB}
+_INTERVAL = rf"\s*\[\s*(SUM|\d+)\]\s+({NUMBER})-\s*({NUMBER})\s+sec\s+({NUMBER}) (\w+)\s+({NUMBER}) ([A-Za-z]+/sec)(.*)"
+_UDP = rf"\s+({NUMBER}) ms\s+(\d+)/\s*(\d+) \({NUMBER}%\)\s*"
+_CLIENT = r"\s*Client connecting to \S+, (TCP|UDP) port \d+.*"
+_STREAM = r"\s*\[\s*(\d+)\] local \S+ port \d+ connected (?:with|to) \S+ port \d+.*"
+
+_PING = r"PING \S+ \(\S+\) (\d+)\(\d+\) bytes of data\."
+_RTT = rf"rtt min/avg/max/mdev = ({NUMBER})/({NUMBER})/({NUMBER})/({NUMBER}) ms(?:, pipe \d+)?"
+_LOST = rf"(\d+) packets transmitted, (\d+) received,(?: \+\d+ \w+,)* ({NUMBER})% packet loss, time \d+ms"
+
+
+def _is_ping(text: str) -> bool:
+    return bool(re.search(r"^PING \S+ \(", text, re.MULTILINE))
+
+
+def _ping(text: str) -> tuple[Report, ...]:
+    page = Page(text)
+    _, begins = page.one(_PING, "the size of the packets")
+    place, lost = page.one(_LOST, "how many packets were lost")
+    sent, back = above_zero(lost[1], place), number(lost[2], place)
+    if back > sent or abs(100 * (1 - back / sent) - number(lost[3], place)) > 1:
+        raise Unsure(f"{place}: the loss does not follow from the packets")
+    place, rtt = page.one(_RTT, "the round-trip times")
+    low, mean, high = (above_zero(rtt[i], place) * 1e-3 for i in (1, 2, 3))
+    if not low <= mean <= high:
+        raise Unsure(f"{place}: the mean is not between the least and the largest")
+    times = [above_zero(match[1], where) * 1e-3 for where, match in page.all(rf".*icmp_seq=\d+ .*time=({NUMBER}) ms")]
+    if len(times) == back and times:
+        follows(mean, math.fsum(times) / len(times), 0.02 + 1e-6 / mean, place)
+    readings = (
+        reading("rtt_mean", LATENCY, mean),
+        reading("rtt_min", LATENCY, low),
+        reading("rtt_max", LATENCY, high),
+        reading("lost", LOSS, 1 - back / sent),
+    )
+    return (Report("ping", "", {"payload_bytes": begins[1]}, readings),)
+
+
+def _rate(place: str, line: re.Match[str]) -> float:
+    """Bytes a second of a line of an interval, which must follow from what was moved in it."""
+    rate = scaled(line[6], line[7], _RATES, place)
+    seconds = number(line[3], place) - number(line[2], place)
+    if seconds <= 0:
+        raise Unsure(f"{place}: the interval has no length")
+    follows(rate, scaled(line[4], line[5], _MOVED, place) / seconds, 0.05 + 0.011 / seconds, place)
+    return rate
+
+
+def _is_iperf(text: str) -> bool:
+    return bool(re.search(r"^\s*Client connecting to \S+, (TCP|UDP) port", text, re.MULTILINE))
+
+
+def _iperf(text: str) -> tuple[Report, ...]:
+    page = Page(text)
+    _, begins = page.one(_CLIENT, "the protocol")
+    streams = sorted({match[1] for _, match in page.all(_STREAM)})
+    if not streams:
+        raise Unsure("no line tells a connection")
+    told = {"protocol": begins[1].lower(), "streams": str(len(streams))}
+    lines = page.all(_INTERVAL)
+    of_server = [(place, line) for place, line in lines if re.fullmatch(_UDP, line[8], re.ASCII)]
+    if begins[1] == "UDP":
+        return (Report("iperf", "", told, _datagrams(of_server, streams)),)
+    totals = {one: _total(lines, one) for one in ([*streams, "SUM"] if len(streams) > 1 else streams)}
+    place, last = totals["SUM" if len(streams) > 1 else streams[0]]
+    told["duration_s"] = whole(float(round(number(last[3], place))))
+    return (Report("iperf", "", told, (reading("throughput", BYTES, _rate(place, last)),)),)
+
+
+def _total(lines: list[tuple[str, re.Match[str]]], stream: str) -> tuple[str, re.Match[str]]:
+    """The line of a stream's whole time: the last, from 0, marked as such or longer than one before."""
+    mine = [(place, line) for place, line in lines if line[1] == stream]
+    if not mine:
+        raise Unsure(f"no line tells the throughput of [{stream}]: the output is cut")
+    place, last = mine[-1]
+    alone = len(mine) == 1 and stream != "SUM" and "-1K/" not in last[8]
+    if number(last[2], place) != 0 or alone or any(number(line[3], at) > number(last[3], place) for at, line in mine):
+        raise Unsure(f"{place}: whether this is all of [{stream}] or its first interval is not told; run iperf with -e")
+    return place, last
+
+
+def _datagrams(reports: list[tuple[str, re.Match[str]]], streams: list[str]) -> tuple[Reading, ...]:
+    """What the server reported of each stream: the rates added, the losses of all datagrams."""
+    if sorted(line[1] for _, line in reports) != streams:
+        raise Unsure("not each stream has one report of the server")
+    rate = lost = sent = 0.0
+    for place, line in reports:
+        udp = re.fullmatch(_UDP, line[8], re.ASCII)
+        assert udp is not None
+        rate += _rate(place, line)
+        lost += number(udp[2], place)
+        sent += above_zero(udp[3], place)
+    return reading("throughput", BYTES, rate), reading("lost", LOSS, lost / sent)
+
+
+def _is_iperf3(text: str) -> bool:
+    return bool(re.search(r"^\s*iperf Done\.\s*$", text, re.MULTILINE)) or '"sum_sent"' in text
+
+
+def _iperf3(text: str) -> tuple[Report, ...]:
+    return _of_json(document(text)) if '"sum_sent"' in text else _of_text(Page(text))
+
+
+def _of_text(page: Page) -> tuple[Report, ...]:
+    page.one(r"\s*iperf Done\.", "that the run is done")
+    streams = sorted({match[1] for _, match in page.all(_STREAM)})
+    lines = page.all(_INTERVAL)
+    told = {"streams": str(len(streams))}
+    ends = [(place, line) for place, line in lines if line[8].strip().endswith("receiver")]
+    udp = [(place, line) for place, line in lines if re.fullmatch(_UDP, line[8].replace("receiver", ""), re.ASCII)]
+    if udp:
+        return (Report("iperf3", "", {**told, "protocol": "udp"}, _datagrams3(udp, streams)),)
+    wanted = "SUM" if len(streams) > 1 else (streams[0] if streams else "")
+    found = [(place, line) for place, line in ends if line[1] == wanted]
+    if len(found) != 1:
+        raise Unsure(f"{len(found)} lines tell what the receiver of [{wanted}] got, one is needed")
+    place, line = found[0]
+    told["duration_s"] = whole(float(round(number(line[3], place))))
+    return (Report("iperf3", "", {**told, "protocol": "tcp"}, (reading("throughput", BYTES, _rate(place, line)),)),)
+
+
+def _datagrams3(lines: list[tuple[str, re.Match[str]]], streams: list[str]) -> tuple[Reading, ...]:
+    """Rate and loss of one stream of datagrams; the rate is the sender's, less what was lost."""
+    if len(lines) != 1 or len(streams) != 1:
+        raise Unsure("several streams of datagrams are not read")
+    place, line = lines[0]
+    udp = re.fullmatch(_UDP, line[8].replace("receiver", ""), re.ASCII)
+    assert udp is not None
+    share = number(udp[2], place) / above_zero(udp[3], place)
+    if share > 1:
+        raise Unsure(f"{place}: more was lost than sent")
+    return reading("sent", BYTES, _rate(place, line)), reading("lost", LOSS, share)
+
+
+def _of_json(output: Any) -> tuple[Report, ...]:
+    """`iperf3 -J`: bits a second of all streams, as they were received."""
+    test = entry(output, "start", "test_start")
+    told = {"protocol": word(str(entry(test, "protocol"))).lower(), "streams": whole(positive(test, "num_streams")),
+            "duration_s": whole(positive(test, "duration"))}  # fmt: skip
+    version = str(output["start"].get("version", ""))[:40]
+    if told["protocol"] == "udp":
+        total = entry(output, "end", "sum")
+        lost = amount(total, "lost_packets") / positive(total, "packets")
+        rate = positive(total, "bits_per_second") / 8
+        return (Report("iperf3", version, told, (reading("sent", BYTES, rate), reading("lost", LOSS, lost))),)
+    total = entry(output, "end", "sum_received")
+    rate = positive(total, "bits_per_second") / 8
+    follows(rate, positive(total, "bytes") / positive(total, "seconds"), 0.01, "end.sum_received")
+    return (Report("iperf3", version, told, (reading("throughput", BYTES, rate),)),)
+
+
+READERS = (
+    Reader("ping", "text of iputils' ping, with its summary", _is_ping, _ping),
+    Reader("iperf3", "text or JSON of iperf3's client", _is_iperf3, _iperf3),
+    Reader(
+        "iperf", "text of iperf 2's client: UDP with the server's report, TCP with intervals or -e", _is_iperf, _iperf
+    ),
+)
+
+TOOLS: tuple[Tool, ...] = ()

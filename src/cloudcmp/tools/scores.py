@@ -1,0 +1,67 @@
+"""CoreMark and bonnie++: their outputs are imported."""
+
+import re
+
+from cloudcmp.model.tool import Reader, Reading, Report, Tool, Unsure
+from cloudcmp.tools.base import BYTES, KIB, RATE, reading
+from cloudcmp.tools.page import NUMBER, Page, above_zero, follows
+
+_BONNIE = re.compile(r"1\.9[678],1\.9[678]\w*,[^,]*,\d+,\d+,\w+(?:,[^,]*){42}")
+# Field, our name, metric, and what one of its unit is: kilobytes of 2^10 bytes, or seeks.
+_FIELDS = ((9, "write", BYTES, KIB), (11, "rewrite", BYTES, KIB), (15, "read", BYTES, KIB), (17, "seeks", RATE, 1.0))
+
+
+def _is_coremark(text: str) -> bool:
+    return bool(re.search(r"^CoreMark Size\s+: ", text, re.MULTILINE))
+
+
+def _coremark(text: str) -> tuple[Report, ...]:
+    page = Page(text)
+    page.one(r"Correct operation validated\. .*", "that the results are right")
+    place, said = page.one(rf"Iterations/Sec\s+: ({NUMBER})", "iterations a second")
+    rate = above_zero(said[1], place)
+    seconds = page.value(r"Total time \(secs\):", "the total time")
+    follows(rate, page.value(r"Iterations\s+:", "the iterations") / seconds, 0.001, place)
+    place, score = page.one(rf"CoreMark 1\.0 : ({NUMBER})(?: / .*)?", "the score")
+    follows(above_zero(score[1], place), rate, 1e-6, place)
+    told = {"size": page.one(r"CoreMark Size\s+: (\d+)", "the size")[1][1]}
+    if found := page.maybe(r"Parallel \w+\s*: (\d+)", "how many ran at once"):
+        told["threads"] = found[1][1]
+    return (Report("coremark", "", told, (reading("iterations", RATE, rate),)),)
+
+
+def _is_bonnie(text: str) -> bool:
+    return any(_BONNIE.fullmatch(line.rstrip("\r")) for line in text.split("\n"))
+
+
+def _bonnie(text: str) -> tuple[Report, ...]:
+    page = Page(text)
+    found = []
+    for i, line in enumerate(page.lines):
+        if not line.startswith("1.9"):
+            continue
+        if not _BONNIE.fullmatch(line):
+            raise Unsure(f"{page.place(i)}: this is no line of 48 fields of bonnie++ 1.96 to 1.98")
+        cells = line.split(",")
+        readings: list[Reading] = []
+        left = []
+        for at, name, metric, unit in _FIELDS:
+            if cells[at] in {"", "+++++"}:  # not asked for, or too short to tell
+                left.append(name)
+            else:
+                readings.append(reading(name, metric, above_zero(cells[at], page.place(i)) * unit))
+        if not readings:
+            raise Unsure(f"{page.place(i)}: no figure is told")
+        told = {"file_size": cells[5], "concurrency": cells[3]}
+        found.append(Report("bonnie++", cells[1], told, tuple(readings), tuple(left)))
+    if not found:
+        raise Unsure("there is no line of comma-separated figures")
+    return tuple(found)
+
+
+READERS = (
+    Reader("coremark", "text of CoreMark 1.0", _is_coremark, _coremark),
+    Reader("bonnie++", "the comma-separated lines of bonnie++ 1.96 to 1.98", _is_bonnie, _bonnie),
+)
+
+TOOLS: tuple[Tool, ...] = ()

@@ -1,0 +1,84 @@
+"""YCSB: a load of databases that keep rows by key; its text."""
+
+import re
+
+from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, Unsure
+from cloudcmp.tools.base import LATENCY, LOSS, RATE, choice, count, measures, path, quoted, reading
+from cloudcmp.tools.page import Page, above_zero, follows, number, word
+
+_LINE = r"\[([A-Z][\w-]*)\], ([^,]+), (\S+)"
+_KINDS = ("READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE", "DELETE")
+_LATENCIES = {"AverageLatency(us)": "latency_mean", "95thPercentileLatency(us)": "latency_p95",
+              "99thPercentileLatency(us)": "latency_p99"}  # fmt: skip
+
+
+def _looks_like(text: str) -> bool:
+    return bool(re.search(r"^\[OVERALL\], RunTime\(ms\), ", text, re.MULTILINE))
+
+
+def _reports(text: str) -> tuple[Report, ...]:
+    told: dict[tuple[str, str], tuple[str, str]] = {}
+    for place, match in Page(text).all(_LINE):
+        key = match[1], match[2]
+        if key in told:
+            raise Unsure(f"{place}: [{match[1]}] {match[2][:40]} is told again, first on {told[key][0]}")
+        told[key] = place, match[3]
+    if unread := [
+        place for place, match in Page(text).all(r"\[[A-Z].*") if not re.fullmatch(_LINE, match[0], re.ASCII)
+    ]:
+        raise Unsure(f"{unread[0]}: this is no figure of YCSB")
+    rate, run_s = _value(told, "OVERALL", "Throughput(ops/sec)"), _value(told, "OVERALL", "RunTime(ms)") * 1e-3
+    kinds = [kind for kind in _KINDS if (kind, "Operations") in told]
+    counts = {kind: number(told[kind, "Operations"][1], told[kind, "Operations"][0]) for kind in kinds}
+    # A read-modify-write is told once as itself, and as a read and an update.
+    done = sum(counts.values()) - 2 * counts.get("READ-MODIFY-WRITE", 0.0)
+    failed = sum(number(value, place) for (kind, what), (place, value) in told.items()
+                 if kind.endswith("-FAILED") and what == "Operations")  # fmt: skip
+    follows(done + failed, rate * run_s, 0.01, told["OVERALL", "Throughput(ops/sec)"][0])
+    readings: list[Reading] = [reading("operations", RATE, rate)]
+    for kind in (kind for kind in kinds if counts[kind]):
+        name = kind.lower().replace("-", "_")
+        readings += [
+            reading(f"{name}_{ours}", LATENCY, _value(told, kind, theirs) * 1e-6) for theirs, ours in _LATENCIES.items()
+        ]
+    readings.append(reading("failed", LOSS, failed / (done + failed)))
+    return (Report("ycsb", "", _told(text), tuple(readings)),)
+
+
+def _value(told: dict[tuple[str, str], tuple[str, str]], kind: str, what: str) -> float:
+    if (kind, what) not in told:
+        raise Unsure(f"no line tells [{kind}], {what}")
+    place, text = told[kind, what]
+    return above_zero(text, place)
+
+
+def _told(text: str) -> dict[str, str]:
+    """The workload, where the line that YCSB was begun with is in the output."""
+    found = set(re.findall(r"-P \S*?workload([a-f])(?!\S)", text))
+    threads = set(re.findall(r"-threads (\d+)\b", text))
+    told = {"workload": word(found.pop())} if len(found) == 1 else {}
+    return told | ({"threads": threads.pop()} if len(threads) == 1 else {})
+
+
+READER = Reader("ycsb", "text of YCSB 0.10 and later", _looks_like, _reports)
+
+
+def _command(settings: Settings) -> str:
+    return (
+        f"cd {quoted(settings, 'path')} && sh bin/ycsb.sh run {quoted(settings, 'binding')} -s "
+        f"-P workloads/workload{settings['workload']} -p operationcount={settings['operations']} "
+        f"-threads {settings['threads']} -P {quoted(settings, 'properties')}"
+    )
+
+
+TOOLS = (
+    Tool("ycsb", "Operations a second of a database that is there and loaded, and the latency of its reads.",
+         "Loading the rows; other latencies than reads, which import reads too.", (),
+         (path("path", "/mnt/ycsb", "the folder of YCSB on the measured machine"), path("binding", "redis", "which database"),
+          path("properties", "/mnt/ycsb/bench.properties", "a file that says how the database is reached"),
+          choice("workload", "b a c d f", "which of its workloads"), count("operations", "100000", "operations in all"),
+          count("threads", "1", "threads of the load")),
+         _command, lambda _: measures(operations=RATE, read_latency_mean=LATENCY, read_latency_p95=LATENCY,
+                                      read_latency_p99=LATENCY, failed=LOSS), READER,
+         lambda s: 30 + float(s["operations"]) / 1000),
+)  # fmt: skip

@@ -1,0 +1,119 @@
+"""Outputs that are imported and never run by cloudcmp: networks, scores, and what Spare Cores keeps."""
+
+import csv
+import json
+import math
+import re
+
+import pytest
+
+from cloudcmp.model.tool import Report
+from tests.tools.outputs import PKB, RAW, real, reports, values, why
+
+MBIT = 1e6 / 8
+
+
+def test_ping_is_the_mean_of_its_lines() -> None:
+    text = real(f"{PKB}/ping.out")
+    (report,) = reports("ping", text)
+    assert values(report) == pytest.approx(
+        {"rtt_mean": 0.352e-3, "rtt_min": 0.280e-3, "rtt_max": 0.602e-3, "lost": 0.0}
+    )
+    times = [float(time) for time in re.findall(r"time=([\d.]+) ms", text)]
+    assert len(times) == 100
+    assert math.fsum(times) / 100 == pytest.approx(0.352, abs=1e-3)
+
+
+def test_iperf_of_one_and_of_several_streams() -> None:
+    found = [reports("iperf", real(f"{PKB}/iperf_benchmark_embedded_{number}.txt"))[0] for number in range(1, 7)]
+    expected = [1.05 * MBIT, 2.10 * MBIT, 1966 * MBIT, 1970 * MBIT, 939 * MBIT, 1183 * MBIT]
+    assert [values(one)["throughput"] for one in found] == pytest.approx(expected)
+    assert [one.told["streams"] for one in found] == ["1", "2", "1", "2", "1", "3"]
+    assert values(found[1])["lost"] == pytest.approx(1 / 10700)
+    first = real(f"{PKB}/iperf_benchmark_embedded_5.txt").split("  1.00-2.00", 1)
+    whole = first[0]
+    assert "its first interval" in why("iperf", whole[: whole.index("[  3] 1.00-2.00")])
+
+
+def test_iperf3() -> None:
+    (tcp,) = reports("iperf3", real(f"{PKB}/iperf3_embedded_2.txt"))
+    assert values(tcp) == {"throughput": 4670 * MBIT}
+    assert tcp.told == {"streams": "5", "protocol": "tcp", "duration_s": "3"}
+    (udp,) = reports("iperf3", real(f"{PKB}/iperf3_embedded_1.txt"))
+    assert values(udp) == pytest.approx({"sent": 1380 * MBIT, "lost": 35148 / 62949})
+
+
+def test_iperf3_in_json() -> None:
+    total = {"bits_per_second": 8e9, "bytes": 10e9, "seconds": 10.0}
+    output = {
+        "start": {"version": "iperf 3.12", "test_start": {"protocol": "TCP", "num_streams": 2, "duration": 10}},
+        "end": {"sum_sent": total, "sum_received": total},
+    }
+    (report,) = reports("iperf3", json.dumps(output))
+    assert values(report) == {"throughput": 1e9}
+    total["bits_per_second"] = 8e6
+    assert "does not follow" in why("iperf3", json.dumps(output))
+
+
+def test_coremark_and_bonnie() -> None:
+    (report,) = reports("coremark", real(f"{PKB}/coremark_sample_output.txt"))
+    assert values(report) == {"iterations": pytest.approx(8000000 / 49.793, rel=1e-9)}
+    assert report.told == {"size": "666", "threads": "8"}
+    (disk,) = reports("bonnie++", real(f"{PKB}/bonnie-plus-plus-sample.txt"))
+    assert values(disk) == {"write": 72853 * 1024, "rewrite": 47358 * 1024, "read": 156821 * 1024, "seeks": 537.7}
+
+
+def _row(server: str) -> dict[str, str]:
+    text = real("sparecores/benchmarks_by_instance.csv")
+    vendor, name = server.split("_")
+    return next(r for r in csv.DictReader(text.splitlines()) if (r["vendor"], r["instance_type"]) == (vendor, name))
+
+
+def _of(found: tuple[Report, ...], **told: str) -> float:
+    (one,) = [report for report in found if told.items() <= report.told.items()]
+    return one.readings[0].value
+
+
+@pytest.mark.parametrize("server", ["aws_m7i.large", "aws_c7g.xlarge", "gcp_e2-medium"])
+def test_spare_cores_outputs_are_what_its_table_says(server: str) -> None:
+    row = _row(server)
+    (marks,) = reports("passmark", real(f"{RAW}/{server}__passmark__stdout"))
+    assert values(marks)["cpu_mark"] == pytest.approx(float(row["passmark_summ_cpu"]), abs=0.01)
+    assert values(marks)["memory_mark"] == pytest.approx(float(row["passmark_summ_me"]), abs=0.01)
+    redis = reports("redis", real(f"{RAW}/{server}__redis__stdout"))
+    assert _of(redis, pipeline="1") == float(row["redis_set_rps_pipe1"])
+    assert max(one.readings[0].value for one in redis) == float(row["redis_set_rps_best"])
+    web = reports("static_web", real(f"{RAW}/{server}__static_web__stdout"))
+    best = max(one.readings[0].value for one in web if one.told["size"] == "1k")
+    assert best == float(row["static_web_1k_rps_best"])
+    packed = reports("compression", real(f"{RAW}/{server}__compression_text__stdout"))
+    of = [one.readings[0].value for one in packed if (one.told["algorithm"], one.told["level"]) == ("gzip", "5")]
+    assert max(of) == pytest.approx(float(row["gzip5_compress_Bps_best"]))
+    memory = reports("bw_mem", real(f"{RAW}/{server}__bw_mem__stdout"))
+    assert _of(memory, op="rd", size_bytes="16000000") == float(row["bw_mem_rd_16mb"]) * 1e6
+    assert len(reports("llama-bench", real(f"{RAW}/aws_m7i.large__llm__stdout"))) > 5
+
+
+CHANGED = [
+    ("ping", f"{PKB}/ping.out", "0.056 ms", "0.056 us", "round-trip"),
+    ("ping", f"{PKB}/ping.out", "0.280/0.352", "0.280/0.452", "does not follow"),
+    ("ping", f"{PKB}/ping.out", "100 received", "90 received", "does not follow"),
+    ("ping", f"{PKB}/ping.out", "0.280/0.352", "0,280/0,352", "round-trip"),
+    ("iperf", f"{PKB}/iperf_benchmark_embedded_3.txt", "1966 Mbits/sec", "1966 Kbits/sec", "does not follow"),
+    ("iperf", f"{PKB}/iperf_benchmark_embedded_3.txt", "1966 Mbits/sec", "1966 Furlongs/sec", "is none of"),
+    ("iperf3", f"{PKB}/iperf3_embedded_2.txt", "iperf Done.", "iperf did.", "is done"),
+    ("coremark", f"{PKB}/coremark_sample_output.txt", "Correct operation", "Incorrect operation", "are right"),
+    ("coremark", f"{PKB}/coremark_sample_output.txt", "49.793000", "4.9793", "does not follow"),
+    ("bonnie++", f"{PKB}/bonnie-plus-plus-sample.txt", ",72853,", ",72,853,", "48 fields"),
+    ("redis", f"{RAW}/aws_m7i.large__redis__stdout", '"SET",1,4,', '"SET",1,1,', "told twice"),
+    ("bw_mem", f"{RAW}/aws_m7i.large__bw_mem__stdout", "rd 1.00 70145.61", "rd 1.00 70145,61", "is not a number"),
+    ("passmark", f"{RAW}/aws_m7i.large__passmark__stdout", "Complete: true", "Complete: false", "complete"),
+    ("llama-bench", f"{RAW}/aws_m7i.large__llm__stdout", '"avg_ts": 231.053558', '"avg_ts": 23.1', "does not follow"),
+]
+
+
+@pytest.mark.parametrize(("reader", "name", "old", "new", "says"), CHANGED)
+def test_a_changed_output_is_not_believed(reader: str, name: str, old: str, new: str, says: str) -> None:
+    text = real(name)
+    assert old in text
+    assert says in why(reader, text.replace(old, new, 1))
