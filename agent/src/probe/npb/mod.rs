@@ -17,8 +17,13 @@ mod cg;
 mod cg_matrix;
 mod check;
 mod ep;
+mod fft;
+mod ft;
+mod ft_box;
 mod is;
 mod lcg;
+mod mg;
+mod mg_grid;
 mod shared;
 mod team;
 
@@ -29,7 +34,7 @@ pub const PROBE: Probe = Probe {
     name: "npb",
     roles: SOLO,
     params: &[
-        Param { name: "benchmark", default: "bt", kind: Kind::Choice(&["bt", "ep", "cg", "is"]) },
+        Param { name: "benchmark", default: "bt", kind: Kind::Choice(&["bt", "ep", "cg", "mg", "ft", "is"]) },
         Param { name: "class", default: "A", kind: Kind::Choice(&["A", "S", "W", "B"]) },
         THREADS,
     ],
@@ -59,7 +64,8 @@ struct Benchmark {
 }
 
 /// A new benchmark is a file, a line here, and its name in the parameter above and in the catalogue.
-static BENCHMARKS: &[Benchmark] = &[bt::BENCHMARK, ep::BENCHMARK, cg::BENCHMARK, is::BENCHMARK];
+static BENCHMARKS: &[Benchmark] =
+    &[bt::BENCHMARK, ep::BENCHMARK, cg::BENCHMARK, mg::BENCHMARK, ft::BENCHMARK, is::BENCHMARK];
 
 /// What a benchmark gives back.
 pub struct Outcome {

@@ -61,7 +61,7 @@ struct Slot<T>(UnsafeCell<T>);
 unsafe impl<T: Send> Sync for Each<T> {}
 
 impl<T> Each<T> {
-    pub fn new(team: &Team, make: impl Fn(usize) -> T) -> Each<T> {
+    pub fn new(team: &Team, mut make: impl FnMut(usize) -> T) -> Each<T> {
         Each((0..team.threads()).map(|index| Slot(make(index).into())).collect())
     }
 

@@ -12,6 +12,8 @@ _SECONDS: Mapping[str, Mapping[str, float]] = {
     "bt": {"S": 0.1, "W": 2.0, "A": 40.0, "B": 150.0},
     "ep": {"S": 1.0, "W": 2.0, "A": 12.0, "B": 48.0},
     "cg": {"S": 0.2, "W": 0.6, "A": 4.0, "B": 150.0},
+    "mg": {"S": 0.1, "W": 0.6, "A": 6.0, "B": 30.0},
+    "ft": {"S": 0.3, "W": 0.6, "A": 10.0, "B": 120.0},
     "is": {"S": 0.1, "W": 0.3, "A": 2.0, "B": 8.0},
 }
 
@@ -32,16 +34,17 @@ METRICS = (
 
 PROBES = (
     Probe("npb", ("npb_op_per_s", "npb_time_s"),
-          (choice("benchmark", "bt ep cg is", "which benchmark"), choice("class", "A S W B", "problem size", short="S"), threads()),
+          (choice("benchmark", "bt ep cg mg ft is", "which benchmark"), choice("class", "A S W B", "problem size", short="S"), threads()),
           "One run of a NAS parallel benchmark, written anew from its specification, with the published verification: "
           "bt is a flow on a cube by block tridiagonal systems, ep random pairs with logarithms and square roots in "
-          "registers, cg conjugate gradients with a sparse matrix, is ranks of whole-number keys.",
+          "registers, cg conjugate gradients with a sparse matrix, mg multigrid on a cube, ft Fourier transforms of a "
+          "box, is ranks of whole-number keys.",
           "More than one machine, the original programs.", 40.0, expected_s=_expected_s),
 )  # fmt: skip
 
 SUITES = (
     suite("npb", "NAS parallel benchmarks of classes S, W and A, on one processor and on all.",
-          ("npb", {"benchmark": "bt ep cg is", "class": "S W A", "threads": "one all"})),
+          ("npb", {"benchmark": "bt ep cg mg ft is", "class": "S W A", "threads": "one all"})),
     suite("npb-b", "NAS parallel benchmarks of class B, on one processor and on all.",
-          ("npb", {"benchmark": "bt ep cg is", "class": "B", "threads": "one all"})),
+          ("npb", {"benchmark": "bt ep cg mg ft is", "class": "B", "threads": "one all"})),
 )  # fmt: skip
