@@ -68,7 +68,7 @@ PROBES = (
            Param("per_cycle", ParamKind.COUNT, "auto", "operations a core makes in a cycle; auto: two units of the widest instructions", ("auto",))),
           "Independent fused multiply-adds in registers, as a share of what clock and instructions allow (Shah).",
           "Memory; cores whose units are not two, unless per_cycle says so.", 1.0),
-    Probe("gemm", ("gemm_flop_per_s",), (Param("n", ParamKind.COUNT, "2000", "order of the matrices"), threads(), duration()),
+    Probe("gemm", ("gemm_flop_per_s",), (Param("n", ParamKind.COUNT, "2000", "order of the matrices", short="1000"), threads(), duration()),
           "Multiplies dense matrices of doubles (DGEMM); the product is checked against a random vector.",
           "Memory beyond the caches.", 1.0, expected_s=_gemm_s),
     Probe("lu", ("lu_flop_per_s",),
