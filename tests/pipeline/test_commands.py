@@ -193,3 +193,14 @@ def test_only_files_within_the_studys_folder_are_taken(tmp_path, name, says):
     assert said.code == 2
     assert says in said.err
     assert "own.yaml:7:" in said.err
+
+
+def test_a_plan_shows_the_lines_that_run_and_where(tmp_path):
+    (tmp_path / "own.yaml").write_text(HEAD + "  - {command: {name: mine, run: echo what runs}}\n  - {tool: fio}\n")
+    said = cloudcmp("plan", "own.yaml", cwd=tmp_path)
+    assert "echo what runs" in said.out
+    assert "this study runs commands on this machine, as you: fio, mine" in " ".join(said.out.split())
+    told = cloudcmp("plan", "own.yaml", "--json", cwd=tmp_path).json["data"]["commands"]
+    assert {"name": "mine", "run": "echo what runs", "on": ["local/local/1cpu"]} in told
+    checked = " ".join(cloudcmp("check", "own.yaml", cwd=tmp_path).out.split())
+    assert "it can be run; this study runs commands on this machine" in checked

@@ -194,4 +194,5 @@ def plan(
     from cloudcmp.report import terminal
 
     terminal.show_plan(console(), plan_)
+    terminal.show_commands(console(), planning.commands(plan_), planning.run_here(plan_))
     terminal.show_barriers(console(), planning.barriers(plan_))

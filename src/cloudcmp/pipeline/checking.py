@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cloudcmp import agent
 from cloudcmp.agent.ssh import dial
-from cloudcmp.catalog import METRICS
+from cloudcmp.catalog import METRICS, metrics_with
 from cloudcmp.errors import AgentMissing, CloudcmpError, Fault, NoCredentials, OutsideFault, Refused, UserMistake
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, hourly_cost
@@ -17,6 +17,7 @@ from cloudcmp.model.safety import Finding
 from cloudcmp.pipeline.found import SET_UP, Checked
 from cloudcmp.pipeline.looking import Say, side_by_side
 from cloudcmp.pipeline.opening import Unopened, brief, opened, wanted
+from cloudcmp.pipeline.planning import run_here
 from cloudcmp.plan import check_runnable
 from cloudcmp.provider.aside import aside
 from cloudcmp.provider.registry import Means, make, names
@@ -136,7 +137,7 @@ def _not_set_up(one: Checked) -> Checked:
 async def check_plan(plan: Plan, say: Say | None = None) -> tuple[Checked, ...]:
     """Check the providers of a plan for its candidates, and whether the plan itself can be run."""
     runners = tuple(dict.fromkeys(one.runner for one in plan.candidates))
-    means = Means(metrics=METRICS, candidates=plan.candidates, dial=dial)
+    means = Means(metrics=metrics_with(plan.commands), candidates=plan.candidates, dial=dial)
     providers, unopened = opened([one for one in runners if one in names()], means)
     return (*_runnable(plan), *await check(providers, plan.candidates, unopened, budget=plan.budget, say=say))
 
@@ -148,7 +149,8 @@ def _runnable(plan: Plan) -> list[Checked]:
         return [
             Checked("study", Finding("plan", False, f"{one.where}: {one.what}", one.next)) for one in mistake.faults
         ]
-    return [Checked("study", Finding("plan", True, "it can be run"))]
+    here = run_here(plan)
+    return [Checked("study", Finding("plan", True, f"it can be run; {here}" if here else "it can be run"))]
 
 
 async def _asked(provider: Provider, candidates: Sequence[Candidate]) -> list[Finding]:

@@ -16,6 +16,7 @@ from cloudcmp.pipeline.checking import check_plan, refuse
 from cloudcmp.pipeline.cleaning import Ending, Leave, faults_of, leave_at_once, left_told, lines_left, untouched
 from cloudcmp.pipeline.crew import Crew, Halt
 from cloudcmp.pipeline.office import open_office
+from cloudcmp.pipeline.planning import run_here
 from cloudcmp.pipeline.preparing import prepare
 from cloudcmp.pipeline.rounds import run_rounds
 from cloudcmp.pipeline.spending import BUDGET, beside_of, budget_of, watch_money
@@ -64,6 +65,8 @@ def start(
     time_of(plan)  # refuses a mixture
     check_unchanged(plan)
     binary = agent_of(plan)
+    if warning := run_here(plan):
+        progress.note(warning)
     _look_first(plan, progress)
     if work is not None:
         make_folder(work)

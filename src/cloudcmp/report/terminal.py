@@ -2,7 +2,7 @@
 
 from cloudcmp.report.barriers import show_barriers
 from cloudcmp.report.comparison import show
-from cloudcmp.report.quote import show_plan
+from cloudcmp.report.quote import show_commands, show_plan
 from cloudcmp.report.table import Head, say, table
 
-__all__ = ["Head", "say", "show", "show_barriers", "show_plan", "table"]
+__all__ = ["Head", "say", "show", "show_barriers", "show_commands", "show_plan", "table"]
