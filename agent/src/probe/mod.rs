@@ -27,6 +27,7 @@ mod lu;
 mod npb;
 mod peak;
 mod pi;
+mod postmark;
 mod rtt;
 mod stream;
 mod task;
@@ -52,6 +53,7 @@ pub static PROBES: &[Probe] = &[
     disk::PROBE,
     iozone::PROBE,
     dbench::PROBE,
+    postmark::PROBE,
     tcp::PROBE,
     udp::PROBE,
     rtt::PROBE,
