@@ -151,6 +151,24 @@ fn where_direct_io_is_refused_it_is_said_and_never_replaced_by_the_page_cache() 
 }
 
 #[test]
+fn reads_that_a_page_cache_would_serve_are_no_disk_and_are_not_measured_as_one() {
+    let folder = Folder::new("sticky");
+    // The call that drops the file from the cache says that it has, and has not.
+    let start = || forbidden(libc::SYS_fadvise64, 0, 0, 0);
+    for durability in ["osync", "fsync"] {
+        let file = [("durability", durability), ("file_bytes", "1048576")];
+        let stream = run_by(start(), &of("iozone", &folder.0, &[&file[..], &[("op", "read")]].concat()));
+        assert_eq!((stream.outcome.as_str(), stream.count()), ("failed", 0));
+        let said = stream.error();
+        assert!(said.contains("the page cache keeps 100 % of the file") || said.contains("in memory"), "{said}");
+        if said.contains("page cache") {
+            let stream = run_by(start(), &of("iozone", &folder.0, &[&file[..], &[("op", "rewrite")]].concat()));
+            assert_eq!((stream.outcome.as_str(), stream.note("page_cache")), ("ok", Some(&json!("warm"))));
+        }
+    }
+}
+
+#[test]
 fn where_io_uring_is_forbidden_another_engine_runs_and_is_named() {
     let folder = Folder::new("ringless");
     let start = || forbidden(libc::SYS_io_uring_setup, 0, 0, libc::EPERM);

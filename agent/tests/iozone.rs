@@ -1,6 +1,8 @@
 mod common;
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 use common::{Agent, Folder, Stream, job, measure};
 use serde_json::{Value, json};
@@ -134,4 +136,26 @@ fn what_can_not_be_measured_is_refused_in_words() {
         eprintln!("skipped in part: no /dev/shm here");
     }
     assert_eq!(folder.files(), 0);
+}
+
+#[test]
+fn the_machines_caches_are_dropped_by_root_alone_and_no_other_is_told_that_they_were() {
+    let folder = Folder::new("drop");
+    std::fs::set_permissions(&folder.0, PermissionsExt::from_mode(0o777)).unwrap();
+    let mut nobody = Command::new("env");
+    if unsafe { libc::geteuid() } == 0 {
+        nobody = Command::new("setpriv");
+        nobody.args(["--reuid=65534", "--clear-groups"]);
+        let agent = env!("CARGO_BIN_EXE_cloudcmp-agent");
+        let reached = Command::new("setpriv").args(["--reuid=65534", "--clear-groups", agent, "--version"]).output();
+        if !reached.is_ok_and(|output| output.status.success()) {
+            eprintln!("skipped: another user can not start the agent here");
+            return;
+        }
+    }
+    let job = iozone(&folder.0, &[("op", "read"), ("drop", "all")]);
+    let (_, stream) = Agent::start_by(nobody, format!("{job}\n").as_bytes()).end();
+    assert_eq!((stream.outcome.as_str(), stream.count()), ("failed", 0));
+    let said = stream.error();
+    assert!(said.contains("/proc/sys/vm/drop_caches") || said.contains("in memory"), "{said}");
 }

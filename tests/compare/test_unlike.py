@@ -53,6 +53,12 @@ def test_how_a_probe_really_ran_marks_its_own_cells() -> None:
     assert between(mine, theirs, DISK).marks == ("disk engine: io_uring against preadv2",)
 
 
+def test_what_the_page_cache_held_marks_file_operations() -> None:
+    mine, theirs = {"iozone.page_cache": "warm"}, {"iozone.page_cache": "partly warm"}
+    cell = "iozone_bytes_per_s durability=cached;file_bytes=65536;op=read;record_bytes=4096;threads=one"
+    assert between(mine, theirs, cell).marks == ("iozone page cache: warm against partly warm",)
+
+
 def test_two_loadfiles_are_two_loads_and_get_no_verdict() -> None:
     cell = "dbench_bytes_per_s clients=1;loadfile=auto;mode=async"
     mine, theirs = {"dbench.loadfile": "own 1"}, {"dbench.loadfile": "client.txt"}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cloudcmp import plan
-from cloudcmp.catalog import PROBES
+from cloudcmp.catalog import PROBES, refusal
 from cloudcmp.cost import Market, quoted
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.offering import Offering
@@ -72,6 +72,7 @@ def test_it_can_be_run_short_on_this_machine_as_far_as_the_probes_exist(name: st
     plan.check_runnable(made, {"local", "simulated"})
     assert made.rounds <= 2
     assert made.quote.expected_s < 300
+    assert {refusal(trial.probe, dict(trial.params)) for trial in made.trials} == {("", "")}
     left = {trial.probe for trial in planned(name).trials} - {trial.probe for trial in made.trials}
     assert all(any(note.startswith("left out: ") and probe in note for note in made.quote.notes) for probe in left)
 
