@@ -14,11 +14,12 @@ use common::{Agent, Folder, Stream, cpus, job};
 use serde_json::{Value, json};
 
 /// The probes that write files, with parameters that make their trials short.
-const WITH_FILES: [(&str, &[(&str, &str)]); 4] = [
+const WITH_FILES: [(&str, &[(&str, &str)]); 5] = [
     ("disk", &[("op", "write"), ("durability", "cached"), ("file_bytes", "2097152"), ("duration_s", "0.05")]),
     ("iozone", &[("op", "rewrite"), ("durability", "cached"), ("file_bytes", "2097152")]),
     ("dbench", &[("loadfile", "own"), ("duration_s", "0.1")]),
     ("task", &[("task", "disk"), ("size", "small")]),
+    ("postmark", &[("files", "100"), ("size_bytes", "20000-40000"), ("transactions", "400")]),
 ];
 
 fn of(probe: &str, dir: &Path, params: &[(&str, &str)]) -> Value {
@@ -190,12 +191,16 @@ fn one_cpu_serves_several_threads_and_the_trial_says_so() {
         return;
     }
     for (probe, params) in WITH_FILES {
-        let three = if probe == "dbench" { ("clients", "3") } else { ("threads", "3") };
-        let mut job = of(probe, &folder.0, &[params, &[three]].concat());
+        let (many, count) = match probe {
+            "postmark" => (None, 1), // one thread by its nature
+            "dbench" => (Some(("clients", "3")), 3),
+            _ => (Some(("threads", "3")), 3),
+        };
+        let mut job = of(probe, &folder.0, &[params, many.as_slice()].concat());
         job["cpus"] = json!([cpu]);
         let stream = run_by(command(&words), &job);
         assert_eq!(stream.outcome, "ok", "{probe}");
-        assert_eq!((stream.note("threads"), stream.note("cpus_used")), (Some(&json!(3)), Some(&json!(1))));
+        assert_eq!((stream.note("threads"), stream.note("cpus_used")), (Some(&json!(count)), Some(&json!(1))));
         assert_eq!(stream.of("hello").next().unwrap()["host"]["limits"]["cpuset"], cpu.to_string());
     }
 }
@@ -248,7 +253,13 @@ fn a_quota_of_cpu_time_is_a_fact_of_the_host_and_what_it_held_back_is_noted() {
 #[test]
 fn a_killed_agent_leaves_nothing_after_the_next_one_which_begins_as_if_it_had_not_been() {
     let folder = Folder::new("killed");
-    let much = [("duration_s", "20"), ("file_bytes", "1073741824"), ("duration_s", "20"), ("size", "full")];
+    let much = [
+        ("duration_s", "20"),
+        ("file_bytes", "1073741824"),
+        ("duration_s", "20"),
+        ("size", "full"),
+        ("transactions", "1000000"),
+    ];
     for ((probe, params), much) in WITH_FILES.into_iter().zip(much) {
         let longer: Vec<_> = params.iter().filter(|(key, _)| *key != much.0).copied().chain([much]).collect();
         let mut agent = Agent::run(&of(probe, &folder.0, &longer));
