@@ -88,6 +88,17 @@ def test_what_is_no_output_is_refused(reader: str, text: str) -> None:
         READERS[reader].reports(text)
 
 
+def test_what_a_hostile_output_holds_is_shown_harmless() -> None:
+    text = text_of("hpcc.txt").replace("HPL_NB=", "HPL_NB=\x1b[2J; =").replace("HPL_N=", "HPL_N=\x1b]0;x\x07")
+    with pytest.raises(Unsure) as refused:
+        READERS["hpcc"].reports(text)
+    assert str(refused.value).isprintable()
+    (report,) = READERS["hpcc"].reports(text_of("hpcc.txt").replace("HPL_NB=", "HPL_NB=\x1b[2J; ="))
+    cell = measure_cell(report.tool, told_text(report.told), "hpl", "tool_flop_per_s")
+    assert "nb:_2J_" in str(cell)
+    assert str(cell).isprintable()
+
+
 @pytest.mark.parametrize("name", TOOLS)
 def test_a_tool_is_told_in_full(name: str) -> None:
     tool = TOOLS[name]

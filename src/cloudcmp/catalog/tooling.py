@@ -7,6 +7,7 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.tool import Tool
 from cloudcmp.tools import TOOLS
+from cloudcmp.tools.page import word
 
 TOOL = "tool"
 """What a study calls a run of a tool; the agent runs it as it does any command."""
@@ -57,8 +58,11 @@ def settings_of(name: str, text: str) -> dict[str, str]:
 
 
 def told_text(told: Mapping[str, str]) -> str:
-    """The settings that an output tells of itself as one word of a cell, or `untold`."""
-    return ",".join(f"{key}:{value}" for key, value in sorted(told.items())) or UNTOLD
+    """The settings that an output tells of itself as one word of a cell, or `untold`.
+
+    They are an output's own text: what can not stand in a cell becomes `_`.
+    """
+    return ",".join(f"{word(key)}:{word(value)}" for key, value in sorted(told.items())) or UNTOLD
 
 
 def measure_cell(name: str, settings: str, measure: str, metric: str) -> Cell:

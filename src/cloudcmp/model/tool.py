@@ -10,7 +10,13 @@ Settings = Mapping[str, str]
 
 
 class Unsure(Exception):
-    """An output of which a reader can not be sure what it says; one line tells where in it, and what is wrong."""
+    """An output of which a reader can not be sure what it says; one line tells where in it, and what is wrong.
+
+    What an output holds is untrusted: letters that do not print are shown as a mark.
+    """
+
+    def __init__(self, line: str) -> None:
+        super().__init__("".join(letter if letter.isprintable() else "\ufffd" for letter in line))
 
 
 @dataclass(frozen=True, slots=True)

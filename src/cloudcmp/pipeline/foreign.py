@@ -14,7 +14,7 @@ from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.tool import Reader, Unsure
 from cloudcmp.store.tidy import NEEDED, number_text
 from cloudcmp.tools import pkb
-from cloudcmp.tools.page import document, entry
+from cloudcmp.tools.page import document, entry, word
 
 TABLE, SAMPLES = "table", "pkb"
 FORMATS = (TABLE, SAMPLES, *READERS)
@@ -180,7 +180,7 @@ def _take_output(file: Named, asked: Asked, found: Found, reader: Reader) -> Non
         raise UserMistake.at(str(file.path), f"{reader.name}: {unsure}", next_) from None
     for report in reports:
         if report.version:
-            found.told.append(f"\x00{report.tool} {report.version}")
+            found.told.append(f"\x00{report.tool} {word(report.version)}")
         for one in report.readings:
             cell = measure_cell(report.tool, told_text(report.told), one.measure, one.metric)
             row = [provider, asked.region or "", offering, str(file.path), begun, one.metric, cell.params_text]
