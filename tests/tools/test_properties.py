@@ -66,7 +66,9 @@ def test_changed_bytes_never_make_it_fall_over(name: str, data: st.DataObject) -
     at = data.draw(st.integers(0, len(text) - 1))
     length = data.draw(st.integers(0, 20))
     new = data.draw(
-        st.one_of(st.text(max_size=3), st.sampled_from(["nan", "inf", "1e999", "-1", "0", ",", "null", "\n"]))
+        st.one_of(
+            st.text(max_size=3), st.sampled_from(["nan", "inf", "1e999", "-1", "0", ",", "null", "\n", "\r", "1e308"])
+        )
     )
     changed = text[:at] + new + text[at + length :]
     reader = READERS[reader_of(name)]
@@ -78,6 +80,22 @@ def test_changed_bytes_never_make_it_fall_over(name: str, data: st.DataObject) -
         line = str(unsure)
     assert line
     assert "\n" not in line
+
+
+ODD = [
+    ("redis", "aws_c7g.xlarge__redis__stdout", '"SET",1,1,', '"SET",1\r2,1,'),
+    ("iperf", "iperf_benchmark_embedded_3.txt", "1966 M", "1e305 G"),
+    ("hpcc", "hpcc-sample.txt", "HPL_Tflops=0.0331844", "HPL_Tflops=1e300"),
+    ("bonnie++", "bonnie-plus-plus-sample.txt", "47358", "1e307"),
+]
+
+
+@pytest.mark.parametrize(("reader", "name", "old", "new"), ODD)
+def test_what_once_made_a_reader_fall_over_is_refused(reader: str, name: str, old: str, new: str) -> None:
+    text = text_of(next(each for each in OTHERS if each.endswith(name)))
+    assert old in text
+    with pytest.raises(Unsure):
+        READERS[reader].reports(text.replace(old, new, 1))
 
 
 @pytest.mark.parametrize("reader", READERS)

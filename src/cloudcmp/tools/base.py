@@ -1,9 +1,10 @@
 """What the tables of tools are written with."""
 
+import math
 import shlex
 
 from cloudcmp.model.metric import Param, ParamKind
-from cloudcmp.model.tool import Measure, Reading, Settings
+from cloudcmp.model.tool import Measure, Reading, Settings, Unsure
 
 RATE, BYTES, FLOPS = "tool_op_per_s", "tool_bytes_per_s", "tool_flop_per_s"
 LATENCY, TIME, INDEX = "tool_latency_s", "tool_time_s", "tool_index"
@@ -12,7 +13,9 @@ KIB, MIB, GIB = 2.0**10, 2.0**20, 2.0**30
 
 
 def reading(name: str, metric: str, value: float) -> Reading:
-    """A reading; the metric says its unit."""
+    """A reading; the metric says its unit. Raises Unsure for a figure beyond all numbers."""
+    if not math.isfinite(value):
+        raise Unsure(f"{name}: the figure is too large to be one")
     return Reading(name, value, metric)
 
 

@@ -37,7 +37,7 @@ def _reports(text: str) -> tuple[Report, ...]:
 def _columns(words: list[str], place: str) -> tuple[str, ...]:
     """The columns that a row has: those of the tests that were asked for, of all without `-i`."""
     given = [
-        word[2:] or following for word, following in zip(words, [*words[1:], ""], strict=True) if word.startswith("-i")
+        word[2:] or following for word, following in zip(words, [*words[1:], ""], strict=False) if word.startswith("-i")
     ]
     if unknown := [each for each in given if each not in _TESTS]:
         raise Unsure(f"{place}: -i {unknown[0][:20]} is not known")

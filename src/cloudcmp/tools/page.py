@@ -11,6 +11,9 @@ from cloudcmp.model.tool import Unsure
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _NUMBER = re.compile(NUMBER, re.ASCII)
 _RESERVED = re.compile(r"[^A-Za-z0-9._/+-]+")
+MOST = 1e200
+"""What is larger is no figure of anything, and would overflow where units are multiplied."""
+
 SECONDS = {"ns": 1e-9, "nsec": 1e-9, "us": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec": 1e-3, "s": 1.0, "sec": 1.0}
 """What tools call a part of a second."""
 
@@ -18,7 +21,7 @@ SECONDS = {"ns": 1e-9, "nsec": 1e-9, "us": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec
 def number(text: str, where: str) -> float:
     """The finite number that a text holds; raises Unsure for anything else, a decimal comma, inf and nan among them."""
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
-    if not math.isfinite(value):
+    if not abs(value) < MOST:
         raise Unsure(f"{where}: {shown(text)} is not a number")
     return value
 
@@ -165,7 +168,7 @@ def amount(of: Any, *keys: str | int) -> float:
     """The finite number in a document under keys one in the other; raises Unsure for anything else."""
     value = entry(of, *keys)
     where = ".".join(map(str, keys))
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < MOST:
         raise Unsure(f"{where}: {shown(str(value))} is not a number")
     return float(value)
 

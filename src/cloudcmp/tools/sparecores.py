@@ -48,6 +48,14 @@ def _each_once(found: list[Report]) -> tuple[Report, ...]:
     return tuple(found)
 
 
+def _cells(line: str, where: str) -> list[str]:
+    """The cells of one line; raises Unsure where its quotes are not those of a table."""
+    try:
+        return next(csv.reader([line], strict=True), [])
+    except csv.Error:
+        raise Unsure(f"{where}: this is no row of a table") from None
+
+
 def _csv(tool: str, head: str, keys: tuple[str, ...]) -> Reader:
     """A table of answers a second; its latencies have no unit, and are left."""
     columns = head.replace('"', "").split(",")
@@ -61,9 +69,9 @@ def _csv(tool: str, head: str, keys: tuple[str, ...]) -> Reader:
             raise Unsure("line 1: these are not the columns of this table")
         found = []
         # The last cell of a row is not read, so that a last row without an end is whole if it has all cells.
-        rows = [*page.lines, *([page.rest] if len(next(csv.reader([page.rest]), [])) == len(columns) else [])]
+        rows = [*page.lines, *([page.rest] if len(_cells(page.rest, "the last line")) == len(columns) else [])]
         for i, line in enumerate(rows[1:], 1):
-            cells = next(csv.reader([line]), [])
+            cells = _cells(line, page.place(i))
             if not cells:
                 continue
             if len(cells) != len(columns):
