@@ -83,12 +83,12 @@ static CPU_TASKS: &[Recipe] = &[
     Recipe { name: "hash", full: 384, small: 16, bytes: 1 << 20, isa: hash::isa, make: hash::make },
     Recipe { name: "sign", full: 256, small: 8, bytes: 1 << 20, isa: sign::isa, make: sign::make },
     Recipe { name: "compress", full: 24, small: 4, bytes: 4 << 20, isa: plain_isa, make: compress::make },
-    Recipe { name: "fft", full: 192, small: 8, bytes: 4 << 20, isa: plain_isa, make: fft::make },
+    Recipe { name: "fft", full: 256, small: 8, bytes: 4 << 20, isa: plain_isa, make: fft::make },
     Recipe { name: "lu", full: 48, small: 4, bytes: 6 << 20, isa: plain_isa, make: lu::make },
     Recipe { name: "sor", full: 32, small: 4, bytes: 1 << 20, isa: plain_isa, make: sor::make },
-    Recipe { name: "sparse", full: 64, small: 4, bytes: 9 << 20, isa: plain_isa, make: sparse::make },
+    Recipe { name: "sparse", full: 80, small: 4, bytes: 9 << 20, isa: plain_isa, make: sparse::make },
     Recipe { name: "monte_carlo", full: 96, small: 4, bytes: 1 << 20, isa: plain_isa, make: monte_carlo::make },
-    Recipe { name: "serialise", full: 128, small: 8, bytes: 4 << 20, isa: plain_isa, make: serialise::make },
+    Recipe { name: "serialise", full: 160, small: 8, bytes: 4 << 20, isa: plain_isa, make: serialise::make },
 ];
 
 static MEMORY: Recipe =

@@ -50,7 +50,7 @@ TASK_WORK = {
     ),
     "fft": (
         "2^16 complex numbers transformed forth and back, radix 2, in place",
-        192,
+        256,
         8,
         "the numbers, Parseval's theorem, three bins by their definition",
     ),
@@ -68,14 +68,14 @@ TASK_WORK = {
     ),
     "sparse": (
         "16 products of a sparse matrix and a vector, 65,536 rows of 8 entries",
-        64,
+        80,
         4,
         "the product in another order, to 1e-9",
     ),
     "monte_carlo": ("2^22 points drawn, those in a quarter circle counted", 96, 4, "the exact count"),
     "serialise": (
         "4,096 records written as JSON (949 KiB) and read back",
-        128,
+        160,
         8,
         "the text as Python writes it, and the records",
     ),
