@@ -55,6 +55,7 @@ fn main() {
         [flag] if flag == "--version" => print(&format!("cloudcmp-agent {}", env!("CARGO_PKG_VERSION"))),
         [flag] if flag == "--probes" => print(&probe::table().to_string()),
         [flag, dir, line] if flag == keeper::FLAG => keeper::keep(dir, line),
+        [flag, rest @ ..] if flag == probe::unixbench::FLAG => probe::unixbench::main(rest),
         _ => usage(HINT),
     };
     std::process::exit(code);

@@ -34,6 +34,7 @@ mod task;
 mod tcp;
 mod twolf;
 mod udp;
+pub mod unixbench;
 
 /// All that the agent can measure.
 #[rustfmt::skip] // a line a probe, so that two that are added at once do not meet
@@ -48,6 +49,7 @@ pub static PROBES: &[Probe] = &[
     r#loop::PROBE,
     task::PROBE,
     twolf::PROBE,
+    unixbench::PROBE,
     stream::PROBE,
     chase::PROBE,
     disk::PROBE,

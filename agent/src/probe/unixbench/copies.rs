@@ -1,0 +1,100 @@
+//! The agent's side of a pass: copies of a test in processes that begin together and die with the agent.
+//!
+//! Each copy is this very program with a hidden flag. It says that it is ready and waits for the end of its stdin, which
+//! is one pipe for all; closing that pipe starts them. A copy is killed by the kernel when the agent ends, however it
+//! ends. What a copy's shell has started ends after one pass over a small text.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use super::copy::{self, FLAG};
+use super::score::Report;
+use crate::fault::{Fault, OrFault, Outcome};
+
+/// More than a copy has to say.
+const SAID_LIMIT: u64 = 4096;
+/// This program, also where its file was removed or replaced.
+pub const OWN: &str = "/proc/self/exe";
+
+/// The program that the execl test starts again and again.
+pub fn binary() -> Result<File, Fault> {
+    File::open(OWN).or_fault("cannot open this program itself", "mount /proc")
+}
+
+/// One pass: what each of the copies did.
+pub fn run(test: &str, length_s: f64, copies: usize, folder: &Path) -> Result<Vec<Report>, Fault> {
+    let (start, gun) = std::io::pipe().or_fault("cannot make a pipe", "raise the limit of open files")?;
+    let mut running = Vec::with_capacity(copies);
+    for _ in 0..copies {
+        let stdin = start.try_clone().or_fault("cannot open a pipe", "raise the limit of open files")?;
+        running.push(Copy::start(test, length_s, folder, stdin.into())?);
+    }
+    running.iter_mut().try_for_each(|copy| match copy.line().as_str() {
+        "ready" => Ok(()),
+        said => Err(heard(test, said)),
+    })?;
+    drop(gun);
+    running.iter_mut().map(|copy| copy.report(test)).collect()
+}
+
+/// A copy that is killed with its owner.
+struct Copy {
+    child: Child,
+    said: BufReader<std::io::Take<ChildStdout>>,
+}
+
+impl Copy {
+    fn start(test: &str, length_s: f64, folder: &Path, stdin: Stdio) -> Result<Copy, Fault> {
+        let mut command = Command::new(OWN);
+        command.args([FLAG, test, &length_s.to_string()]).current_dir(folder);
+        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::null());
+        let agent = std::process::id();
+        unsafe { command.pre_exec(move || copy::die_with(agent)) };
+        let next = "raise the limit of processes, or ask for fewer copies";
+        let mut child = command.spawn().or_fault(format!("cannot start a copy of {test}"), next)?;
+        let stdout = child.stdout.take().expect("it is piped");
+        Ok(Copy { child, said: BufReader::new(stdout.take(SAID_LIMIT)) })
+    }
+
+    /// The next line, or nothing at its end.
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        let _ = self.said.read_line(&mut line); // no line is an answer too
+        line.trim_end().to_owned()
+    }
+
+    fn report(&mut self, test: &str) -> Result<Report, Fault> {
+        let line = self.line();
+        let number = |text: &str| text.parse::<f64>().ok().filter(|value| value.is_finite() && *value > 0.0);
+        let report = match line.split(' ').collect::<Vec<_>>()[..] {
+            ["ok", count, elapsed_s] => number(count).zip(number(elapsed_s)),
+            _ => None,
+        };
+        let (count, elapsed_s) = report.ok_or_else(|| heard(test, &line))?;
+        Ok(Report { count, elapsed_s })
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        let _ = self.child.kill(); // most have ended
+        let _ = self.child.wait();
+    }
+}
+
+/// The fault of a copy that said something else than it should.
+fn heard(test: &str, line: &str) -> Fault {
+    let next = "raise duration_s where nothing was finished; else see the machine's log";
+    match line.split_once(' ') {
+        Some(("failed", what)) => Fault::failed(format!("{test}: {what}"), "mend that, or report this"),
+        Some(("invalid", what)) => {
+            let fault = Fault::failed(format!("{test}: {what}"), "do not trust this machine, or report this");
+            Fault { outcome: Outcome::Invalid, ..fault }
+        }
+        Some(("ok", _)) => Fault::failed(format!("{test}: a copy finished nothing in its time"), next),
+        _ => Fault::failed(format!("{test}: a copy died without a word"), next),
+    }
+}

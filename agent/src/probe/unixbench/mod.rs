@@ -1,0 +1,67 @@
+//! The twelve tests of UnixBench 5 and their index, in processes of their own, one copy or many at once.
+//!
+//! Written anew from what the original's programs do: see `score` for its arithmetic, `calls`, `files`, `shell`,
+//! `dhrystone` and `whetstone` for the loops, `copies` and `copy` for the two sides of a process. The graphics tests are
+//! left out. Compiled by rustc, without the original's `-ffast-math -march=native` and against another C library, so
+//! Dhrystone, Whetstone and execl differ from gcc's; indices of UnixBench 4 and 6 are of other tests. The pauses of
+//! the original between its passes are left out; its durations and passes are the defaults.
+
+use super::{Context, Kind, Metric, Param, Probe, SOLO};
+use crate::clock::{now_ns, seconds};
+use crate::fault::Fault;
+use crate::quiet;
+use crate::wire::finite;
+use crate::workdir::Workdir;
+
+mod calls;
+mod copies;
+mod copy;
+mod dhrystone;
+mod files;
+mod score;
+mod shell;
+mod whetstone;
+
+pub use copy::{FLAG, main};
+use score::{TESTS, combine, index};
+
+pub const PROBE: Probe = Probe {
+    name: "unixbench",
+    roles: SOLO,
+    params: &[
+        Param { name: "copies", default: "1", kind: Kind::Whole(1, 256) },
+        Param { name: "duration_s", default: "10", kind: Kind::Seconds(0.01, 3600.0) },
+        Param { name: "passes", default: "10", kind: Kind::Whole(1, 1000) },
+    ],
+    metrics: &[
+        Metric { name: "unixbench_index", unit: "index", params: &["copies"] },
+        Metric { name: "unixbench_test_index", unit: "index", params: &["copies", "test"] },
+    ],
+    run,
+};
+
+const COMPILER: &str = concat!(env!("CLOUDCMP_RUSTC"), ", opt-level 3, no fast-math, static C library");
+
+fn run(context: &Context) -> Result<(), Fault> {
+    let copies = context.whole("copies").unwrap_or(1) as usize;
+    let passes = context.whole("passes").unwrap_or(1) as usize;
+    let folder = Workdir::new(context.dir()?)?;
+    shell::prepare(folder.path())?; // without a shell there is no index: said before an hour is spent
+    context.out.note("compiler", COMPILER)?;
+    context.out.note("execl_binary_bytes", copies::binary()?.metadata().ok().map(|file| file.len()))?;
+    quiet::wait(context.out, &context.job.cpus)?;
+    let (before, start_ns) = (quiet::counts(&context.job.cpus), now_ns());
+    let mut indices = Vec::new();
+    for test in TESTS {
+        let length_s = test.length * context.seconds("duration_s");
+        let one = |_| copies::run(test.name, length_s, copies, folder.path());
+        let done = (0..test.passes(passes)).map(one).collect::<Result<Vec<_>, Fault>>()?;
+        let score = combine(&done, test.timebase_s);
+        context.out.note(&test.note(), finite(score))?;
+        indices.push(index(score, test.base));
+        let t_s = seconds(now_ns() - start_ns);
+        context.sample_of("unixbench_test_index", &[("test", test.name)], t_s, index(score, test.base))?;
+    }
+    quiet::counts(&context.job.cpus).note_since(&before, context.out)?;
+    context.sample("unixbench_index", seconds(now_ns() - start_ns), score::geometric_mean(&indices))
+}
