@@ -201,6 +201,22 @@ fn a_program_that_is_not_there_is_installed_only_where_the_study_says_so() {
 }
 
 #[test]
+fn an_image_that_is_not_there_or_can_not_be_run_is_a_failure() {
+    let folder = Folder::new("image");
+    let job = command(&folder, &[("run", "echo in"), ("image", "yes")]);
+    let (_, stream) = Agent::run(&job).end();
+    let there = ["/usr/bin", "/usr/local/bin", "/bin"]
+        .iter()
+        .any(|dir| ["podman", "docker"].iter().any(|engine| Path::new(dir).join(engine).exists()));
+    let words = if there { "the image is not on the machine" } else { "no podman or docker on the machine" };
+    assert!(stream.outcome == "failed" && stream.error().contains(words), "{}", stream.error());
+    std::fs::create_dir(folder.0.join("images")).unwrap();
+    std::fs::write(folder.0.join("images/mine.tar"), "no archive").unwrap();
+    let (_, stream) = Agent::run(&job).end();
+    assert_eq!((stream.outcome.as_str(), stream.count()), ("failed", 0));
+}
+
+#[test]
 fn jobs_without_a_line_or_a_folder_are_refused() {
     let folder = Folder::new("bad");
     let mut nowhere = command(&folder, &[("run", "true")]);

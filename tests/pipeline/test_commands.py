@@ -4,6 +4,7 @@ import gzip
 import json
 import shutil
 import sqlite3
+import subprocess
 
 import pytest
 
@@ -204,3 +205,38 @@ def test_a_plan_shows_the_lines_that_run_and_where(tmp_path):
     assert {"name": "mine", "run": "echo what runs", "on": ["local/local/1cpu"]} in told
     checked = " ".join(cloudcmp("check", "own.yaml", cwd=tmp_path).out.split())
     assert "it can be run; this study runs commands on this machine" in checked
+
+
+def test_an_image_is_loaded_on_the_machine_and_run_or_the_trial_says_why_not(tmp_path):
+    busybox = shutil.which("busybox")
+    if shutil.which("podman") is None or busybox is None:
+        pytest.skip("podman or a static busybox is not installed here")
+    name = f"localhost/cloudcmp-{tmp_path.name.replace('_', '-')}:1"
+    root = tmp_path / "root"
+    for folder in ("bin", "work", "files", "tmp"):
+        (root / folder).mkdir(parents=True)
+    shutil.copy(busybox, root / "bin" / "sh")
+    steps = [
+        ["tar", "-C", root, "-cf", tmp_path / "layer.tar", "."],
+        ["podman", "import", "-q", tmp_path / "layer.tar", name],
+        ["podman", "save", "-q", "--format", "oci-archive", "-o", tmp_path / "mine.tar", name],
+        ["podman", "rmi", name],
+    ]
+    for step in steps:
+        done = subprocess.run([*map(str, step)], capture_output=True, text=True, check=False, timeout=60)
+        if done.returncode != 0:
+            pytest.skip(f"no image can be made here: {done.stderr.strip()[-150:]}")
+    entry = "{name: mine, image: mine.tar, run: 'echo in $PWD > out; echo done', check: grep -qx 'in /work' out}"
+    try:
+        ran(tmp_path, f"  - {{command: {entry}, runs: 1}}\n")
+        loaded = subprocess.run(["podman", "image", "exists", name], check=False, timeout=60).returncode == 0
+    finally:
+        subprocess.run(["podman", "rmi", "-f", name], capture_output=True, check=False, timeout=60)
+    ((outcome, why, facts),) = attempts(tmp_path)
+    assert loaded
+    assert json.loads(facts)["notes"]["container_engine"] == "podman"
+    if outcome != "ok":
+        # Some machines load images and run none: then that is what the trial says.
+        assert outcome == "failed"
+        assert why.startswith("run ended with exit 12")
+        pytest.skip(f"podman runs no container here: {why}")

@@ -39,7 +39,8 @@ class Work:
         own = self.command
         if own is None:
             return {}
-        return {f"files/{own.name}/{one.path}": Path(own.folder) / one.path for one in own.files}
+        files = {f"files/{own.name}/{one.path}": Path(own.folder) / one.path for one in own.files}
+        return files | ({f"images/{own.name}.tar": Path(own.folder) / own.image.path} if own.image else {})
 
 
 def work_of(trial: PlannedTrial, commands: Sequence[Command]) -> Work | None:
@@ -57,6 +58,7 @@ def work_of(trial: PlannedTrial, commands: Sequence[Command]) -> Work | None:
         "warmup": own.warmup,
         "check": own.check,
         "threads": own.threads,
+        "image": "yes" if own.image else "no",
         "limit_s": f"{own.limit_s:g}",
         "setup_limit_s": f"{own.setup_limit_s:g}",
     }

@@ -13,7 +13,7 @@ from cloudcmp.model.metric import Better, Param, ParamKind
 from cloudcmp.study import quantities
 from cloudcmp.study.faults import Faults, Path, shown
 from cloudcmp.study.shape import Duration, Shape, Word, fit
-from cloudcmp.study.shipped import shipped
+from cloudcmp.study.shipped import one_shipped, shipped
 from cloudcmp.study.tree import Tree
 
 _LINE_BYTES = 8192
@@ -124,6 +124,7 @@ class CommandShape(Shape):
     setup_limit: Duration = 600.0
     threads: Word = "all"
     files: list[Any] = Field(default_factory=list)
+    image: Word | None = None
     metrics: list[Any] = Field(default_factory=list)
 
 
@@ -136,6 +137,7 @@ def command(data: Any, path: Path, tree: Tree, faults: Faults) -> Command | None
     if shape is None:
         return None
     files = shipped(shape.files, (*path, "files"), tree, faults)
+    image = one_shipped(shape.image, (*path, "image"), tree, faults) if shape.image else None
     threads = _threads(shape.threads, (*path, "threads"), tree, faults)
     names = [one.name if one else "" for one in told]
     for number, one in enumerate(told):
@@ -146,7 +148,7 @@ def command(data: Any, path: Path, tree: Tree, faults: Faults) -> Command | None
     if len(told) > _METRICS_MAX:
         faults.add(tree.place((*path, "metrics")), f"more than {_METRICS_MAX} metrics", "keep those that decide")
         return None
-    if None in told or threads is None or files is None:
+    if None in told or threads is None or files is None or (shape.image and image is None):
         return None
     return Command(
         name=shape.name,
@@ -160,7 +162,8 @@ def command(data: Any, path: Path, tree: Tree, faults: Faults) -> Command | None
         setup_limit_s=shape.setup_limit,
         told=tuple(one for one in told if one is not None),
         files=files,
-        folder=str(faults.folder.resolve()) if files else "",
+        image=image,
+        folder=str(faults.folder.resolve()) if files or image else "",
     )
 
 

@@ -206,6 +206,7 @@ _NEXT = {
     "candidates": "write - {provider: aws, region: us-east-1, offering: m7i.large}",
     "probes": "write - {probe: stream} or - {suite: cpu}",
     "command": "write - command: {name: mine, run: './mine'}",
+    "CommandShape.image": "write image: mine.tar, an archive of one image",
     "files": "write files: [bin/mine, data.csv], relative to the study",
     "tool": "write - {tool: fio, params: {rw: randread}}",
     "install": "write install: true, or leave it out",

@@ -4,6 +4,7 @@
 //! It is not the time of anything that the line leaves running, which is killed with it, nor free of the shell's own
 //! start and of reading what is printed. Setting up, warming up and checking are not timed.
 
+mod container;
 mod program;
 mod said;
 mod scene;
@@ -12,6 +13,7 @@ use crate::fault::Fault;
 use crate::keeper::{Done, How};
 use crate::probe::{Context, Kind, Metric, Param, Probe, SOLO, THREADS};
 use crate::quiet;
+use container::Container;
 use scene::Scene;
 
 const TEXT: Kind = Kind::Text(8192);
@@ -29,6 +31,7 @@ pub const PROBE: Probe = Probe {
         Param { name: "program", default: "", kind: SHORT_TEXT },
         Param { name: "packages", default: "", kind: SHORT_TEXT },
         Param { name: "install", default: "no", kind: Kind::Choice(&["no", "yes"]) },
+        Param { name: "image", default: "no", kind: Kind::Choice(&["no", "yes"]) },
         Param { name: "version", default: "", kind: SHORT_TEXT },
         Param { default: "all", ..THREADS },
         Param { name: "limit_s", default: "3600", kind: Kind::Seconds(0.001, 604_800.0) },
@@ -45,15 +48,25 @@ fn run(context: &Context) -> Result<(), Fault> {
     let scene = Scene::new(context)?;
     program::see_to(context, &scene)?;
     scene.set_up()?;
+    let container = Container::load(context, &scene)?;
+    let line = |phase| match &container {
+        Some(container) => container.line(context.text(phase)),
+        None => context.text(phase).to_owned(),
+    };
+    let clean = || container.as_ref().map_or(Ok(()), Container::clean);
     if !context.text("warmup").is_empty() {
-        must_end_well("warmup", &scene.inside(context.text("warmup"), scene.limit(), false)?)?;
+        let done = scene.inside(&line("warmup"), scene.limit(), false)?;
+        clean()?;
+        must_end_well("warmup", &done)?;
     }
+    let text = line("run");
     let used = &context.job.cpus;
     quiet::wait(context.out, used)?;
     let before = quiet::counts(used);
-    let done = scene.inside(context.text("run"), scene.limit(), false)?;
+    let done = scene.inside(&text, scene.limit(), false)?;
     quiet::counts(used).note_since(&before, context.out)?;
-    said::send(context.out, &done)?;
+    clean()?;
+    said::send(context.out, &done, container.is_none())?;
     must_end_well("run", &done)?;
     check(context, &scene, &done)?;
     context.sample("command_time_s", done.time_s, done.time_s)

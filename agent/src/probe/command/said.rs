@@ -10,9 +10,9 @@ pub const STDERR_BYTES: usize = 64 << 10;
 const PIECE_BYTES: usize = 8 << 10;
 const LINE_CHARS: usize = 160;
 
-/// Sends both outputs, and what the kernel counted.
-pub fn send(out: &Out, done: &Done) -> Result<(), Fault> {
-    if done.time_s > 0.0 {
+/// Sends both outputs, and what the kernel counted, unless that was not of the command itself.
+pub fn send(out: &Out, done: &Done, counted: bool) -> Result<(), Fault> {
+    if counted && done.time_s > 0.0 {
         out.note("cpu_time_s", finite(done.cpu_s))?;
         out.note("max_rss_bytes", done.rss_bytes)?;
     }

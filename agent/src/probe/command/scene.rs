@@ -64,7 +64,15 @@ impl<'a> Scene<'a> {
 
     /// Runs a line in the folder of this run.
     pub fn inside(&self, line: &str, limit: Duration, checking: bool) -> Result<Done, Fault> {
-        self.shell(line, &self.work.path().join("run"), limit, checking)
+        self.shell(line, &self.run_dir(), limit, checking)
+    }
+
+    pub fn run_dir(&self) -> PathBuf {
+        self.work.path().join("run")
+    }
+
+    pub fn files(&self) -> &Path {
+        &self.files
     }
 
     /// Puts the run's output where its check finds it.
@@ -79,7 +87,7 @@ impl<'a> Scene<'a> {
     fn shell(&self, text: &str, dir: &Path, limit: Duration, checking: bool) -> Result<Done, Fault> {
         let mut environ: Vec<(&'static str, OsString)> = vec![
             ("PATH", PATH.into()),
-            ("HOME", self.work.path().join("run").into()),
+            ("HOME", self.run_dir().into()),
             ("LANG", "C.UTF-8".into()),
             ("CLOUDCMP_FILES", self.files.clone().into()),
             ("CLOUDCMP_THREADS", self.context.threads().to_string().into()),

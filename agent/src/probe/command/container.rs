@@ -1,0 +1,135 @@
+//! A command in a container: an image that was shipped with it, run by podman, or by Docker where there is no podman.
+//!
+//! The container has no network, and nothing of the machine but the run's folder and that of the files. Its start and
+//! its end are in the time. Docker's containers belong to its service: they are removed after the run, but one whose
+//! agent was killed goes on.
+
+use std::fs;
+
+use super::must_end_well;
+use super::said::first_line;
+use super::scene::Scene;
+use crate::fault::{Fault, OrFault};
+use crate::keeper::How;
+use crate::probe::Context;
+
+const ENGINES: [&str; 2] = ["podman", "docker"];
+
+pub struct Container<'a> {
+    scene: &'a Scene<'a>,
+    engine: &'static str,
+    image: String,
+    home: String,
+    name: String,
+    cpus: String,
+}
+
+impl<'a> Container<'a> {
+    /// Loads the image, once a launch; `None` for a command without one.
+    pub fn load(context: &Context, scene: &'a Scene<'a>) -> Result<Option<Container<'a>>, Fault> {
+        if context.text("image") != "yes" {
+            return Ok(None);
+        }
+        let said = |line: &str| -> Result<String, Fault> {
+            let done = scene.inside(line, scene.limit(), false)?;
+            Ok(if done.how == How::Exit(0) { first_line(&done.stdout.bytes) } else { String::new() })
+        };
+        let mut engine = None;
+        for one in ENGINES {
+            if engine.is_none() && !said(&format!("command -v {one}"))?.is_empty() {
+                engine = Some(one);
+            }
+        }
+        let next = "take an image of the machine that has one, or leave image out";
+        let engine = engine.ok_or_else(|| Fault::failed("no podman or docker on the machine", next))?;
+        // Without root podman keeps images under the user's home, and a run's folder is gone with it.
+        let home = said("getent passwd \"$(id -u)\" | cut -d: -f6")?;
+        let image = loaded(context, scene, engine, &home)?;
+        let name = format!("cloudcmp-{}-{:x}", std::process::id(), crate::clock::now_ns());
+        let cpus: Vec<String> = context.job.cpus.iter().map(ToString::to_string).collect();
+        context.out.note("container_engine", engine)?;
+        Ok(Some(Container { scene, engine, image, home, name, cpus: cpus.join(",") }))
+    }
+
+    /// The line that runs another one in the container.
+    pub fn line(&self, text: &str) -> String {
+        // What podman starts has our processors; what Docker's service starts does not.
+        let cpus = if self.engine == "docker" { format!("--cpuset-cpus={} ", self.cpus) } else { String::new() };
+        let volume = |from: &std::path::Path, to: &str| quoted(&format!("{}:{to}", from.display()));
+        format!(
+            "HOME={} exec {} run --rm --name {} --network=none {cpus}--volume {} --volume {} --workdir /work \
+             --env HOME=/work --env CLOUDCMP_FILES=/files --env CLOUDCMP_THREADS --env CLOUDCMP_SEED --env LANG \
+             --entrypoint /bin/sh {} -c {}",
+            quoted(&self.home),
+            self.engine,
+            self.name,
+            volume(&self.scene.run_dir(), "/work"),
+            volume(self.scene.files(), "/files"),
+            quoted(&self.image),
+            quoted(text)
+        )
+    }
+
+    /// Removes a container that Docker's service may still run.
+    pub fn clean(&self) -> Result<(), Fault> {
+        if self.engine == "docker" {
+            self.scene.inside(&format!("docker rm -f {}", self.name), self.scene.limit(), false)?;
+        }
+        Ok(())
+    }
+}
+
+/// The name of the image in the archive, which this launch has loaded by now.
+fn loaded(context: &Context, scene: &Scene, engine: &str, home: &str) -> Result<String, Fault> {
+    let archive = context.dir()?.join("images").join(format!("{}.tar", context.text("command")));
+    let archive = archive.canonicalize().or_fault("the image is not on the machine", "report this")?;
+    let marker = archive.with_extension("loaded");
+    if let Ok(image) = fs::read_to_string(&marker) {
+        return Ok(image);
+    }
+    let line = format!("HOME={} {engine} load -i {}", quoted(home), quoted(&archive.to_string_lossy()));
+    let done = scene.inside(&line, scene.setup_limit(), false)?;
+    must_end_well("loading the image", &done)?;
+    let image = named(&String::from_utf8_lossy(&done.stdout.bytes));
+    let image = image.ok_or_else(|| Fault::failed("the archive does not hold one image", "save one image into it"))?;
+    fs::write(&marker, &image).or_fault("cannot mark the image as loaded", "see the disk and its permissions")?;
+    Ok(image)
+}
+
+/// The one image that an engine says it loaded.
+fn named(said: &str) -> Option<String> {
+    let names: Vec<&str> = said
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Loaded image"))
+        .filter_map(|rest| rest.split_once(": ").map(|(_, name)| name.trim()))
+        .collect();
+    match names.as_slice() {
+        [one] if !one.is_empty() && !one.contains([',', ' ']) => Some((*one).to_owned()),
+        _ => None,
+    }
+}
+
+/// A text as one word for a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_archive_of_one_image_has_its_name() {
+        assert_eq!(named("Loaded image: localhost/tiny:1\n").unwrap(), "localhost/tiny:1");
+        assert_eq!(named("Loaded image(s): tiny:latest\n").unwrap(), "tiny:latest");
+        assert_eq!(named("Loaded image ID: sha256:93d5\n").unwrap(), "sha256:93d5");
+        for wrong in ["", "Loaded image: \n", "Loaded image: a\nLoaded image: b\n", "Loaded image(s): a,b\n"] {
+            assert_eq!(named(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_quoted_text_is_one_word() {
+        assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
+    }
+}
