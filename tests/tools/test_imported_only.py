@@ -55,6 +55,32 @@ def test_iperf3_in_json() -> None:
     assert "does not follow" in why("iperf3", json.dumps(output))
 
 
+def test_netperf_names_its_units() -> None:
+    runs = json.loads(real(f"{PKB}/netperf_results.json"))
+    # The runs of UDP have a value more than columns there: which one, nobody can tell.
+    udp = [run for run in runs if " UDP " in run[0]]
+    assert all("13 values for 12 columns" in why("netperf", "\n".join(run) + "\n") for run in udp)
+    runs = [run for run in runs if run not in udp]
+    found = [reports("netperf", "\n".join(run) + "\n")[0] for run in runs]
+    assert values(found[0]) == pytest.approx(
+        {"throughput": 1405.50, "latency_p50": 683e-6, "latency_p90": 735e-6, "latency_p99": 841e-6}
+    )
+    assert {one.told["test"] for one in found} == {"tcp_rr", "tcp_crr", "tcp_stream"}
+    for one, run in zip(found, runs, strict=True):
+        figure, unit = run[2].split(",")[:2]
+        by_hand = float(figure) * (1 if unit == "Trans/s" else MBIT)
+        assert values(one)["throughput"] == pytest.approx(by_hand)
+    assert "wrapped" in why("netperf", real(f"{PKB}/netperf_results.txt"))
+
+
+def test_osu_rates_follow_from_each_other() -> None:
+    four, eight = reports("osu_mbw_mr", real(f"{PKB}/omb_mbw_mr.txt"))
+    assert values(four) == {"bandwidth": 126.43e6, "messages": 31608531.76}
+    assert eight.told == {"pairs": "4", "window": "64", "size_bytes": "8"}
+    changed = real(f"{PKB}/omb_mbw_mr.txt").replace("126.43", "12.643")
+    assert "does not follow" in why("osu_mbw_mr", changed)
+
+
 def test_coremark_and_bonnie() -> None:
     (report,) = reports("coremark", real(f"{PKB}/coremark_sample_output.txt"))
     assert values(report) == {"iterations": pytest.approx(8000000 / 49.793, rel=1e-9)}

@@ -7,6 +7,7 @@ from cloudcmp.tools import (
     hpcc,
     iozone,
     memtier,
+    messages,
     network,
     npb,
     openssl,
@@ -45,7 +46,7 @@ TOOLS: dict[str, Tool] = {tool.name: tool for module in _MODULES for tool in mod
 
 _READERS = (
     *(module.READER for module in _MODULES),
-    *(reader for module in (network, scores, sparecores) for reader in module.READERS),
+    *(reader for module in (network, messages, scores, sparecores) for reader in module.READERS),
 )
 READERS: dict[str, Reader] = {reader.name: reader for reader in _READERS}
 """The outputs that can be read."""
