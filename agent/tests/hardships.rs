@@ -182,6 +182,16 @@ fn where_io_uring_is_forbidden_another_engine_runs_and_is_named() {
 }
 
 #[test]
+fn where_threads_may_not_have_files_of_their_own_clients_share_them_and_the_trial_says_so() {
+    let folder = Folder::new("shared");
+    let start = || forbidden(libc::SYS_unshare, 0, 0, libc::EPERM);
+    let params = [("clients", "30"), ("loadfile", "own"), ("duration_s", "0.1")];
+    let stream = run_by(start(), &of("dbench", &folder.0, &params));
+    assert_eq!((stream.outcome.as_str(), stream.note("own_file_tables")), ("ok", Some(&json!(false))));
+    assert_eq!(folder.files(), 0);
+}
+
+#[test]
 fn one_cpu_serves_several_threads_and_the_trial_says_so() {
     let folder = Folder::new("one");
     let cpu = cpus()[0];
