@@ -61,10 +61,12 @@ impl Problem {
     }
 }
 
+type Group = [f64; SIDE];
+
 /// What a member has found.
 #[derive(Clone, Copy, Default)]
 struct Tally {
-    sums: [[f64; SIDE]; 2],
+    sums: [Group; 2],
     /// Pairs whose larger deviate is at least so large.
     at_least: [u64; RINGS + 1],
 }
@@ -156,14 +158,14 @@ impl Kept {
     fn fill(&mut self, state: &mut [u64; SIDE]) -> usize {
         let ahead = const { power_of_side() };
         let mut drawn = [0.0; 2 * PAIRS];
-        for numbers in drawn.chunks_exact_mut(SIDE) {
+        for numbers in drawn.as_chunks_mut::<SIDE>().0 {
             for side in 0..SIDE {
                 numbers[side] = to_float(state[side]) * (2.0 * UNIT) - 1.0;
                 state[side] = state[side].wrapping_mul(ahead) & MASK;
             }
         }
         let mut count = 0;
-        for pair in drawn.chunks_exact(2) {
+        for pair in drawn.as_chunks::<2>().0 {
             let t = pair[0] * pair[0] + pair[1] * pair[1];
             // The place is always written, and kept by going past it; there are at most PAIRS.
             unsafe {
@@ -183,26 +185,34 @@ impl Kept {
         for at in count..full {
             (self.x[at], self.y[at], self.t[at]) = (0.0, 0.0, 1.0);
         }
-        let mut larger = [0.0; PAIRS + SIDE];
-        for at in (0..full).step_by(SIDE) {
-            for side in 0..SIDE {
-                let t = self.t[at + side];
-                let factor = (-2.0 * ln(t) / t).sqrt();
-                let (x, y) = (self.x[at + side] * factor, self.y[at + side] * factor);
-                tally.sums[0][side] += x;
-                tally.sums[1][side] += y;
-                larger[at + side] = x.abs().max(y.abs());
-            }
+        let mut larger = [[0.0; SIDE]; PAIRS / SIDE];
+        let (x, y, t) = (self.x.as_chunks().0, self.y.as_chunks().0, self.t.as_chunks().0);
+        let groups = x.iter().zip(y).zip(t).zip(&mut larger).take(full / SIDE);
+        for (((x, y), t), larger) in groups {
+            eight(x, y, t, larger, &mut tally.sums);
         }
         tally.at_least[0] += count as u64;
         for ring in 1..=RINGS {
             let bound = ring as f64;
-            let above: u64 = larger[..full].iter().map(|&deviate| u64::from(deviate >= bound)).sum();
+            let deviates = larger[..full / SIDE].as_flattened().iter();
+            let above: u64 = deviates.map(|&deviate| u64::from(deviate >= bound)).sum();
             if above == 0 {
                 break;
             }
             tally.at_least[ring] += above;
         }
+    }
+}
+
+/// The deviates of eight pairs: into the sums, and the larger of each pair's.
+#[inline(always)]
+fn eight(x: &Group, y: &Group, t: &Group, larger: &mut Group, sums: &mut [Group; 2]) {
+    for side in 0..SIDE {
+        let factor = (-2.0 * ln(t[side]) / t[side]).sqrt();
+        let (x, y) = (x[side] * factor, y[side] * factor);
+        sums[0][side] += x;
+        sums[1][side] += y;
+        larger[side] = x.abs().max(y.abs());
     }
 }
 

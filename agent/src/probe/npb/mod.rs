@@ -146,4 +146,19 @@ mod tests {
         assert!(fault.outcome.name() == "failed" && fault.what.starts_with("bt of class B takes 18"), "{}", fault.what);
         assert!(fits("bt", Class::B, wanted, Some(wanted)).is_ok() && fits("bt", Class::B, wanted, None).is_ok());
     }
+
+    #[test]
+    fn every_benchmark_can_be_chosen_and_says_what_memory_it_takes() {
+        let Kind::Choice(names) = PROBE.params[0].kind else { panic!("benchmark is a choice") };
+        assert_eq!(BENCHMARKS.iter().map(|benchmark| benchmark.name).collect::<Vec<_>>(), names);
+        let class_b = |name: &str| {
+            let benchmark = BENCHMARKS.iter().find(|benchmark| benchmark.name == name).unwrap();
+            (benchmark.bytes)(Class::B, 2)
+        };
+        // Twice the keys and once the values; three grids of 258^3 and their coarser ones; five doubles a point.
+        assert_eq!(class_b("is"), 4 * ((2 << 25) + (1 << 21)));
+        assert!((420_000_000..480_000_000).contains(&class_b("mg")), "{}", class_b("mg"));
+        assert!((1_342_000_000..1_400_000_000).contains(&class_b("ft")), "{}", class_b("ft"));
+        assert!(class_b("cg") > 300_000_000 && class_b("ep") < 1 << 20);
+    }
 }
