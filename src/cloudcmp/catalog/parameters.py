@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
@@ -24,7 +25,7 @@ def hint(word: str, words: Iterable[str], listing: str) -> str:
 def _number(text: str) -> str:
     """A number in its shortest decimal form, so that equal values are equal text."""
     value = float(text)
-    return str(int(value)) if value == int(value) else repr(value)
+    return str(int(value)) if value == int(value) else format(Decimal(repr(value)), "f")
 
 
 def _base_units(param: Param, text: str) -> str:

@@ -19,9 +19,7 @@ def tool_specs(shape: ProbeShape, path: Path, tree: Tree, faults: Faults) -> lis
     """One spec for each combination of a tool's settings; None where an entry is wrong, each fault added."""
     name = shape.tool or ""
     if name not in TOOLS:
-        faults.add(
-            tree.place((*path, "tool")), f"unknown tool {shown(name)}", hint(name, TOOLS, "cloudcmp list probes")
-        )
+        faults.add(tree.place((*path, "tool")), f"unknown tool {shown(name)}", hint(name, TOOLS, "cloudcmp list tools"))
         return None
     values = {
         key: _values(name, key, value, (*path, "params", key), tree, faults) for key, value in shape.params.items()
@@ -46,7 +44,7 @@ def _values(tool: str, key: str, value: Any, path: Path, tree: Tree, faults: Fau
     """The values of one parameter as canonical text; none where one is wrong."""
     known: Mapping[str, object] = {param.name: param for param in TOOLS[tool].params}
     if key not in known:
-        faults.add(tree.key(path), f"{tool} has no parameter {shown(key)}", hint(key, known, "cloudcmp list probes"))
+        faults.add(tree.key(path), f"{tool} has no parameter {shown(key)}", hint(key, known, "cloudcmp list tools"))
         return []
     items = value if isinstance(value, list) else [value]
     texts = [_canonical(tool, key, item, path, tree, faults) for item in items]
