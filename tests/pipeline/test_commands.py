@@ -8,6 +8,9 @@ import subprocess
 
 import pytest
 
+from cloudcmp.errors import CorruptStore, UserMistake
+from cloudcmp.store import StudyStore
+from cloudcmp.study import read
 from tests.cli.command import cloudcmp
 
 HEAD = """schema: 1
@@ -63,42 +66,33 @@ decide: [counted_lines_per_s, command_time_s command=count]
     assert text["stdout"].endswith("speed=12.5 (x1000)\n")
 
 
-@pytest.mark.parametrize(
-    ("fields", "outcome", "says"),
-    [
-        ("run: 'echo x >&2; exit 3'", "failed", "run ended with exit 3: x"),
-        ("run: no-such-program", "failed", "exit 127"),
-        ("run: 'true', check: 'false'", "invalid", "check ended with exit 1"),
-        ("run: sleep 9, limit: 200 ms", "timeout", "run did not end within its limit"),
-        (
-            "run: echo t=1; echo t=2, metrics: [{name: t_s, unit: s, better: lower, regex: 't=(.)'}]",
-            "invalid",
-            "t_s: the output says 1 and 2",
-        ),
-        (
-            "run: 'yes | head -c 2000000; echo t=1', metrics: [{name: t_s, unit: s, better: lower, regex: 't=(.)'}]",
-            "invalid",
-            "longer than 1 MiB and was cut",
-        ),
-        (
-            "run: \"printf '\\\\377t=1'\", metrics: [{name: t_s, unit: s, better: lower, regex: 't=(.)'}]",
-            "invalid",
-            "not UTF-8",
-        ),
-    ],
-)
-def test_a_trial_that_is_not_sure_gives_no_value(tmp_path, fields, outcome, says):
-    ran(tmp_path, f"  - {{command: {{name: mine, expected: 1 s, {fields}}}, runs: 1}}\n")
-    ((found, why, _),) = attempts(tmp_path)
-    assert found == outcome
-    assert says in why
+UNSURE = [
+    ("run: 'echo x >&2; exit 3'", "failed", "run ended with exit 3: x"),
+    ("run: no-such-program", "failed", "exit 127"),
+    ("run: 'true', check: 'false'", "invalid", "check ended with exit 1"),
+    ("run: sleep 9, limit: 200 ms", "timeout", "run did not end within its limit"),
+    ("run: echo t=1; echo t=2, metrics: [METRIC]", "invalid", "a_s: the output says 1 and 2"),
+    ("run: 'yes | head -c 2000000; echo t=1', metrics: [METRIC]", "invalid", "longer than 1 MiB and was cut"),
+    ("run: \"printf '\\\\377t=1'\", metrics: [METRIC]", "invalid", "not UTF-8"),
+]
+
+
+def test_a_trial_that_is_not_sure_gives_no_value(tmp_path):
+    metric = "{name: a_s, unit: s, better: lower, regex: 't=(.)'}"
+    entries = [
+        f"  - {{command: {{name: c{number}, expected: 1 s, {fields.replace('METRIC', metric)}}}, runs: 1}}\n"
+        for number, (fields, _, _) in enumerate(UNSURE)
+    ]
+    ran(tmp_path, "".join(entries))
+    with StudyStore.open(tmp_path / "out", write=False) as store:
+        found = {dict(store.plan.trials[one.trial].params)["command"]: one for one in store.attempts()}
+    for number, (_, outcome, says) in enumerate(UNSURE):
+        assert found[f"c{number}"].outcome == outcome, found[f"c{number}"]
+        assert says in found[f"c{number}"].why
     assert not list((tmp_path / "out" / "samples").iterdir())
 
 
 def test_an_output_that_was_changed_is_told(tmp_path):
-    from cloudcmp.errors import CorruptStore
-    from cloudcmp.store import StudyStore
-
     ran(tmp_path, "  - {command: {name: mine, expected: 1 s, run: echo 42}, runs: 1}\n")
     (file,) = (tmp_path / "out" / "outputs").iterdir()
     file.write_bytes(gzip.compress(b'{"stdout": "43\\n"}'))
@@ -190,10 +184,9 @@ def test_only_files_within_the_studys_folder_are_taken(tmp_path, name, says):
     (tmp_path / "link").symlink_to("/etc/passwd")
     (tmp_path / "folder").mkdir()
     (tmp_path / "own.yaml").write_text(HEAD + f"  - command: {{name: mine, run: x, files: [{name}]}}\n")
-    said = cloudcmp("plan", "own.yaml", cwd=tmp_path)
-    assert said.code == 2
-    assert says in said.err
-    assert "own.yaml:7:" in said.err
+    with pytest.raises(UserMistake, match=says) as refused:
+        read(tmp_path / "own.yaml", providers=["local"])
+    assert "own.yaml:7:" in str(refused.value)
 
 
 def test_a_plan_shows_the_lines_that_run_and_where(tmp_path):

@@ -114,6 +114,13 @@ def test_entries_that_do_not_fit_are_refused(entries, says):
         read(entries)
 
 
+def test_lines_that_no_job_could_hold_are_refused():
+    long = "\u00e9" * 3900
+    lines = "".join(f"      {key}: {long}\n" for key in ("run", "setup", "warmup"))
+    with pytest.raises(UserMistake, match="bytes in a job; put them into files"):
+        read(f"  - command:\n      name: a\n{lines}")
+
+
 def test_endings_are_those_of_the_catalogue():
     assert all(metric.name.endswith(ending_of(metric.unit)) for metric in METRICS.values())
 

@@ -1,5 +1,6 @@
 """The entries `command` of a study: commands of the user's own, and what is read from what they print."""
 
+import json
 import re
 from typing import Annotated, Any, Literal
 
@@ -17,6 +18,7 @@ from cloudcmp.study.shipped import one_shipped, shipped
 from cloudcmp.study.tree import Tree
 
 _LINE_BYTES = 8192
+_JOB_BYTES = 60_000  # of the 64 KiB that a job may take
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _METRIC = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _UNIT = re.compile(r"[A-Za-z]{1,16}(/s)?")
@@ -145,6 +147,9 @@ def command(data: Any, path: Path, tree: Tree, faults: Faults) -> Command | None
             place = tree.place((*path, "metrics", number, "name"))
             faults.add(place, f"{shown(one.name)} was named before", "name each metric once")
             return None
+    if len(json.dumps([shape.run, shape.setup, shape.warmup, shape.check])) > _JOB_BYTES:
+        faults.add(tree.place(path), f"its lines take more than {_JOB_BYTES} bytes in a job", "put them into files")
+        return None
     if len(told) > _METRICS_MAX:
         faults.add(tree.place((*path, "metrics")), f"more than {_METRICS_MAX} metrics", "keep those that decide")
         return None
