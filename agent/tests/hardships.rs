@@ -98,6 +98,8 @@ fn a_full_disk_is_told_before_anything_is_written() {
         return;
     }
     all_fail(&folder.0, &["free", "in memory"], || command(&inside));
+    let stream = run_by(command(&inside), &of("unixbench", &folder.0, &[("copies", "2")]));
+    assert_eq!((stream.count(), stream.error()), (0, "2 copies need 34768000 B free for their files"));
     assert_eq!(folder.files(), 0);
 }
 

@@ -12,6 +12,9 @@ use super::score::Report;
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault};
 
+/// What a copy has on the disk at most: two files of 8000 KiB, and a little for a shell's.
+pub const MOST_BYTES: usize = 2 * 8000 * 1024 + 1_000_000;
+
 /// Copies `kib` KiB in blocks of so many bytes; the count of the report is KiB a second.
 pub fn copy(length_s: f64, block_bytes: usize, kib: usize) -> Result<Report, Fault> {
     let names = ["from", "to"].map(|name| format!("{name}-{}", std::process::id()));

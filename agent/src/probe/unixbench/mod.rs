@@ -9,9 +9,9 @@
 use super::{Context, Kind, Metric, Param, Probe, SOLO};
 use crate::clock::{now_ns, seconds};
 use crate::fault::Fault;
-use crate::quiet;
 use crate::wire::finite;
 use crate::workdir::Workdir;
+use crate::{quiet, scratch};
 
 mod calls;
 mod copies;
@@ -45,6 +45,11 @@ const COMPILER: &str = concat!(env!("CLOUDCMP_RUSTC"), ", opt-level 3, no fast-m
 fn run(context: &Context) -> Result<(), Fault> {
     let copies = context.whole("copies").unwrap_or(1) as usize;
     let passes = context.whole("passes").unwrap_or(1) as usize;
+    let needed = (copies * files::MOST_BYTES) as u64;
+    if scratch::free_bytes(context.dir()?)? < needed {
+        let what = format!("{copies} copies need {needed} B free for their files");
+        return Err(Fault::failed(what, "make room, name another directory, or ask for fewer copies"));
+    }
     let folder = Workdir::new(context.dir()?)?;
     shell::prepare(folder.path())?; // without a shell there is no index: said before an hour is spent
     context.out.note("compiler", COMPILER)?;
