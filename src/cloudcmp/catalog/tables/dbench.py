@@ -12,7 +12,7 @@ _OPS = "ntcreatex close rename unlink deltree mkdir rmdir qpathinfo qfileinfo qf
 
 def _dbench_s(filled: Mapping[str, str]) -> float:
     """A warm-up of a fifth; the loadfile read, and each client's files made and removed."""
-    return 1.2 * float(filled["duration_s"]) + 0.3 + 0.006 * int(filled["clients"])
+    return 1.2 * float(filled["duration_s"]) + 0.3 + 0.03 * int(filled["clients"])
 
 
 METRICS = (
@@ -32,7 +32,7 @@ METRICS = (
 
 PROBES = (
     Probe("dbench", ("dbench_bytes_per_s", "dbench_op_per_s", "dbench_mean_latency_s", "dbench_max_latency_s"),
-          (Param("clients", ParamKind.COUNT, "1", "clients at once, each in a folder of its own"),
+          (Param("clients", ParamKind.COUNT, "1", "clients at once, each in a folder of its own", short="50"),
            choice("mode", "async sync fsync",
                   "async: only flushes wait for the disk; fsync: each write too; sync: O_SYNC, and folders as well (dbench -F -S -s)"),
            duration("600"),
