@@ -17,10 +17,11 @@ WITH_DRIVERS = {"aws", "local", "qemu", "simulated", "ssh"}
 STUDIES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 SEEDS = ("cloudcmp-2010", "deval-2017", "rodamilans-2014", "delgado-2010", "shah")
 SIMULATED = tuple(Offering("simulated", cloud, "medium", 2.0, 8.0) for cloud in ("nimbus", "stratus", "cumulus"))
+LOCAL = tuple(Offering("local", "local", f"{cpus}cpu", float(cpus), 8.0) for cpus in (1, 2))
 
 
 def offerings_of(provider: str, region: str | None) -> tuple[Offering, ...]:
-    return tuple(one for one in SIMULATED if one.provider == provider and region in {None, one.region})
+    return tuple(one for one in SIMULATED + LOCAL if one.provider == provider and region in {None, one.region})
 
 
 def host_of(candidate: Candidate) -> str:
