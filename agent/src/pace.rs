@@ -28,6 +28,10 @@ const CLOCKS_DIFFER: f64 = 0.02;
 
 /// One thread's share of a probe.
 pub trait Work: Send {
+    /// Whether the scheduler may move it among the job's CPUs, as it moves a program that waits for a device: a CPU
+    /// that is not the one which the device interrupts pays for each wake-up. Else thread i stays on CPU i.
+    const ROAMS: bool = false;
+
     /// Works, uncounted, while other workers get ready; `false` when it can as well wait.
     fn lead_in(&mut self) -> Result<bool, Fault> {
         Ok(false)
@@ -47,14 +51,14 @@ pub struct Pace<'a> {
     pub duration_s: f64,
     pub interval_s: f64,
     pub threads: usize,
-    /// Thread i runs on `cpus[i % cpus.len()]`.
+    /// Thread i stays on `cpus[i % cpus.len()]`; one that roams may run on all of them.
     pub cpus: &'a [usize],
     /// Whether to wait for a quiet guest first: not where the peer is already at work on the same CPUs.
     pub wait: bool,
     pub out: &'a Out,
 }
 
-/// Makes `threads` workers, each in its own pinned thread, runs them, and gives them back.
+/// Makes `threads` workers, each in its own thread, runs them, and gives them back.
 ///
 /// `emit(t_s, rate)` is called from the calling thread for each interval, in order.
 pub fn run<W: Work>(
@@ -63,7 +67,8 @@ pub fn run<W: Work>(
     mut emit: impl FnMut(f64, f64) -> Result<(), Fault>,
 ) -> Result<Vec<W>, Fault> {
     let board = Board::new(pace)?;
-    let used = &pace.cpus[..pace.cpus.len().min(pace.threads)];
+    let most = pace.cpus.len().min(pace.threads);
+    let used = if W::ROAMS { pace.cpus } else { &pace.cpus[..most] };
     if pace.wait {
         quiet::wait(pace.out, used)?;
     }
@@ -71,8 +76,9 @@ pub fn run<W: Work>(
     thread::scope(|scope| {
         let (board, make) = (&board, &make);
         let spawn = |i: usize| {
-            let cpu = pace.cpus[i % pace.cpus.len()];
-            scope.spawn(move || board.work(i, cpu, make))
+            let own = i % pace.cpus.len();
+            let cpus = if W::ROAMS { pace.cpus } else { &pace.cpus[own..=own] };
+            scope.spawn(move || board.work(i, cpus, make))
         };
         let workers: Vec<_> = (0..pace.threads).map(spawn).collect();
         let before = board.begin(used);
@@ -86,7 +92,7 @@ pub fn run<W: Work>(
         emitted?;
         let done: Vec<Done<W>> = joined.into_iter().filter_map(|worker| worker.ok().flatten()).collect();
         note_cpu_time(&done, pace.out)?;
-        believe(&done, used.len())?;
+        believe(&done, most)?;
         Ok(done.into_iter().map(|done| done.work).collect())
     })
 }

@@ -106,10 +106,10 @@ impl Board {
     pub fn work<W: Work>(
         &self,
         i: usize,
-        cpu: usize,
+        cpus: &[usize],
         make: &(impl Fn(usize) -> Result<W, Fault> + Sync),
     ) -> Option<Done<W>> {
-        let made = pin::to(&[cpu]).and_then(|()| make(i));
+        let made = pin::to(cpus).and_then(|()| make(i));
         let made = made.map_err(|fault| self.give_up(fault));
         if self.unready.fetch_sub(1, AcqRel) == 1 {
             self.main.unpark();

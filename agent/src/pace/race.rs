@@ -13,6 +13,9 @@ use crate::{pin, quiet};
 
 /// One thread's task. Memory and files are made before the race, and looked at after it.
 pub trait Task: Send {
+    /// As of `Work`: whether the scheduler may move it among the job's CPUs.
+    const ROAMS: bool = false;
+
     /// The task itself, once: all that is timed.
     fn run(&mut self) -> Result<(), Fault>;
 
@@ -23,7 +26,7 @@ pub trait Task: Send {
 /// Where the threads run.
 pub struct Race<'a> {
     pub threads: usize,
-    /// Thread i runs on `cpus[i % cpus.len()]`.
+    /// Thread i stays on `cpus[i % cpus.len()]`; one that roams may run on all of them.
     pub cpus: &'a [usize],
     pub out: &'a Out,
 }
@@ -39,22 +42,23 @@ pub struct Finish<T> {
 
 impl<T> Finish<T> {
     /// The time of one task, amortised over those that ran at once, s.
-    #[allow(dead_code)] // until the first probe that reports a time
     pub fn amortised_s(&self) -> f64 {
         self.all_s / self.each_s.len() as f64
     }
 }
 
-/// Makes a task for each pinned thread, runs them all at once, and gives them back verified.
+/// Makes a task for each thread, runs them all at once, and gives them back verified.
 pub fn race<T: Task>(race: &Race, make: impl Fn(usize) -> Result<T, Fault> + Sync) -> Result<Finish<T>, Fault> {
-    let used = &race.cpus[..race.cpus.len().min(race.threads)];
+    let most = race.cpus.len().min(race.threads);
+    let used = if T::ROAMS { race.cpus } else { &race.cpus[..most] };
     quiet::wait(race.out, used)?;
     note_share(race.out, race.threads, used.len())?;
     let (ready, go, given_up) =
         (Barrier::new(race.threads + 1), Barrier::new(race.threads + 1), AtomicBool::new(false));
     let start_ns = AtomicU64::new(0);
     let one = |i: usize| -> Result<Done<T>, Fault> {
-        let made = pin::to(&[race.cpus[i % race.cpus.len()]]).and_then(|()| make(i));
+        let own = i % race.cpus.len();
+        let made = pin::to(if T::ROAMS { race.cpus } else { &race.cpus[own..=own] }).and_then(|()| make(i));
         given_up.fetch_or(made.is_err(), Relaxed);
         ready.wait();
         go.wait();
@@ -82,7 +86,7 @@ pub fn race<T: Task>(race: &Race, make: impl Fn(usize) -> Result<T, Fault> + Syn
     quiet::counts(used).note_since(&before, race.out)?;
     let done = all_or_first_fault(done)?;
     note_cpu_time(&done, race.out)?;
-    believe(&done, used.len())?;
+    believe(&done, most)?;
     let each_s: Vec<f64> = done.iter().map(|done| seconds(done.elapsed_ns)).collect();
     let mut tasks: Vec<T> = done.into_iter().map(|done| done.work).collect();
     tasks.iter_mut().try_for_each(Task::verify)?;

@@ -46,6 +46,8 @@ impl Plain {
 }
 
 impl Work for Plain {
+    const ROAMS: bool = true;
+
     fn batch(&mut self) -> Result<f64, Fault> {
         let offset = self.blocks.next_offset();
         if self.write {

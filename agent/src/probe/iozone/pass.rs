@@ -113,6 +113,8 @@ impl Pass {
 }
 
 impl Task for Pass {
+    const ROAMS: bool = true;
+
     fn run(&mut self) -> Result<(), Fault> {
         let record_bytes = self.record_bytes();
         let look = (LOOK_BYTES / record_bytes).clamp(1, LOOK_RECORDS);
