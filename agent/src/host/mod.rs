@@ -12,10 +12,12 @@ use crate::clock;
 mod cpu;
 mod disk;
 mod limits;
+mod units;
 
 pub use cpu::last_level_cache_bytes;
 pub use disk::file_system;
 pub use limits::throttled;
+pub use units::multiply_add_bits;
 
 /// The facts, with those of the disk under `dir` if one is named.
 pub fn facts(dir: Option<&Path>) -> Value {

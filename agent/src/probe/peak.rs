@@ -2,13 +2,14 @@
 //!
 //! The peak is clock x processors x operations per cycle. The clock is what the cores show by dependent additions right
 //! after the run, unless the job names one, such as the base clock that Shah took from a data sheet. The operations per
-//! cycle follow from the instructions used, two units of them on each core, unless the job names another number: a data
-//! sheet knows cores with one unit, or four. With more threads than processors the processors count. Says nothing of
-//! memory, and nothing of how near ordinary code comes.
+//! cycle follow from the units of the processor where they are published, else from the instructions used, two units of
+//! them on each core; a note says which. The job may name another number. With more threads than processors the
+//! processors count. Says nothing of memory, and nothing of how near ordinary code comes.
 
 use super::fma::{Fma, dispatch};
 use super::{Context, DURATION, INTERVAL, Kind, Metric, Param, Probe, SOLO, THREADS};
 use crate::fault::Fault;
+use crate::host;
 use crate::pace;
 use crate::wire::finite;
 
@@ -31,7 +32,7 @@ pub const PROBE: Probe = Probe {
     run,
 };
 
-/// Units of fused multiply-adds that a core is taken to have.
+/// Units of fused multiply-adds that a core is taken to have where nothing else is known.
 const UNITS: f64 = 2.0;
 
 fn run(context: &Context) -> Result<(), Fault> {
@@ -39,7 +40,11 @@ fn run(context: &Context) -> Result<(), Fault> {
     let (kernel, isa) = dispatch(precision);
     let per_cycle = match context.whole("per_cycle") {
         Some(told) => told as f64,
-        None => 2.0 * UNITS * lanes(isa, precision),
+        None => {
+            let bits = host::multiply_add_bits();
+            context.out.note("per_cycle_from", if bits.is_some() { "processor" } else { "two units assumed" })?;
+            per_cycle(bits, isa, precision)
+        }
     };
     context.out.note("isa", isa)?;
     context.out.note("per_cycle", finite(per_cycle))?;
@@ -65,15 +70,20 @@ fn run(context: &Context) -> Result<(), Fault> {
         .try_for_each(|(t_s, rate)| context.sample("peak_ratio", t_s, rate / (clock_hz * cpus * per_cycle)))
 }
 
-/// Numbers that one instruction works on.
-fn lanes(isa: &str, precision: &str) -> f64 {
-    let bytes = match isa {
-        "avx512f" => 64.0,
-        "avx2+fma" => 32.0,
-        "neon" => 16.0,
-        _ => return 1.0,
+/// Operations that a core can make in a cycle: as its units allow, and no more than the instructions used can feed.
+fn per_cycle(units_bits: Option<u32>, isa: &str, precision: &str) -> f64 {
+    let register_bits = match isa {
+        "avx512f" => 512.0,
+        "avx2+fma" => 256.0,
+        "neon" => 128.0,
+        _ => return 2.0 * UNITS, // one number in each instruction
     };
-    bytes / if precision == "f64" { 8.0 } else { 4.0 }
+    let bits = match units_bits.map(f64::from) {
+        Some(bits) if isa == "neon" => bits,
+        Some(bits) => bits.min(UNITS * register_bits),
+        None => UNITS * register_bits,
+    };
+    2.0 * bits / if precision == "f64" { 64.0 } else { 32.0 }
 }
 
 #[cfg(test)]
@@ -81,10 +91,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operations_of_a_cycle_follow_from_the_instructions() {
-        let per_cycle = |isa, precision| 2.0 * UNITS * lanes(isa, precision);
-        assert_eq!(per_cycle("avx512f", "f64"), 32.0);
-        assert_eq!(per_cycle("avx2+fma", "f32"), 32.0);
-        assert_eq!([per_cycle("neon", "f64"), per_cycle("scalar", "f64")], [8.0, 4.0]);
+    fn operations_of_a_cycle_follow_from_the_units_and_the_instructions() {
+        assert_eq!([per_cycle(None, "avx512f", "f64"), per_cycle(None, "avx2+fma", "f32")], [32.0, 32.0]);
+        assert_eq!([per_cycle(None, "neon", "f64"), per_cycle(Some(512), "scalar", "f64")], [8.0, 4.0]);
+        // Zen 4 takes 512 bits in two halves; Zen 5 without AVX-512 is held by its registers; Neoverse V1 has four units.
+        assert_eq!([per_cycle(Some(512), "avx512f", "f64"), per_cycle(Some(1024), "avx2+fma", "f64")], [16.0, 16.0]);
+        assert_eq!([per_cycle(Some(512), "neon", "f64"), per_cycle(Some(256), "neon", "f32")], [16.0, 16.0]);
     }
 }
