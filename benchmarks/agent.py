@@ -70,26 +70,29 @@ def run_agent(
     return values, notes
 
 
-def side_by_side(name: str, ours: Callable[[], float], peer: Callable[[], float], rounds: int) -> None:
+def side_by_side(name: str, ours: Callable[[], float], peer: Callable[[], float], rounds: int, about: str = "") -> None:
     """Runs both in turn, A B A B, and shows the ratios; `name` is one of the goals, or free words."""
     a, b = [], []
     for _ in range(rounds):
         a.append(ours())
         b.append(peer())
-    show(
-        name, [x / y for x, y in zip(a, b, strict=True)], f"{statistics.median(a):>10.4g} {statistics.median(b):>10.4g}"
-    )
+    figures = f"{statistics.median(a):>10.4g} {statistics.median(b):>10.4g}"
+    show(name, [x / y for x, y in zip(a, b, strict=True)], figures, about)
 
 
-def show(name: str, ratios: Sequence[float], figures: str = "") -> None:
-    """Prints the median ratio with its spread; with --record keeps it for the docs, where it is of one of the goals."""
+def show(name: str, ratios: Sequence[float], figures: str = "", about: str = "") -> None:
+    """Prints the median ratio with its spread; with --record keeps it for the docs, where it is of one of the goals.
+
+    `about` tells what the peer turned out to be on this machine, where that bears on the ratio.
+    """
     low, middle, high = min(ratios), statistics.median(ratios), max(ratios)
     print(f"{name:<34} {figures:>21}   {middle:.3f}  ({low:.3f} to {high:.3f}, {len(ratios)} rounds)")
     if RECORD in sys.argv and name in GOALS:
         seen = json.loads(SEEN.read_text(encoding="utf-8")) if SEEN.exists() else {}
         seen[name] = {
             "ratio": round(middle, 3), "low": round(low, 3), "high": round(high, 3), "rounds": len(ratios),
-            "machine": machine(), "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+            "machine": ", ".join(filter(None, (machine(), about))),
+            "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
         }  # fmt: skip
         SEEN.write_text(json.dumps(seen, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
