@@ -94,3 +94,12 @@ def test_a_run_that_did_nothing_is_no_reading() -> None:
     assert "nothing was read" in why("fio", json.dumps(document))
     document["jobs"] = []
     assert "no job" in why("fio", json.dumps(document))
+
+
+def test_a_clone_of_a_job_is_no_sample_of_it() -> None:
+    """Without group_reporting fio tells of each clone by itself: half of what two do together."""
+    output = json.loads(sample("fio-read.json"))
+    output["jobs"] *= 2
+    assert "each its share" in why("fio", json.dumps(output))
+    output["jobs"] = [output["jobs"][0], {**output["jobs"][0], "jobname": "other"}]
+    assert len(reports("fio", json.dumps(output))) == 2

@@ -110,6 +110,7 @@ CHANGED = [
     ("unixbench", "unixbench.txt", "897.8 MWIPS", "897.8 GWIPS", "not in MWIPS"),
     ("unixbench", "unixbench.txt", "Index Score    ", "Index Score (Partial Only)    ", "a part of the tests"),
     ("unixbench", "unixbench.txt", "Execl Throughput", "xecl Throughput", "no line tells"),
+    ("hpcc", "hpcc.txt", "0 tests completed and failed", "1 tests completed and failed", "failed their residual"),
     ("hpcc", "hpcc.txt", "Success=1", "Success=0", "failed"),
     ("hpcc", "hpcc.txt", "HPL_Tflops=", "HPL_Gflops=", "does not tell HPL_Tflops"),
     ("hpcc", "hpcc.txt", "HPL_Tflops=0.", "HPL_Tflops=1.", "does not follow"),

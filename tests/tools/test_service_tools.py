@@ -75,6 +75,21 @@ def test_pgbench_of_two_ages() -> None:
     assert len(TOOLS["pgbench"].read(sample("pgbench.txt"), tool_settings("pgbench", asked))) == 2
 
 
+def test_pgbench_before_9_4_tells_no_latency() -> None:
+    text = sample("pgbench.txt")
+    (line,) = [line for line in text.splitlines(keepends=True) if line.startswith("latency average")]
+    (report,) = reports("pgbench", text.replace(line, ""))
+    assert values(report) == pytest.approx({"transactions": 249.360201, "failed": 0.0})
+
+
+def test_signatures_in_seconds_are_no_rates() -> None:
+    """openssl 1.0 wrote the seconds of one operation where 1.1 writes operations a second."""
+    head = "+H:16:64:256:1024:8192:16384\n"
+    assert "may be in seconds" in why("openssl", head + "+F2:2:2048:0.000599:0.000018\n")
+    assert "may be in seconds" in why("openssl", head + "+F4:3:256:0.000030:0.000077\n")
+    assert "may be in seconds" in why("openssl", head + "+F2:2:15360:2.4:1.1\n")
+
+
 CHANGED = [
     ("openssl", "openssl-table.txt", "1000s of bytes", "1024s of bytes", "thousands"),
     ("openssl", "openssl-table.txt", "57188.14k", "57188.14m", "speeds for 6 sizes"),
@@ -91,7 +106,8 @@ CHANGED = [
     ("wrk", "wrk.txt", "1230.67", "nan", "is not a number"),
     ("wrk", "wrk.txt", "1230.67", "0.00", "not above zero"),
     ("pgbench", "pgbench.txt", "8.021 ms", "8.021 us", "does not follow"),
-    ("pgbench", "pgbench.txt", "8.021 ms", "8,021 ms", "no line tells"),
+    ("pgbench", "pgbench.txt", "8.021 ms", "8,021 ms", "is not a number"),
+    ("pgbench", "pgbench.txt", "tps =", "Run was aborted; the above results are incomplete.\ntps =", "aborted"),
     ("pgbench", "pgbench.txt", "processed: 498", "processed: 0", "not above zero"),
     ("pgbench", "pgbench.txt", "without initial", "with initial", "the rate"),
 ]

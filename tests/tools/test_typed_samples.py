@@ -53,6 +53,11 @@ def test_ycsb_counts_all_its_operations() -> None:
     assert report.told == {"workload": "a", "threads": "4"}
 
 
+def test_ycsb_tells_of_garbage_as_a_share() -> None:
+    text = sample("ycsb.txt").replace("[READ]", "[TOTAL_GC_TIME_%_G1_Young_Generation], Time(%), 0.04\n[READ]", 1)
+    assert reports("ycsb", text) == reports("ycsb", sample("ycsb.txt"))
+
+
 CHANGED = [
     ("iozone", "iozone.txt", "Output is in kBytes/sec", "Output is in operations per second", "kilobytes"),
     ("iozone", "iozone.txt", "-i 2 ", "", "asks for 4"),

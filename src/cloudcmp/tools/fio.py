@@ -63,7 +63,15 @@ def _reports(text: str) -> tuple[Report, ...]:
     jobs = entry(output, "jobs")
     if not isinstance(jobs, list) or not jobs:
         raise Unsure("jobs: the output tells of no job")
-    return tuple(_report(job, shared, version, f"jobs.{i}") for i, job in enumerate(jobs))
+    found = tuple(_report(job, shared, version, f"jobs.{i}") for i, job in enumerate(jobs))
+    # Clones of a job run at once: each has a share of what they do together, and is no sample of it.
+    for i, one in enumerate(found):
+        if one.told in [other.told for other in found[:i]]:
+            name = one.told["job"]
+            raise Unsure(
+                f"jobs.{i}: the job {name[:40]!r} is told again, each its share; run fio with --group_reporting"
+            )
+    return found
 
 
 def _report(job: Any, shared: Any, version: str, where: str) -> Report:

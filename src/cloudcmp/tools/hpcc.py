@@ -40,6 +40,9 @@ def _reports(text: str) -> tuple[Report, ...]:
     page = Page(text)
     page.one(r"Begin of Summary section\.", "where the summary begins")
     page.one(r"End of Summary section\.", "where the summary ends")
+    for place, match in page.all(r"\s*(\d+) tests completed and failed residual checks[.,]"):
+        if int(match[1][:9]):
+            raise Unsure(f"{place}: {match[1][:9]} tests failed their residual checks")
     first, last = page.lines.index("Begin of Summary section."), page.lines.index("End of Summary section.")
     told: dict[str, tuple[str, str]] = {}
     for i in range(first + 1, last):

@@ -4,7 +4,7 @@ import re
 
 from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, Unsure
 from cloudcmp.tools.base import BYTES, RATE, at_once, choice, duration, measures, processors, reading, whole_seconds
-from cloudcmp.tools.page import NUMBER, Page, above_zero, word
+from cloudcmp.tools.page import NUMBER, Page, above_zero, number, word
 
 _SIZES = ("16", "64", "256", "1024", "8192", "16384")
 _HEAD = r"(?:Got: )?\+H(?::\d+)+(?: from \d+)?"
@@ -82,6 +82,10 @@ def _of_keys(page: Page) -> list[Report]:
     found = []
     for place, match in page.all(rf"\+F([24]):\d+:(\d+):({NUMBER}):({NUMBER})"):
         name = f"{'rsa' if match[1] == '2' else 'ecdsa'}{match[2]}"
+        # Before version 1.1 these were seconds for one: below one, and for RSA the longer for signing.
+        sign, verify = number(match[3], place), number(match[4], place)
+        if min(sign, verify) < 1 or (match[1] == "2" and sign > verify):
+            raise Unsure(f"{place}: {name} may be in seconds, as openssl 1.0 tells it, and not in operations a second")
         found.append(_key(place, name, match[3], match[4]))
     rows = page.all(_PUBLIC)
     headed = [place for i, place in enumerate(map(page.place, range(len(page.lines)))) if i and _heads(page, i)]

@@ -2,7 +2,7 @@
 
 import re
 
-from cloudcmp.model.tool import Reader, Report, Settings, Tool
+from cloudcmp.model.tool import Reader, Report, Settings, Tool, Unsure
 from cloudcmp.tools.base import (
     LATENCY,
     LOSS,
@@ -30,6 +30,8 @@ def _looks_like(text: str) -> bool:
 
 def _reports(text: str) -> tuple[Report, ...]:
     page = Page(text)
+    if broken := page.all(r".*Run was aborted; the above results are incomplete\."):
+        raise Unsure(f"{broken[0][0]}: the run was aborted, its results are incomplete")
     _, kind = page.one(r"transaction type: (.+)", "the type of transaction")
     told = {"builtin": _KINDS.get(kind[1], word(kind[1]))}
     for key, label in (("scale", "scaling factor"), ("clients", "number of clients"), ("threads", "number of threads")):
@@ -37,15 +39,17 @@ def _reports(text: str) -> tuple[Report, ...]:
     told["protocol"] = word(page.one(r"query mode: (\w+)", "the query mode")[1][1])
     place, done = page.one(r"number of transactions actually processed: (\d+)(?:/\d+)?", "how many were processed")
     processed = above_zero(done[1], place)
-    place, latency = page.one(rf"latency average(?: =|:) ({NUMBER}) (\w+)", "the mean latency")
-    mean = scaled(latency[1], latency[2], SECONDS, place)
     place, rate = page.one(
         rf"tps = ({NUMBER}) \((?:excluding connections establishing|without initial connection time)\)", "the rate"
     )
     rate_s = above_zero(rate[1], place)
-    # Each client waits for its answer: rate times latency is the number of clients, but for the time between.
-    follows(rate_s * mean, float(told["clients"]), 0.5, place)
-    readings = [reading("transactions", RATE, rate_s), reading("latency_mean", LATENCY, mean)]
+    readings = [reading("transactions", RATE, rate_s)]
+    # Versions before 9.4 do not tell it.
+    if latency := page.maybe(r"latency average(?: =|:) (\S+) (\S+)", "the mean latency"):
+        mean = scaled(latency[1][1], latency[1][2], SECONDS, latency[0])
+        # Each client waits for its answer: rate times latency is the number of clients, but for the time between.
+        follows(rate_s * mean, float(told["clients"]), 0.5, place)
+        readings.append(reading("latency_mean", LATENCY, mean))
     if asked := page.maybe(r"duration: (\d+) s", "how long it ran"):
         told["duration_s"] = asked[1][1]
         follows(rate_s, processed / above_zero(asked[1][1], asked[0]), 0.5, place)

@@ -6,7 +6,7 @@ from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, Unsure
 from cloudcmp.tools.base import LATENCY, LOSS, RATE, choice, count, measures, path, quoted, reading
 from cloudcmp.tools.page import Page, above_zero, follows, number, word
 
-_LINE = r"\[([A-Z][\w-]*)\], ([^,]+), (\S+)"
+_LINE = r"\[([A-Z][\w%-]*)\], ([^,]+), (\S+)"
 _KINDS = ("READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE", "DELETE")
 _LATENCIES = {"AverageLatency(us)": "latency_mean", "95thPercentileLatency(us)": "latency_p95",
               "99thPercentileLatency(us)": "latency_p99"}  # fmt: skip
