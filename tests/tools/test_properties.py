@@ -1,6 +1,9 @@
 """What holds for every reader: a part of an output never tells another number, and nothing makes it fall over."""
 
+import json
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -80,6 +83,36 @@ def test_changed_bytes_never_make_it_fall_over(name: str, data: st.DataObject) -
         line = str(unsure)
     assert line
     assert "\n" not in line
+
+
+def nodes(of: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The place of every value in a document; of a long list only the first."""
+    yield at
+    items = of.items() if isinstance(of, dict) else enumerate(of[:2]) if isinstance(of, list) else ()
+    for key, value in items:
+        yield from nodes(value, (*at, key))
+
+
+def put(of: Any, at: tuple[str | int, ...], new: Any) -> Any:
+    """The document with another value at a place."""
+    if not at:
+        return new
+    copied = dict(of) if isinstance(of, dict) else list(of)
+    copied[at[0]] = put(of[at[0]], at[1:], new)
+    return copied
+
+
+@pytest.mark.parametrize("name", [name for name in OWN if name.endswith(".json")])
+def test_a_value_of_another_kind_anywhere_never_makes_it_fall_over(name: str) -> None:
+    document = json.loads(text_of(name))
+    refused = 0
+    for at in nodes(document):
+        for new in ([], {}, 3, "x", None, True):
+            try:
+                checked(READERS[reader_of(name)].reports(json.dumps(put(document, at, new)) + "\n"))
+            except Unsure:
+                refused += 1
+    assert refused
 
 
 ODD = [

@@ -88,3 +88,44 @@ def test_a_changed_output_is_not_believed(name: str, old: str, new: str, says: s
 def test_a_larger_unit_of_blocks_is_counted() -> None:
     text = sample("sysbench-memory2.txt").replace("block size: 1024KiB", "block size: 1MiB")
     assert reports("sysbench", text) == reports("sysbench", sample("sysbench-memory2.txt"))
+
+
+def test_versions_before_1_0_wrote_another_form() -> None:
+    (cpu,) = reports("sysbench", sample("sysbench-04-cpu.txt"))
+    assert (cpu.tool, cpu.version, cpu.told) == ("sysbench-cpu", "0.4.12", {"threads": "2", "cpu_max_prime": "20000"})
+    assert values(cpu) == pytest.approx({"events": 800.0, "latency_mean": 2.49e-3, "latency_p95": 2.61e-3})
+    (memory,) = reports("sysbench", sample("sysbench-04-memory.txt"))
+    assert values(memory) == pytest.approx({"bandwidth": 2048 * 2**20, "operations": 262144.0})
+    assert memory.told == {
+        "threads": "2", "memory_block_bytes": "8192", "memory_oper": "read", "memory_scope": "local",
+    }  # fmt: skip
+    (files,) = reports("sysbench", sample("sysbench-04-fileio.txt"))
+    assert values(files) == pytest.approx(
+        {"read_iops": 120.0, "read_bandwidth": 120.0 * 16384, "write_iops": 80.0, "write_bandwidth": 80.0 * 16384,
+         "latency_mean": 9.7e-3}
+    )  # fmt: skip
+    assert files.told["file_test_mode"] == "rndrw"
+    (oltp,) = reports("sysbench", sample("sysbench-05-oltp.txt"))
+    assert (oltp.tool, oltp.version) == ("sysbench-oltp", "0.5")
+    assert values(oltp) == pytest.approx({"transactions": 250.0, "latency_mean": 7.96e-3, "latency_p95": 9.2e-3})
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "says"),
+    [
+        ("cpu", "10000\n    total time taken", "0\n    total time taken", "not above zero"),
+        ("cpu", "2.49ms", "2.49s", "mean latency in ms"),
+        ("cpu", "2.49ms", "24.9ms", "does not follow"),
+        ("cpu", "Maximum prime", "Largest prime", "which test"),
+        ("memory", "(2048.00 MB/sec)", "(2048.00 Mbit/sec)", "was moved"),
+        ("memory", "(2048.00 MB/sec)", "(204.80 MB/sec)", "does not follow"),
+        ("memory", "size: 8K", "size: 8P", "is not known"),
+        ("fileio", "3.125Mb/sec", "3.125Kb/sec", "does not follow"),
+        ("fileio", "200.00 Requests", "20.00 Requests", "does not follow"),
+        ("fileio", "random r/w test", "random w/r test", "is not known"),
+    ],
+)
+def test_an_old_output_that_was_changed_is_not_believed(name: str, old: str, new: str, says: str) -> None:
+    text = sample(f"sysbench-04-{name}.txt")
+    assert old in text
+    assert says in why("sysbench", text.replace(old, new, 1))

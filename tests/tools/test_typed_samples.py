@@ -43,6 +43,14 @@ def test_memtier_tells_milliseconds() -> None:
     assert report.told == {"threads": "1", "clients": "50", "duration_s": "30"}
 
 
+def test_memtier_in_json_tells_the_totals() -> None:
+    (report,) = reports("memtier", sample("memtier-json.json"))
+    assert values(report) == pytest.approx(
+        {"operations": 110000.0, "latency_mean": 0.901e-3, "latency_p50": 0.871e-3, "latency_p99": 1.903e-3}
+    )
+    assert report.told == {"threads": "2", "clients": "50", "duration_s": "10"}
+
+
 def test_ycsb_counts_all_its_operations() -> None:
     (report,) = reports("ycsb", sample("ycsb.txt"))
     found = values(report)
@@ -68,6 +76,11 @@ CHANGED = [
     ("npb", "npb-bt.txt", "4000.00", "400.00", "does not follow"),
     ("memtier", "memtier.txt", "Totals      99990.00", "Totals      99990,00", "is not a number"),
     ("memtier", "memtier.txt", "ALL STATS", "BEST RUN RESULTS", "ALL STATS"),
+    ("memtier", "memtier-json.json", "ALL STATS", "BEST RUN RESULTS", "of several runs"),
+    ("memtier", "memtier-json.json", '"Ops/sec": 110000.0', '"Ops/sec": 11000.0', "does not follow"),
+    ("memtier", "memtier-json.json", '"Average Latency": 0.901', '"Average Latency": 901', "at once"),
+    ("memtier", "memtier-json.json", "MILLISECONDS", "SECONDS", "is not MILLISECONDS"),
+    ("memtier", "memtier-json.json", '"Count": 1100000', '"Count": null', "is not a number"),
     ("ycsb", "ycsb.txt", "[READ], Operations, 503", "[READ], Operations, 50", "does not follow"),
     ("ycsb", "ycsb.txt", "AverageLatency(us)", "AverageLatency(ms)", "AverageLatency(us)"),
     ("ycsb", "ycsb.txt", "[UPDATE], Operations, 497\n", "[UPDATE], Operations\n", "no figure"),

@@ -1,6 +1,7 @@
-"""memtier_benchmark: a load of Redis and memcached; its table of all runs."""
+"""memtier_benchmark: a load of Redis and memcached; its table of all runs, or its JSON."""
 
 import re
+from typing import Any
 
 from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, Unsure
 from cloudcmp.tools.base import (
@@ -16,7 +17,7 @@ from cloudcmp.tools.base import (
     size,
     whole_seconds,
 )
-from cloudcmp.tools.page import Page, above_zero
+from cloudcmp.tools.page import Page, above_zero, amount, document, entry, follows, positive, whole
 
 _TITLE = re.compile(r"(ALL|AGGREGATED|BEST RUN|WORST RUN|AGGREGATED AVERAGE) (STATS|RESULTS)\s*(\(.*\))?")
 _COLUMNS = {
@@ -28,10 +29,16 @@ _COLUMNS = {
 
 
 def _looks_like(text: str) -> bool:
-    return bool(re.search(r"^Type\s+Ops/sec\s+Hits/sec\s+Misses/sec\s", text, re.MULTILINE))
+    return _is_json(text) or bool(re.search(r"^Type\s+Ops/sec\s+Hits/sec\s+Misses/sec\s", text, re.MULTILINE))
+
+
+def _is_json(text: str) -> bool:
+    return '"run information"' in text and '"Connections per thread"' in text
 
 
 def _reports(text: str) -> tuple[Report, ...]:
+    if _is_json(text):
+        return (_of_json(document(text)),)
     page = Page(text)
     titles = [i for i, line in enumerate(page.lines) if _TITLE.fullmatch(line.strip())]
     if len(titles) != 1 or page.lines[titles[0]].strip() != "ALL STATS":
@@ -59,7 +66,37 @@ def _reports(text: str) -> tuple[Report, ...]:
     return (Report("memtier", "", told, tuple(found_), tuple(column for column in columns if column == "KB/sec")),)
 
 
-READER = Reader("memtier", "text of memtier_benchmark, one run", _looks_like, _reports)
+def _of_json(output: Any) -> Report:
+    """The totals of one run: operations a second, and milliseconds."""
+    if "ALL STATS" not in output:
+        raise Unsure("there is no ALL STATS: of several runs the best, the worst and their mean are told, and no run")
+    totals, about = entry(output, "ALL STATS", "Totals"), entry(output, "run information")
+    rate = positive(totals, "Ops/sec")
+    told = {"threads": whole(positive(about, "Threads")), "clients": whole(positive(about, "Connections per thread"))}
+    for key, theirs in (("requests", "Requests per client"), ("duration_s", "Seconds")):
+        if about.get(theirs, 0):
+            told[key] = whole(positive(about, theirs))
+    if "Runtime" in output["ALL STATS"]:
+        run = entry(output, "ALL STATS", "Runtime")
+        if entry(run, "Time unit") != "MILLISECONDS":
+            raise Unsure("ALL STATS.Runtime: the unit of time is not MILLISECONDS")
+        follows(rate, positive(totals, "Count") / positive(run, "Total duration") * 1e3, 0.01, "Totals.Ops/sec")
+    mean_s = positive(totals, "Average Latency" if "Average Latency" in totals else "Latency") * 1e-3
+    asked, shares = output.get("configuration", {}), totals.get("Percentile Latencies", {})
+    if not isinstance(asked, dict) or not isinstance(shares, dict):
+        raise Unsure("configuration or Percentile Latencies is no JSON object")
+    if "pipeline" in asked:
+        at_once = float(told["threads"]) * float(told["clients"]) * amount(asked, "pipeline")
+        if rate * mean_s > 1.1 * at_once:
+            raise Unsure(f"Totals: {mean_s:g} s for one do not fit {rate:g} a second of {at_once:g} at once")
+    found = [reading("operations", RATE, rate), reading("latency_mean", LATENCY, mean_s)]
+    for name, key in (("p50", "p50.00"), ("p99", "p99.00")):
+        if key in shares:
+            found.append(reading(f"latency_{name}", LATENCY, positive(shares, key) * 1e-3))
+    return Report("memtier", "", told, tuple(found), tuple(key for key in totals if key == "KB/sec"))
+
+
+READER = Reader("memtier", "text or JSON of memtier_benchmark, one run", _looks_like, _reports)
 
 
 def _command(settings: Settings) -> str:

@@ -1,8 +1,9 @@
-"""sysbench 1.0, Alexey Kopytov's: its tests of processor, memory, threads, files and databases."""
+"""sysbench, Alexey Kopytov's: its tests of processor, memory, threads, files and databases."""
 
 import re
 
 from cloudcmp.model.tool import Measure, Reader, Reading, Report, Settings, Tool, Unsure
+from cloudcmp.tools import sysbench_old
 from cloudcmp.tools.base import (
     BYTES,
     KIB,
@@ -19,32 +20,31 @@ from cloudcmp.tools.base import (
     size,
 )
 from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, number, whole
+from cloudcmp.tools.sysbench_old import MODES
 
 _BEGINS = re.compile(r"(?:.*\s)?sysbench (\d+\.\d+\.\d+\S*) \(using .*LuaJIT .*\)", re.ASCII)
 _UNITS = {"B": 1.0, "KiB": KIB, "MiB": MIB, "GiB": KIB * MIB}
 _PACKAGES = (("debian", "sysbench"), ("fedora", "sysbench"), ("alpine", "sysbench"))
-_MODES = {
-    "sequential write (creation)": "seqwr",
-    "sequential rewrite": "seqrewr",
-    "sequential read": "seqrd",
-    "random read": "rndrd",
-    "random write": "rndwr",
-    "random r/w": "rndrw",
-}
 
 
 def _looks_like(text: str) -> bool:
-    return any(_BEGINS.fullmatch(line.rstrip("\r")) for line in text.split("\n"))
+    return any(_begins(line.rstrip("\r")) for line in text.split("\n"))
+
+
+def _begins(line: str) -> bool:
+    return bool(_BEGINS.fullmatch(line) or sysbench_old.BEGINS.fullmatch(line))
 
 
 def _reports(text: str) -> tuple[Report, ...]:
-    runs = Page(text).parts(lambda line: _BEGINS.fullmatch(line) is not None)
+    runs = Page(text).parts(_begins)
     if not runs:
         raise Unsure("no line tells the version of sysbench")
     return tuple(_report(run) for run in runs)
 
 
 def _report(run: Page) -> Report:
+    if old := sysbench_old.BEGINS.fullmatch(run.lines[0]):
+        return sysbench_old.report(run, old[1])
     begins = _BEGINS.fullmatch(run.lines[0])
     assert begins is not None
     # The last line of a run: without it the output is cut.
@@ -128,9 +128,9 @@ def _fileio(run: Page, told: dict[str, str]) -> tuple[Reading, ...]:
         raise Unsure(f"{place}: the unit {block[2][:20]!r} is not known")
     block_bytes = above_zero(block[1], place) * _UNITS[block[2]]
     place, doing = run.one(r"Doing (.+) test", "what is done")
-    if doing[1] not in _MODES:
+    if doing[1] not in MODES:
         raise Unsure(f"{place}: the test {doing[1][:40]!r} is not known")
-    told |= {"file_block_bytes": whole(block_bytes), "file_test_mode": _MODES[doing[1]]}
+    told |= {"file_block_bytes": whole(block_bytes), "file_test_mode": MODES[doing[1]]}
     place, total = run.one(r"(\d+)(\S+) total file size", "the size of all files")
     if total[2] not in _UNITS:
         raise Unsure(f"{place}: the unit {total[2][:20]!r} is not known")
@@ -160,7 +160,7 @@ def _oltp(run: Page, rate: float) -> tuple[Reading, ...]:
     return (*found, *_latency(run))
 
 
-READER = Reader("sysbench", "text of sysbench 1.0, one run or several", _looks_like, _reports)
+READER = Reader("sysbench", "text of sysbench 0.4 to 1.0, one run or several", _looks_like, _reports)
 
 
 def _line(settings: Settings, test: str, options: str) -> str:

@@ -43,6 +43,10 @@ fn install(context: &Context, scene: &Scene, program: &str) -> Result<(), Fault>
     }
 }
 
+/// A new machine often updates itself first, and holds the locks meanwhile: what is locked is tried again.
+const APT_UPDATE: &str = "for _ in 1 2 3 4 5 6; do as_root apt-get -q update && break; sleep 5; done";
+const APT_INSTALL: &str = "as_root apt-get -qy -o DPkg::Lock::Timeout=300 --no-install-recommends install";
+
 /// Installs as root, or as who may become root without a password, with the first package manager that is there.
 fn script(packages: &str) -> String {
     let of = |manager: &str| {
@@ -55,7 +59,7 @@ fn script(packages: &str) -> String {
          as_root() { if [ \"$(id -u)\" = 0 ]; then \"$@\"; else sudo -n \"$@\"; fi; }\n",
     );
     for (manager, ways) in [
-        ("apt-get", &["as_root apt-get -q update", "as_root apt-get -qy --no-install-recommends install"][..]),
+        ("apt-get", &[APT_UPDATE, APT_INSTALL][..]),
         ("dnf", &["as_root dnf -qy install"]),
         ("apk", &["as_root apk add --no-progress"]),
     ] {
@@ -90,7 +94,8 @@ mod tests {
     #[test]
     fn only_managers_that_have_a_package_are_asked() {
         let text = script("apt-get=fio apk=fio");
-        assert!(text.contains("apt-get -qy --no-install-recommends install fio") && text.contains("apk add"));
+        assert!(text.contains("--no-install-recommends install fio") && text.contains("apk add"));
+        assert!(text.contains("Lock::Timeout"), "a machine that updates itself holds the lock");
         assert!(!text.contains("dnf"));
     }
 }
