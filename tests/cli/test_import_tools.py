@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -172,3 +174,27 @@ def test_tools_are_listed() -> None:
     shown = cloudcmp("list", "tools", "unixbench").out
     assert "./Run -c 1" in shown
     assert "measure index" in shown
+
+
+def test_a_line_without_an_end_is_not_held_in_memory(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.gz"
+    with gzip.open(bomb, "wb", compresslevel=1) as file:
+        for _ in range(130):
+            file.write(b"a" * 2**20)
+    peak = _peak(lambda: refused(tmp_path, "x=" + str(bomb)))
+    assert peak < 300 * 2**20
+    assert "longer than 64 MiB in one line" in refused(tmp_path, "x=" + str(bomb))
+
+
+def _peak(what: Callable[[], object]) -> int:
+    tracemalloc.start()
+    try:
+        what()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_empty_file_is_called_empty(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("")
+    assert "is empty" in refused(tmp_path, f"x={tmp_path / 'empty'}")

@@ -36,6 +36,7 @@ OTHERS = {
     f"{RAW}/aws_c7g.xlarge__static_web__stdout": "static_web",
     f"{RAW}/aws_c7g.xlarge__compression_text__stdout": "compression",
     f"{RAW}/aws_c7g.xlarge__passmark__stdout": "passmark",
+    f"{RAW}/ovh_b3-8__membench__stdout": "membench",
     f"{RAW}/aws_c7g.xlarge__llm__stdout": "llama-bench",
     f"{RAW}/aws_c7g.xlarge__stressng__stdout": "stress-ng",
     f"{RAW}/aws_m7i.large__openssl__stdout": "openssl",

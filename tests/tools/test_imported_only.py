@@ -4,10 +4,13 @@ import csv
 import json
 import math
 import re
+from pathlib import Path
 
 import pytest
 
+from cloudcmp.errors import UserMistake
 from cloudcmp.model.tool import Report
+from cloudcmp.pipeline.foreign import Asked, format_of
 from tests.tools.outputs import PKB, RAW, real, reports, values, why
 
 MBIT = 1e6 / 8
@@ -143,3 +146,33 @@ def test_a_changed_output_is_not_believed(reader: str, name: str, old: str, new:
     text = real(name)
     assert old in text
     assert says in why(reader, text.replace(old, new, 1))
+
+
+MEMORY = f"{RAW}/ovh_b3-8__membench__stdout"
+
+
+def test_membench_has_megabytes_of_2_to_the_20() -> None:
+    found = reports("membench", real(MEMORY))
+    assert len(found) == 40
+    of = {(one.told["op"], one.told["size_bytes"]): values(one) for one in found}
+    assert of["read", "16384"] == pytest.approx({"bandwidth": 215020.53 * 2**20})
+    # By hand: rounds of 16 KiB by two threads, and their time.
+    assert of["read", "16384"]["bandwidth"] == pytest.approx(1190476 * 16384 * 2 / 0.173018, rel=1e-4)
+    assert of["latency", "16384"] == pytest.approx({"latency": 1.18e-9})
+    assert "does not follow" in why("membench", real(MEMORY).replace("215020.53", "225465.37"))
+    assert "again" in why("membench", real(MEMORY).replace("\n64,", "\n16,"))
+
+
+def test_workers_and_rates_are_known_by_the_files_name_only(tmp_path: Path) -> None:
+    text = "1,100.5\n2,200.25\n"
+    (one, two) = reports("stressngfull", text)
+    assert (one.told, values(one), values(two)) == ({"workers": "1"}, {"bogo_ops": 100.5}, {"bogo_ops": 200.25})
+    for wrong in ("2,1\n1,1\n", "1,0\n", "1,2,3\n", "1,2\n2,3"):
+        why("stressngfull", wrong)
+    named = tmp_path / "aws_m7i.large__stressngfull__stdout"
+    named.write_text(text)
+    other = tmp_path / "some.txt"
+    other.write_text(text)
+    assert format_of(named, Asked()) == "stressngfull"
+    with pytest.raises(UserMistake, match="no output that is known"):
+        format_of(other, Asked())

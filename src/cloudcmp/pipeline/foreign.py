@@ -4,10 +4,11 @@ import gzip
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import file_digest
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from cloudcmp.catalog import METRICS, READERS, hint, measure_cell, told_text
 from cloudcmp.errors import Fault, UserMistake
@@ -25,7 +26,9 @@ _MOST_FAULTS = 20
 _GZIP = b"\x1f\x8b"
 _BROKEN = (gzip.BadGzipFile, EOFError, zlib.error)
 # <vendor>_<server>__<task>__stdout, the way in which Spare Cores' outputs are kept in one folder.
-_SPARE_CORES = re.compile(r"([a-z]+)_(.+)__\w+__stdout")
+_SPARE_CORES = re.compile(r"([a-z]+)_(.+)__(\w+)__stdout")
+_BY_NAME = "stressngfull"
+"""The one of them whose lines do not say what they are: two columns of numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class _Kept:
 
     provider: str
     offering: str
+    task: str
     meta: Path
 
 
@@ -91,8 +95,13 @@ def format_of(path: Path, asked: Asked) -> str:
             )
         return asked.format
     with path.open("rb") as file:
-        if file.read(4) == b"PAR1":
-            return TABLE
+        start = file.read(4)
+    if not start:
+        raise UserMistake.at(str(path), "is empty", "name the text that a tool wrote")
+    if start == b"PAR1":
+        return TABLE
+    if (kept := _kept(path)) and kept.task == _BY_NAME:
+        return _BY_NAME
     first = next((line for line in _lines(path, 64) if line.strip()), "")
     if pkb.looks_like(first):
         return SAMPLES
@@ -204,10 +213,10 @@ def _kept(path: Path) -> "_Kept | None":
     """What a file is by its name in Spare Cores' collection: in one folder, or as `vendor/server/task/stdout`."""
     match = _SPARE_CORES.fullmatch(path.name)
     if match:
-        return _Kept(match[1], match[2], path.with_name(path.name.removesuffix("stdout") + "meta.json"))
+        return _Kept(match[1], match[2], match[3], path.with_name(path.name.removesuffix("stdout") + "meta.json"))
     parts = path.absolute().parts
     if path.name == "stdout" and path.with_name("meta.json").is_file() and len(parts) > 4:
-        return _Kept(parts[-4], parts[-3], path.with_name("meta.json"))
+        return _Kept(parts[-4], parts[-3], parts[-2], path.with_name("meta.json"))
     return None
 
 
@@ -268,10 +277,10 @@ def _versions(found: Found) -> list[str]:
     return [f"{tool}: versions {', '.join(versions)} are not the same yardstick" for tool, versions in several]
 
 
-def _open(path: Path) -> Iterable[bytes]:
+def _open(path: Path) -> BinaryIO:
     with path.open("rb") as file:
         packed = file.read(2) == _GZIP
-    return gzip.open(path, "rb") if packed else path.open("rb")
+    return cast(BinaryIO, gzip.open(path, "rb")) if packed else path.open("rb")
 
 
 def _lines(path: Path, most: int | None = None) -> Iterator[str]:
@@ -279,10 +288,13 @@ def _lines(path: Path, most: int | None = None) -> Iterator[str]:
     number = 0
     stream = _open(path)
     try:
-        with stream:  # type: ignore[attr-defined]
-            for number, line in enumerate(stream, 1):
+        with stream:
+            for number, line in enumerate(iter(lambda: stream.readline(_MOST_BYTES + 1), b""), 1):
                 if most is not None and number > most:
                     return
+                if len(line) > _MOST_BYTES:
+                    what = f"is longer than {_MOST_BYTES >> 20} MiB in one line"
+                    raise UserMistake.at(f"{path}:{number}", what, "name the text that a tool wrote")
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError:
         raise UserMistake.at(f"{path}:{number}", "is not UTF-8 text", "name the text that a tool wrote") from None

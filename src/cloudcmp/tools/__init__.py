@@ -5,6 +5,7 @@ from cloudcmp.tools import (
     dbench,
     fio,
     hpcc,
+    inspector,
     iozone,
     memtier,
     messages,
@@ -46,7 +47,7 @@ TOOLS: dict[str, Tool] = {tool.name: tool for module in _MODULES for tool in mod
 
 _READERS = (
     *(module.READER for module in _MODULES),
-    *(reader for module in (network, messages, scores, sparecores) for reader in module.READERS),
+    *(reader for module in (network, messages, scores, sparecores, inspector) for reader in module.READERS),
 )
 READERS: dict[str, Reader] = {reader.name: reader for reader in _READERS}
 """The outputs that can be read."""
