@@ -1,10 +1,11 @@
-"""fio, Jens Axboe's tester of disks; its JSON output, from version 2 on."""
+"""fio, Jens Axboe's tester of disks; its output from version 2 on, as JSON or text."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from cloudcmp.model.tool import Measure, Reader, Reading, Report, Settings, Tool, Unsure
+from cloudcmp.tools import fio_text
 from cloudcmp.tools.base import BYTES, KIB, LATENCY, RATE, at_once, choice, count, duration, reading, size
 from cloudcmp.tools.page import amount, document, entry, follows, positive, whole, word
 
@@ -50,10 +51,22 @@ def _measures(settings: Settings) -> tuple[Measure, ...]:
 
 
 def _looks_like(text: str) -> bool:
-    return '"fio version"' in text
+    return '"fio version"' in text or fio_text.looks_like(text)
 
 
 def _reports(text: str) -> tuple[Report, ...]:
+    found = _of_json(text) if '"fio version"' in text or not fio_text.looks_like(text) else fio_text.reports(text)
+    # Clones of a job run at once: each has a share of what they do together, and is no sample of it.
+    for i, one in enumerate(found):
+        if one.told in [other.told for other in found[:i]]:
+            name = one.told["job"]
+            raise Unsure(
+                f"jobs.{i}: the job {name[:40]!r} is told again, each its share; run fio with --group_reporting"
+            )
+    return found
+
+
+def _of_json(text: str) -> tuple[Report, ...]:
     output = document(text)
     version = str(entry(output, "fio version"))
     known = re.fullmatch(r"fio-([23])\.\d.*", version)
@@ -63,15 +76,7 @@ def _reports(text: str) -> tuple[Report, ...]:
     jobs = entry(output, "jobs")
     if not isinstance(jobs, list) or not jobs:
         raise Unsure("jobs: the output tells of no job")
-    found = tuple(_report(job, shared, version, f"jobs.{i}") for i, job in enumerate(jobs))
-    # Clones of a job run at once: each has a share of what they do together, and is no sample of it.
-    for i, one in enumerate(found):
-        if one.told in [other.told for other in found[:i]]:
-            name = one.told["job"]
-            raise Unsure(
-                f"jobs.{i}: the job {name[:40]!r} is told again, each its share; run fio with --group_reporting"
-            )
-    return found
+    return tuple(_report(job, shared, version, f"jobs.{i}") for i, job in enumerate(jobs))
 
 
 def _report(job: Any, shared: Any, version: str, where: str) -> Report:
@@ -138,7 +143,7 @@ def _yes(text: str) -> str:
     return {"1": "yes", "0": "no"}.get(text, text)
 
 
-READER = Reader("fio", "JSON of fio 2 and 3", _looks_like, _reports)
+READER = Reader("fio", "JSON, text or terse lines (version 3) of fio 2 and 3", _looks_like, _reports)
 
 TOOLS = (
     Tool(
