@@ -25,6 +25,7 @@ OTHERS = {
     f"{PKB}/stress_ng_output.txt": "stress-ng",
     f"{PKB}/wrk_result.txt": "wrk",
     f"{PKB}/ping.out": "ping",
+    f"{PKB}/lmbench_output.txt": "lmbench",
     f"{PKB}/omb_mbw_mr.txt": "osu_mbw_mr",
     f"{PKB}/coremark_sample_output.txt": "coremark",
     f"{PKB}/bonnie-plus-plus-sample.txt": "bonnie++",

@@ -176,3 +176,49 @@ def test_workers_and_rates_are_known_by_the_files_name_only(tmp_path: Path) -> N
     assert format_of(named, Asked()) == "stressngfull"
     with pytest.raises(UserMistake, match="no output that is known"):
         format_of(other, Asked())
+
+
+STREAM = """MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 10.0.0.2 () port 0 AF_INET : demo
+Recv   Send    Send
+Socket Socket  Message  Elapsed
+Size   Size    Size     Time     Throughput
+bytes  bytes   bytes    secs.    10^6bits/sec
+
+ 87380  16384  16384    10.00    9397.15
+"""
+ANSWERS = """TCP REQUEST/RESPONSE TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 10.0.0.2 () port 0 AF_INET
+Local /Remote
+Socket Size   Request  Resp.   Elapsed  Trans.
+Send   Recv   Size     Size    Time     Rate
+bytes  Bytes  bytes    bytes   secs.    per sec
+
+16384  87380  1        1       10.00    13862.11
+16384  87380
+"""
+
+
+def test_netperf_without_chosen_columns() -> None:
+    (stream,) = reports("netperf", STREAM)
+    assert (stream.told, values(stream)) == ({"test": "tcp_stream"}, {"throughput": pytest.approx(9397.15 * MBIT)})
+    (gigabits,) = reports("netperf", STREAM.replace("10^6bits/sec", "10^9bits/sec").replace("9397.15", "9.39"))
+    assert values(gigabits) == {"throughput": pytest.approx(9390 * MBIT)}
+    (answers,) = reports("netperf", ANSWERS)
+    assert (answers.told, values(answers)) == ({"test": "tcp_rr"}, {"throughput": 13862.11})
+    assert "the units" in why("netperf", STREAM.replace("10^6bits/sec", "MBytes  /sec"))
+    assert "the row" in why("netperf", STREAM.replace("9397.15", "9397.15  2.10  2.40  0.146  0.167"))
+    assert "not above zero" in why("netperf", STREAM.replace("9397.15", "0.00"))
+    assert "told again" in why("netperf", STREAM + STREAM)
+    assert "not read" in why("netperf", STREAM.replace("TCP", "UDP"))
+    for end in range(len(STREAM)):
+        assert why("netperf", STREAM[:end])
+
+
+def test_lmbench_tells_microseconds() -> None:
+    text = real(f"{PKB}/lmbench_output.txt")
+    found = {one.told["test"]: values(one)["latency"] for one in reports("lmbench", text)}
+    assert found["Simple_syscall"] == pytest.approx(0.2345e-6)
+    assert found["Process_fork+/bin/sh_-c"] == pytest.approx(800.2188e-6)
+    assert found["TCP/IP_connection_cost_to_localhost"] == pytest.approx(1047.5714e-6)
+    assert len(found) == text.count(" microseconds\n")
+    assert "cut" in why("lmbench", text[: text.index('"size=')])
+    assert "told again" in why("lmbench", text.replace("Simple read:", "Simple write:"))

@@ -7,6 +7,7 @@ from cloudcmp.tools import (
     hpcc,
     inspector,
     iozone,
+    lmbench,
     memtier,
     messages,
     network,
@@ -47,7 +48,7 @@ TOOLS: dict[str, Tool] = {tool.name: tool for module in _MODULES for tool in mod
 
 _READERS = (
     *(module.READER for module in _MODULES),
-    *(reader for module in (network, messages, scores, sparecores, inspector) for reader in module.READERS),
+    *(reader for module in (network, messages, scores, sparecores, inspector, lmbench) for reader in module.READERS),
 )
 READERS: dict[str, Reader] = {reader.name: reader for reader in _READERS}
 """The outputs that can be read."""

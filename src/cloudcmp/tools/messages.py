@@ -1,4 +1,4 @@
-"""netperf's chosen columns, and the message rates of the OSU benchmarks: their outputs are imported."""
+"""netperf, and the message rates of the OSU benchmarks: their outputs are imported."""
 
 import re
 
@@ -22,13 +22,34 @@ _OSU = r"# OSU MPI Multiple Bandwidth / Message Rate Test v(\S+)"
 
 
 def _is_netperf(text: str) -> bool:
-    return bool(re.search(rf"^{_HEAD}$", text.replace("\r", ""), re.MULTILINE))
+    return bool(re.search(rf"^(?:{_HEAD}|{_TITLE})$", text.replace("\r", ""), re.MULTILINE))
 
 
 def _netperf(text: str) -> tuple[Report, ...]:
-    """The columns that were asked for with -o: a title, their names, their values."""
     page = Page(text)
     _, title = page.one(_TITLE, "which test it was")
+    return _chosen(page, title) if page.all(_HEAD) else _usual(page, title)
+
+
+def _usual(page: Page, title: re.Match[str]) -> tuple[Report, ...]:
+    """The table of a test without -o: the units below the columns, and one row."""
+    test = f"{title[1].lower()}_{_KINDS[title[2]]}"
+    if test == "udp_stream":
+        raise Unsure("the usual table of UDP_STREAM is not read; choose columns with -o")
+    if test == "tcp_stream":
+        _, units = page.one(r"bytes\s+bytes\s+bytes\s+secs\.\s+(10\^[369]bits)/sec\s*", "the units of the table")
+        place, row = page.one(rf"\s*\d+\s+\d+\s+\d+\s+{NUMBER}\s+({NUMBER})\s*", "the row of the table")
+        metric, unit = _UNITS[f"{units[1]}/s"]
+    else:
+        page.one(r"bytes\s+Bytes\s+bytes\s+bytes\s+secs\.\s+per sec\s*", "the units of the table")
+        place, row = page.one(rf"\s*\d+\s+\d+\s+\d+\s+\d+\s+{NUMBER}\s+({NUMBER})\s*", "the row of the table")
+        metric, unit = RATE, 1.0
+    found = (reading("throughput", metric, above_zero(row[1], place) * unit),)
+    return (Report("netperf", "", {"test": test}, found),)
+
+
+def _chosen(page: Page, title: re.Match[str]) -> tuple[Report, ...]:
+    """The columns that were asked for with -o: a title, their names, their values."""
     head, _ = page.one(_HEAD, "the columns")
     at = next(i for i, line in enumerate(page.lines) if re.fullmatch(_HEAD, line))
     names = page.lines[at].split(",")
@@ -84,7 +105,7 @@ def _osu(text: str) -> tuple[Report, ...]:
 
 
 READERS = (
-    Reader("netperf", "netperf's columns chosen with -o, throughput first", _is_netperf, _netperf),
+    Reader("netperf", "netperf's table of TCP, or its columns chosen with -o, throughput first", _is_netperf, _netperf),
     Reader("osu_mbw_mr", "text of the OSU multiple bandwidth and message rate test", _is_osu, _osu),
 )
 
