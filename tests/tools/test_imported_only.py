@@ -54,6 +54,8 @@ def test_iperf3_in_json() -> None:
     }
     (report,) = reports("iperf3", json.dumps(output))
     assert values(report) == {"throughput": 1e9}
+    stopped = json.dumps({**output, "error": "interrupt - the client has terminated"})
+    assert "ended with an error" in why("iperf3", stopped)
     total["bits_per_second"] = 8e6
     assert "does not follow" in why("iperf3", json.dumps(output))
 

@@ -158,6 +158,8 @@ def _datagrams3(lines: list[tuple[str, re.Match[str]]], streams: list[str]) -> t
 
 def _of_json(output: Any) -> tuple[Report, ...]:
     """`iperf3 -J`: bits a second of all streams, as they were received."""
+    if isinstance(output, dict) and output.get("error"):
+        raise Unsure(f"the run ended with an error: {str(output['error'])[:60]}")
     test = entry(output, "start", "test_start")
     told = {"protocol": word(str(entry(test, "protocol"))).lower(), "streams": whole(positive(test, "num_streams")),
             "duration_s": whole(positive(test, "duration"))}  # fmt: skip
