@@ -105,6 +105,7 @@ def test_what_samples_do_not_say_is_left_out_and_counted(tmp_path: Path) -> None
         (line(labels="|cloud:GCP||cloud:AWS||machine_type:x|"), "is there twice"),
         (line(unit="%"), "holds nothing that can be compared"),
         (line(value=1).replace("1,", "NaN,", 1), "cut or broken"),
+        (line().replace('"value": 12.5', '"value": 1, "value": 12.5'), "tells 'value' twice"),
     ],
 )
 def test_doubtful_samples_are_refused_with_their_line(tmp_path: Path, text: str, says: str) -> None:

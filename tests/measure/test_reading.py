@@ -54,6 +54,7 @@ def test_a_value_is_read_in_its_unit(one, text, expected):
     [
         (told(r"fsp=(.)"), OUTPUT, "is found nowhere"),
         (told(r"run (\d)"), OUTPUT, "the output says 1 and 2"),
+        (told(r"t (\S+)"), "t 1\nt 1.0\nt 2", "the output says 1 and 2"),
         (told(r"fps=(\S+) \((?:run) 1"), "fps=1,024 (run 1", "'1,024' is not a number"),
         (told(r"fps=(.*)"), "fps=nan", "'nan' is not a number"),
         (told(r"fps=([0-9]+)"), "fps=12.5", "'12 (it goes on: .5)' is not a number"),

@@ -38,6 +38,9 @@ def test_openssl_signs() -> None:
     assert [report.told for report in again] == [rsa.told, ecdsa.told]
 
 
+SOCKETS = "  Socket errors: connect 0, read 3, write 0, timeout 2460\n"
+
+
 def test_wrk() -> None:
     (report,) = reports("wrk", sample("wrk.txt"))
     assert values(report) == pytest.approx(
@@ -46,6 +49,8 @@ def test_wrk() -> None:
     )  # fmt: skip
     (failed,) = reports("wrk", sample("wrk-404.txt"))
     assert values(failed)["failed"] == 1.0
+    (broken,) = reports("wrk", sample("wrk.txt").replace("Requests/sec", SOCKETS + "Requests/sec"))
+    assert values(broken)["failed"] == pytest.approx(2463 / (2463 + 2463))
     (other,) = reports("wrk", real(f"{PKB}/wrk_result.txt"))
     assert values(other)["requests"] == 9605.69
     assert values(other)["latency_mean"] == pytest.approx(218.37e-6)

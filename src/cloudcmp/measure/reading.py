@@ -41,10 +41,10 @@ def one_number(told: Told, texts: Sequence[str]) -> float:
     odd = next((text for text in texts if not _NUMBER.fullmatch(text.strip())), None)
     if odd is not None:
         raise Unsure(f"{told.name}: {odd[:_SHOWN]!r} is not a number")
-    numbers = {float(text) for text in texts}
-    if len(numbers) > 1:
-        raise Unsure(f"{told.name}: the output says {texts[0].strip()} and {texts[1].strip()}")
-    return numbers.pop()
+    number = float(texts[0])
+    if other := next((text for text in texts if float(text) != number), None):
+        raise Unsure(f"{told.name}: the output says {texts[0].strip()} and {other.strip()}")
+    return number
 
 
 def at_path(told: Told, document: object) -> float:

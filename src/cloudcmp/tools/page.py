@@ -125,7 +125,7 @@ def document(text: str) -> Any:
     if found is None:
         raise Unsure("there is no JSON document")
     start = found.end() - 1
-    decoder = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
+    decoder = json.JSONDecoder(object_pairs_hook=once, parse_constant=_no_constant)
     line = text.count("\n", 0, start)
     try:
         value, end = decoder.raw_decode(text, start)
@@ -140,7 +140,7 @@ def document(text: str) -> Any:
     return value
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object whose keys are told once, or each time the same."""
     found: dict[str, Any] = {}
     for key, value in pairs:

@@ -9,7 +9,7 @@ from typing import Any
 
 from cloudcmp.model.tool import Unsure
 from cloudcmp.tools.base import BYTES, LATENCY, RATE, TIME
-from cloudcmp.tools.page import shown, word
+from cloudcmp.tools.page import once, shown, word
 
 # A unit, as one word of small letters, that says by itself whether more or less is better.
 _UNITS: dict[str, tuple[str, float]] = {
@@ -62,7 +62,7 @@ def sample(line: str) -> Sample | str:
     Raises Unsure where the line is cut or broken, or says not which machine was measured.
     """
     try:
-        told = json.loads(line, parse_constant=_no_number)
+        told = json.loads(line, object_pairs_hook=once, parse_constant=_no_number)
     except ValueError:
         raise Unsure("this is no JSON object: the line is cut or broken") from None
     except RecursionError:

@@ -36,7 +36,8 @@ def _report(run: Page) -> Report:
     requests, seconds = above_zero(done[1], place), scaled(done[2], done[3], _TIMES, place)
     follows(rate, requests / seconds, 0.01 + 0.006 * _TIMES[done[3]] / seconds, place)
     readings = [reading("requests", RATE, rate), _mean(run), *_percentiles(run)]
-    readings.append(reading("failed", LOSS, _failed(run) / requests))
+    answered, broken = _failed(run)
+    readings.append(reading("failed", LOSS, (answered + broken) / (requests + broken)))
     rows = run.all(_SPECTRUM)
     return Report("wrk2" if rows else "wrk", "", told, tuple(readings))
 
@@ -69,12 +70,12 @@ def _percentiles(run: Page) -> list[Reading]:
     return [reading(f"latency_{name}", LATENCY, found[each]) for each, name in _PERCENTILES.items()]
 
 
-def _failed(run: Page) -> float:
-    """Answers that were none, and connections that broke."""
+def _failed(run: Page) -> tuple[float, float]:
+    """Answers with an error, which are counted as requests, and connections that broke, which are not."""
     other = run.maybe(r"\s*Non-2xx or 3xx responses: (\d+)", "answers with an error")
     broken = run.maybe(r"\s*Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", "broken connections")
     answers = number(other[1][1], other[0]) if other else 0.0
-    return answers + (sum(number(text, broken[0]) for text in broken[1].groups()) if broken else 0.0)
+    return answers, sum(number(text, broken[0]) for text in broken[1].groups()) if broken else 0.0
 
 
 READER = Reader("wrk", "text of wrk 4, and of wrk2 with its HdrHistogram", _looks_like, _reports)
