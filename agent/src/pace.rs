@@ -9,11 +9,12 @@
 //! numbers in a slot of its own; the last worker to do so wakes the main thread, which does the arithmetic and the
 //! writing.
 
+use std::sync::RwLock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
 use crate::clock::seconds;
-use crate::fault::Fault;
+use crate::fault::{Fault, OrFault};
 use crate::quiet;
 use crate::wire::{Out, finite};
 
@@ -66,6 +67,7 @@ pub fn run<W: Work>(
     make: impl Fn(usize) -> Result<W, Fault> + Sync,
     mut emit: impl FnMut(f64, f64) -> Result<(), Fault>,
 ) -> Result<Vec<W>, Fault> {
+    can_start(pace.threads)?;
     let board = Board::new(pace)?;
     let most = pace.cpus.len().min(pace.threads);
     let used = if W::ROAMS { pace.cpus } else { &pace.cpus[..most] };
@@ -95,6 +97,20 @@ pub fn run<W: Work>(
         believe(&done, most)?;
         Ok(done.into_iter().map(|done| done.work).collect())
     })
+}
+
+/// Refuses, with a way out, more threads than the system lets one process have: asked before anything waits for them.
+pub fn can_start(threads: usize) -> Result<(), Fault> {
+    let gate = RwLock::new(());
+    let closed = gate.write();
+    let started = thread::scope(|scope| {
+        let one = |_| thread::Builder::new().spawn_scoped(scope, || drop(gate.read())).map(drop);
+        let started = (0..threads).try_for_each(one);
+        drop(closed);
+        started
+    });
+    let next = "lower threads, or raise the limits of processes and of memory";
+    started.or_fault(format!("cannot start {threads} threads"), next)
 }
 
 /// How many threads share how many CPUs: with more threads than CPUs they wait by construction.

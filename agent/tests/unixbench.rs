@@ -69,6 +69,7 @@ fn twelve_tests_make_an_index() {
     let whole = samples[12]["value"].as_f64().unwrap();
     assert_eq!((&samples[12]["metric"], &samples[12]["params"]), (&"unixbench_index".into(), &json!({"copies": "2"})));
     assert!((whole / (logs / 12.0).exp() - 1.0).abs() < 1e-12, "{whole}");
+    assert!(stream.note("in_memory").unwrap().is_boolean() && stream.note("fs").unwrap().is_string());
     assert!(stream.note("compiler").unwrap().as_str().unwrap().starts_with("rustc "));
     assert!(stream.note("execl_binary_bytes").unwrap().as_u64().unwrap() > 100_000);
     assert_eq!((folder.files(), at_work_in(&folder.0)), (0, 0));
@@ -130,9 +131,42 @@ fn wrong_answers_of_the_tools_are_seen() {
     let scripts = [("many.sh", "true\n"), ("keep.sh", "echo wrong > sorted.$$\n")];
     scripts.iter().for_each(|(name, text)| std::fs::write(folder.0.join(name), text).unwrap());
     let said = copy_says(&["shell1", "0.01"], &folder.0);
-    assert_eq!(said, "ready\ninvalid the shell's tools gave wrong answers\n");
+    assert_eq!(
+        said,
+        "ready\ninvalid the shell's tools gave wrong answers\tlook at this machine's sort, od, grep, tee and wc\n"
+    );
     std::fs::write(folder.0.join("many.sh"), "exit 3\n").unwrap();
-    assert_eq!(copy_says(&["shell1", "0.01"], &folder.0), "ready\nfailed a shell script ended with status 0x300\n");
+    assert_eq!(
+        copy_says(&["shell1", "0.01"], &folder.0),
+        "ready\nfailed a shell script ended with status 0x300\traise the limit of processes\n"
+    );
+}
+
+#[test]
+fn without_a_shell_there_is_no_index_and_no_long_wait_for_it() {
+    let folder = Folder::new("unixbench");
+    for (hidden, said) in
+        [("/bin/sh", "the shell tests have no /bin/sh here"), ("/usr/bin/od", "the shell tests have no od here")]
+    {
+        // What can not be executed stands in its place, in a namespace of this command's own.
+        let hide = format!("mount --bind /dev/null $(readlink -f {hidden}) && exec \"$@\"");
+        let inside = |words: &[&str]| {
+            let mut command = Command::new("unshare");
+            command.args(["-Urm", "sh", "-c", &hide, "sh"]).args(words);
+            command
+        };
+        let can = inside(&["/usr/bin/env", "true"]).output();
+        if !can.as_ref().is_ok_and(|output| output.status.success()) {
+            eprintln!("skipped: {hidden} can not be hidden here: {can:?}");
+            return;
+        }
+        let job = unixbench(&folder.0, "1", "10");
+        let (code, stream) = Agent::start_by(inside(&[]), format!("{job}\n").as_bytes()).end();
+        assert_eq!((code, stream.outcome.as_str(), stream.count(), stream.error()), (0, "failed", 0, said));
+        let next = stream.of("error").next().unwrap()["next"].as_str().unwrap();
+        assert!(next.contains("install a shell"), "{next}");
+        assert_eq!(folder.files(), 0);
+    }
 }
 
 #[test]
@@ -143,7 +177,7 @@ fn a_copy_believes_no_other_arguments() {
     {
         assert_eq!(copy_says(arguments, &folder.0), "");
     }
-    assert_eq!(copy_says(&["nothing", "1"], &folder.0), "ready\nfailed no such test\n");
+    assert_eq!(copy_says(&["nothing", "1"], &folder.0), "ready\nfailed no such test\tsee the table of tests\n");
 }
 
 #[test]

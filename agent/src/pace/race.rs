@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
-use super::{believe, note_cpu_time, note_share};
+use super::{believe, can_start, note_cpu_time, note_share};
 use crate::clock::{now_ns, seconds, thread_cpu_ns};
 use crate::fault::Fault;
 use crate::pace::board::Done;
@@ -51,6 +51,7 @@ impl<T> Finish<T> {
 pub fn race<T: Task>(race: &Race, make: impl Fn(usize) -> Result<T, Fault> + Sync) -> Result<Finish<T>, Fault> {
     let most = race.cpus.len().min(race.threads);
     let used = if T::ROAMS { race.cpus } else { &race.cpus[..most] };
+    can_start(race.threads)?;
     quiet::wait(race.out, used)?;
     note_share(race.out, race.threads, used.len())?;
     let (ready, go, given_up) =

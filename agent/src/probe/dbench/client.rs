@@ -197,6 +197,10 @@ impl<'a> Client<'a> {
                 let next = "raise the limit of open files (ulimit -n), or use fewer clients";
                 Fault::failed(format!("{name} of loadfile line {}: {error}", step.line), next)
             }
+            None if matches!(step.call, Call::Write { .. }) => {
+                let next = "free some space, raise the limit of a file's size (ulimit -f), or name another directory";
+                Fault::failed(format!("{name} of loadfile line {}: {error}", step.line), next)
+            }
             _ => words::fault(step.line, format!("{name} failed, {} was expected: {error}", expected(expect))),
         }
     }
@@ -218,7 +222,6 @@ fn all_of(expected: u32) -> impl Fn(u64) -> io::Result<u64> {
         if moved == u64::from(expected) {
             return Ok(moved);
         }
-        let error = if moved == 0 { libc::ENODATA } else { libc::EMSGSIZE };
-        Err(io::Error::from_raw_os_error(error))
+        Err(io::Error::other(format!("{moved} of {expected} B were moved")))
     }
 }

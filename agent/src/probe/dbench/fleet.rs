@@ -82,7 +82,7 @@ struct Ended {
 
 impl Fleet<'_> {
     pub fn run(&self, shared: &Shared) -> Result<Measured, Fault> {
-        let used = &self.cpus[..self.cpus.len().min(self.clients)];
+        let used = self.cpus; // clients are not held on one
         self.allow_files(shared.load.slots)?;
         quiet::wait(self.out, used)?;
         note_share(self.out, self.clients, used.len())?;
@@ -113,7 +113,7 @@ impl Fleet<'_> {
                 return Err(fault);
             }
             let times: Vec<_> = ended.iter().map(|ended| ended.used).collect();
-            note_and_believe(self.out, now_ns() - start, &times, self.cpus.len())?;
+            note_and_believe(self.out, now_ns() - start, &times, self.cpus.len().min(self.clients))?;
             Ok(summed(&ended, elapsed_s))
         })
     }

@@ -98,6 +98,7 @@ fn run(context: &Context) -> Result<(), Fault> {
     // What others hold now is not there either, and a group's limit is no available memory.
     let limit = host::memory_bytes().map(|bytes| bytes / 10 * 9);
     fits(name, class, wanted, limit.into_iter().chain(host::available_memory_bytes()).min())?;
+    pace::can_start(place.threads)?;
     let used = &place.cpus[..place.threads.min(place.cpus.len())];
     quiet::wait(context.out, used)?;
     pace::note_share(context.out, place.threads, used.len())?;

@@ -2,7 +2,7 @@
 //!
 //! Each small file is synchronous (fsync) before the next is made; of the large one each MiB is (O_DSYNC). The folder
 //! is synchronous once a pass. Reads follow after the page cache was told to drop the files: they come from the device,
-//! or from a cache that the guest does not see.
+//! or from a cache that the guest does not see. Whether this page cache obeys is looked at once, before the clock starts.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -35,6 +35,18 @@ pub fn workdir(dir: &Path, threads: usize) -> Result<Workdir, Fault> {
         return Err(Fault::failed(what, NEXT));
     }
     Workdir::new(dir)
+}
+
+/// The share of a file that the page cache keeps although it was told to drop it; `None` where that can not be seen.
+pub fn kept(workdir: &Workdir) -> Result<Option<f64>, Fault> {
+    let path = workdir.path().join("kept");
+    fs::write(&path, bytes(111, PIECE_BYTES)).or_fault("cannot write a file", NEXT)?;
+    let file = File::open(&path).or_fault("cannot open a file", NEXT)?;
+    file.sync_all().or_fault("cannot write a file", NEXT)?;
+    scratch::drop_cache(&file);
+    let share = scratch::resident_share(&file, PIECE_BYTES as u64).ok();
+    fs::remove_file(&path).or_fault("cannot remove a file", NEXT)?;
+    Ok(share)
 }
 
 pub struct Files {

@@ -6,12 +6,15 @@
 //! last one's end over N. Every result is held against a known answer after the race. Says nothing of one task that is
 //! spread over several threads, or of start-up.
 
+use std::path::Path;
+
+use serde_json::Value;
+
 use super::{Context, Kind, Metric, Param, Probe, SOLO, THREADS};
 use crate::fault::Fault;
 use crate::host;
 use crate::pace::{Finish, Race, Task, race};
 use crate::wire::finite;
-use crate::workdir::Workdir;
 
 mod aes;
 mod answer;
@@ -112,9 +115,33 @@ fn run(context: &Context) -> Result<(), Fault> {
     }
     let isa: Vec<String> = recipes.iter().map(|recipe| isa_of(recipe, recipes.len())).collect();
     context.out.note("isa", if isa.is_empty() { plain_isa().to_owned() } else { isa.join(" ") })?;
-    let workdir = if name == "disk" { Some(files::workdir(context.dir()?, context.threads())?) } else { None };
     let ground = Race { threads: context.threads(), cpus: &context.job.cpus, out: context.out };
-    show(context, &race(&ground, |i| passes(&recipes, small, workdir.as_ref(), i))?)
+    if name == "disk" {
+        let workdir = files::workdir(context.dir()?, context.threads())?;
+        context.out.note("fs", host::file_system(context.dir()?).map_or(Value::Null, Value::from))?;
+        note_page_cache(context, files::kept(&workdir)?)?;
+        let finish = race(&ground, |i| Ok(Waiting(on_disk(small, workdir.path(), i)?)))?;
+        return show(context, &finish, |Waiting(passes)| passes);
+    }
+    show(context, &race(&ground, |_| Ok(passes(&recipes, small)))?, |passes| passes)
+}
+
+/// A page cache may keep a little of what it drops page by page.
+const STILL_COLD: f64 = 0.01;
+
+/// Where the disk task's reads come from.
+fn note_page_cache(context: &Context, kept: Option<f64>) -> Result<(), Fault> {
+    context.out.note("resident_share", kept.map_or(Value::Null, finite))?;
+    match kept {
+        Some(share) if share <= STILL_COLD => context.out.note("page_cache", "cold"),
+        Some(_) => {
+            context.out.note("page_cache", "warm")?;
+            context
+                .out
+                .note("warning", "the page cache keeps what it is told to drop: this task's reads are not the disk's")
+        }
+        None => context.out.note("page_cache", "unknown"),
+    }
 }
 
 /// Alone the path itself, in a composite with its task's name.
@@ -131,17 +158,33 @@ fn recipes(name: &str) -> Vec<&'static Recipe> {
 }
 
 /// One thread's whole task.
-fn passes(recipes: &[&Recipe], small: bool, workdir: Option<&Workdir>, thread: usize) -> Result<Passes, Fault> {
-    if let Some(workdir) = workdir {
-        let count = if small { DISK_PASSES.1 } else { DISK_PASSES.0 };
-        return Ok(Passes(vec![(count, Box::new(files::Files::new(workdir.path(), thread)?))]));
-    }
+fn passes(recipes: &[&Recipe], small: bool) -> Passes {
     let share = if recipes.len() > 1 { CPU_SHARE } else { 1 };
     let count = |recipe: &Recipe| if small { recipe.small } else { recipe.full } / share;
-    Ok(Passes(recipes.iter().map(|recipe| (count(recipe), (recipe.make)())).collect()))
+    Passes(recipes.iter().map(|recipe| (count(recipe), (recipe.make)())).collect())
+}
+
+fn on_disk(small: bool, folder: &Path, thread: usize) -> Result<Passes, Fault> {
+    let count = if small { DISK_PASSES.1 } else { DISK_PASSES.0 };
+    Ok(Passes(vec![(count, Box::new(files::Files::new(folder, thread)?))]))
 }
 
 struct Passes(Vec<(u32, Box<dyn Part>)>);
+
+/// Passes that wait for a device, and are not held on one CPU.
+struct Waiting(Passes);
+
+impl Task for Waiting {
+    const ROAMS: bool = true;
+
+    fn run(&mut self) -> Result<(), Fault> {
+        self.0.run()
+    }
+
+    fn verify(&mut self) -> Result<(), Fault> {
+        self.0.verify()
+    }
+}
 
 impl Task for Passes {
     fn run(&mut self) -> Result<(), Fault> {
@@ -159,10 +202,10 @@ impl Task for Passes {
 }
 
 /// The amortised time, and how far the threads' own times lie apart.
-fn show(context: &Context, finish: &Finish<Passes>) -> Result<(), Fault> {
+fn show<T>(context: &Context, finish: &Finish<T>, passes: impl Fn(&T) -> &Passes) -> Result<(), Fault> {
     let mut each_s = finish.each_s.clone();
     each_s.sort_by(f64::total_cmp);
-    context.out.note("passes", finish.tasks[0].0.iter().map(|(count, _)| u64::from(*count)).sum::<u64>())?;
+    context.out.note("passes", passes(&finish.tasks[0]).0.iter().map(|(count, _)| u64::from(*count)).sum::<u64>())?;
     context.out.note("thread_min_s", finite(each_s[0]))?;
     context.out.note("thread_median_s", finite(each_s[each_s.len() / 2]))?;
     context.out.note("thread_max_s", finite(finish.all_s))?;
@@ -181,7 +224,7 @@ mod tests {
         for recipe in CPU_TASKS {
             assert!(recipe.full % CPU_SHARE == 0 && recipe.small % CPU_SHARE == 0, "{}", recipe.name);
         }
-        let whole: u32 = passes(&recipes("cpu"), true, None, 0).unwrap().0.iter().map(|(count, _)| count).sum();
+        let whole: u32 = passes(&recipes("cpu"), true).0.iter().map(|(count, _)| count).sum();
         assert_eq!(whole, CPU_TASKS.iter().map(|recipe| recipe.small / CPU_SHARE).sum::<u32>());
     }
 }

@@ -87,14 +87,14 @@ impl Drop for Copy {
 
 /// The fault of a copy that said something else than it should.
 fn heard(test: &str, line: &str) -> Fault {
-    let next = "raise duration_s where nothing was finished; else see the machine's log";
+    let told = |words: &str| {
+        let (what, next) = words.split_once('\t').unwrap_or((words, "report this"));
+        Fault::failed(format!("{test}: {what}"), next)
+    };
     match line.split_once(' ') {
-        Some(("failed", what)) => Fault::failed(format!("{test}: {what}"), "mend that, or report this"),
-        Some(("invalid", what)) => {
-            let fault = Fault::failed(format!("{test}: {what}"), "do not trust this machine, or report this");
-            Fault { outcome: Outcome::Invalid, ..fault }
-        }
-        Some(("ok", _)) => Fault::failed(format!("{test}: a copy finished nothing in its time"), next),
-        _ => Fault::failed(format!("{test}: a copy died without a word"), next),
+        Some(("failed", words)) => told(words),
+        Some(("invalid", words)) => Fault { outcome: Outcome::Invalid, ..told(words) },
+        Some(("ok", _)) => Fault::failed(format!("{test}: a copy finished nothing in its time"), "raise duration_s"),
+        _ => Fault::failed(format!("{test}: a copy died without a word"), "see the machine's log"),
     }
 }

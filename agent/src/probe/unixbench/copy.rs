@@ -28,8 +28,8 @@ pub fn main(arguments: &[OsString]) -> i32 {
     };
     let line = match result {
         Some(Ok(report)) => format!("ok {} {}", report.count, report.elapsed_s),
-        Some(Err(fault)) if fault.outcome == Outcome::Invalid => format!("invalid {}", fault.what),
-        Some(Err(fault)) => format!("failed {}", fault.what),
+        Some(Err(fault)) if fault.outcome == Outcome::Invalid => format!("invalid {}\t{}", fault.what, fault.next),
+        Some(Err(fault)) => format!("failed {}\t{}", fault.what, fault.next),
         None => return 2,
     };
     i32::from(writeln!(std::io::stdout(), "{line}").is_err())

@@ -6,12 +6,14 @@
 //! Dhrystone, Whetstone and execl differ from gcc's; indices of UnixBench 4 and 6 are of other tests. The pauses of
 //! the original between its passes are left out; its durations and passes are the defaults.
 
+use serde_json::Value;
+
 use super::{Context, Kind, Metric, Param, Probe, SOLO};
 use crate::clock::{now_ns, seconds};
 use crate::fault::Fault;
 use crate::wire::finite;
 use crate::workdir::Workdir;
-use crate::{quiet, scratch};
+use crate::{host, quiet, scratch};
 
 mod calls;
 mod copies;
@@ -52,6 +54,8 @@ fn run(context: &Context) -> Result<(), Fault> {
     }
     let folder = Workdir::new(context.dir()?)?;
     shell::prepare(folder.path())?; // without a shell there is no index: said before an hour is spent
+    context.out.note("fs", host::file_system(context.dir()?).map_or(Value::Null, Value::from))?;
+    context.out.note("in_memory", scratch::in_memory(context.dir()?))?; // the copies of files are other ones there
     context.out.note("compiler", COMPILER)?;
     context.out.note("execl_binary_bytes", copies::binary()?.metadata().ok().map(|file| file.len()))?;
     quiet::wait(context.out, &context.job.cpus)?;
