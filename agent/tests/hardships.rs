@@ -189,6 +189,9 @@ fn a_disk_task_whose_reads_the_page_cache_serves_says_so() {
     assert_eq!(sticky.note("page_cache"), Some(&json!("warm")));
     assert!(sticky.note("warning").unwrap().as_str().unwrap().contains("not the disk's"));
     let usual = run_by(Command::new("env"), &of("task", &folder.0, &params));
+    assert_eq!(usual.note("cpus_used"), Some(&json!(cpus().len())), "one thread may run on all");
+    let client = run_by(Command::new("env"), &of("dbench", &folder.0, &[("loadfile", "own"), ("duration_s", "0.1")]));
+    assert_eq!(client.note("cpus_used"), Some(&json!(cpus().len())));
     assert!(usual.note("page_cache") != Some(&json!("warm")) && usual.note("warning").is_none());
     assert_eq!(folder.files(), 0);
 }
