@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -199,3 +200,8 @@ def _peak(what: Callable[[], object]) -> int:
 def test_an_empty_file_is_called_empty(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("")
     assert "is empty" in refused(tmp_path, f"x={tmp_path / 'empty'}")
+
+
+def test_a_pipe_is_no_plain_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert "is no plain file" in refused(tmp_path, f"x={tmp_path / 'pipe'}")

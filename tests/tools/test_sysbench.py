@@ -30,7 +30,7 @@ def test_a_database_is_read_too() -> None:
     assert values(report) == pytest.approx(
         {"transactions": 986.49, "queries": 19730.45, "latency_mean": 480.02719 / 29611}
     )
-    assert report.told == {"threads": "16"}
+    assert report.told == {"threads": "16", "queries_per_transaction": "20"}
 
 
 def test_each_test_gives_its_measures() -> None:
@@ -129,3 +129,14 @@ def test_an_old_output_that_was_changed_is_not_believed(name: str, old: str, new
     text = sample(f"sysbench-04-{name}.txt")
     assert old in text
     assert says in why("sysbench", text.replace(old, new, 1))
+
+
+def test_a_run_that_does_not_say_its_test_is_not_called_one_of_threads() -> None:
+    """Threads, mutex and scripts of one's own print the same: only who asked for threads knows it."""
+    (report,) = reports("sysbench", sample("sysbench-threads.txt"))
+    assert report.tool == "sysbench-untold"
+    assert "mutex" in report.left[0]
+    asked = tool_settings("sysbench-threads", {"threads": report.told["threads"]})
+    assert len(TOOLS["sysbench-threads"].read(sample("sysbench-threads.txt"), asked)) == 3
+    with pytest.raises(Unsure, match="no run of sysbench-threads"):
+        TOOLS["sysbench-threads"].read(sample("sysbench-cpu.txt"), asked)

@@ -168,7 +168,8 @@ def _copies(files: Sequence[Named], found: Found) -> None:
 
 def _take(file: Named, asked: Asked, found: Found) -> None:
     if not file.path.is_file():
-        what = "is a folder" if file.path.is_dir() else "no such file"
+        other = "is no plain file" if file.path.exists() else "no such file"
+        what = "is a folder" if file.path.is_dir() else other
         raise UserMistake.at(str(file.path), what, "name files that a tool wrote")
     format_ = format_of(file.path, asked)
     found.formats.add(format_)

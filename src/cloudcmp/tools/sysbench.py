@@ -1,6 +1,7 @@
 """sysbench, Alexey Kopytov's: its tests of processor, memory, threads, files and databases."""
 
 import re
+from dataclasses import replace
 
 from cloudcmp.model.tool import Measure, Reader, Reading, Report, Settings, Tool, Unsure
 from cloudcmp.tools import sysbench_old
@@ -23,6 +24,8 @@ from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, number, whole
 from cloudcmp.tools.sysbench_old import MODES
 
 _BEGINS = re.compile(r"(?:.*\s)?sysbench (\d+\.\d+\.\d+\S*) \(using .*LuaJIT .*\)", re.ASCII)
+_UNTOLD = "sysbench-untold"
+_SAME = "which test it was: threads, mutex and scripts of one's own print the same"
 _UNITS = {"B": 1.0, "KiB": KIB, "MiB": MIB, "GiB": KIB * MIB}
 _PACKAGES = (("debian", "sysbench"), ("fedora", "sysbench"), ("alpine", "sysbench"))
 
@@ -60,14 +63,14 @@ def _report(run: Page) -> Report:
     elif run.all(r"\s*File operations:"):
         name, readings = "sysbench-fileio", _fileio(run, told)
     elif run.all(r"SQL statistics:"):
-        name, readings = "sysbench-oltp", _oltp(run, events / seconds)
+        name, readings = "sysbench-oltp", _oltp(run, events / seconds, told)
     else:
-        name, readings = "sysbench-threads", (reading("events", RATE, events / seconds), *_latency(run))
+        name, readings = _UNTOLD, (reading("events", RATE, events / seconds), *_latency(run))
         other = run.all(r"(Doing|Running) .*test.*")
         other = [found for found in other if not found[1][0].startswith("Running the test with")]
         if other:
             raise Unsure(f"{other[0][0]}: this test of sysbench is not known")
-    return Report(name, begins[1], told, tuple(readings))
+    return Report(name, begins[1], told, tuple(readings), (_SAME,) if name == _UNTOLD else ())
 
 
 def _whole(run: Page, label: str, what: str) -> str:
@@ -151,16 +154,25 @@ def _fileio(run: Page, told: dict[str, str]) -> tuple[Reading, ...]:
     return (*found, _mean(run))
 
 
-def _oltp(run: Page, rate: float) -> tuple[Reading, ...]:
+def _oltp(run: Page, rate: float, told: dict[str, str]) -> tuple[Reading, ...]:
     found = []
     for label in ("transactions", "queries"):
         place, match = run.one(rf"\s*{label}:\s+\d+\s+\(({NUMBER}) per sec\.\)", f"{label} a second")
         found.append(reading(label, RATE, above_zero(match[1], place)))
     follows(found[0].value, rate, 0.02, "transactions")
+    # Which script it was is not told; how many queries it makes of a transaction tells most of them apart.
+    told["queries_per_transaction"] = whole(round(found[1].value / found[0].value))
     return (*found, *_latency(run))
 
 
 READER = Reader("sysbench", "text of sysbench 0.4 to 1.0, one run or several", _looks_like, _reports)
+
+
+def _of_threads(text: str) -> tuple[Report, ...]:
+    """Runs of which it is known that they were of threads, for they were asked for."""
+    return tuple(
+        replace(one, tool="sysbench-threads", left=()) if one.tool == _UNTOLD else one for one in _reports(text)
+    )
 
 
 def _line(settings: Settings, test: str, options: str) -> str:
@@ -206,7 +218,7 @@ TOOLS = (
          lambda _: measures(bandwidth=BYTES, operations=RATE), READER, _typical),
     Tool("sysbench-threads", "Events a second, each a thousand rounds of lock, yield and unlock.", "Work done within a lock.",
          _PACKAGES, (at_once(), duration("10")),
-         lambda s: _line(s, "threads", "--thread-yields=1000 --thread-locks=8"), lambda _: _EVENTS, READER, _typical),
+         lambda s: _line(s, "threads", "--thread-yields=1000 --thread-locks=8"), lambda _: _EVENTS, replace(READER, reports=_of_threads), _typical),
     Tool("sysbench-fileio", "Requests to eight files, and bytes.", "Making the files.", _PACKAGES,
          (choice("file_test_mode", "rndrd rndwr rndrw seqrd seqwr seqrewr", "what is done"), at_once(),
           size("file_block_bytes", "16384", "size of one request"), choice("direct", "yes no", "around the page cache, or through it"),
