@@ -29,6 +29,12 @@ def test_stress_ng_says_the_same_in_yaml() -> None:
     yaml = reports("stress-ng", sample("stress-ng-two.yaml"))
     for a, b in zip(table, yaml, strict=True):
         assert values(a) == pytest.approx(values(b), rel=2e-3)
+        assert a.told == b.told
+    # How many worked follows from what all used and what each did; where it does not, it is not told.
+    half = sample("stress-ng-two.yaml").replace("instance: 93.591024", "instance: 46.795512")
+    assert reports("stress-ng", half)[0].told["workers"] == "2"
+    odd = sample("stress-ng-two.yaml").replace("instance: 93.591024", "instance: 70.0")
+    assert "workers" not in reports("stress-ng", odd)[0].told
 
 
 def test_dbench_counts_in_millions_of_bytes() -> None:

@@ -4,7 +4,7 @@ import re
 
 from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, Unsure
 from cloudcmp.tools.base import RATE, at_once, choice, duration, measures, processors, reading, whole_seconds
-from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, number
+from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, near, number
 
 _LINE = r"stress-ng: (?:info|metrc|metrics):\s+\[\d+\] "
 _HEAD = re.compile(_LINE + r"stressor\s+bogo ops\s+real time\s+usr time\s+sys time\s+bogo ops/s\s+bogo ops/s.*")
@@ -101,7 +101,13 @@ def _of_part(run: Page, version: str) -> Report:
         found.append(reading("bogo_ops_by_cpu_time", RATE, by_cpu))
     if not re.fullmatch(r"[a-z][\w-]*", told["stressor"], re.ASCII):
         raise Unsure(f"{where}: {told['stressor'][:40]!r} is no stressor")
-    return Report(_tool(told["stressor"]), version[:40], {"stressor": told["stressor"]}, tuple(found))
+    settings = {"stressor": told["stressor"]}
+    # How many worked is not told; it is how much of a processor all used, by how much each did.
+    if busy > 0.1 and number(told.get("cpu-usage-per-instance", "0"), where) > 1:
+        workers = busy / seconds / (number(told["cpu-usage-per-instance"], where) / 100)
+        if workers < 1e6 and near(workers, round(workers), 0.02):
+            settings["workers"] = str(round(workers))
+    return Report(_tool(told["stressor"]), version[:40], settings, tuple(found))
 
 
 READER = Reader("stress-ng", "text with --metrics-brief or --metrics, or its YAML", _looks_like, _reports)
