@@ -29,12 +29,12 @@ const PAIRS: usize = 256;
 /// Sequences side by side.
 const SIDE: usize = 8;
 
-/// A class: log2 of the pairs, the published sums, and the counts where they could be looked up.
+/// A class: log2 of the pairs, the published sums, and the counts. Those of class W are from another program, written
+/// apart with NumPy, that gives the published sums of W and the published sums and counts of S.
 struct Problem {
     log_pairs: u32,
     sums: [f64; 2],
-    /// None for class W: the original program prints them, and does not check them either.
-    counts: Option<[u64; RINGS]>,
+    counts: [u64; RINGS],
 }
 
 impl Problem {
@@ -43,18 +43,22 @@ impl Problem {
             Class::S => (
                 24,
                 [-3.24783465203474e3, -6.958407078382297e3],
-                Some([6_140_517, 5_865_300, 1_100_361, 68_546, 1_648, 17, 0, 0, 0, 0]),
+                [6_140_517, 5_865_300, 1_100_361, 68_546, 1_648, 17, 0, 0, 0, 0],
             ),
-            Class::W => (25, [-2.863319731645753e3, -6.320053679109499e3], None),
+            Class::W => (
+                25,
+                [-2.863319731645753e3, -6.320053679109499e3],
+                [12_281_576, 11_729_692, 2_202_726, 137_368, 3_371, 36, 0, 0, 0, 0],
+            ),
             Class::A => (
                 28,
                 [-4.295875165629892e3, -1.580732573678431e4],
-                Some([98_257_395, 93_827_014, 17_611_549, 1_110_028, 26_536, 245, 0, 0, 0, 0]),
+                [98_257_395, 93_827_014, 17_611_549, 1_110_028, 26_536, 245, 0, 0, 0, 0],
             ),
             Class::B => (
                 30,
                 [4.033815542441498e4, -2.660669192809235e4],
-                Some([393_058_470, 375_280_898, 70_460_742, 4_438_852, 105_691, 948, 5, 0, 0, 0]),
+                [393_058_470, 375_280_898, 70_460_742, 4_438_852, 105_691, 948, 5, 0, 0, 0],
             ),
         };
         Problem { log_pairs, sums, counts }
@@ -98,7 +102,7 @@ fn checks(problem: &Problem, sums: [f64; 2], at_least: &[u64; RINGS + 1]) -> Vec
         Check::new("sum of X of EP", sums[0], problem.sums[0], EPSILON),
         Check::new("sum of Y of EP", sums[1], problem.sums[1], EPSILON),
     ];
-    for (ring, &count) in problem.counts.iter().flatten().enumerate() {
+    for (ring, &count) in problem.counts.iter().enumerate() {
         let got = at_least[ring] - at_least[ring + 1];
         checks.push(Check::new(format!("count {ring} of EP"), got as f64, count as f64, 0.0));
     }
@@ -295,6 +299,14 @@ mod tests {
                 assert_eq!(outcome.operations, f64::from(1 << 25));
             }
         }
+    }
+
+    #[test]
+    fn class_w_is_held_against_its_counts_too() {
+        let mut outcome = led(2, |team| run(&Problem::of(Class::W), Isa::best(), team));
+        assert!(outcome.checks.len() == 12 && verify(&outcome.checks).unwrap() < 1e-11);
+        outcome.checks[2 + 5].got += 1.0;
+        assert!(verify(&outcome.checks).unwrap_err().what.starts_with("count 5 of EP is 3.7"));
     }
 
     #[test]
