@@ -85,8 +85,8 @@ mod tests {
     use super::*;
 
     /// Deval, "Empirical Evaluation of Cloud IaaS Platforms using System-level Benchmarks", University of North Florida,
-    /// 2017, appendix A, pages 77 to 79, figures 1 and 2: the printed scores of one copy and of eight, in the order of `TESTS`; then
-    /// the printed indices.
+    /// 2017, appendix A, pages 77 to 79, figures 1 and 2: the printed scores of one copy and of eight, in the order of
+    /// `TESTS`; then the printed indices.
     type Printed = ([f64; 12], [f64; 12], f64);
     const ONE: Printed = (
         [
