@@ -35,19 +35,22 @@ def missing() -> str | None:
     return None if AGENT.exists() else f"no agent at {AGENT}; build it with 'make build', or set CLOUDCMP_AGENT"
 
 
-def frames(
-    probe: str, params: dict[str, str], folder: Path | None = None, threads: Sequence[int] | None = None
-) -> list[dict[str, Any]]:
-    """All frames of one solo trial; raises RuntimeError when it did not end well."""
-    job = {
-        "v": 1, "seq": 0, "type": "job", "probe": probe, "params": params, "role": "solo",
-        "cpus": list(threads or cpus()), "dir": folder and str(folder), "peer": None, "secret": None,
-        "deadline_s": 600.0, "seed": 1,
+def job(
+    probe: str, params: dict[str, str], folder: Path | None = None, cpus: Sequence[int] = tuple(cpus())
+) -> dict[str, object]:
+    """What the agent is asked for one solo trial."""
+    return {
+        "v": 1, "seq": 0, "type": "job", "probe": probe, "params": params, "role": "solo", "cpus": list(cpus),
+        "dir": folder and str(folder), "peer": None, "secret": None, "deadline_s": 600.0, "seed": 1,
     }  # fmt: skip
+
+
+def frames(probe: str, params: dict[str, str], folder: Path | None = None) -> list[dict[str, Any]]:
+    """All frames of one solo trial; raises RuntimeError when it did not end well."""
     with subprocess.Popen([AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
         assert agent.stdin is not None
         assert agent.stdout is not None
-        agent.stdin.write(json.dumps(job).encode() + b"\n")
+        agent.stdin.write(json.dumps(job(probe, params, folder)).encode() + b"\n")
         agent.stdin.flush()
         found = [json.loads(line) for line in agent.stdout]
     if not found or found[-1].get("outcome") != "ok":

@@ -1,6 +1,6 @@
 """Reading a large study: a plan of 20,000 trials beside Python's own JSON, medians of 50,000 groups beside pandas.
 
-usage: python benchmarks/reading.py [ROUNDS]        (5 unless given; in the project's own environment)
+usage: .venv/bin/python benchmarks/reading.py [ROUNDS] [--record]        (5 rounds unless given)
 """
 
 import json
@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from agent import side_by_side
+from agent import rounds, side_by_side
 from cloudcmp.model.codec import from_json, to_json
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.stats.groups import group_medians
@@ -35,7 +35,6 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def main() -> int:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     text = plan_text()
     rng = np.random.default_rng(3)
     ids = np.sort(rng.integers(0, GROUPS, ROWS))
@@ -47,16 +46,16 @@ def main() -> int:
 
     print(f"{'processor seconds':<34} {'ours':>10} {'peer':>10}   ours/peer")
     side_by_side(
-        f"read {TRIALS} trials / json.loads",
+        "reading-plan",
         lambda: seconds(lambda: from_json(tuple[PlannedTrial, ...], text)),
         lambda: seconds(lambda: json.loads(text)),
-        rounds,
+        rounds(5),
     )
     side_by_side(
-        f"medians of {GROUPS} groups / pandas",
+        "reading-medians",
         lambda: seconds(lambda: group_medians(values, ids)),
         lambda: seconds(medians),
-        rounds,
+        rounds(5),
     )
     return 0
 

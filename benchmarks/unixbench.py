@@ -1,8 +1,9 @@
 """UnixBench's tests of system calls: the agent beside the original's programs, or C programs of ours, interleaved.
 
-usage: python3 benchmarks/unixbench.py [ROUNDS] [PGMS]
-       ROUNDS is 5 unless given. PGMS, or the variable UNIXBENCH_PGMS, is the folder pgms/ of an original UnixBench that
-       was built. Without it the peer is unixbench_peer.c, which is not the original: it makes the same system calls.
+usage: python3 benchmarks/unixbench.py [ROUNDS] [PGMS] [--record]        (5 rounds unless given)
+       PGMS, or the variable UNIXBENCH_PGMS, is the folder pgms/ of an original UnixBench that was built. Without it
+       the peer is unixbench_peer.c, which is not the original: it makes the same system calls. Only what is seen
+       beside that one is recorded.
 """
 
 import os
@@ -14,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from agent import AGENT, side_by_side
+from agent import AGENT, RECORD, missing, rounds, side_by_side
 
 HERE = Path(__file__).parent
 SECONDS = "1"
@@ -61,11 +62,10 @@ def peers(command: list[str], folder: Path, pgms: Path | None) -> float:
 
 
 def main() -> int:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    named = sys.argv[2] if len(sys.argv) > 2 else os.environ.get("UNIXBENCH_PGMS")
+    named = next((word for word in sys.argv[1:] if Path(word).is_dir()), os.environ.get("UNIXBENCH_PGMS"))
     pgms = Path(named).resolve() if named else None
-    if not AGENT.exists():
-        print(f"no agent at {AGENT}; build it with 'uv sync', or set CLOUDCMP_AGENT", file=sys.stderr)
+    if why := missing() or ("--record is for our own peer only" if pgms and RECORD in sys.argv else None):
+        print(why, file=sys.stderr)
         return 2
     if pgms is not None and not (pgms / "pipe").exists():
         print(f"no program 'pipe' in {pgms}; build UnixBench, or name its folder pgms", file=sys.stderr)
@@ -81,10 +81,10 @@ def main() -> int:
         for test in TESTS:
             command = original(pgms, test, folder) if pgms else [*peer, test, SECONDS]
             side_by_side(
-                test,
+                f"unixbench-{test}",
                 lambda test=test: ours(test, folder),
                 lambda command=command: peers(command, folder, pgms),
-                rounds,
+                rounds(5),
             )
     return 0
 

@@ -5,9 +5,11 @@ import io
 import json
 import sys
 import textwrap
-import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from speed import peers, speed_page
+from text import NOTE, table, wrapped
 
 from cloudcmp.catalog import METRICS, PROBES, READERS, SUITES, TOOLS, tool_settings
 from cloudcmp.catalog.tables.tasks import TASK_WORK
@@ -25,14 +27,6 @@ from cloudcmp.provision.contract import CHECKED, CLAUSES, TESTED, Tested
 from cloudcmp.units import format_seconds
 
 HERE = Path(__file__).parent / "reference"
-NOTE = "<!-- written by docs/generate.py: change the tables or the commands, then run `make docs` -->\n"
-
-
-def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
-    yield f"|{'---|' * len(head)}"
-    for row in rows:
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
 
 
 def metrics_page() -> Iterator[str]:
@@ -70,54 +64,6 @@ def probes_page() -> Iterator[str]:
         yield from _probe(probe)
 
 
-def _peers(probe: Probe) -> Iterator[str]:
-    """What the probe is set beside, and the ratio seen."""
-    rows = [row for row in speed_rows() if row["probe"] == probe.name]
-    if rows:
-        yield ""
-        head = ("beside", "ratio ours / peer seen", "goal")
-        told = ((f"{row['what']}: {row['peer']}", row["seen"], row["goal"] or "none") for row in rows)
-        yield from _table(head, told)
-
-
-def speed_rows() -> Iterator[dict[str, str]]:
-    """The goals of benchmarks/ with what was seen."""
-    folder = Path(__file__).parent.parent / "benchmarks"
-    goals = tomllib.loads((folder / "goals.toml").read_text(encoding="utf-8"))
-    seen = json.loads((folder / "seen.json").read_text(encoding="utf-8"))
-    for name, goal in goals.items():
-        one = seen.get(name)
-        told = "not measured yet"
-        if one is not None:
-            told = f"{one['ratio']:g} ({one['low']:g} to {one['high']:g}, n = {one['rounds']})"
-        where = "" if one is None else f"{one['machine']}, {one['date']}"
-        yield {"why": "", **goal, "name": name, "seen": told, "where": where}
-
-
-def speed_page() -> Iterator[str]:
-    """Every figure that is set beside a peer: the goal, what was seen, and why a goal is not reached."""
-    yield "# Beside the best tools\n"
-    yield NOTE
-    yield "Ratios ours / peer of runs that took turns on one machine: the median, the least, the greatest, how many."
-    yield "Each is written by the script in `benchmarks/` that is named with it; how they are made, and what bounds"
-    yield "some, is told in `benchmarks/README.md`. No script fails for a time.\n"
-    rows = list(speed_rows())
-    head = ("figure", "peer", "script", "goal", "seen")
-    yield from _table(head, ((r["what"], r["peer"], f"`{r['script']}`", r["goal"] or "none", r["seen"]) for r in rows))
-    if missed := [row for row in rows if row["why"]]:
-        yield "\n## Where a goal is not reached\n"
-        for row in missed:
-            yield from _wrapped(f"- **{row['what']}**, {row['seen']}: {row['why']}")
-    places: dict[str, list[str]] = {}
-    for row in rows:
-        if row["where"]:
-            places.setdefault(row["where"], []).append(row["name"])
-    if places:
-        yield "\n## Where it was measured\n"
-    for place, names_ in places.items():
-        yield from _wrapped(f"- {place}: {', '.join(names_)}")
-
-
 def _probe(probe: Probe) -> Iterator[str]:
     yield f"\n## {probe.name}\n"
     yield f"{probe.doc} *Does not measure:* {probe.excludes}\n"
@@ -128,10 +74,10 @@ def _probe(probe: Probe) -> Iterator[str]:
         (f"`{p.name}`", p.kind.value, f"`{p.default}`", p.doc + (f" ({', '.join(p.words)})" if p.words else ""))
         for p in probe.params
     )
-    yield from _table(("parameter", "kind", "default", "meaning"), rows)
+    yield from table(("parameter", "kind", "default", "meaning"), rows)
     if probe.name == "task":
         yield from _work()
-    yield from _peers(probe)
+    yield from peers(probe.name)
 
 
 def _work() -> Iterator[str]:
@@ -140,7 +86,7 @@ def _work() -> Iterator[str]:
     head = ("task", "one pass", "passes: full, small", "held against")
     told = TASK_WORK.items()
     rows = ((f"`{name}`", work, f"{full}, {small}" if full else "", held) for name, (work, full, small, held) in told)
-    yield from _table(head, rows)
+    yield from table(head, rows)
 
 
 def tools_page() -> Iterator[str]:
@@ -166,17 +112,17 @@ def _tool(tool: Tool) -> Iterator[str]:
     settings = tool_settings(tool.name, {})
     packages = ", ".join(f"{system} `{package}`" for system, package in tool.packages)
     yield f"\n## {tool.name}\n"
-    yield from _wrapped(f"{tool.doc} *Leaves out:* {tool.excludes}")
+    yield from wrapped(f"{tool.doc} *Leaves out:* {tool.excludes}")
     yield ""
     yield f"- packages: {packages or 'none; it is named by its path'}"
     yield f"- takes about {format_seconds(tool.typical_s(settings))}"
-    yield from _wrapped("- measures: " + ", ".join(f"`{one.name}` ({one.metric})" for one in tool.measures(settings)))
+    yield from wrapped("- measures: " + ", ".join(f"`{one.name}` ({one.metric})" for one in tool.measures(settings)))
     yield ""
     rows = (
         (f"`{p.name}`", p.kind.value, f"`{p.default}`", p.doc + (f" ({', '.join(p.words)})" if p.words else ""))
         for p in tool.params
     )
-    yield from _table(("parameter", "kind", "default", "meaning"), rows)
+    yield from table(("parameter", "kind", "default", "meaning"), rows)
     yield ""
     yield "```text"
     for line in tool.command(settings).splitlines():
@@ -230,12 +176,10 @@ def support_page() -> Iterator[str]:
     yield "No provider was ever run on a real cloud account. What that means for yours, `cloudcmp check --live` tells"
     yield "([check an account](../how-to/check-an-account.md)).\n"
     yield "## Providers\n"
-    yield from _table(
-        ("provider", *_FACTS), ((one.name, *(fact(one) for fact in _FACTS.values())) for one in providers)
-    )
+    yield from table(("provider", *_FACTS), ((one.name, *(fact(one) for fact in _FACTS.values())) for one in providers))
     yield "\nThe tests ran each against something that is no real account:\n"
     for one in providers:
-        yield from _wrapped(f"- **{one.name}**: {_tested(one).against}")
+        yield from wrapped(f"- **{one.name}**: {_tested(one).against}")
     yield from _checks(providers)
     yield from _leftovers(providers)
     yield from _promises(providers)
@@ -258,10 +202,6 @@ def _tested(provider: Provider) -> Tested:
     return TESTED.get(provider.name, Tested("nothing yet"))
 
 
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-
-
 def _checks(providers: list[Provider]) -> Iterator[str]:
     """What a provider can be asked before anything is made there."""
     yield "\n## Before a study\n"
@@ -269,7 +209,7 @@ def _checks(providers: list[Provider]) -> Iterator[str]:
     yield "`+` is asked, `-` is not. Prices and the agent are looked at for every provider.\n"
     kinds = [what for what in CHECKED if any(what in _tested(one).checked for one in providers)]
     rows = ((one.name, *("+" if what in _tested(one).checked else "-" for what in kinds)) for one in providers)
-    yield from _table(("provider", *kinds), rows)
+    yield from table(("provider", *kinds), rows)
     yield ""
     yield from (f"- *{what}*: {CHECKED[what]}" for what in kinds)
 
@@ -280,11 +220,11 @@ def _leftovers(providers: list[Provider]) -> Iterator[str]:
     held = {one.name: {barrier.name: barrier for barrier in one.barriers} for one in providers}
     words = {True: "yes", False: "no"}
     rows = ((name, *(words[of[barrier].holds] for barrier in BARRIERS)) for name, of in held.items())
-    yield from _table(("provider", *BARRIERS), rows)
+    yield from table(("provider", *BARRIERS), rows)
     for name, of in held.items():
         yield f"\n### {name}\n"
         for barrier in BARRIERS:
-            yield from _wrapped(f"- *{barrier}*: {words[of[barrier].holds]}: {of[barrier].how}")
+            yield from wrapped(f"- *{barrier}*: {words[of[barrier].holds]}: {of[barrier].how}")
 
 
 def _promises(providers: list[Provider]) -> Iterator[str]:
@@ -293,13 +233,13 @@ def _promises(providers: list[Provider]) -> Iterator[str]:
     yield "`?` can not be told.\n"
     numbers = range(1, len(CLAUSES) + 1)
     rows = ((one.name, *(_ruled(one, clause.name) for clause in CLAUSES)) for one in providers)
-    yield from _table(("provider", *map(str, numbers)), rows)
+    yield from table(("provider", *map(str, numbers)), rows)
     yield ""
-    yield from _table(("", "clause", "promise"), ((str(n), one.name, one.text) for n, one in enumerate(CLAUSES, 1)))
+    yield from table(("", "clause", "promise"), ((str(n), one.name, one.text) for n, one in enumerate(CLAUSES, 1)))
     for one in providers:
         for clause, why in {**_tested(one).untold, **_tested(one).broken}.items():
             yield ""
-            yield from _wrapped(f"{one.name}, *{clause}*: {why}.")
+            yield from wrapped(f"{one.name}, *{clause}*: {why}.")
 
 
 def _ruled(provider: Provider, clause: str) -> str:
@@ -337,9 +277,9 @@ def long_tail_page() -> Iterator[str]:
     for cloud in longtail.CLOUDS.values():
         yield f"\n## {cloud.name}\n"
         for fact in cloud.facts:
-            yield from _wrapped(f"- **{fact.what}**: {fact.says} (<{fact.source}>)")
-        yield from _wrapped(f"- **rights of a token**: {cloud.scopes_say}")
-        yield from _wrapped(
+            yield from wrapped(f"- **{fact.what}**: {fact.says} (<{fact.source}>)")
+        yield from wrapped(f"- **rights of a token**: {cloud.scopes_say}")
+        yield from wrapped(
             f"- **images**: {', '.join(f'`{ours}` is `{theirs}`' for ours, theirs in cloud.images.items())}"
         )
 

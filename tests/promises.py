@@ -18,6 +18,7 @@ from tests.keyboard import heed
 from tests.numbered import numbered
 from tests.pipeline.planted import false_finds, missed
 from tests.pipeline.test_kills import killed
+from tests.pipeline.test_seed_studies import SEEDS, short
 from tests.rows import LONG, SEED, Row, folder, pool, show
 
 __all__ = ["ROWS", "Row"]
@@ -51,6 +52,17 @@ def winners() -> Row:
     """Planted winners, over seeds of the demo."""
     n = 1000 if LONG else 100
     return Row("-", "the demo names every planted winner", n, _seeds(_missed, n))
+
+
+def seed_studies() -> Row:
+    """Every published seed's study, whole in its short form, by the real agent."""
+    tried, wrong = 0, []
+    for seed in SEEDS:
+        with folder() as place:
+            trials, ends = short(seed, place)
+        tried, wrong = tried + trials, wrong + ends
+    show([str(one) for one in wrong[:60]])
+    return Row("-", "every trial of the five seeds' studies, short and on local, is ok", tried, len(wrong))
 
 
 def ties() -> Row:
@@ -300,7 +312,7 @@ def mutated_prices() -> Row:
 
 
 ROWS = (
-    slices, kills, winners, ties, simulated_histories, quotes, bills, answers_lost,
+    slices, kills, winners, ties, seed_studies, simulated_histories, quotes, bills, answers_lost,
     cloud_rows.answers_lost_everywhere,
     *map(cloud_rows.crash_walk, KINDS), cloud_rows.cloud_kills, cloud_rows.all_clouds_kills, guest_kills, stopped,
     makers_killed, guests_die, debian_guests_die, swept, swept_on_ec2, cloud_rows.swept_everywhere, unreadable,

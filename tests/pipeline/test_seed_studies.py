@@ -1,0 +1,42 @@
+"""The study of each published seed runs whole in its short form, with the real agent on this machine.
+
+Two of them run here; `make promises` runs all five, whose trials take some minutes.
+"""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import cloudcmp
+
+STUDIES = Path(__file__).parent.parent.parent / "studies"
+SEEDS = ("cloudcmp-2010", "delgado-2010", "deval-2017", "rodamilans-2014", "shah")
+
+
+def short(seed, folder):
+    """Run a seed's study short on local; how many trials it has, and what went wrong with which."""
+    said = cloudcmp("run", str(STUDIES / f"{seed}.yaml"), "--on", "local", "--short", "--out", seed, cwd=folder)
+    if said.code != 0:
+        return 1, [(said.code, said.err)]
+    with sqlite3.connect(folder / seed / "study.db") as base:
+        trials = {index for (index,) in base.execute("SELECT trial FROM trial")}
+        ends = base.execute("SELECT trial, outcome, why FROM attempt ORDER BY trial, attempt").fetchall()
+    wrong = [end for end in ends if end[1] != "ok"] + sorted(trials - {trial for trial, *_ in ends})
+    if not (folder / seed / "report.html").read_text(encoding="utf-8").rstrip().endswith("</html>"):
+        wrong.append("no whole report")
+    return len(trials), wrong
+
+
+@pytest.mark.parametrize("seed", ["delgado-2010", "shah"])
+def test_a_seeds_study_runs_whole_in_its_short_form(tmp_path, seed):
+    tried, wrong = short(seed, tmp_path)
+    assert tried >= 20
+    assert wrong == []
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_seeds_study_has_a_short_form_on_this_machine(tmp_path, seed):
+    told = cloudcmp("plan", str(STUDIES / f"{seed}.yaml"), "--on", "local", "--short", "--json", cwd=tmp_path)
+    assert told.code == 0, told.err
+    assert told.json["data"]["quote"]["trials"] >= 20
