@@ -20,7 +20,7 @@ def main() -> int:
     for name, key in (("repeat-wall", "elapsed_s"), ("repeat-cpu", "cpu_time_s")):
         times = [float(str(told[key])) for told in notes]
         cov = statistics.stdev(times) / statistics.mean(times)
-        show(name, [cov], f"{statistics.median(times):>10.4g} s")
+        show(name, [cov], f"{statistics.median(times):>10.4g} s", f"a coefficient of {len(times)} runs")
     return 0
 
 

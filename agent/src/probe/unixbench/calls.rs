@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::copies::OWN;
 use super::copy::{FLAG, again, alarm, die_with, since};
+use super::mappings::Mappings;
 use super::score::Report;
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault, check};
@@ -91,14 +92,17 @@ fn answer(there: &OwnedFd, to_back: &OwnedFd) -> i32 {
     0
 }
 
-/// Fork, and wait for a child that ends at once.
+/// Fork, and wait for a child that ends at once, with the mappings of a program that has shared libraries.
 pub fn spawn(length_s: f64) -> Result<Report, Fault> {
-    let mut loops = 0;
+    let (mappings, mut loops) = (Mappings::new()?, 0);
     alarm(length_s)?;
     let start_ns = now_ns();
     while again(loops) {
         match unsafe { libc::fork() } {
-            0 => unsafe { libc::_exit(0) },
+            0 => {
+                mappings.touch();
+                unsafe { libc::_exit(0) }
+            }
             -1 => return Err(Error::last_os_error()).or_fault("cannot fork", LIMITS),
             child if wait(child)? != 0 => {
                 return Err(Fault::invalid("a child did not end as it should", "report this"));

@@ -20,6 +20,7 @@ mod copies;
 mod copy;
 mod dhrystone;
 mod files;
+mod mappings;
 mod score;
 mod shell;
 mod whetstone;
