@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 
 from cloudcmp import published
 from cloudcmp.analysis.published import NO_CURRENCY, price_lists
-from cloudcmp.catalog import METRICS, PROBES, SUITES, TOOLS, hint, tool_settings
+from cloudcmp.catalog import METRICS, PROBES, SUITES, TOOLS, expected_s, fill, hint, tool_settings
 from cloudcmp.errors import CloudcmpError, UserMistake
-from cloudcmp.model.metric import Param
+from cloudcmp.model.metric import Param, Suite
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.tool import Tool
 from cloudcmp.pipeline import selling
@@ -145,11 +146,23 @@ def _meaning(param: Param) -> str:
 
 
 def _suites(name: str | None) -> Table:
+    if name is not None:
+        suite = SUITES[_picked(name, tuple(SUITES), "suites")[0]]
+        told = [(probe, "; ".join(f"{key}: {' '.join(v)}" for key, v in params)) for probe, params in suite.probes]
+        return ("probe", "parameters"), [(probe, params or "defaults") for probe, params in told]
     rows = []
-    for each in _picked(name, tuple(SUITES), "suites"):
-        for probe, params in SUITES[each].probes:
-            rows.append((each, probe, "; ".join(f"{key}: {' '.join(values)}" for key, values in params) or "defaults"))
-    return ("suite", "probe", "parameters"), rows
+    for suite in SUITES.values():
+        trials = list(_trials(suite))
+        rows.append((suite.name, str(len(trials)), format_seconds(sum(trials)), suite.doc))
+    return ("suite", "trials", "one run takes", "what it measures"), rows
+
+
+def _trials(suite: Suite) -> Iterator[float]:
+    """How long each trial of one run is expected to take, s, with one processor."""
+    for probe, params in suite.probes:
+        for values in product(*(each for _, each in params)):
+            asked = {key: value for (key, _), value in zip(params, values, strict=True)}
+            yield expected_s(probe, fill(probe, asked))
 
 
 def _metrics(name: str | None) -> Table:
