@@ -1,8 +1,8 @@
 """A file server's load: the agent beside dbench 4 on the same loadfile, interleaved. Needs Debian's dbench.
 
-Differences that stay: dbench parses its loadfile and asks whether its parent lives with each operation, the agent has
-parsed before and does neither; dbench's clients are processes, the agent's are threads with tables of open files of
-their own; dbench writes zeros, the agent what no device can shrink; dbench looks at the time once a second.
+As dbench's, a client of the agent reads the line of each operation again and asks whether its parent lives. Differences
+that stay: dbench's clients are processes, the agent's are threads with tables of open files of their own; dbench writes
+zeros, the agent what no device can shrink; dbench looks at the time once a second.
 
 usage: python3 benchmarks/dbench.py [ROUNDS] [--record]        (3 rounds unless given; works in the current folder)
 """

@@ -1,5 +1,6 @@
 //! One client: replays the steps again and again, and keeps count of what ended in the measured time.
 
+use std::hint::black_box;
 use std::io;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 use std::thread;
@@ -85,6 +86,9 @@ impl<'a> Client<'a> {
     }
 
     /// Replays until the end. An operation belongs to the measured time if it ends in it.
+    ///
+    /// Before each, outside its own time, a client reads its line again and asks whether its parent lives, as dbench's
+    /// do: without that its rate on files in memory was a fifth above dbench's.
     pub fn replay(&mut self) -> Result<(), Fault> {
         let (shared, mut moving) = (self.shared, false);
         loop {
@@ -93,8 +97,10 @@ impl<'a> Client<'a> {
             for (done, step) in shared.load.steps.iter().enumerate() {
                 if step.due_ns > last - start {
                     self.sleep_until(start + step.due_ns);
-                    last = now_ns();
                 }
+                black_box(words::read_again(black_box(shared.load.line(step))));
+                unsafe { libc::kill(libc::getppid(), 0) };
+                last = now_ns();
                 let moved = self.step(step)?;
                 let now = now_ns();
                 match shared.phase.load(Relaxed) {

@@ -103,6 +103,8 @@ pub struct Step {
     pub call: Call,
     pub due_ns: u64,
     pub line: u32,
+    /// Where the line begins in the text, and its length, bytes.
+    pub text: (u32, u16),
     pub kind: Kind,
     pub expect: Expect,
 }
@@ -121,17 +123,29 @@ pub struct Name {
 pub struct Load {
     pub steps: Vec<Step>,
     pub names: Vec<Name>,
+    /// The loadfile itself, which a client reads again as it goes.
+    pub text: Vec<u8>,
     /// Open files at once, at most.
     pub slots: usize,
     pub largest_read: usize,
     pub largest_write: usize,
 }
 
+impl Load {
+    /// The line of a step.
+    pub fn line(&self, step: &Step) -> &[u8] {
+        let (begin, length) = (step.text.0 as usize, step.text.1 as usize);
+        &self.text[begin..begin + length]
+    }
+}
+
 /// Reads a loadfile; a fault names the line.
 pub fn parse(text: &[u8]) -> Result<Load, Fault> {
     let mut reader = Reader::default();
+    let mut begin = 0;
     for (i, line) in text.split(|&byte| byte == b'\n').enumerate() {
-        reader.line = i as u32 + 1;
+        (reader.line, reader.begin) = (i as u32 + 1, begin as u32);
+        begin += line.len() + 1;
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.is_empty() || line[0] == b'#' {
             continue;
@@ -145,12 +159,15 @@ pub fn parse(text: &[u8]) -> Result<Load, Fault> {
     if reader.load.largest_read.max(reader.load.largest_write) == 0 {
         return Err(fault(reader.line, "the end, and nothing was read or written"));
     }
+    reader.load.text = text.to_vec();
     Ok(reader.load)
 }
 
 #[derive(Default)]
 struct Reader {
     line: u32,
+    /// Where it begins in the text.
+    begin: u32,
     load: Load,
     paths: HashMap<Vec<u8>, u32>,
     /// Handles that are open at this line, and the slots that are free.
@@ -172,7 +189,7 @@ impl Reader {
         // What a pattern finds is not looked at, and a folder that is there already will do.
         let loose = kind == Kind::Find || kind == Kind::Mkdir && status == Expect::Fails;
         let expect = if loose { Expect::Any } else { status };
-        Ok(Step { call, due_ns, line: self.line, kind, expect })
+        Ok(Step { call, due_ns, line: self.line, text: (self.begin, line.len() as u16), kind, expect })
     }
 
     fn call(&mut self, kind: Kind, words: &mut Words) -> Result<Call, Fault> {

@@ -1,6 +1,6 @@
 //! The words of one line of a loadfile. A wrong one is a fault that names the line, and never more than a bit of it.
 
-use super::load::Expect;
+use super::load::{Expect, KINDS};
 use crate::fault::Fault;
 
 const MOST_WORDS: usize = 12;
@@ -11,6 +11,20 @@ const NEXT: &str = "mend the loadfile, or use loadfile=own";
 /// A fault of a loadfile at a line.
 pub fn fault(line: u32, what: impl std::fmt::Display) -> Fault {
     Fault::failed(format!("loadfile line {line}: {what}"), NEXT)
+}
+
+/// Reads a line as dbench's client does each time that it comes to it: the words told apart, the operation looked up,
+/// numbers converted. What comes of it is a number that depends on all of them.
+pub fn read_again(line: &[u8]) -> u64 {
+    let words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty());
+    words.fold(0, |sum: u64, word| {
+        let told = match std::str::from_utf8(word).unwrap_or_default() {
+            text if text.starts_with("0x") => u64::from_str_radix(&text[2..], 16).unwrap_or(0),
+            text if word[0].is_ascii_digit() => text.parse().unwrap_or(0),
+            text => KINDS.iter().position(|(_, known, _)| *known == text).unwrap_or(word.len()) as u64,
+        };
+        sum.rotate_left(7) ^ told
+    })
 }
 
 /// What is left of a line.
