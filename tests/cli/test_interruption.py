@@ -53,6 +53,22 @@ except KeyboardInterrupt:
     assert (done.returncode, done.stdout, done.stderr) == (0, "gone on\nraised\n", "")
 
 
+def test_p08_a_signal_while_a_class_is_made_is_no_error_of_the_class() -> None:
+    code = """
+import os, signal, cloudcmp.cli
+from cloudcmp.cli import entry
+class Late:
+    def __set_name__(self, owner, name): os.kill(os.getpid(), signal.SIGINT)
+def make(name):
+    class Made: late = Late()
+cloudcmp.cli.__getattr__ = make
+entry.main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (130, "", 1)
+    assert "interrupted" in done.stderr
+
+
 def test_p08_what_was_half_made_when_the_signal_came_does_not_complain() -> None:
     code = f"""
 class Half:

@@ -9,6 +9,9 @@ def main() -> None:
     interruption.heed()
     try:
         from cloudcmp.cli import main
-    except KeyboardInterrupt:
-        interruption.leave()
+    except BaseException:
+        # Until Python 3.12 what is raised while a class is made, within `__set_name__`, comes out as a RuntimeError.
+        if interruption.came:
+            interruption.leave()
+        raise
     main.main(interruption)

@@ -59,6 +59,11 @@ class Interruption:
             signal.signal(signal.SIGALRM, self._once_more)
             self._unraisable, sys.unraisablehook = sys.unraisablehook, self._swallowed
 
+    @property
+    def came(self) -> bool:
+        """Whether a signal was taken."""
+        return self._came != 0
+
     def over(self, code: int) -> None:
         """The verb is over, and how: who interrupts what remains, such as a wait for threads, changes nothing."""
         self._over = code

@@ -123,7 +123,8 @@ def _told(error: BaseException, arguments: Sequence[str] = ()) -> tuple[tuple[Fa
     if isinstance(error, OSError):
         where, what = str(error.filename or "system"), (error.strerror or str(error)).lower()
         return (Fault(where, what, "check the path, its rights and the space left"),), EXIT_FAULT
-    if isinstance(error, typer.Abort) or not isinstance(error, Exception):
+    wrapped = isinstance(error.__cause__, KeyboardInterrupt)  # as by `__set_name__`, until Python 3.12
+    if wrapped or isinstance(error, typer.Abort) or not isinstance(error, Exception):
         return (interruption.told(verb_of(arguments)),), EXIT_INTERRUPTED
     what = " ".join(f"{type(error).__name__}: {error}".split())
     return (Fault("cloudcmp", f"a fault of its own, {what}", f"report it, with what {TRACEBACK}=1 shows"),), EXIT_FAULT
