@@ -73,8 +73,8 @@ class Told:
     def launch(self, candidate: str, round: int) -> None:
         self.lines.append(("launch", candidate, round))
 
-    def trial(self, candidate: str, probe: str, outcome: str, expected_s: float) -> None:
-        self.lines.append(("trial", candidate, probe, outcome))
+    def trial(self, candidate: str, trial: PlannedTrial, outcome: Outcome, why: str) -> None:
+        self.lines.append(("trial", candidate, trial.probe, outcome.value))
 
     def money(self, text: str) -> None:
         """Nothing is kept."""

@@ -104,8 +104,8 @@ def test_a_stop_lets_the_current_trial_end(rig):
         def launch(self, *_):
             pass
 
-        def trial(self, candidate, probe, outcome, expected_s):
-            if probe == "lu":
+        def trial(self, candidate, trial, outcome, why):
+            if trial.probe == "lu":
                 rig.stop.set()
 
     visit = rig.on_simulated(trials_of(rig), progress=Stopper())

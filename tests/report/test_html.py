@@ -12,9 +12,12 @@ from importlib import resources
 import pytest
 
 from cloudcmp.model.result import Analysis
+from cloudcmp.model.trial import Outcome
 from cloudcmp.model.view import View
+from cloudcmp.report.book import Book
 from cloudcmp.report.figures import Figure
 from cloudcmp.report.html import render
+from cloudcmp.report.sheets import outcomes
 
 from .payloads import MARKUP, TERMINAL
 
@@ -170,6 +173,18 @@ def test_only_the_last_block_tells_of_interruptions(view: View) -> None:
 def test_interrupted_attempts_are_counted_nowhere_else(view: View) -> None:
     without = replace(view, attempts=tuple(one for one in view.attempts if not one.interrupted))
     assert render(without, ()) == render(view, ())
+
+
+def test_why_trials_failed_stands_with_the_warnings_the_most_frequent_first(view: View) -> None:
+    lost = (replace(one, outcome=Outcome.FAILED, why="no space left") if one.trial < 3 else one
+            for one in view.attempts)  # fmt: skip
+    said = [text for text in outcomes.warnings(Book.of(replace(view, attempts=tuple(lost)))) if "why trials" in text]
+    names = [one.id for one in view.plan.candidates]
+    assert said == [
+        f"{names[0]}: why trials failed: no space left",
+        f"{names[1]}: why trials failed: no space left",
+        f"{names[2]}: why trials failed: no answer within 20 s; no space left",
+    ]
 
 
 def test_a_study_without_anything_has_a_page_all_the_same(view: View) -> None:

@@ -6,7 +6,9 @@ import re
 from rich.cells import cell_len
 from rich.console import Console
 
+from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import Progress
+from cloudcmp.model.trial import Outcome
 from cloudcmp.report.progress import LiveProgress, Silence, progress_on
 
 
@@ -18,13 +20,17 @@ class Clock:
         return self.now
 
 
+def _trial(probe: str, expected_s: float, *params: tuple[str, str]) -> PlannedTrial:
+    return PlannedTrial(0, 0, probe, params, (), 0, 0.0, expected_s, 60.0, 1)
+
+
 def _run(progress: Progress, clock: Clock) -> None:
     progress.begin(4, 8.0)
     for round_ in range(2):
         progress.launch("local/\x1b[2Jone-cpu", round_)
-        for outcome in ("ok", "timeout"):
+        for outcome in (Outcome.OK, Outcome.TIMEOUT):
             clock.now += 4.0
-            progress.trial("local/one-cpu", "stream", outcome, 2.0)
+            progress.trial("local/one-cpu", _trial("stream", 2.0), outcome, "")
     progress.end()
 
 
@@ -35,9 +41,25 @@ def test_without_a_terminal_there_is_a_line_for_each_launch_and_failure() -> Non
         "4 trials, about 8.0 s",
         "round 1: local/ [2Jone-cpu (0 of 4 trials done)",
         "local/one-cpu: stream timeout",
-        "round 2: local/ [2Jone-cpu (2 of 4 trials done, about 8.0 s left)",
-        "local/one-cpu: stream timeout",
+        "round 2: local/ [2Jone-cpu (2 of 4 trials done, 1 not ok, about 8.0 s left)",
         "4 trials in 16 s, 2 of them not ok",
+    ]
+
+
+def test_a_failure_is_told_with_its_reason_once_a_candidate() -> None:
+    out = io.StringIO()
+    progress = LiveProgress(Console(file=out, width=80), Clock())
+    progress.begin(5, 5.0)
+    encode = _trial("command", 1.0, ("command", "encode"), ("threads", "1"))
+    for candidate, why in (("a", "exit 3"), ("a", "exit 3"), ("b", "exit 3"), ("a", "exit \x1b[1m4")):
+        progress.trial(candidate, encode, Outcome.FAILED, why)
+    progress.launch("a", 1)
+    assert out.getvalue().splitlines() == [
+        "5 trials, about 5.0 s",
+        "a: command encode failed: exit 3",
+        "b: command encode failed: exit 3",
+        "a: command encode failed: exit [1m4",
+        "round 2: a (4 of 5 trials done, 4 not ok, about 0.0 s left)",
     ]
 
 
@@ -47,7 +69,7 @@ def test_time_left_follows_the_pace_so_far() -> None:
     progress.begin(10, 20.0)
     assert progress.left_s() is None
     clock.now += 3.0
-    progress.trial("a", "fma", "ok", 2.0)
+    progress.trial("a", _trial("fma", 2.0), Outcome.OK, "")
     assert progress.left_s() == 27.0
 
 
@@ -56,7 +78,7 @@ def test_time_left_goes_by_trials_where_the_plan_is_in_virtual_time() -> None:
     progress = LiveProgress(Console(file=out, width=80), clock)
     progress.begin(10, 0.0)
     clock.now += 3.0
-    progress.trial("a", "fma", "ok", 600.0)
+    progress.trial("a", _trial("fma", 600.0), Outcome.OK, "")
     assert progress.left_s() == 27.0
     assert out.getvalue() == "10 trials\n"
 

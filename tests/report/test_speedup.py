@@ -44,6 +44,7 @@ def test_speed_up_efficiency_and_rate_of_a_vcpu_fewest_threads_first() -> None:
     assert one == ["aws/two", "1", "12.0 Gop/s", "1.00", "100 %", "6.00 Gop/s"]
     assert both == ["aws/two", "2", "18.0 Gop/s", "1.50", "75 %", "9.00 Gop/s"]
     (sheet,) = speedup.sheets(book)
+    assert sheet.rows[2].fields[2].below == "17.4 to 18.6, n 6"
     # 17.4 / 12.3 to 18.6 / 11.7
     assert sheet.rows[2].fields[3].below == "1.41 to 1.59"
     assert sheet.rows[2].fields[4].below == "71 to 79 %"

@@ -226,7 +226,7 @@ def finish(
     )
     begin_next = (following.index, *begun) if following is not None and begun is not None else None
     bench.records.finish_attempt(attempt, result.samples, begin_next=begin_next)
-    bench.progress.trial(candidate.id, trial.probe, result.outcome.value, trial.expected_s)
+    bench.progress.trial(candidate.id, trial, result.outcome, result.why)
 
 
 def _lasted_s(trial: PlannedTrial, outcome: Outcome) -> float:

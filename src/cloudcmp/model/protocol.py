@@ -9,6 +9,7 @@ from cloudcmp.model.lease import CreateRequest, Found, Handle, Lease, Listing
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
 from cloudcmp.model.safety import Barrier, Finding, Sight
+from cloudcmp.model.trial import Outcome
 
 UNTOLD = "untold"
 """Stands for an account that a cloud does not tell."""
@@ -223,8 +224,8 @@ class Progress(Protocol):
         """A launch begins."""
         ...
 
-    def trial(self, candidate: str, probe: str, outcome: str, expected_s: float) -> None:
-        """A trial ended."""
+    def trial(self, candidate: str, trial: PlannedTrial, outcome: Outcome, why: str) -> None:
+        """A trial ended; `why` is empty or one line."""
         ...
 
     def money(self, text: str) -> None:

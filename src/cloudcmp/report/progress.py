@@ -8,11 +8,14 @@ from typing import Any, TextIO, cast
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
+from cloudcmp.model.plan import PlannedTrial
+from cloudcmp.model.trial import Outcome
 from cloudcmp.report.table import ascii_only, say
 from cloudcmp.report.text import clean, clip
 from cloudcmp.units import format_seconds
 
 _WORDS = 30
+_WHY = 300
 
 
 class LiveProgress:
@@ -28,6 +31,7 @@ class LiveProgress:
         self._trials = self._done = self._failed = 0
         self._expected_s = self._done_s = self._begun = 0.0
         self._where = self._money = ""
+        self._told: set[str] = set()
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
@@ -55,21 +59,27 @@ class LiveProgress:
         """A launch begins; rounds are shown counted from 1."""
         self._where = f"round {round + 1}: {clean(candidate, 200)}"
         if self._bar is None:
+            failed = f", {self._failed} not ok" if self._failed else ""
             left = f", about {self._left()}" if self._done else ""
             told = f"; {self._money}" if self._money else ""
-            say(self._console, f"{self._where} ({self._done} of {self._trials} trials done{left}{told})")
+            say(self._console, f"{self._where} ({self._done} of {self._trials} trials done{failed}{left}{told})")
         else:
             self._show(self._where)
 
-    def trial(self, candidate: str, probe: str, outcome: str, expected_s: float) -> None:
-        """A trial ended; one that failed is told at once."""
+    def trial(self, candidate: str, trial: PlannedTrial, outcome: Outcome, why: str) -> None:
+        """A trial ended; one that failed is told at once with its reason, the same failure of a candidate only once."""
         self._done += 1
-        self._done_s += expected_s
-        if outcome != "ok":
+        self._done_s += trial.expected_s
+        what = clean(_named(trial), 80)
+        if outcome is not Outcome.OK:
             self._failed += 1
-            say(self._console, f"{clean(candidate, 200)}: {clean(probe, 80)} {clean(outcome, 40)}", "yellow")
+            because = f": {clean(why, _WHY)}" if why else ""
+            line = f"{clean(candidate, 200)}: {what} {outcome}{because}"
+            if line not in self._told:
+                self._told.add(line)
+                say(self._console, line, "yellow")
         if self._bar is not None:
-            self._show(f"{self._where}, {clean(probe, 80)}")
+            self._show(f"{self._where}, {what}")
 
     def money(self, text: str) -> None:
         """The money so far, beside the time left in a terminal, with each launch elsewhere."""
@@ -117,7 +127,7 @@ class Silence:
     def launch(self, candidate: str, round: int) -> None:
         """Nothing is said."""
 
-    def trial(self, candidate: str, probe: str, outcome: str, expected_s: float) -> None:
+    def trial(self, candidate: str, trial: PlannedTrial, outcome: Outcome, why: str) -> None:
         """Nothing is said."""
 
     def money(self, text: str) -> None:
@@ -149,6 +159,12 @@ class _Lasting:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def _named(trial: PlannedTrial) -> str:
+    """The trial's probe; a command of the study's own with the name that it gives it."""
+    own = dict(trial.params).get(trial.probe, "")
+    return f"{trial.probe} {own}" if own else trial.probe
 
 
 def progress_on(stream: TextIO | None) -> LiveProgress | Silence:

@@ -1,6 +1,7 @@
 """How the trials ended: a failure is a result, and is listed like one."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 from cloudcmp.model.trial import Attempt, Outcome
 from cloudcmp.report.book import Book
@@ -12,14 +13,7 @@ _MOST_REASONS = 3
 
 def sheet(book: Book) -> Sheet | None:
     """Attempts by candidate and outcome with their reasons, without those that the controller itself cut short."""
-    plan = book.view.plan
-    of_trial = {trial.index: trial for trial in plan.trials}
-    of_launch = {launch.index: launch.candidate for launch in plan.launches}
-    ended: dict[int, list[Attempt]] = {}
-    for one in book.view.attempts:
-        trial = of_trial.get(one.trial)
-        if trial is not None and not one.interrupted:
-            ended.setdefault(of_launch[trial.launch], []).append(one)
+    ended = _ended(book)
     if not ended:
         return None
     kinds = [outcome for outcome in Outcome
@@ -31,6 +25,19 @@ def sheet(book: Book) -> Sheet | None:
     ]  # fmt: skip
     titles = columns("candidate", *kinds, "why", numeric=tuple(kinds))
     return Sheet(captioned(book.origin, "How the trials ended"), titles, tuple(rows))
+
+
+def _ended(book: Book) -> dict[int, list[Attempt]]:
+    """By candidate its attempts that came to an end of their own."""
+    plan = book.view.plan
+    of_trial = {trial.index: trial for trial in plan.trials}
+    of_launch = {launch.index: launch.candidate for launch in plan.launches}
+    ended: dict[int, list[Attempt]] = {}
+    for one in book.view.attempts:
+        trial = of_trial.get(one.trial)
+        if trial is not None and not one.interrupted:
+            ended.setdefault(of_launch[trial.launch], []).append(one)
+    return ended
 
 
 def _reasons(attempts: list[Attempt]) -> str:
@@ -55,4 +62,12 @@ def warnings(book: Book) -> tuple[str, ...]:
         who, where = list(dict.fromkeys(names)), list(dict.fromkeys(cells))
         more = f", and {len(where) - 1} more" if len(where) > 1 else ""
         said.append(f"{', '.join(who)}: {text} ({where[0]}{more})")
+    said.extend(_why(book))
     return tuple(dict.fromkeys(clean(text, 400) for text in said))
+
+
+def _why(book: Book) -> Iterator[str]:
+    """For each candidate with failures their reasons, in one line."""
+    for at, attempts in sorted(_ended(book).items()):
+        if why := _reasons(attempts):
+            yield f"{book.candidates[at].id}: why trials failed: {why}"

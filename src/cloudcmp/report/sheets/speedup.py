@@ -16,7 +16,7 @@ _UNITS = frozenset({"op/s", "flop/s", "B/s", "s"})
 _COLUMNS = (
     Column("candidate"),
     Column("threads", True, "that work at once; all: as many as the offering has vCPUs"),
-    Column("median", True, "median of the launch values"),
+    Column("median", True, "median of the launch values; below its 95 % interval, and n, the launches"),
     Column("speed-up", True, "the median over that of one thread, or for times one thread's over it"),
     Column("efficiency", True, "the speed-up for each thread"),
     Column("per vCPU", True, "a rate over the vCPUs of the offering, used or not"),
@@ -83,11 +83,17 @@ def _line(one: Candidate, page: Page, count: float | None, alone: Page, vcpus: f
     return row(
         one.id,
         f"{count:g}" if count else "all",
-        page.scale.quantity(own.median),
+        Field(page.scale.quantity(own.median), _surely(own, page.scale)),
         _shown(gain, ends if page is not alone else None, 1.0, ""),
         _shown(gain, ends if page is not alone else None, 1 / count, " %") if count else UNKNOWN,
         UNKNOWN if per is None else Scale.of([per], page.metric.unit).quantity(per),
     )
+
+
+def _surely(own: Estimate, scale: Scale) -> str:
+    """The median's interval where there is one, and the number of launches."""
+    ends = own.median_bounds
+    return f"{scale.number(ends.low)} to {scale.number(ends.high)}, n {own.n}" if ends else f"n {own.n}"
 
 
 def _gain(above: Estimate, below: Estimate) -> tuple[float | None, tuple[float, float] | None]:
