@@ -41,10 +41,13 @@ class Closing:
         send({number})
         for _ in range(1000): pass
         print('not reached')
+alarm = [signal.SIGALRM]  # held back until we have gone on, however long that takes
+signal.pthread_sigmask(signal.SIG_BLOCK, alarm)
 try:
     one = Closing()
     del one
     print('gone on')
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, alarm)
     time.sleep(10)
 except KeyboardInterrupt:
     print('raised')
