@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -142,16 +143,25 @@ def _register_for_ever(one: values.Engine) -> None:
 
 
 @contextmanager
-def _signal(after_s: float, handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    """A signal for this process in a moment, and what it does."""
+def _handled(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """What a signal does within."""
     before = signal.signal(signal.SIGINT, handler)
-    timer = threading.Timer(after_s, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
     try:
         yield
     finally:
-        timer.join()
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _signal(after_s: float, handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """A signal for this process in a moment, and what it does; on a busy machine it may come before the `yield`."""
+    timer = threading.Timer(after_s, os.kill, (os.getpid(), signal.SIGINT))
+    with _handled(handler):
+        try:
+            timer.start()
+            yield
+        finally:
+            timer.join()
 
 
 @pytest.mark.parametrize("work", [_ask_at_length, *[_register_for_ever] * 30])
@@ -161,8 +171,21 @@ def test_a_signal_while_samples_are_read_is_an_interruption(
     with store_of(tmp_path, [(1.0, 1.0)], [(1.0, 1.0)]):
         files = sorted(tmp_path.rglob("*.parquet"))
         soon = random.uniform(0.01, 0.1)
-        with _signal(soon, signal.default_int_handler), pytest.raises(KeyboardInterrupt), values.engine(files) as one:
+        with pytest.raises(KeyboardInterrupt), _signal(soon, signal.default_int_handler), values.engine(files) as one:
             work(one)
+
+
+def test_a_signal_before_a_query_has_begun_ends_it_all_the_same(tmp_path: Path) -> None:
+    def late(one: values.Engine) -> None:
+        """Some ten minutes' work, a while after the signal."""
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.3)
+        one._connection.execute("SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b")
+
+    with store_of(tmp_path, [(1.0, 1.0)], [(1.0, 1.0)]):
+        files = sorted(tmp_path.rglob("*.parquet"))
+        with _handled(signal.default_int_handler), pytest.raises(KeyboardInterrupt), values.engine(files) as one:
+            one._aside(lambda: late(one))
 
 
 def test_a_signal_that_interrupts_nothing_changes_nothing(tmp_path: Path) -> None:

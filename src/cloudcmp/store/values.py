@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,8 @@ T = TypeVar("T")
 
 MEMORY_LIMIT = "1GB"
 SAMPLES_AT_ONCE = 5_000_000
+# How often a query that goes on after a signal is ended once more.
+_AGAIN_S = 0.1
 """So many fit into the memory limit with room to spare; more are taken in several steps."""
 
 Chosen = tuple[int, int, int]
@@ -83,6 +85,9 @@ class Engine:
         while True:
             with held_signals(self._connection.interrupt) as came, ThreadPoolExecutor(1) as pool:
                 future = pool.submit(work)
+                while not wait([future], _AGAIN_S).done:
+                    if came:  # a signal ends nothing where it came before the query had begun
+                        self._connection.interrupt()
                 fault = future.exception()
             if not (came and isinstance(fault, duckdb.InterruptException)):  # else they ended it and nothing more
                 return future.result()
