@@ -3,6 +3,8 @@
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -186,6 +188,27 @@ def test_a_signal_before_a_query_has_begun_ends_it_all_the_same(tmp_path: Path) 
         files = sorted(tmp_path.rglob("*.parquet"))
         with _handled(signal.default_int_handler), pytest.raises(KeyboardInterrupt), values.engine(files) as one:
             one._aside(lambda: late(one))
+
+
+def test_a_signal_while_duckdb_is_loaded_is_an_interruption(tmp_path: Path) -> None:
+    code = """
+import importlib.abc, os, signal, sys
+from pathlib import Path
+from cloudcmp.store import values
+class Amid(importlib.abc.MetaPathFinder):
+    last = ''
+    def find_spec(self, name, *_):
+        if self.last == '_duckdb':  # whose module is being made, and asks for another
+            os.kill(os.getpid(), signal.SIGINT)
+        self.last = name
+sys.meta_path.insert(0, Amid())
+try:
+    with values.engine([Path('nowhere')]): pass
+except KeyboardInterrupt:
+    print('raised')
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "raised\n", "")
 
 
 def test_a_signal_that_interrupts_nothing_changes_nothing(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cloudcmp.errors import Fault, StorageFault
 from cloudcmp.model.cell import parse_params
 from cloudcmp.model.plan import Plan
+from cloudcmp.model.protocol import nothing
 from cloudcmp.model.values import HistogramRow, Series, TrialValues
 from cloudcmp.store.arrow import numbers, texts
 from cloudcmp.store.faults import corrupt, from_os
@@ -99,7 +100,8 @@ def engine(files: Sequence[Path]) -> Iterator[Engine]:
 
     The files are named through a link, because DuckDB would read `*`, `?` and `[` in a path as a pattern.
     """
-    import duckdb
+    with held_signals(nothing):  # whose module ends the process when what a signal raises comes while it is made
+        import duckdb
 
     with _scratch() as scratch:
         settings: dict[str, str | bool | int | float | list[str]] = {
