@@ -112,6 +112,22 @@ except KeyboardInterrupt:
     assert (done.returncode, done.stdout, done.stderr) == (130, "said before\n", "interrupted\n")
 
 
+def test_p08_a_third_signal_does_not_say_it_again() -> None:
+    code = f"""
+write = os.write
+def written(fd, line):
+    write(fd, line)
+    send({signal.SIGTERM})
+os.write = written
+try:
+    send({signal.SIGINT})
+except KeyboardInterrupt:
+    send({signal.SIGINT})
+"""
+    done = _ends(code)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
 def test_p08_a_closed_terminal_is_not_the_second_signal() -> None:
     code = f"""
 try:

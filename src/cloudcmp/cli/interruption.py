@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from cloudcmp.errors import Fault
 
 EXIT_INTERRUPTED = 130
+_TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _AGAIN_S = 0.01
 
 
@@ -52,7 +53,7 @@ class Interruption:
 
     def heed(self) -> None:
         """Take them from now on, for as long as this process lives."""
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in _TAKEN:
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 signal.signal(number, self._signalled)
         if signal.getsignal(signal.SIGALRM) is signal.SIG_DFL:
@@ -81,7 +82,9 @@ class Interruption:
             self.leave()
 
     def leave(self) -> NoReturn:
-        """End this process as one that was interrupted, with a line that says so."""
+        """End this process as one that was interrupted, with one line that says so whatever else comes."""
+        for number in _TAKEN:
+            signal.signal(number, signal.SIG_IGN)
         with suppress(OSError):  # nobody may be there to read it; and who prints already must not be waited for
             os.write(2, f"{told(verb_of(sys.argv[1:])).line()}\n".encode())
         leave_now()
