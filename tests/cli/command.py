@@ -25,10 +25,10 @@ class Said:
         return json.loads(self.out)
 
 
-def cloudcmp(*arguments: str | Path, cwd: Path | None = None, **environ: str) -> Said:
-    """Run the installed command with a terminal of 80 columns."""
+def cloudcmp(*arguments: str | Path, cwd: Path | None = None, within_s: float = 120.0, **environ: str) -> Said:
+    """Run the installed command with a terminal of 80 columns; one that takes much longer than it may is ended."""
     env = {**os.environ, "COLUMNS": "80", **environ}
     done = subprocess.run(
-        [COMMAND, *map(str, arguments)], cwd=cwd, env=env, capture_output=True, text=True, timeout=120, check=False
+        [COMMAND, *map(str, arguments)], cwd=cwd, env=env, capture_output=True, text=True, timeout=within_s, check=False
     )
     return Said(done.returncode, done.stdout, done.stderr)
