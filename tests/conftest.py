@@ -24,13 +24,13 @@ _DATA = tempfile.mkdtemp(prefix="cloudcmp-data-")
 
 
 def pytest_configure() -> None:
-    """Heed Ctrl-C from the beginning; the price book of whoever runs the tests is none of theirs."""
+    """Heed Ctrl-C from the beginning; the price book and the key of whoever runs the tests are none of theirs."""
     heed()
-    os.environ["XDG_DATA_HOME"] = _DATA
+    os.environ["XDG_DATA_HOME"] = os.environ["XDG_STATE_HOME"] = _DATA
 
 
 def pytest_unconfigure() -> None:
-    """Leave no price book."""
+    """Leave no price book and no key."""
     shutil.rmtree(_DATA, ignore_errors=True)
 
 

@@ -13,8 +13,8 @@ from cloudcmp.pipeline.cleaning import lines_left
 from cloudcmp.pipeline.tools import ledger_of, time_of
 from cloudcmp.provision import Release
 from cloudcmp.store import StudyStore
-from cloudcmp.store.database import seal
 from tests.cli.command import COMMAND
+from tests.forged import change
 
 _STUDY = """\
 schema: 1
@@ -67,8 +67,7 @@ def test_the_tag_stays_whatever_a_later_version_writes_of_the_plan(tmp_path: Pat
     assert before == own
     assert own.startswith("study-")
     value = "study-0123456789ab"
-    with closing(sqlite3.connect(out / "study.db")) as database, database:
-        database.execute("UPDATE meta SET value = ?, seal = ? WHERE key = '.tag'", (value, seal("meta", ".tag", value)))
+    change(out, "meta", {"value": value}, "key = '.tag'")
     with StudyStore.open(out, write=False) as store:
         assert ledger_of(store, time_of(store.plan)).study == value
     with closing(sqlite3.connect(out / "study.db")) as database, database:  # as studies were before tags were kept

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.forged import change
 from tests.store.conftest import TOTALS, attempt_of, create, make_plan, run_trial, samples_of
 from tests.store.worker import lease_row
 
@@ -20,7 +21,6 @@ from cloudcmp.errors import CloudcmpError, CorruptStore, StorageFault
 from cloudcmp.model.lease import LeaseEvent
 from cloudcmp.model.plan import Plan
 from cloudcmp.store import StudyStore, attempts, files
-from cloudcmp.store.database import seal
 from cloudcmp.store.faults import from_os
 
 SAMPLES = 6000 if os.environ.get("CLOUDCMP_PROMISES") else 3
@@ -308,7 +308,7 @@ def test_p41_samples_from_a_stranger_that_are_no_samples(one_trial: StudyStore) 
             sealed = replace(attempt, sha256=hashlib.sha256(content).hexdigest())
             with store._database.transaction() as connection:
                 connection.execute("UPDATE attempt SET outcome = NULL")
-                attempts._update(connection, sealed, path.name)
+                attempts._update(connection, store._database.seals, sealed, path.name)
             store.verify()
         assert "can not be read" in detected(one_trial.folder)
 
@@ -316,9 +316,7 @@ def test_p41_samples_from_a_stranger_that_are_no_samples(one_trial: StudyStore) 
 def test_the_file_of_another_attempt_is_no_help(store: StudyStore) -> None:
     trial = store.plan.trials[0]
     run_trial(store, trial)
-    connection = sqlite3.connect(store.folder / "study.db", isolation_level=None)
-    connection.execute("UPDATE attempt SET file = '../../../etc/passwd'")
-    connection.close()
+    change(store.folder, "attempt", {"file": "../../../etc/passwd"})
     assert "the row of trial 0, attempt 0 names no file of samples" in detected(store.folder)
 
 
@@ -346,13 +344,7 @@ def test_p41_rows_from_a_stranger_that_make_no_sense(
 ) -> None:
     with StudyStore.open(one_trial.folder, write=True) as store:
         store.append_lease(lease_row("slot", 0, LeaseEvent.INTENT))
-    connection = sqlite3.connect(one_trial.folder / "study.db", isolation_level=None)
-    connection.row_factory = sqlite3.Row
-    row = dict(connection.execute(f"SELECT * FROM {table}").fetchone()) | values
-    sealed = {key: value for key, value in row.items() if key not in ("id", "file", "seal")}
-    (column,) = values
-    connection.execute(f"UPDATE {table} SET {column} = ?, seal = ?", (values[column], seal(table, *sealed.values())))
-    connection.close()
+    change(one_trial.folder, table, values)
     with StudyStore.open(one_trial.folder, write=False) as store, pytest.raises(CorruptStore) as caught:
         print(store.attempts(), store.lease_rows(), store.prices())
     assert caught.value.faults[0].what.startswith(what)

@@ -273,7 +273,8 @@ def test_p44_a_later_schema_is_refused_in_one_line(store: StudyStore) -> None:
     connection.close()
     with pytest.raises(NewerSchema) as caught:
         StudyStore.open(store.folder, write=True)
-    assert "later version of cloudcmp (schema 2, this one reads up to 1); use that version" in str(caught.value)
+    schemas = f"schema {SCHEMA_VERSION + 1}, this one reads up to {SCHEMA_VERSION}"
+    assert f"later version of cloudcmp ({schemas}); use that version" in str(caught.value)
     with pytest.raises(NewerSchema):
         StudyStore.open(store.folder, write=True)
 

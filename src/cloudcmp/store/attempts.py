@@ -5,11 +5,12 @@ from typing import Any
 
 from cloudcmp.model.trial import Attempt, Outcome
 from cloudcmp.store.crash import crash_point
-from cloudcmp.store.database import Database, seal
+from cloudcmp.store.database import Database
 from cloudcmp.store.faults import corrupt, understood
+from cloudcmp.store.seals import SEALED_COLUMNS, Seals, is_intact
 
 INTERRUPTED_WHY = "the controller ended before the trial did"
-_COLUMNS = "trial, attempt, outcome, started_at, ended_at, why, interrupted, n_samples, sha256, facts"
+_COLUMNS = SEALED_COLUMNS["attempt"]
 
 Begin = tuple[int, int, float]
 """Trial, attempt and start (Unix seconds) of an attempt to be written as begun."""
@@ -18,17 +19,17 @@ Begin = tuple[int, int, float]
 def begin(database: Database, first: Begin) -> None:
     """Write that an attempt starts; raises ValueError for one that was begun before."""
     with database.transaction() as connection:
-        _insert(connection, first)
+        _insert(connection, database.seals, first)
         crash_point("begin.before_commit")
     crash_point("begin.after_commit")
 
 
-def _insert(connection: Any, first: Begin) -> None:
+def _insert(connection: Any, seals: Seals, first: Begin) -> None:
     trial, attempt, started_at = first
     done = connection.execute("SELECT 1 FROM attempt WHERE trial = ? AND attempt = ?", (trial, attempt)).fetchone()
     if done is not None:
         raise ValueError(f"attempt {attempt} of trial {trial} was begun before")
-    sealed = seal("attempt", trial, attempt, None, float(started_at), None, "", 0, 0, None, "{}")
+    sealed = seals.make("attempt", trial, attempt, None, float(started_at), None, "", 0, 0, None, "{}", None)
     connection.execute(
         "INSERT INTO attempt (trial, attempt, started_at, seal) VALUES (?,?,?,?)", (trial, attempt, started_at, sealed)
     )
@@ -37,25 +38,36 @@ def _insert(connection: Any, first: Begin) -> None:
 def finish(database: Database, attempt: Attempt, file: str | None, begin_next: Begin | None) -> None:
     """Write how a begun attempt ended, and the start of the next one with it; the acknowledgement of its samples."""
     with database.transaction() as connection:
-        _update(connection, attempt, file)
+        _update(connection, database.seals, attempt, file)
         if begin_next is not None:
-            _insert(connection, begin_next)
+            _insert(connection, database.seals, begin_next)
         crash_point("finish.before_commit")
     crash_point("finish.after_commit")
 
 
-def _update(connection: Any, attempt: Attempt, file: str | None) -> None:
+def _update(connection: Any, seals: Seals, attempt: Attempt, file: str | None) -> None:
     values = (
         attempt.trial, attempt.attempt, attempt.outcome.value, float(attempt.started_at), float(attempt.ended_at),
-        attempt.why, int(attempt.interrupted), attempt.n_samples, attempt.sha256, attempt.facts,
+        attempt.why, int(attempt.interrupted), attempt.n_samples, attempt.sha256, attempt.facts, file,
     )  # fmt: skip
     changed = connection.execute(
         "UPDATE attempt SET outcome = ?3, started_at = ?4, ended_at = ?5, why = ?6, interrupted = ?7, n_samples = ?8,"
         " sha256 = ?9, facts = ?10, file = ?11, seal = ?12 WHERE trial = ?1 AND attempt = ?2 AND outcome IS NULL",
-        (*values, file, seal("attempt", *values)),
+        (*values, seals.make("attempt", *values)),
     )
     if changed.rowcount != 1:
         raise ValueError(f"attempt {attempt.attempt} of trial {attempt.trial} is not open")
+
+
+def move_samples(database: Database, connection: Any, file: str) -> None:
+    """Write that the samples of every attempt that has any are now in one file."""
+    rows = connection.execute(f"SELECT {_COLUMNS} FROM attempt WHERE file IS NOT NULL").fetchall()  # noqa: S608 (constants)
+    for *values, _ in rows:
+        sealed = database.seals.make("attempt", *values, file)
+        where = (values[0], values[1])
+        connection.execute(
+            "UPDATE attempt SET file = ?, seal = ? WHERE trial = ? AND attempt = ?", (file, sealed, *where)
+        )
 
 
 def interrupt_open(database: Database, at: Callable[[int], float]) -> int:
@@ -69,10 +81,17 @@ def interrupt_open(database: Database, at: Callable[[int], float]) -> int:
     ]
     with database.transaction() as connection:
         for cut in cuts:
-            _update(connection, cut, None)
+            _update(connection, database.seals, cut, None)
         crash_point("interrupt.before_commit")
     crash_point("interrupt.after_commit")
     return len(open_ones)
+
+
+def begun(database: Database) -> frozenset[tuple[int, int]]:
+    """Trial and number of every attempt that was begun."""
+    return frozenset(
+        (int(trial), int(attempt)) for trial, attempt in database.rows("SELECT trial, attempt FROM attempt")
+    )
 
 
 def open_attempts(database: Database) -> list[Begin]:
@@ -83,17 +102,17 @@ def open_attempts(database: Database) -> list[Begin]:
 
 def ended(database: Database) -> tuple[tuple[Attempt, str | None], ...]:
     """Every attempt that has ended with the name of the file of its samples, in the order of trial and attempt."""
-    rows = database.rows(f"SELECT {_COLUMNS}, file, seal FROM attempt ORDER BY trial, attempt")  # noqa: S608 (constants)
+    rows = database.rows(f"SELECT {_COLUMNS}, seal FROM attempt ORDER BY trial, attempt")  # noqa: S608 (constants)
     return tuple(found for found in (_attempt(database, row) for row in rows) if found is not None)
 
 
 def _attempt(database: Database, row: tuple[Any, ...]) -> tuple[Attempt, str | None] | None:
-    *values, file, sealed = row
-    if seal("attempt", *values) != sealed:
+    *values, sealed = row
+    if not is_intact(sealed, "attempt", *values):
         raise corrupt(database.path, f"the row of trial {values[0]}, attempt {values[1]} was changed")
     if values[2] is None:
         return None
-    trial, attempt, outcome, started_at, ended_at, why, interrupted, n_samples, sha256, facts = values
+    trial, attempt, outcome, started_at, ended_at, why, interrupted, n_samples, sha256, facts, file = values
     with understood(database.path, f"the row of trial {trial}, attempt {attempt}"):
         head = (int(trial), int(attempt), Outcome(outcome), float(started_at), float(ended_at), why)
         return Attempt(*head, bool(interrupted), int(n_samples), sha256, facts), file

@@ -1,6 +1,5 @@
-"""Many small files of samples made one when a study ends, and leftovers of crashes removed."""
+"""Makes many small files of samples one when a study ends."""
 
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -8,15 +7,15 @@ from typing import TYPE_CHECKING, BinaryIO
 from cloudcmp.store import attempts as attempt_rows
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.database import Database
-from cloudcmp.store.faults import corrupt, storage
-from cloudcmp.store.files import discard, sha256_of, sync_folder, write_durably
+from cloudcmp.store.faults import storage
+from cloudcmp.store.files import sha256_of, write_durably
 from cloudcmp.store.planned import digest_key, put_meta
+from cloudcmp.store.sample_files import remove_leftovers
 from cloudcmp.store.samples import COMPRESSION, Source, checked, schema, sources
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_OURS = re.compile(r"(trial-\d+-\d+|study-\d+|imported)\.parquet(\.\d+\.part)?")
 _ROWS_A_GROUP = 256 * 1024
 
 
@@ -34,11 +33,11 @@ def compact(database: Database, folder: Path) -> None:
     with storage(path):
         digest = sha256_of(path)
     with database.transaction() as connection:
-        put_meta(connection, digest_key(path.name), digest)
-        connection.execute("UPDATE attempt SET file = ? WHERE file IS NOT NULL", (path.name,))
+        put_meta(connection, database.seals, digest_key(path.name), digest)
+        attempt_rows.move_samples(database, connection, path.name)
         crash_point("compact.before_commit")
     crash_point("compact.after_commit")
-    sweep(folder, {path.name})
+    remove_leftovers(database, folder)
     crash_point("compact.after_sweep")
 
 
@@ -64,18 +63,3 @@ def _tables(small: Iterable[Source]) -> Iterator["pa.Table"]:
         with pq.ParquetFile(checked(source)) as file:
             for group in range(file.num_row_groups):
                 yield file.read_row_group(group, use_threads=False)
-
-
-def sweep(folder: Path, named: Iterable[str]) -> None:
-    """Remove the files of ours in a folder of samples that no row names: what crashes and compaction leave."""
-    keep = set(named)
-    if not folder.is_dir():
-        raise corrupt(folder, "the folder of samples is missing")
-    with storage(folder):
-        left = [path for path in sorted(folder.iterdir()) if _OURS.fullmatch(path.name) and path.name not in keep]
-    for path in left:
-        crash_point("sweep.before_unlink")
-        discard([path])
-    if left:
-        with storage(folder):
-            sync_folder(folder)

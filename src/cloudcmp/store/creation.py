@@ -14,8 +14,18 @@ from cloudcmp.store.database import Database
 from cloudcmp.store.faults import storage
 from cloudcmp.store.files import Reserve, sync_folder
 from cloudcmp.store.lock import StudyLock
-from cloudcmp.store.planned import Origin, insert_origin, insert_plan, insert_pseudonym_key, insert_tag, put_meta
+from cloudcmp.store.planned import (
+    Origin,
+    insert_origin,
+    insert_plan,
+    insert_pseudonym_key,
+    insert_tag,
+    put_meta,
+    tag_of,
+)
 from cloudcmp.store.samples import SAMPLES_FOLDER
+from cloudcmp.store.seals import Seals
+from cloudcmp.store.user_key import new_study_key
 
 _PART = ".part"
 
@@ -26,6 +36,8 @@ def lay_out(folder: Path, plan: Plan, origin: Origin, fill: Callable[[Path], Map
     The folder is there whole or not at all, whenever the process dies: it is made beside its place under a hidden name
     and renamed. Raises UserMistake where the folder is there and is not empty.
     """
+    tag = tag_of(plan, origin.created_at)
+    seals = Seals(new_study_key(tag))
     with storage(folder):
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise _taken(folder)
@@ -35,7 +47,7 @@ def lay_out(folder: Path, plan: Plan, origin: Origin, fill: Callable[[Path], Map
     try:
         lock = StudyLock(part)
         try:
-            _fill_folder(part, plan, origin, fill)
+            _fill_folder(part, plan, origin, fill, tag, seals)
             _move(part, folder)
         finally:
             lock.release()
@@ -84,7 +96,9 @@ def _move(part: Path, folder: Path) -> None:
         sync_folder(folder.parent)
 
 
-def _fill_folder(folder: Path, plan: Plan, origin: Origin, fill: Callable[[Path], Mapping[str, str]]) -> None:
+def _fill_folder(
+    folder: Path, plan: Plan, origin: Origin, fill: Callable[[Path], Mapping[str, str]], tag: str, seals: Seals
+) -> None:
     samples = folder / SAMPLES_FOLDER
     with storage(folder):
         samples.mkdir(mode=0o700)
@@ -97,12 +111,12 @@ def _fill_folder(folder: Path, plan: Plan, origin: Origin, fill: Callable[[Path]
     database = Database(folder, write=True)
     try:
         with database.transaction() as connection:
-            insert_plan(connection, plan)
-            insert_origin(connection, origin)
-            insert_tag(connection, plan, origin.created_at)
-            insert_pseudonym_key(connection)
+            insert_plan(connection, seals, plan)
+            insert_origin(connection, seals, origin)
+            insert_tag(connection, seals, tag)
+            insert_pseudonym_key(connection, seals)
             for key, value in notes.items():
-                put_meta(connection, key, value)
+                put_meta(connection, seals, key, value)
             crash_point("create.before_commit")
         crash_point("create.after_commit")
     finally:

@@ -1,7 +1,5 @@
 """The study's database: its tables, how it is opened, and transactions that are durable when they end."""
 
-import hashlib
-import json
 import os
 import shutil
 import sqlite3
@@ -16,9 +14,10 @@ from urllib.parse import quote
 from cloudcmp.errors import Fault, NewerSchema, UserMistake
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.faults import corrupt, storage, unconfirmed
+from cloudcmp.store.seals import Seals
 
 DATABASE_FILE = "study.db"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x636C6363
 
 _TABLES = """
@@ -45,13 +44,11 @@ _MARKS = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHE
 Row = tuple[Any, ...]
 
 
-def seal(*values: object) -> str:
-    """A digest over a row's values: SQLite does not notice a flipped bit in its pages."""
-    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
-
-
 class Database:
-    """A connection on which every transaction is fsynced before it returns. Raises our errors only."""
+    """A connection on which every transaction is fsynced before it returns. Raises our errors only.
+
+    `seals` are those of the study, once it is known whose it is.
+    """
 
     def __init__(self, folder: Path, *, write: bool) -> None:
         """Open the database of a study that is there; `write` needs the study's lock to be held.
@@ -59,10 +56,12 @@ class Database:
         Raises UserMistake where there is none, NewerSchema, CorruptStore and StorageFault.
         """
         self.path = folder / DATABASE_FILE
+        self.seals = Seals(None)
         self._mutex = threading.Lock()
         self._unconfirmed = False
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         with storage(self.path):
+            _refuse_traps(self.path)
             if not self.path.is_file():
                 raise no_study(folder)
             if not write and _lacks_index(self.path):
@@ -106,10 +105,30 @@ class Database:
             )
         if version < 1:
             raise corrupt(self.path, f"has the impossible schema {version}")
+        self.version = version
+        self._check_schema()
         # The rows carry seals; this finds rows that are gone.
         for (fault,) in self.rows("PRAGMA quick_check(1)"):
             if fault != "ok":
                 raise corrupt(self.path, f"is damaged ({' '.join(str(fault).split())})")
+
+    def _check_schema(self) -> None:
+        """A view or a trigger of a stranger could give other rows at each look."""
+        with storage(self.path):
+            found = sorted(sql for (sql,) in self._connection.execute("SELECT sql FROM sqlite_schema") if sql)
+        if found != sorted(statement.strip() for statement in _TABLES.split(";") if statement.strip()):
+            raise corrupt(self.path, "has other tables than a study's")
+
+    def checkpoint(self) -> None:
+        """Move what is committed from the log into the database: a copy without the log then lacks none of it."""
+        with self._mutex, storage(self.path):
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+
+    def mark_current(self) -> None:
+        """Write that the tables are those of this schema; for the end of a migration."""
+        with self._mutex, storage(self.path):
+            self._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        self.version = SCHEMA_VERSION
 
     def _prepare_writing(self) -> None:
         """Move the log's rows into the database itself, so that none rests on an fsync that once failed."""
@@ -160,6 +179,15 @@ class Database:
 def no_study(folder: Path) -> UserMistake:
     """The mistake of naming a folder that holds no study."""
     return UserMistake(Fault(str(folder), "is no cloudcmp study", "name a folder that cloudcmp run or import made"))
+
+
+def _refuse_traps(path: Path) -> None:
+    """Refuses what would have SQLite write or delete elsewhere: links, and a rollback journal, which can name files."""
+    for one in (path, _beside(path, "-wal"), _beside(path, "-shm")):
+        if one.is_symlink():
+            raise corrupt(one, "is a link, which a study does not hold")
+    if os.path.lexists(_beside(path, "-journal")):
+        raise corrupt(_beside(path, "-journal"), "is a rollback journal, which a study does not hold")
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

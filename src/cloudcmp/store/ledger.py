@@ -10,12 +10,12 @@ from typing import Any
 from cloudcmp.errors import CorruptStore
 from cloudcmp.model.lease import STATE_OF, Lease, LeaseEvent, LeaseRow
 from cloudcmp.store.crash import crash_point
-from cloudcmp.store.database import Database, seal
+from cloudcmp.store.database import Database
 from cloudcmp.store.faults import corrupt, understood
+from cloudcmp.store.seals import SEALED_COLUMNS, Seals, is_intact
 
-_LEASE = (
-    "slot, attempt, event, provider, region, kind, name, token, at, cloud_id, price_per_hour, currency, ttl_s, detail"
-)
+_LEASE = SEALED_COLUMNS["lease"]
+_LAUNCH = SEALED_COLUMNS["launch"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def append_lease(database: Database, row: LeaseRow) -> None:
     with database.transaction() as connection:
         connection.execute(
             f"INSERT INTO lease ({_LEASE}, seal) VALUES ({','.join('?' * 15)})",  # noqa: S608 (constants)
-            (*values, seal("lease", *values)),
+            (*values, database.seals.make("lease", *values)),
         )
         crash_point("lease.before_commit")
     crash_point("lease.after_commit")
@@ -64,7 +64,7 @@ def readable_rows(database: Database) -> tuple[tuple[LeaseRow, ...], int]:
 
 
 def _lease_row(database: Database, row: tuple[Any, ...]) -> LeaseRow:
-    if seal("lease", *row[:-1]) != row[-1]:
+    if not is_intact(row[-1], "lease", *row[:-1]):
         raise corrupt(database.path, f"a row of the ledger, of slot {row[0]}, was changed")
     slot, attempt, event, provider, region, kind, name, token, at, cloud_id, price, currency, ttl_s, detail, _ = row
     thing = (provider, region, kind, name, token)
@@ -102,7 +102,7 @@ def fold(rows: Iterable[LeaseRow]) -> tuple[Lease, ...]:
 def begin_launch(database: Database, launch: int, at: float, slot: str) -> None:
     """Write that a launch is now carried out on the lease of a slot."""
     with database.transaction() as connection:
-        _insert_launch(connection, launch, "BEGIN", at, slot, "", "")
+        _insert_launch(connection, database.seals, launch, "BEGIN", at, slot, "", "")
         crash_point("launch.before_commit")
     crash_point("launch.after_commit")
 
@@ -110,16 +110,19 @@ def begin_launch(database: Database, launch: int, at: float, slot: str) -> None:
 def end_launch(database: Database, launch: int, at: float, outcome: str, why: str) -> None:
     """Write how the launch that was begun last under this index ended."""
     with database.transaction() as connection:
-        _insert_launch(connection, launch, "END", at, "", outcome, why)
+        _insert_launch(connection, database.seals, launch, "END", at, "", outcome, why)
         crash_point("launch.before_commit")
     crash_point("launch.after_commit")
+    database.checkpoint()
 
 
-def _insert_launch(connection: sqlite3.Connection, *values: object) -> None:
-    launch, event, at, slot, outcome, why = values
-    sealed = seal("launch", launch, event, float(at), slot, outcome, why)  # type: ignore[arg-type]
+def _insert_launch(
+    connection: sqlite3.Connection, seals: Seals, launch: int, event: str, at: float, slot: str, outcome: str, why: str
+) -> None:
+    values = (launch, event, float(at), slot, outcome, why)
     connection.execute(
-        "INSERT INTO launch (launch, event, at, slot, outcome, why, seal) VALUES (?,?,?,?,?,?,?)", (*values, sealed)
+        f"INSERT INTO launch ({_LAUNCH}, seal) VALUES (?,?,?,?,?,?,?)",  # noqa: S608 (constants)
+        (*values, seals.make("launch", *values)),
     )
 
 
@@ -127,9 +130,9 @@ def launches(database: Database) -> tuple[LaunchRecord, ...]:
     """Each time that a launch was carried out, in the order in which they began."""
     records: list[LaunchRecord] = []
     for launch, event, at, slot, outcome, why, sealed in database.rows(
-        "SELECT launch, event, at, slot, outcome, why, seal FROM launch ORDER BY id"
+        f"SELECT {_LAUNCH}, seal FROM launch ORDER BY id"  # noqa: S608 (constants)
     ):
-        if seal("launch", launch, event, at, slot, outcome, why) != sealed:
+        if not is_intact(sealed, "launch", launch, event, at, slot, outcome, why):
             raise corrupt(database.path, f"a row of launch {launch} was changed")
         if event == "BEGIN":
             records.append(LaunchRecord(launch, slot, at))

@@ -12,11 +12,14 @@ from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.codec import CodecError, from_json, to_json
 from cloudcmp.model.offering import Price
 from cloudcmp.model.plan import Plan, PlannedTrial
-from cloudcmp.store.database import Database, seal
+from cloudcmp.store.database import Database
 from cloudcmp.store.faults import corrupt, understood
+from cloudcmp.store.seals import Seals, is_intact
 
 OWN = "."
 """The keys of notes that begin so are the store's own."""
+_PLAN = f"{OWN}plan"
+"""The note of the plan's digest, which signs the plan as every note is signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +38,13 @@ def _digest(body: str, trials: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def insert_plan(connection: sqlite3.Connection, plan: Plan) -> None:
+def insert_plan(connection: sqlite3.Connection, seals: Seals, plan: Plan) -> None:
     """Write the plan, its trials one a row, and the known prices of its candidates and their volumes."""
     body = to_json(replace(plan, trials=()))
     trials = [to_json(trial) for trial in plan.trials]
-    connection.execute("INSERT INTO plan VALUES (0, ?, ?)", (body, _digest(body, trials)))
+    digest = _digest(body, trials)
+    connection.execute("INSERT INTO plan VALUES (0, ?, ?)", (body, digest))
+    put_meta(connection, seals, _PLAN, digest)
     connection.executemany("INSERT INTO trial VALUES (?, ?)", enumerate(trials))
     for thing, price in prices_of(plan):
         as_of = None if price.as_of is None else price.as_of.isoformat()
@@ -47,7 +52,7 @@ def insert_plan(connection: sqlite3.Connection, plan: Plan) -> None:
         connection.execute(
             "INSERT INTO price (provider, region, offering, amount_per_hour, currency, source, as_of, seal)"
             " VALUES (?,?,?,?,?,?,?,?)",
-            (*values, seal("price", *values)),
+            (*values, seals.make("price", *values)),
         )
 
 
@@ -105,13 +110,24 @@ def _holds_together(plan: Plan) -> bool:
     )
 
 
+def plan_is_signed(database: Database) -> bool:
+    """Whether the plan is the one that the signed note of its digest names."""
+    return database.rows("SELECT sha256 FROM plan") == [(get_meta(database, _PLAN),)]
+
+
+def sign_plan(connection: sqlite3.Connection, seals: Seals) -> None:
+    """Sign the plan as it is; for a study that is adopted."""
+    ((digest,),) = connection.execute("SELECT sha256 FROM plan").fetchall()
+    put_meta(connection, seals, _PLAN, digest)
+
+
 def prices(database: Database) -> tuple[tuple[str, str, str, Price], ...]:
     """Provider, region, offering and price of each candidate whose price was known when the study was planned."""
     found = []
     for *values, sealed in database.rows(
         "SELECT provider, region, offering, amount_per_hour, currency, source, as_of, seal FROM price ORDER BY id"
     ):
-        if seal("price", *values) != sealed:
+        if not is_intact(sealed, "price", *values):
             raise corrupt(database.path, f"the price of {values[2]} was changed")
         provider, region, offering, amount, currency, source, as_of = values
         with understood(database.path, f"the price of {offering}"):
@@ -120,28 +136,29 @@ def prices(database: Database) -> tuple[tuple[str, str, str, Price], ...]:
     return tuple(found)
 
 
-def put_meta(connection: sqlite3.Connection, key: str, value: str) -> None:
+def put_meta(connection: sqlite3.Connection, seals: Seals, key: str, value: str) -> None:
     """Write a small text under a key, in place of an earlier one."""
-    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", (key, value, seal("meta", key, value)))
+    sealed = seals.make("meta", key, value)
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", (key, value, sealed))
 
 
 def get_meta(database: Database, key: str) -> str | None:
     """The small text under a key, None where there is none; raises CorruptStore where it was changed."""
     for value, sealed in database.rows("SELECT value, seal FROM meta WHERE key = ?", (key,)):
-        if seal("meta", key, value) != sealed:
+        if not is_intact(sealed, "meta", key, value):
             raise corrupt(database.path, f"the note {key!r} was changed")
         return str(value)
     return None
 
 
-def insert_origin(connection: sqlite3.Connection, origin: Origin) -> None:
+def insert_origin(connection: sqlite3.Connection, seals: Seals, origin: Origin) -> None:
     """Write where the study comes from."""
-    put_meta(connection, OWN + "origin", to_json(origin))
+    put_meta(connection, seals, OWN + "origin", to_json(origin))
 
 
-def insert_pseudonym_key(connection: sqlite3.Connection) -> None:
+def insert_pseudonym_key(connection: sqlite3.Connection, seals: Seals) -> None:
     """Write the study's own random key for the names that stand for ids wherever the study is shown."""
-    put_meta(connection, OWN + "pseudonyms", secrets.token_bytes(32).hex())
+    put_meta(connection, seals, OWN + "pseudonyms", secrets.token_bytes(32).hex())
 
 
 def pseudonym_key(database: Database) -> bytes:
@@ -156,9 +173,9 @@ def tag_of(plan: Plan, created_at: float) -> str:
     return f"{plan.name}-{digest[:12]}"
 
 
-def insert_tag(connection: sqlite3.Connection, plan: Plan, created_at: float) -> None:
+def insert_tag(connection: sqlite3.Connection, seals: Seals, tag: str) -> None:
     """Write the study's tag: a later version may write plans otherwise, and would come to another one."""
-    put_meta(connection, OWN + "tag", tag_of(plan, created_at))
+    put_meta(connection, seals, OWN + "tag", tag)
 
 
 def load_tag(database: Database) -> str | None:

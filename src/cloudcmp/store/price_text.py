@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from cloudcmp.model.price import Doubt, Item, PriceRow, Purchase, Sold, Unit
-from cloudcmp.store.database import seal
+from cloudcmp.store.seals import row_digest
 
 
 def values_of(one: PriceRow | Sold | Doubt) -> tuple[str, tuple[object, ...]]:
@@ -18,13 +18,13 @@ def values_of(one: PriceRow | Sold | Doubt) -> tuple[str, tuple[object, ...]]:
             None if one.tier_until is None else str(one.tier_until), one.to, str(one.least), one.sku,
             one.starts.isoformat() if one.starts else None, one.plan,
         ])  # fmt: skip
-        return "row", (one.provider, one.region, one.item.value, one.name, said, seal("row", said))
+        return "row", (one.provider, one.region, one.item.value, one.name, said, row_digest("row", said))
     if isinstance(one, Sold):
         said = json.dumps([one.provider, one.region, one.name, one.vcpus, one.memory_gib, one.category, one.attributes])
-        return "sold", (one.provider, one.region, one.name, said, seal("sold", said))
+        return "sold", (one.provider, one.region, one.name, said, row_digest("sold", said))
     said = json.dumps([one.provider, one.region, one.sku, one.name, one.why, one.item, one.system, one.purchase,
                        one.tenancy])  # fmt: skip
-    return "doubt", (one.provider, one.region, one.name, said, seal("doubt", said))
+    return "doubt", (one.provider, one.region, one.name, said, row_digest("doubt", said))
 
 
 def price_row(said: list[Any]) -> PriceRow:

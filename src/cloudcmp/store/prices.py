@@ -19,9 +19,9 @@ from urllib.parse import quote
 
 from cloudcmp.errors import CloudcmpError, Fault, NewerSchema, StorageFault
 from cloudcmp.model.price import Doubt, How, Item, Listed, PriceList, PriceRow, Purchase, Sold, Told
-from cloudcmp.store.database import seal
 from cloudcmp.store.faults import corrupt, storage, understood
 from cloudcmp.store.price_text import doubt_of, price_row, sold_of, values_of
+from cloudcmp.store.seals import row_digest
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x636C6370
@@ -121,7 +121,7 @@ class PriceBook:
             published = head.published or filler.published
             day = published.isoformat() if published else None
             values = (number, head.source, head.how, head.fetched_at, head.sha256, day, body)
-            connection.execute("INSERT INTO list VALUES (?,?,?,?,?,?,?,?)", (*values, seal("list", *values)))
+            connection.execute("INSERT INTO list VALUES (?,?,?,?,?,?,?,?)", (*values, row_digest("list", *values)))
             return Kept(number, *_counts(connection, body), _first(connection, body), same is not None)
 
     @contextmanager
@@ -252,7 +252,7 @@ class PriceBook:
 
     def _listed(self, row: tuple[Any, ...]) -> Listed:
         *values, sealed = row
-        if seal("list", *values) != sealed:
+        if row_digest("list", *values) != sealed:
             raise corrupt_book(self.path, f"its list {values[0]} was changed")
         with understood(self.path, "a list"):
             day = date.fromisoformat(values[5]) if values[5] else None
@@ -262,7 +262,7 @@ class PriceBook:
         return int(self._rows("SELECT body FROM list WHERE id = ?", [list_.id])[0][0])
 
     def _checked(self, table: str, said: str, sealed: str) -> list[Any]:
-        if seal(table, said) != sealed:
+        if row_digest(table, said) != sealed:
             raise corrupt_book(self.path, f"a {table} of it was changed")
         with understood(self.path, f"a {table}"):
             return list(json.loads(said))

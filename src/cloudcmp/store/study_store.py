@@ -3,13 +3,13 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from cloudcmp.errors import CloudcmpError, CorruptStore, Fault, OutsideFault, StorageFault
+from cloudcmp.errors import CloudcmpError, CorruptStore, Fault, StorageFault
 from cloudcmp.model.lease import Lease, LeaseEvent, LeaseRow
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.offering import Price
@@ -19,7 +19,7 @@ from cloudcmp.model.values import HistogramRow, Series, TrialValues
 from cloudcmp.store import attempts as attempt_rows
 from cloudcmp.store import imported, ledger, outputs, planned, samples, values
 from cloudcmp.store.attempts import Begin
-from cloudcmp.store.compact import compact, sweep
+from cloudcmp.store.compact import compact
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.creation import lay_out
 from cloudcmp.store.database import DATABASE_FILE, Database, no_study
@@ -29,7 +29,10 @@ from cloudcmp.store.imported import ImportedRow
 from cloudcmp.store.ledger import LaunchRecord
 from cloudcmp.store.lock import StudyLock
 from cloudcmp.store.planned import OWN, Origin
+from cloudcmp.store.sample_files import check_no_rows_lost, remove_leftovers
 from cloudcmp.store.samples import IMPORTED_FILE, SAMPLES_FOLDER
+from cloudcmp.store.seals import MadeElsewhere, Seals, sign_all, unsigned_rows
+from cloudcmp.store.user_key import new_study_key, study_key
 
 T = TypeVar("T")
 
@@ -54,6 +57,8 @@ class StudyStore:
         self.provenance = dict(origin.provenance)
         self.created_at = origin.created_at
         self.tag = planned.load_tag(database) or planned.tag_of(self.plan, self.created_at)
+        with nullcontext() if lock else suppress(StorageFault):  # a reader needs no key
+            database.seals = Seals(study_key(self.tag))
 
     @classmethod
     def create(
@@ -72,7 +77,8 @@ class StudyStore:
 
         `ending` is for whoever only ends what the study made: then what was set aside for a full disk may be used to
         open it already, and nothing that is wrong with trials or samples matters. Raises UserMistake where the folder
-        holds no study, StudyBusy, NewerSchema and CorruptStore.
+        holds no study, MadeElsewhere where it is to be written and another user's word is in it, StudyBusy, NewerSchema
+        and CorruptStore.
         """
         with storage(folder):
             if not (folder / DATABASE_FILE).is_file():
@@ -83,6 +89,10 @@ class StudyStore:
             database = _opened(folder, write=write, reserve=ending)
             try:
                 store = cls(folder, database, lock)
+                if write and not store.made_here():
+                    raise MadeElsewhere.of(folder, database.version)
+                if not ending:
+                    check_no_rows_lost(database, store._samples)
                 if write:
                     store._tidy_up(ending=ending)
             except BaseException:
@@ -94,16 +104,35 @@ class StudyStore:
             raise
         return store
 
+    @classmethod
+    def adopt(cls, folder: Path) -> None:
+        """Sign a study that was made elsewhere as this user's own; from then on its rows are believed.
+
+        Raises what `open` raises for a study that cannot be written.
+        """
+        lock = _locked(folder, write=True, ending=True)
+        try:
+            with closing(_opened(folder, write=True, reserve=True)) as database:
+                store = cls(folder, database, None)
+                database.seals = Seals(new_study_key(store.tag))
+                with database.transaction() as connection:
+                    planned.insert_tag(connection, database.seals, store.tag)
+                    planned.sign_plan(connection, database.seals)
+                    sign_all(connection, database.seals)
+                database.mark_current()
+        finally:
+            if lock is not None:
+                lock.release()
+
+    def made_here(self) -> bool:
+        """Whether every row that can be read was written by this user on this computer; reads all of them."""
+        signed = next(unsigned_rows(self._database.rows, self._database.seals), None) is None
+        return signed and planned.plan_is_signed(self._database)
+
     def _tidy_up(self, *, ending: bool) -> None:
         crash_point("open.before_sweep")
-        try:
-            named = {file for _, file in attempt_rows.ended(self._database) if file is not None}
-            if planned.digest_of(self._database, IMPORTED_FILE) is not None:
-                named.add(IMPORTED_FILE)
-            sweep(self._samples, named)
-        except OutsideFault:
-            if not ending:
-                raise
+        if not ending:
+            remove_leftovers(self._database, self._samples)
         with suppress(OSError):  # a study may go on without it, and its disk may be full just now
             self._reserve.keep()
 
@@ -313,7 +342,7 @@ class StudyStore:
         if key.startswith(OWN):
             raise ValueError(f"the key {key!r} is the store's own")
         with self._database.transaction() as connection:
-            planned.put_meta(connection, key, value)
+            planned.put_meta(connection, self._database.seals, key, value)
             crash_point("meta.before_commit")
         crash_point("meta.after_commit")
 

@@ -1,0 +1,100 @@
+"""The files in the folder of samples: those that rows name, leftovers of a crash, and evidence of lost rows."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from cloudcmp.errors import CorruptStore, Fault
+from cloudcmp.store import attempts as attempt_rows
+from cloudcmp.store.crash import crash_point
+from cloudcmp.store.database import Database
+from cloudcmp.store.faults import corrupt, storage
+from cloudcmp.store.planned import digest_of
+from cloudcmp.store.samples import IMPORTED_FILE
+
+_TRIAL = re.compile(r"trial-(\d+)-(\d+)\.parquet")
+_STUDY = re.compile(r"study-\d+\.parquet")
+_PART = re.compile(r"(trial-\d+-\d+|study-\d+|imported)\.parquet\.\d+\.part")
+
+
+def check_no_rows_lost(database: Database, folder: Path) -> None:
+    """Raise CorruptStore if a file holds samples of an attempt that the database does not know.
+
+    An attempt is written down before its samples: such a file shows that rows were lost, as they are when `study.db` is
+    copied without its log. Rows of attempts without samples are lost without a trace. A study that another process
+    works on may be read meanwhile: the files are listed first.
+    """
+    if not os.path.lexists(folder):
+        return  # what reads samples says that they are missing
+    with _opened(folder) as descriptor:
+        names = os.listdir(descriptor)  # noqa: PTH208 - by the descriptor
+    known = attempt_rows.begun(database)
+    unknown = sorted(name for name in names if (found := _TRIAL.fullmatch(name)) and _attempt(found) not in known)
+    if unknown:
+        files = f"{len(unknown)} files of samples, {unknown[0]} first," if len(unknown) > 1 else unknown[0]
+        what = f"lacks the rows of {files} which were acknowledged"
+        next_ = "restore study.db together with study.db-wal from a copy, or move the files out of samples/"
+        raise CorruptStore(Fault(str(database.path), what, next_))
+
+
+def _attempt(found: re.Match[str]) -> tuple[int, int]:
+    return int(found[1]), int(found[2])
+
+
+def remove_leftovers(database: Database, folder: Path) -> None:
+    """Remove what a crash or compaction left: unfinished files, and files whose samples no row needs any more.
+
+    Nothing is removed before every row is read and every file that a row names is seen; raises CorruptStore otherwise.
+    """
+    rows = attempt_rows.ended(database)
+    named = {file for _, file in rows if file is not None}
+    if digest_of(database, IMPORTED_FILE) is not None:
+        named.add(IMPORTED_FILE)
+    files_of = {(attempt.trial, attempt.attempt): file for attempt, file in rows}
+    known = attempt_rows.begun(database)
+    with _opened(folder) as descriptor:
+        names = sorted(os.listdir(descriptor))  # noqa: PTH208 - by the descriptor
+        missing = sorted(named.difference(names))
+        if missing:
+            raise corrupt(folder / missing[0], "the samples of acknowledged trials are missing")
+        left = [name for name in names if name not in named and _is_leftover(name, known, files_of)]
+        for name in left:
+            crash_point("sweep.before_unlink")
+            with suppress(OSError):  # what stays is removed when the study is next opened
+                os.unlink(name, dir_fd=descriptor)
+        if left:
+            with storage(folder):
+                os.fsync(descriptor)
+
+
+def _is_leftover(name: str, known: frozenset[tuple[int, int]], files_of: dict[tuple[int, int], str | None]) -> bool:
+    """Whether a file that no row names is one that crashes leave: its attempt was cut short, or its samples were moved
+    into the one file of the study.
+    """
+    if _PART.fullmatch(name) or _STUDY.fullmatch(name):
+        return True
+    found = _TRIAL.fullmatch(name)
+    if found is None or _attempt(found) not in known:
+        return False
+    file = files_of.get(_attempt(found))
+    return file is None or _STUDY.fullmatch(file) is not None
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    """A descriptor of the folder itself; raises CorruptStore where it is missing, or a link to another one."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise corrupt(folder, "the folder of samples is missing") from None
+    except NotADirectoryError:
+        raise corrupt(folder, "is a link or no folder: the samples are not in the study") from None
+    except OSError as error:
+        with storage(folder):
+            raise error
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
