@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cloudcmp.cli.options import Folder, Json
+from cloudcmp.cli.options import Adopt, Folder, Json
 from cloudcmp.cli.output import EXIT_DONE, EXIT_NO, console, emit, warn
 
 
@@ -20,6 +20,7 @@ def reconcile(
         typer.Option("--format", metavar="aws-cur|azure|gcp|focus", help="Whose bill; else its columns tell.",
                      show_default=False),
     ] = None,
+    adopt: Adopt = False,
     json: Json = False,
 ) -> int:  # fmt: skip
     """Set what was really billed beside the estimate.
@@ -31,7 +32,7 @@ def reconcile(
     """
     from cloudcmp.pipeline import reconciling
 
-    found = reconciling.reconcile(folder, bill, format_)
+    found = reconciling.reconcile(folder, bill, format_, adopt=adopt, say=warn)
     if json:
         emit("reconcile", reconciling.as_data(found), found.notes)
     else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, leave_now
-from cloudcmp.cli.options import All, Figures, Json, On, Out, Short, Terms
+from cloudcmp.cli.options import Adopt, All, Figures, Json, On, Out, Short, Terms
 from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, console, emit, say, warn
 from cloudcmp.errors import UserMistake
 
@@ -39,6 +39,7 @@ def run(
     ] = None,
     terms: Terms = None,
     wait: Annotated[bool, typer.Option("--wait", help="Sleep until the study's next session opens.")] = False,
+    adopt: Adopt = False,
     figures: Figures = None,
     every: All = False,
     json: Json = False,
@@ -63,8 +64,11 @@ def run(
             progress=_progress(json),
             leave=_leaving("run", json),
             budget=_money("--budget", budget),
+            adopt=adopt,
         )
     else:
+        if adopt:
+            raise UserMistake.at("--adopt", "it belongs to --resume", "add --resume DIR, or leave it out")
         if budget is not None:
             raise UserMistake.at("--budget", "a study has its own", "write it in the study: budget: 10 USD")
         plan_, text = planning.plan_file(study, on=on, short=short, seed=seed, terms=terms)

@@ -8,6 +8,10 @@ import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document in place of tables.")]
 Folder = Annotated[Path, typer.Argument(help="A study's folder.", show_default=False)]
+Adopt = Annotated[
+    bool,
+    typer.Option("--adopt", help="Act on a study that was made elsewhere: what it names is believed from now on."),
+]
 Out = Annotated[Path | None, typer.Option("--out", help="Where to write.", show_default=False)]
 On = Annotated[
     str | None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, leave_now
-from cloudcmp.cli.options import Folder, Json
+from cloudcmp.cli.options import Adopt, Folder, Json
 from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_NO, console, emit, say, warn
 from cloudcmp.errors import UserMistake
 
@@ -146,14 +146,16 @@ def _warn_left(left: Sequence[str], folder: Path) -> None:
         warn(f"end it with: cloudcmp cleanup {folder}")
 
 
-def cleanup(folder: Folder, json: Json = False) -> int:
+def cleanup(folder: Folder, adopt: Adopt = False, json: Json = False) -> int:
     """Destroy all that a study still owns, and say what is left.
+
+    A study that another user made, or another computer, is refused with a list of what it names, but for --adopt.
 
     Example: cloudcmp cleanup cloudcmp-studies/demo-20260105T000000Z
     """
     from cloudcmp.pipeline import cleaning
 
-    cleaned = cleaning.cleanup(folder, _leaving(json), warn)
+    cleaned = cleaning.cleanup(folder, _leaving(json), warn, adopt=adopt)
     if not json:
         for line in (*(f"left: {one}" for one in cleaned.left), *cleaned.unsure):
             warn(line)

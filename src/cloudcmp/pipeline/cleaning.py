@@ -10,6 +10,7 @@ from typing import NoReturn
 from cloudcmp.errors import CorruptStore, Fault, StorageFault
 from cloudcmp.model.lease import FIREWALL, Lease, LeaseRow, LeaseState
 from cloudcmp.model.protocol import Provider
+from cloudcmp.pipeline.adoption import check_maker, ends
 from cloudcmp.pipeline.asking import unheld
 from cloudcmp.pipeline.stopping import Stopping
 from cloudcmp.pipeline.tools import tools
@@ -65,13 +66,17 @@ class _Salvage:
         return self._store.readable_leases()[0]
 
 
-def cleanup(folder: Path, leave: Leave | None = None, say: Callable[[str], None] = lambda _: None) -> Cleaned:
+def cleanup(
+    folder: Path, leave: Leave | None = None, say: Callable[[str], None] = lambda _: None, *, adopt: bool = False
+) -> Cleaned:
     """Destroy all that a study still owns, whatever of its folder can still be read or written.
 
-    `say` is told what is waited for. With `leave` the first signal ends it: all is asked to go, and `leave` ends the
-    process. Raises the store's fault, with the way to go on without it, where nothing can be read.
+    A folder that was made elsewhere is refused, or adopted with `adopt`. `say` is told what is waited for. With `leave`
+    the first signal ends it: all is asked to go, and `leave` ends the process. Raises the store's fault, with the way
+    to go on without it, where nothing can be read.
     """
     try:
+        check_maker(folder, ends, adopt=adopt, say=say, ending=True)
         store, unwritten = open_to_end(folder)
         with store:
             journal = _Salvage(store)

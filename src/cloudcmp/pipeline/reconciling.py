@@ -28,6 +28,7 @@ from cloudcmp.model.lease import INSTANCE, STATE_OF, LeaseEvent, LeaseRow, Lease
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.price import Item
+from cloudcmp.pipeline.adoption import Say, check_maker, reads
 from cloudcmp.provider.registry import make, names
 from cloudcmp.provision import charges, launch_of, terms_of
 from cloudcmp.store import StudyStore
@@ -36,14 +37,24 @@ from cloudcmp.units import Money, format_money
 _CENT = Decimal("0.000001")
 
 
-def reconcile(folder: Path, bills: Sequence[Path], format: str | None = None, now: float | None = None) -> Reconciled:
+def reconcile(
+    folder: Path,
+    bills: Sequence[Path],
+    format: str | None = None,
+    now: float | None = None,
+    *,
+    adopt: bool = False,
+    say: Say = lambda _: None,
+) -> Reconciled:
     """Read what was billed for a study's tag and machines, and set it beside the count by its own ledger.
 
-    Raises UserMistake where the folder holds no study, a file can not be read, or the format is unknown.
+    A folder that was made elsewhere is refused, or adopted with `adopt`, of which `say` is told. Raises UserMistake
+    where the folder holds no study, a file cannot be read, or the format is unknown.
     """
     known = [one.value for one in Format]
     if format is not None and format not in known:
         raise UserMistake.at("--format", f"unknown format {format!r}", hint(format, known, "cloudcmp reconcile --help"))
+    check_maker(folder, reads, adopt=adopt, say=say)
     with StudyStore.open(folder, write=False) as store:
         rows, plan, tag = store.lease_rows(), store.plan, store.tag
     moment = time.time() if now is None else now

@@ -11,6 +11,7 @@ from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.measure import Bench, check_unchanged
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Progress
+from cloudcmp.pipeline.adoption import check_maker, runs
 from cloudcmp.pipeline.asking import ask, unheld
 from cloudcmp.pipeline.checking import check_plan, refuse
 from cloudcmp.pipeline.cleaning import Ending, Leave, faults_of, leave_at_once, left_told, lines_left, untouched
@@ -96,14 +97,19 @@ def resume(
     progress: Progress,
     leave: Leave,
     budget: Money | None = None,
+    adopt: bool = False,
 ) -> Ending:
     """Go on with a study: attempts that were cut short are marked and run again, all others stay as they are.
+
+    A folder that was made elsewhere is refused, or adopted with `adopt`.
 
     Test files are made where the study made them so far: another folder may be another disk. Raises UserMistake where
     `work` names another one, or where it is gone, and for a `budget` in another currency than the study's own.
     """
+    check_maker(folder, runs, adopt=adopt, say=progress.note)
     with StudyStore.open(folder, write=True) as store:
         plan = store.plan
+        store.verify()
         if plan.imported:
             raise UserMistake.at(str(folder), "an imported table has nothing to run", "use compare or report")
         work = _same_work(store, work)

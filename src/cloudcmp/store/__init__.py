@@ -3,6 +3,7 @@
 from cloudcmp.store.crash import CRASH_POINTS, crash_point
 from cloudcmp.store.ledger import LaunchRecord
 from cloudcmp.store.records import parquet_columns, parquet_rows
+from cloudcmp.store.seals import MadeElsewhere
 from cloudcmp.store.study_store import StudyStore, open_to_end, tag_in
 from cloudcmp.store.tidy import TidyRow, csv_text, write_csv, write_parquet
 from cloudcmp.store.tidy_agree import TidyTable
@@ -15,6 +16,7 @@ __all__ = [
     "NO_ROUNDS",
     "REPLICATION_UNKNOWN",
     "LaunchRecord",
+    "MadeElsewhere",
     "StudyStore",
     "TidyRow",
     "TidyTable",

@@ -96,7 +96,7 @@ class Database:
         with storage(self.path):
             if self._value("PRAGMA application_id") != APPLICATION_ID:
                 raise no_study(folder)
-            version = self._value("PRAGMA user_version")
+            version = int(self._value("PRAGMA user_version"))
         if version > SCHEMA_VERSION:
             raise NewerSchema.at(
                 str(folder),

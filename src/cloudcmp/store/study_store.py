@@ -124,6 +124,11 @@ class StudyStore:
             if lock is not None:
                 lock.release()
 
+    @property
+    def version(self) -> int:
+        """The schema version in which the study was written."""
+        return self._database.version
+
     def made_here(self) -> bool:
         """Whether every row that can be read was written by this user on this computer; reads all of them."""
         signed = next(unsigned_rows(self._database.rows, self._database.seals), None) is None

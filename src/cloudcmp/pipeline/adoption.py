@@ -1,0 +1,62 @@
+"""Studies that were made elsewhere: what acting on one would touch, and its adoption by this user."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from cloudcmp.errors import Fault
+from cloudcmp.model.lease import LeaseState
+from cloudcmp.pipeline.planning import commands
+from cloudcmp.pipeline.tools import work_of
+from cloudcmp.provision.waiting import named
+from cloudcmp.report.text import clean
+from cloudcmp.store import MadeElsewhere, StudyStore
+
+Say = Callable[[str], None]
+Touches = Callable[[StudyStore], Iterable[str]]
+
+
+def check_maker(folder: Path, touches: Touches, *, adopt: bool, say: Say, ending: bool = False) -> None:
+    """Let a study be acted on if this user made it here; with `adopt` another one too, once `say` told what it touches.
+
+    `ending` is for whoever only ends what the study made. Raises MadeElsewhere with a line for each thing that it would
+    touch, UserMistake where the folder holds no study, StorageFault and CorruptStore.
+    """
+    with StudyStore.open(folder, write=False, ending=ending) as store:
+        if store.made_here():
+            return
+        lines = [clean(line) for line in touches(store)]
+        refusal = MadeElsewhere.of(folder, store.version)
+    if not adopt:
+        raise MadeElsewhere(*refusal.faults, *(Fault("", f"it would {line}") for line in lines))
+    say(f"{folder}: {refusal.faults[0].what}; it is adopted as yours")
+    for line in lines:
+        say(f"it will {line}")
+    StudyStore.adopt(folder)
+
+
+def ends(store: StudyStore) -> Iterator[str]:
+    """What the end of all that a study owns would look for, destroy if its own marks are on it, and kill."""
+    local = work_of(store) / "launches"
+    for one in store.readable_leases()[0]:
+        if one.state is LeaseState.GONE:
+            continue
+        folder = f", the folder {local / (one.cloud_id or one.token)} and its processes"
+        yield f"end {named(one)}{folder if one.provider == 'local' else ''}, if it bears the tags of {store.tag}"
+    for runner in sorted({one.runner for one in store.plan.candidates if not one.simulated}):
+        yield f"look at {runner} for whatever bears the tags of {store.tag}, and end it"
+
+
+def runs(store: StudyStore) -> Iterator[str]:
+    """What going on with a study would end, make and run."""
+    yield from ends(store)
+    if store.plan.budget is not None:
+        yield f"rent machines for up to {store.plan.budget.amount} {store.plan.budget.currency}"
+    yield f"make test files in {work_of(store)}"
+    for name, line, ids in commands(store.plan):
+        yield f"run the command {name} on {', '.join(ids)}: {line}"
+
+
+def reads(store: StudyStore) -> Iterator[str]:
+    """What holding a bill beside a study would look for in the bill."""
+    ids = [one.cloud_id for one in store.leases() if one.cloud_id]
+    yield f"look in the bill for the tag {store.tag}" + (f" and for {', '.join(ids)}" if ids else "")
