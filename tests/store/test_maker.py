@@ -318,3 +318,13 @@ def test_a_forged_row_is_no_fault_of_our_own(study: Path) -> None:
     with StudyStore.open(study, write=False) as store:
         assert store.readable_leases() == ((), 1)
     as_a_stranger_made_it(study)
+
+
+@pytest.mark.parametrize("forged", ['"runs:mode"', '"launch:median"', '"runs:median:"'])
+def test_p41_a_plan_with_another_order_of_aggregation_is_told(forged: str, study: Path) -> None:
+    with database_of(study) as connection:
+        ((body,),) = connection.execute("SELECT body FROM plan").fetchall()
+        connection.execute("UPDATE plan SET body = ?", (body.replace('"runs:median"', forged),))
+    change_plan(study, "which?", "how?")
+    with pytest.raises(CorruptStore, match="the plan makes no sense"):
+        StudyStore.open(study, write=False)

@@ -5,23 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from cloudcmp.model.plan import AGGREGATION, Plan
+from cloudcmp.model.plan import Plan, steps_of
 from cloudcmp.stats import describe
 
-_LEVELS = ("runs", "launch", "session")
 _STEPS = {"median": describe.median, "mean": describe.mean}
-
-
-def steps_of(plan: Plan) -> tuple[str, str, str]:
-    """How runs, launches and sessions are reduced, each `median` or `mean`.
-
-    `plan.aggregation` names one step a level, in order, as `runs:median`. Raises ValueError for anything else.
-    """
-    parts = [step.partition(":") for step in plan.aggregation]
-    if tuple(level for level, _, _ in parts) != _LEVELS or any(step not in _STEPS for _, _, step in parts):
-        raise ValueError(f"aggregation: {plan.aggregation}; write e.g. {AGGREGATION}")
-    runs, launch, session = (step for _, _, step in parts)
-    return runs, launch, session
 
 
 def value_in_order(plan: Plan, launch_values: npt.NDArray[np.float64], sessions: Sequence[str | None]) -> float:

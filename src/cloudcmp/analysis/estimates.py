@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from cloudcmp.analysis.aggregation import steps_of, value_in_order
+from cloudcmp.analysis.aggregation import value_in_order
 from cloudcmp.analysis.latencies import Latencies, latencies_of
 from cloudcmp.analysis.rows import Rows, counts_of, rows_of, slot_ranges
 from cloudcmp.analysis.warnings import warnings_of

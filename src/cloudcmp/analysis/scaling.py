@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cloudcmp.analysis.aggregation import steps_of
 from cloudcmp.analysis.estimates import NOT_OFFERED
 from cloudcmp.analysis.facts import note, told
 from cloudcmp.model.cell import Cell
-from cloudcmp.model.plan import Plan
+from cloudcmp.model.plan import Plan, steps_of
 from cloudcmp.model.result import Bounds, Estimate, Scaling, Share
 from cloudcmp.model.trial import Attempt
 from cloudcmp.stats.proportion import share_interval

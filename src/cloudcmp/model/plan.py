@@ -171,6 +171,19 @@ class Plan:
         return tuple(trial for trial in self.trials if trial.launch == launch)
 
 
+def steps_of(plan: Plan) -> tuple[str, str, str]:
+    """How runs, launches and sessions are reduced, each `median` or `mean`.
+
+    `plan.aggregation` names one step a level, in order, as `runs:median`. Raises ValueError for anything else.
+    """
+    parts = [step.partition(":") for step in plan.aggregation]
+    levels = tuple(level for level, _, _ in parts)
+    if levels != ("runs", "launch", "session") or any(step not in {"median", "mean"} for _, _, step in parts):
+        raise ValueError(f"aggregation: {plan.aggregation}; write e.g. {AGGREGATION}")
+    runs, launch, session = (step for _, _, step in parts)
+    return runs, launch, session
+
+
 def hourly_cost(candidate: Candidate) -> Decimal | None:
     """Money per hour for all instances of a candidate, None where the price is unknown."""
     one = unit_cost(candidate)

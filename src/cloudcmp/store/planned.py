@@ -11,7 +11,7 @@ from decimal import Decimal
 from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.codec import CodecError, from_json, to_json
 from cloudcmp.model.offering import Price
-from cloudcmp.model.plan import Plan, PlannedTrial
+from cloudcmp.model.plan import Plan, PlannedTrial, steps_of
 from cloudcmp.store.database import Database
 from cloudcmp.store.faults import corrupt, understood
 from cloudcmp.store.seals import Seals, is_intact
@@ -93,6 +93,8 @@ def load_plan(database: Database) -> Plan:
         plan = replace(plan, trials=from_json(tuple[PlannedTrial, ...], f"[{','.join(trials)}]"))
     except CodecError as error:
         raise corrupt(database.path, f"the plan can not be read ({error})") from None
+    with understood(database.path, "the plan"):
+        steps_of(plan)
     if not _holds_together(plan):
         raise corrupt(database.path, "the plan names a candidate or a launch that it does not have")
     return plan
