@@ -13,7 +13,7 @@ from cloudcmp.analysis.warnings import warnings_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric, Reduce
-from cloudcmp.model.plan import Plan
+from cloudcmp.model.plan import Plan, steps_of
 from cloudcmp.model.result import Bounds, Estimate
 from cloudcmp.model.values import HistogramRow, TrialValues
 from cloudcmp.stats import describe
