@@ -23,12 +23,13 @@ BILL = "lineItem/UsageStartDate,lineItem/UsageEndDate\n"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A stranger's study of this machine, with one live lease and one trial left to be run."""
+    """A stranger's study of this machine, with one live lease and some trials left to be run."""
     with create(tmp_path / "study") as store:
         store.append_lease(lease_row("launch-0", 1, LeaseEvent.INTENT))
         store.append_lease(lease_row("launch-0", 1, LeaseEvent.CREATED))
-        for trial in store.plan.trials[:-1]:
-            run_trial(store, trial)
+        for trial in store.plan.trials:
+            if trial.probe != "rtt":
+                run_trial(store, trial)
     change(tmp_path / "study", "lease", {"cloud_id": "Documents", "provider": "local"})
     as_a_stranger_made_it(tmp_path / "study")
     return tmp_path / "study"
@@ -50,7 +51,7 @@ def told(error: MadeElsewhere) -> str:
 
 
 def test_it_can_be_looked_at(folder: Path) -> None:
-    assert len(viewing.view(folder).attempts) == 11
+    assert len(viewing.view(folder).attempts) == 8
     assert rows(folder)
 
 
