@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from cloudcmp.store.seals import SEALED_COLUMNS, Seals, sign_all
+from cloudcmp.store.user_key import study_key
 
 STRANGER = Seals(b"the key of somebody else, 32 byte")
 
@@ -48,3 +49,25 @@ def as_a_stranger_made_it(folder: Path) -> None:
     """Seal every row of a study anew, as if somebody else had made it."""
     with database_of(folder) as connection:
         sign_all(connection, STRANGER)
+
+
+def own_seals(folder: Path) -> Seals:
+    """The seals of this user's own: for the case that a signature did not stop it."""
+    with database_of(folder) as connection:
+        ((tag,),) = connection.execute("SELECT value FROM meta WHERE key = '.tag'").fetchall()
+    return Seals(study_key(tag))
+
+
+def revive_lease(folder: Path, cloud_id: str, seals: Seals = STRANGER) -> None:
+    """Make the ended leases of a study live again, under an id that the study never had."""
+    with database_of(folder) as connection:
+        connection.execute("DELETE FROM lease WHERE event NOT IN ('INTENT', 'CREATED')")
+    change(folder, "lease", {"cloud_id": cloud_id}, "event = 'CREATED'", seals)
+
+
+def forget_trials(folder: Path) -> None:
+    """Leave a study as if none of its trials had been run."""
+    with database_of(folder) as connection:
+        connection.execute("DELETE FROM attempt")
+    for path in (folder / "samples").iterdir():
+        path.unlink()

@@ -14,6 +14,7 @@ CloudcmpError                 carries one or more faults: where, what, what next
         ├── Refused           permission, bad request: asking again does not help
         │   ├── QuotaReached  the account's own limit
         │   ├── NotAllowed    the user may not do it
+        │   ├── NotOurs       it does not bear the study's marks: it is kept
         │   └── NoCredentials there are none
         │       └── BadCredentials  wrong or expired ones
         │           └── OtherAccount  good ones, of another account than the study's
@@ -108,6 +109,10 @@ class QuotaReached(Refused):
 
 class NotAllowed(Refused):
     """Whoever asks may not do it."""
+
+
+class NotOurs(Refused):
+    """What was to be destroyed does not bear the marks of the study: it is kept, and asking again does not help."""
 
 
 class NoCredentials(Refused):

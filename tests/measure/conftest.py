@@ -18,6 +18,7 @@ from cloudcmp.model.offering import CellTruth, Faults, Offering, Truth
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.trial import Attempt, Outcome, Sample
+from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.local import LocalProvider
 from cloudcmp.provider.simulated import SimulatedProvider
 from cloudcmp.provider.time import VirtualTime, WallTime
@@ -115,7 +116,7 @@ class Rig:
     def on_local(
         self, agent: Path, trials: Sequence[PlannedTrial], before: Mapping[int, Outcome] | None = None, **bench: object
     ) -> Visit:
-        provider = LocalProvider(self.folder / "work", agent)
+        provider = LocalProvider(OwnedPath(self.folder / "work"), agent)
         offering = provider.offerings()[-1]
         return self._run(provider, Candidate(0, "here", offering, "local"), WallTime(), trials, before or {}, bench)
 

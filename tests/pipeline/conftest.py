@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider import registry
 
 from .paid import Paid
@@ -35,7 +36,7 @@ def paid(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[Paid]:
         created: list[str] = []  # noqa: RUF012
 
     def make(means: registry.Means) -> Own:
-        return Own((means.work or Path()) / "launches", means.agent)
+        return Own((means.work or OwnedPath(Path())).below("launches"), means.agent, means.study)
 
     monkeypatch.setitem(registry._MAKERS, "paid", make)
     monkeypatch.chdir(tmp_path)

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from cloudcmp.provider.local.leftovers import VARIABLE
+from cloudcmp.provider.local.processes import VARIABLE
 from tests.emulated.boot import ssh_boot, told, why_not
 from tests.emulated.ec2 import Ec2
 from tests.emulated.ssh_server import machine_in_thread

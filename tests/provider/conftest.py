@@ -1,7 +1,6 @@
 """Plans in small, for providers."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pytest
 from tests.emulated.droplets import droplets
@@ -16,6 +15,7 @@ from cloudcmp.catalog import METRICS, cells_of, expected_s, fill
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, Lease, LeaseState
 from cloudcmp.model.offering import CellTruth, Faults, Offering, Truth
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
+from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.simulated import SimulatedProvider
 from cloudcmp.provider.time import VirtualTime
 from cloudcmp.stats import histogram
@@ -46,7 +46,7 @@ class Plans:
 
     @staticmethod
     def simulated(
-        candidate: Candidate, state: Path | None = None, time: VirtualTime | None = None
+        candidate: Candidate, state: OwnedPath | None = None, time: VirtualTime | None = None
     ) -> SimulatedProvider:
         return SimulatedProvider(METRICS, time or VirtualTime(START), histogram.encode, (candidate,), state)
 

@@ -7,6 +7,7 @@ import pytest
 
 from cloudcmp.errors import ProviderFault
 from cloudcmp.model.offering import CellTruth
+from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.local import LocalProvider
 
 PROVIDERS = ("local", "simulated")
@@ -21,8 +22,8 @@ def again(request, tmp_path, plans):
 
     def make():
         if request.param == "local":
-            return LocalProvider(tmp_path / "work", agent)
-        return plans.simulated(plans.candidate({"fma_flop_per_s": CellTruth(1e9)}), tmp_path / "clouds")
+            return LocalProvider(OwnedPath(tmp_path / "work"), agent, "study-a")
+        return plans.simulated(plans.candidate({"fma_flop_per_s": CellTruth(1e9)}), OwnedPath(tmp_path, ("clouds",)))
 
     return make
 

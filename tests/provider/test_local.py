@@ -6,12 +6,14 @@ import stat
 import subprocess
 import sys
 import time
+import uuid
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cloudcmp.errors import AgentMissing, Refused
+from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.local import LocalProvider, Machine
 
 FOUR = Machine((0, 2, 4, 6), None, 2**33, None)
@@ -22,6 +24,10 @@ def script(tmp_path, body, name="agent"):
     path.write_text(f"#!{sys.executable} -IS\n{body}\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return path
+
+
+def local(folder, agent=None):
+    return LocalProvider(OwnedPath(folder), agent, "study-a", machine=lambda: FOUR)
 
 
 def alive(pid):
@@ -42,7 +48,7 @@ def wait_until(condition, limit_s=5.0):
 
 
 async def connected(provider, plans, offering="1cpu"):
-    request = plans.request()
+    request = plans.request(f"token-{uuid.uuid4()}")  # by its token a process is found, also another test's
     cloud_id = await provider.create(request)
     candidate = plans.candidate()
     candidate = replace(candidate, offering=replace(candidate.offering, name=offering))
@@ -53,7 +59,7 @@ async def connected(provider, plans, offering="1cpu"):
     ("offering", "cpus"), [("1cpu", (0,)), ("2cpu", (0, 2)), ("4cpu", (0, 2, 4, 6)), ("m9.large", (0, 2))]
 )
 def test_an_instance_type_is_a_set_of_processors(tmp_path, plans, offering, cpus):
-    provider = LocalProvider(tmp_path / "work", script(tmp_path, ""), machine=lambda: FOUR)
+    provider = local(tmp_path / "work", script(tmp_path, ""))
     _, instance = asyncio.run(connected(provider, plans, offering))
     assert tuple(instance.cpus) == cpus
     assert Path(instance.folder).is_dir()
@@ -61,19 +67,19 @@ def test_an_instance_type_is_a_set_of_processors(tmp_path, plans, offering, cpus
 
 
 def test_all_candidates_share_the_host(tmp_path, plans):
-    provider = LocalProvider(tmp_path)
+    provider = local(tmp_path)
     assert provider.host(plans.candidate()) == provider.host(plans.candidate({"x": None}))
     assert (provider.billed, provider.simulated) == (False, False)
 
 
 def test_without_an_agent_connecting_says_so(tmp_path, plans):
     with pytest.raises(AgentMissing, match="make build"):
-        asyncio.run(connected(LocalProvider(tmp_path), plans))
+        asyncio.run(connected(local(tmp_path), plans))
 
 
 @pytest.mark.parametrize("token", ["", "..", "a/b", "/etc", "a b", "a\n"])
 def test_a_token_can_not_lead_out_of_the_folder(tmp_path, plans, token):
-    provider = LocalProvider(tmp_path)
+    provider = local(tmp_path)
     for act in (
         provider.create(plans.request(token)),
         provider.destroy(plans.handle(token)),
@@ -86,11 +92,11 @@ def test_a_token_can_not_lead_out_of_the_folder(tmp_path, plans, token):
 def test_a_folder_that_can_not_be_made_is_refused(tmp_path, plans):
     (tmp_path / "file").write_text("")
     with pytest.raises(Refused, match="choose another folder"):
-        asyncio.run(LocalProvider(tmp_path / "file").create(plans.request()))
+        asyncio.run(local(tmp_path / "file").create(plans.request()))
 
 
 def test_a_folder_whose_card_was_never_written_is_found_by_its_token(tmp_path, plans):
-    provider = LocalProvider(tmp_path)
+    provider = local(tmp_path)
     (tmp_path / "token-1").mkdir()
     (tmp_path / "token-2").mkdir()
     (tmp_path / "token-2" / "lease.json").write_text("{torn")
@@ -105,7 +111,7 @@ def test_the_agent_gets_the_job_and_none_of_our_environment(tmp_path, plans, mon
     agent = script(tmp_path, "import os, sys\nprint(sys.stdin.readline(), os.getcwd(), dict(os.environ), sys.argv)")
 
     async def use():
-        _, instance = await connected(LocalProvider(tmp_path / "work", agent), plans)
+        _, instance = await connected(local(tmp_path / "work", agent), plans)
         async with instance.start(b'{"job": 1}\n', plans.trial("fma"), 0) as channel:
             said = b"".join([piece async for piece in channel.stdout()]).decode()
             return said, instance.folder, await channel.last_words()
@@ -121,7 +127,7 @@ def test_input_stays_open_until_it_is_hung_up(tmp_path, plans):
     agent = script(tmp_path, "import sys\nprint('up', flush=True)\nsys.stdin.read()\nprint('down')")
 
     async def use():
-        _, instance = await connected(LocalProvider(tmp_path / "work", agent), plans)
+        _, instance = await connected(local(tmp_path / "work", agent), plans)
         async with instance.start(b"job\n", plans.trial("fma"), 0) as channel:
             stream = channel.stdout()
             assert await anext(stream) == b"up\n"
@@ -140,7 +146,7 @@ def test_a_flood_of_errors_neither_blocks_nor_grows(tmp_path, plans):
     body = "import sys\nfor _ in range(2000): sys.stderr.write('x' * 1000)\nprint('done')\nsys.exit(3)"
 
     async def use():
-        _, instance = await connected(LocalProvider(tmp_path / "work", script(tmp_path, body)), plans)
+        _, instance = await connected(local(tmp_path / "work", script(tmp_path, body)), plans)
         async with instance.start(b"job\n", plans.trial("fma"), 0) as channel:
             assert [piece async for piece in channel.stdout()] == [b"done\n"]
             return await channel.last_words()
@@ -152,7 +158,7 @@ def test_a_flood_of_errors_neither_blocks_nor_grows(tmp_path, plans):
 
 def test_an_agent_that_never_reads_a_large_job_does_not_block(tmp_path, plans):
     async def use():
-        _, instance = await connected(LocalProvider(tmp_path / "work", script(tmp_path, "print('deaf')")), plans)
+        _, instance = await connected(local(tmp_path / "work", script(tmp_path, "print('deaf')")), plans)
         async with instance.start(b"x" * 2**20, plans.trial("fma"), 0) as channel:
             return [piece async for piece in channel.stdout()]
 
@@ -166,7 +172,7 @@ FAMILY = (
 
 def test_leaving_kills_the_agent_and_its_children(tmp_path, plans):
     async def use():
-        _, instance = await connected(LocalProvider(tmp_path / "work", script(tmp_path, FAMILY)), plans)
+        _, instance = await connected(local(tmp_path / "work", script(tmp_path, FAMILY)), plans)
         async with instance.start(b"job\n", plans.trial("fma"), 0) as channel:
             return int(await anext(channel.stdout()))
 
@@ -191,7 +197,7 @@ time.sleep(60)
 
 
 def test_destroying_kills_what_got_away(tmp_path, plans):
-    provider = LocalProvider(tmp_path / "work", script(tmp_path, DAEMON))
+    provider = local(tmp_path / "work", script(tmp_path, DAEMON))
 
     async def use():
         cloud_id, instance = await connected(provider, plans)
@@ -248,7 +254,7 @@ os.wait()
 
 
 def test_destroying_kills_also_what_dropped_its_marks_but_stayed(tmp_path, plans):
-    provider = LocalProvider(tmp_path / "work", script(tmp_path, CLEAN_DAEMON))
+    provider = local(tmp_path / "work", script(tmp_path, CLEAN_DAEMON))
 
     async def use():
         cloud_id, instance = await connected(provider, plans)
@@ -277,7 +283,7 @@ os.kill(pid, 9)
 
 
 def test_a_person_who_looks_into_the_folder_is_left_alone(tmp_path, plans):
-    provider = LocalProvider(tmp_path / "work", script(tmp_path, ""))
+    provider = local(tmp_path / "work", script(tmp_path, ""))
     cloud_id, instance = asyncio.run(connected(provider, plans))
     with subprocess.Popen(
         [sys.executable, "-c", AT_A_TERMINAL, instance.folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

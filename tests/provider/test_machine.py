@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.local import LocalProvider, Machine, read_machine
 
 MEMINFO = "MemTotal:       16000000 kB\nMemFree:  1 kB\n"
@@ -85,7 +86,7 @@ def test_a_path_of_the_hosts_that_a_container_does_not_see(tmp_path):
 )
 def test_instance_types_are_one_half_and_all(tmp_path, cpus, names):
     machine = Machine(tuple(range(cpus)), None, 8 * 2**30, "Some CPU")
-    offerings = LocalProvider(tmp_path, machine=lambda: machine).offerings()
+    offerings = LocalProvider(OwnedPath(tmp_path), machine=lambda: machine).offerings()
     assert [offering.name for offering in offerings] == names
     assert {(offering.memory_gib, offering.price, offering.attributes) for offering in offerings} == {
         (8.0, None, (("cpu", "Some CPU"),))
@@ -93,6 +94,6 @@ def test_instance_types_are_one_half_and_all(tmp_path, cpus, names):
 
 
 def test_this_machine_can_be_read():
-    offerings = LocalProvider(Path("unused")).offerings()
+    offerings = LocalProvider(OwnedPath(Path("unused"))).offerings()
     assert offerings[0].name == "1cpu"
     assert offerings[0].memory_gib

@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from cloudcmp.errors import UserMistake
+from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider import Means, VirtualTime, WallTime, make, names
 
 
@@ -36,7 +37,7 @@ def test_an_unknown_provider_names_the_nearest(name, hint):
 
 
 def test_simulated_state_and_local_launches_stay_in_the_given_folder(tmp_path, plans):
-    means = Means(work=tmp_path, candidates=(plans.candidate(),))
+    means = Means(work=OwnedPath(tmp_path), candidates=(plans.candidate(),))
     for name in ("local", "simulated"):
         asyncio.run(make(name, means).create(plans.request()))
         assert asyncio.run(make(name, means).find("study-a"))

@@ -5,6 +5,7 @@ import pytest
 
 from cloudcmp.errors import LostAnswer, NoCapacity, Refused, UserMistake
 from cloudcmp.model.offering import CellTruth, Faults
+from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.simulated.inventory import Inventory
 from cloudcmp.provider.time import VirtualTime
 
@@ -89,24 +90,24 @@ def test_a_token_whose_machine_has_ended_is_refused(plans):
 
 
 def test_the_cloud_outlives_its_client_also_with_a_torn_last_line(plans, tmp_path):
-    state = tmp_path / "deep" / "clouds"
-    ids = [asyncio.run(cloud(plans, state=state).create(plans.request(f"t{n}"))) for n in range(3)]
-    asyncio.run(cloud(plans, state=state).destroy(plans.handle(ids[0])))
+    place, state = OwnedPath(tmp_path, ("deep", "clouds")), tmp_path / "deep" / "clouds"
+    ids = [asyncio.run(cloud(plans, state=place).create(plans.request(f"t{n}"))) for n in range(3)]
+    asyncio.run(cloud(plans, state=place).destroy(plans.handle(ids[0])))
     whole = state.read_bytes()
     for length in range(0, len(whole) + 1, 3):
         state.write_bytes(whole[:length])
-        held = {resource.cloud_id for resource in Inventory(state) if resource.end is None}
+        held = {resource.cloud_id for resource in Inventory(place) if resource.end is None}
         complete = whole[:length].count(b"\n") + (length < len(whole) and whole[length : length + 1] == b"\n")
         assert held == {0: set(), 1: {ids[0]}, 2: set(ids[:2]), 3: set(ids), 4: set(ids[1:])}[complete]
     state.write_bytes(whole[:-5])
-    asyncio.run(cloud(plans, state=state).create(plans.request("t9")))
-    assert len(asyncio.run(cloud(plans, state=state).find("study-a"))) == 4
+    asyncio.run(cloud(plans, state=place).create(plans.request("t9")))
+    assert len(asyncio.run(cloud(plans, state=place).find("study-a"))) == 4
 
 
 def test_lines_of_another_make_are_passed_over(plans, tmp_path):
     state = tmp_path / "clouds"
     state.write_bytes(b'\xff\n[]\n7\n{"event":"made"}\n{"event":"ended","cloud_id":"x","how":"y"}\n')
-    assert asyncio.run(cloud(plans, state=state).find("study-a")) == ()
+    assert asyncio.run(cloud(plans, state=OwnedPath(tmp_path, ("clouds",))).find("study-a")) == ()
 
 
 def test_booting_takes_virtual_time_only(plans):
@@ -177,7 +178,7 @@ def test_a_candidate_of_another_plan_is_a_mistake(plans):
 
 
 def test_the_clouds_time_goes_on_without_a_client(plans, tmp_path):
-    state = tmp_path / "clouds"
+    state = OwnedPath(tmp_path, ("clouds",))
     late = plans.start + 1e6
     asyncio.run(cloud(plans, Faults(stale_list_s=50.0), state).create(plans.request(at=late)))
     time = VirtualTime(plans.start)

@@ -14,6 +14,7 @@ from pathlib import Path
 from cloudcmp.catalog import METRICS
 from cloudcmp.model.offering import Faults, Offering, Truth
 from cloudcmp.model.plan import Candidate, Launch, Plan, Quote
+from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.simulated import SimulatedProvider
 from cloudcmp.provider.time import VirtualTime
 from cloudcmp.provision import CLOUD_CRASH_POINTS, Ledger, acquire, release, release_all
@@ -35,7 +36,7 @@ def plan_with(faults: Faults) -> Plan:
 
 
 def provider_of(plan: Plan, folder: Path, time: VirtualTime) -> SimulatedProvider:
-    return SimulatedProvider(METRICS, time, histogram.encode, plan.candidates, folder / "clouds")
+    return SimulatedProvider(METRICS, time, histogram.encode, plan.candidates, OwnedPath(folder, ("clouds",)))
 
 
 async def work(plan: Plan, folder: Path) -> None:

@@ -355,7 +355,8 @@ def test_p2_p3_histories_at_random(world, monkeypatch):
 
 
 def test_patience_with_what_answers_at_once(world, tmp_path):
+    from cloudcmp.owned_folder import OwnedPath
     from cloudcmp.provider.local import LocalProvider
 
-    assert patience_with(LocalProvider(tmp_path)).grace_s == 0.0
+    assert patience_with(LocalProvider(OwnedPath(tmp_path))).grace_s == 0.0
     assert patience_with(world().cloud).grace_s == 600.0

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from cloudcmp.model.lease import LeaseEvent
+from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.local import LocalProvider
 from cloudcmp.provider.time import WallTime
 from cloudcmp.provision import Ledger, acquire, release, release_all
@@ -12,7 +13,7 @@ from cloudcmp.provision import Ledger, acquire, release, release_all
 
 def test_from_intent_to_evidence(world, tmp_path):
     one = world()
-    provider = LocalProvider(tmp_path)
+    provider = LocalProvider(OwnedPath(tmp_path), study="study-a")
     ledger = Ledger(one.journal, "study-a", WallTime())
     lease = asyncio.run(acquire(ledger, provider, one.candidate, one.launch(), 60.0))
     assert [path.name for path in tmp_path.iterdir()] == [lease.token]
@@ -27,17 +28,17 @@ def test_p1_a_controller_killed_while_it_made_the_folder(world, tmp_path, left):
     one = world()
     ledger = Ledger(one.journal, "study-a", WallTime())
     request = ledger.request_for(one.candidate, one.launch(), 60.0)
-    ledger.intend(request, LocalProvider(tmp_path), one.candidate)
+    ledger.intend(request, LocalProvider(OwnedPath(tmp_path), study="study-a"), one.candidate)
     (tmp_path / "of-somebody-else").mkdir()
     folder = tmp_path / request.token
     if left == "the folder":
-        asyncio.run(LocalProvider(tmp_path).create(request))
+        asyncio.run(LocalProvider(OwnedPath(tmp_path), study="study-a").create(request))
     elif left != "nothing":
         folder.mkdir()
         if left == "half a card":
             (folder / "lease.json.new").write_text('{"name": "clo')
     successor = Ledger(one.journal, "study-a", WallTime())
-    (outcome,) = asyncio.run(release_all(successor, {"local": LocalProvider(tmp_path)}))
+    (outcome,) = asyncio.run(release_all(successor, {"local": LocalProvider(OwnedPath(tmp_path), study="study-a")}))
     assert outcome.evidence
     assert not folder.exists()
     assert (tmp_path / "of-somebody-else").exists()

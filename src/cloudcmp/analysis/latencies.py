@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from cloudcmp.errors import CorruptStore
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.values import HistogramRow
@@ -44,16 +45,24 @@ class Latencies:
 
 
 def latencies_of(histograms: Sequence[HistogramRow]) -> Latencies:
-    """Read all histograms once; raises ValueError for one that is not HdrHistogram V2 as the store accepts it."""
+    """Read all histograms once; raises CorruptStore for one that is not HdrHistogram V2 as the agent sends it."""
     found: dict[_Name, dict[int, list[Histogram]]] = defaultdict(lambda: defaultdict(list))
     for row in histograms:
-        found[row.metric, row.params][row.launch].append(from_base64(row.hist))
+        found[row.metric, row.params][row.launch].append(_decoded(row))
     return Latencies(
         {
             name: {at: LaunchLatency(merge(some), tuple(some)) for at, some in launches.items()}
             for name, launches in found.items()
         }
     )
+
+
+def _decoded(row: HistogramRow) -> Histogram:
+    try:
+        return from_base64(row.hist)
+    except ValueError as error:  # a study may come from a stranger
+        what = f"its histogram of {row.metric} cannot be read ({error})"
+        raise CorruptStore.at(f"trial {row.trial}", what, "restore the study's folder from a copy") from error
 
 
 def cdfs(plan: Plan, histograms: Sequence[HistogramRow]) -> tuple[Cdf, ...]:
@@ -65,7 +74,7 @@ def cdfs(plan: Plan, histograms: Sequence[HistogramRow]) -> tuple[Cdf, ...]:
     owner = [launch.candidate for launch in plan.launches]
     found: dict[tuple[str, str, int], list[Histogram]] = defaultdict(list)
     for row in histograms:
-        found[row.metric, row.params, owner[row.launch]].append(from_base64(row.hist))
+        found[row.metric, row.params, owner[row.launch]].append(_decoded(row))
     return tuple(
         Cdf(candidate, metric, params, *_thinned(merge(found[metric, params, candidate])))
         for metric, params, candidate in sorted(found)

@@ -36,7 +36,7 @@ def check_maker(folder: Path, touches: Touches, *, adopt: bool, say: Say, ending
 
 def ends(store: StudyStore) -> Iterator[str]:
     """What the end of all that a study owns would look for, destroy if its own marks are on it, and kill."""
-    local = work_of(store) / "launches"
+    local = work_of(store).path / "launches"
     for one in store.readable_leases()[0]:
         if one.state is LeaseState.GONE:
             continue
@@ -51,7 +51,7 @@ def runs(store: StudyStore) -> Iterator[str]:
     yield from ends(store)
     if store.plan.budget is not None:
         yield f"rent machines for up to {store.plan.budget.amount} {store.plan.budget.currency}"
-    yield f"make test files in {work_of(store)}"
+    yield f"make test files in {work_of(store).path}"
     for name, line, ids in commands(store.plan):
         yield f"run the command {name} on {', '.join(ids)}: {line}"
 

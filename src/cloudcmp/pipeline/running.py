@@ -11,6 +11,7 @@ from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.measure import Bench, check_unchanged
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Progress
+from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.pipeline.adoption import check_maker, runs
 from cloudcmp.pipeline.asking import ask, unheld
 from cloudcmp.pipeline.checking import check_plan, refuse
@@ -32,6 +33,7 @@ from cloudcmp.pipeline.tools import (
     provenance_of,
     providers_of,
     time_of,
+    work_of,
 )
 from cloudcmp.pipeline.traffic import sent_in_all
 from cloudcmp.plan import check_runnable
@@ -70,14 +72,14 @@ def start(
         progress.note(warning)
     _look_first(plan, progress)
     if work is not None:
-        make_folder(work)
+        make_folder(OwnedPath(work))
     created_at = plan.start_at if is_simulated(plan) else time.time()
     with StudyStore.create(
         folder, plan, study_text=text, provenance=provenance_of(plan, binary), created_at=created_at
     ) as store:
         if work is not None:
             store.set_meta(WORK, str(work.absolute()))
-        return _drive(store, binary, work, wait, progress, leave)
+        return _drive(store, binary, wait, progress, leave)
 
 
 def _look_first(plan: Plan, progress: Progress) -> None:
@@ -112,7 +114,7 @@ def resume(
         store.verify()
         if plan.imported:
             raise UserMistake.at(str(folder), "an imported table has nothing to run", "use compare or report")
-        work = _same_work(store, work)
+        _check_work(store, work)
         check_unchanged(plan)
         if budget is not None:
             _raise_budget(store, budget)
@@ -127,27 +129,24 @@ def resume(
         with left_told(folder, store, leave):
             moment = time_of(plan)
             store.interrupt_open(lambda trial: moment.at(plan.trials[trial].start_s))
-            return _drive(store, agent_of(plan), work, wait, progress, leave)
+            return _drive(store, agent_of(plan), wait, progress, leave)
 
 
-def _same_work(store: StudyStore, work: Path | None) -> Path | None:
-    """The folder for test files that the study was begun with, None for its own."""
+def _check_work(store: StudyStore, work: Path | None) -> None:
+    """Raise UserMistake unless the folder for test files is the one that the study was begun with, and is there."""
     kept = store.meta(WORK)
     before = Path(kept) if kept else None
     if work is not None and work.absolute() != (before or store.folder / "work").absolute():
         raise UserMistake.at("--dir", f"the study makes its test files in {before or 'its own folder'}", "leave it out")
     if before is not None and not before.is_dir():
         raise UserMistake.at(str(before), "the folder for the study's test files is gone", "make it, on the same disk")
-    return before
 
 
-def _drive(
-    store: StudyStore, binary: Path | None, work: Path | None, wait: bool, progress: Progress, leave: Leave
-) -> Ending:
+def _drive(store: StudyStore, binary: Path | None, wait: bool, progress: Progress, leave: Leave) -> Ending:
     plan = store.plan
     moment = time_of(plan)
-    make_folder(work or store.folder / "work")
-    providers = providers_of(store, binary, work, moment)
+    make_folder(work_of(store))
+    providers = providers_of(store, binary, moment)
     ledger = ledger_of(store, moment)
     bench = Bench(store, metrics_with(plan.commands), PROBES, moment, progress, from_base64, commands=plan.commands)
     guard = Guard(budget_of(store), terms_of(providers), store.lease_rows, moment, limits_of(plan), beside_of(plan))

@@ -11,6 +11,7 @@ from cloudcmp.catalog import metrics_with
 from cloudcmp.errors import Fault, StorageFault, UserMistake
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Provider
+from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.plan import at_once
 from cloudcmp.provider.registry import Means, make
 from cloudcmp.provider.time import Time, VirtualTime, WallTime
@@ -27,7 +28,7 @@ def tools(
 ) -> tuple[dict[str, Provider], Ledger]:
     """A study's providers and its ledger, which keep the same time; `journal` where it is not the store itself."""
     moment = time_of(store.plan)
-    return providers_of(store, binary, work_of(store), moment), ledger_of(store, moment, journal)
+    return providers_of(store, binary, moment), ledger_of(store, moment, journal)
 
 
 def ledger_of(store: StudyStore, moment: Time, journal: Journal | None = None) -> Ledger:
@@ -36,10 +37,13 @@ def ledger_of(store: StudyStore, moment: Time, journal: Journal | None = None) -
     return Ledger(journal or store, store.tag, moment, owner=owner_of(), accounts=accounts)
 
 
-def work_of(store: StudyStore) -> Path:
-    """Where the study has its test files: the folder that it was begun with, or its own."""
+def work_of(store: StudyStore) -> OwnedPath:
+    """Where the study has its test files: the folder that it was begun with, or its own.
+
+    Links may lead to what the user named, which is that folder or the study's; below it none is followed.
+    """
     kept = store.meta(WORK)
-    return Path(kept) if kept else store.folder / "work"
+    return OwnedPath(Path(kept)) if kept else OwnedPath(store.folder, ("work",))
 
 
 def is_simulated(plan: Plan) -> bool:
@@ -61,27 +65,29 @@ def agent_of(plan: Plan) -> Path | None:
     return None if is_simulated(plan) else agent.locate()
 
 
-def providers_of(store: StudyStore, binary: Path | None, work: Path | None, moment: Time) -> dict[str, Provider]:
+def providers_of(store: StudyStore, binary: Path | None, moment: Time) -> dict[str, Provider]:
     """The plan's providers; simulated clouds must share the ledger's time, or waiting for them takes none of theirs."""
     plan = store.plan
     means = Means(
-        work=work or store.folder / "work",
+        work=work_of(store),
         agent=binary,
         metrics=metrics_with(plan.commands),
         candidates=plan.candidates,
         time=moment if isinstance(moment, VirtualTime) else None,
         encode_histogram=encode,
         dial=dial,
+        study=store.tag,
     )
     return {name: make(name, means) for name in dict.fromkeys(one.runner for one in plan.candidates)}
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder for test files; raises StorageFault."""
+def make_folder(place: OwnedPath) -> None:
+    """Make a folder for test files; raises StorageFault, and NotOurs where a link stands in its way."""
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with place.folder(make=True):
+            return
     except OSError as error:
-        fault = Fault(str(folder), (error.strerror or "can not be made").lower(), "name another folder with --dir")
+        fault = Fault(str(place.path), (error.strerror or "can not be made").lower(), "name another folder with --dir")
         raise StorageFault(fault) from error
 
 

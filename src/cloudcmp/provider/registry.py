@@ -10,6 +10,7 @@ from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.remote import Dial
+from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.loading import LOADING
 from cloudcmp.provider.saying import nearest
 from cloudcmp.provider.time import VirtualTime
@@ -23,22 +24,23 @@ class Means:
     """What providers are made with; each takes what it needs. The defaults are enough to list offerings.
 
     `work` is a folder of the study's own for launches and simulated state; `agent` the located binary; `dial`
-    opens SSH connections.
+    opens SSH connections. `study` is the study's tag: what does not bear it is not destroyed.
     """
 
-    work: Path | None = None
+    work: OwnedPath | None = None
     agent: Path | None = None
     metrics: Mapping[str, Metric] = field(default_factory=dict)
     candidates: tuple[Candidate, ...] = ()
     time: VirtualTime | None = None
     encode_histogram: "Encode | None" = None
     dial: Dial | None = None
+    study: str | None = None
 
 
 def _local(means: Means) -> Provider:
     from cloudcmp.provider.local import LocalProvider
 
-    return LocalProvider((means.work or Path()) / "launches", means.agent)
+    return LocalProvider((means.work or OwnedPath(Path())).below("launches"), means.agent, means.study)
 
 
 def _simulated(means: Means) -> Provider:
@@ -52,7 +54,7 @@ def _simulated(means: Means) -> Provider:
         means.time or VirtualTime(0.0),
         means.encode_histogram or no_histograms,
         means.candidates,
-        means.work / "simulated-clouds.ndjson" if means.work else None,
+        means.work.below("simulated-clouds.ndjson") if means.work else None,
     )
 
 

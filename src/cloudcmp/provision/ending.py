@@ -3,7 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass
 
-from cloudcmp.errors import OtherAccount, UserMistake
+from cloudcmp.errors import NotOurs, OtherAccount, UserMistake
 from cloudcmp.model.lease import INSTANCE, STILL_THERE, Handle, Lease, LeaseEvent
 from cloudcmp.model.protocol import Provider, Remote
 from cloudcmp.provision.ledger import Ledger, Patience
@@ -11,7 +11,7 @@ from cloudcmp.provision.watching import Last, Watch, told
 from cloudcmp.store.crash import crash_point
 
 _AGAIN_S = 1.0  # until something that seems gone is looked at once more
-_NEVER = (UserMistake, ImportError, OtherAccount)  # it is not set up for this here: asking again does not help
+_NEVER = (UserMistake, ImportError, OtherAccount, NotOurs)  # asking again does not help
 _THERE = {"running", "stopped"}  # one that is pending may only not be listed
 
 

@@ -1,23 +1,24 @@
 """This machine as a cloud: its instance types are its own sets of processors."""
 
 import asyncio
-import json
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from cloudcmp.errors import AgentMissing, ProviderFault, Refused, Unlisted
+from cloudcmp.errors import AgentMissing, NotOurs, ProviderFault, Refused, Unlisted
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Lease, Listing
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.protocol import Channel
 from cloudcmp.model.safety import Barrier, Finding
-from cloudcmp.provider.local.leftovers import VARIABLE, end_processes_of
+from cloudcmp.owned_folder import OwnedPath, folder_in, folders_in, new_file, remove_folder
+from cloudcmp.provider.local.card import CARD, STUDY_TAG, Card, proved_card, read_card, remove_draft
 from cloudcmp.provider.local.machine import Machine, read_machine
 from cloudcmp.provider.local.process import Process
+from cloudcmp.provider.local.processes import VARIABLE, Claim, end_processes_of
 
 REGION = "local"
 BARRIERS = (
@@ -26,7 +27,6 @@ BARRIERS = (
     Barrier("death", True, "an agent dies with its controller; a folder stays, and costs nothing but disk"),
     Barrier("sweep", False, "folders lie within their study: without it nothing tells where"),
 )
-_CARD = "lease.json"
 _GIB = 2**30
 
 
@@ -47,18 +47,20 @@ class LocalInstance:
         return Process([str(self.agent)], job, Path(self.folder), environ)
 
     async def carry(self, files: Mapping[str, Path]) -> None:
-        """Copy files into the folder: a link would let a command change the user's own."""
+        """Copy files into the folder: a link would let a command change the user's own.
+
+        Raises NotOurs for a name that leads out of it.
+        """
+        folder = Path(self.folder)
         for name, file in files.items():
-            to = Path(self.folder) / name
-            to.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            await asyncio.to_thread(shutil.copyfile, file, to)
-            to.chmod(0o700)
+            await asyncio.to_thread(_copy, file, OwnedPath(folder.parent, (folder.name, *name.split("/"))))
 
 
 class LocalProvider:
     """The machine that we run on. Nothing is billed, and all candidates share the one host.
 
-    `work` is the folder under which launches get theirs; `agent` the agent's binary, only needed to connect.
+    `launches` is where launches get their folders, `agent` the agent's binary, only needed to connect. `study` is the
+    study's tag: only a folder whose card bears it is destroyed, and none where it is not given.
     """
 
     name = "local"
@@ -71,13 +73,15 @@ class LocalProvider:
 
     def __init__(
         self,
-        work: Path,
+        launches: OwnedPath,
         agent: Path | None = None,
+        study: str | None = None,
         *,
         machine: Callable[[], Machine] = lambda: read_machine(os.sched_getaffinity(0)),
     ) -> None:
-        self._work = work.resolve()
+        self._launches = launches
         self._agent = agent
+        self._study = study
         self._machine = machine
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
@@ -103,17 +107,18 @@ class LocalProvider:
 
     async def create(self, request: CreateRequest) -> str:
         """A fresh folder named by the token, with the tags in it; the same token gives the same folder again."""
-        folder = self._folder(request.token)
-        card = {"name": request.name, "token": request.token, "tags": dict(request.tags), "offering": request.offering}
+        token, shown = _checked(request.token), self._shown(request.token)
+        card = Card.of(request)
         try:
-            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            folder.mkdir(mode=0o700, exist_ok=True)
-            draft = folder / f"{_CARD}.new"
-            draft.write_text(json.dumps(card, sort_keys=True), encoding="utf-8")
-            draft.replace(folder / _CARD)
+            with self._launches.folder(make=True) as launches:
+                with suppress(FileExistsError):
+                    os.mkdir(token, 0o700, dir_fd=launches)
+                with folder_in(launches, token, shown) as folder:
+                    if proved_card(folder, token, card.tags.get(STUDY_TAG), shown) is None:
+                        card.write(folder)
         except OSError as error:
-            raise Refused.at(str(folder), error.strerror or str(error), "choose another folder with --out") from error
-        return request.token
+            raise Refused.at(str(shown), error.strerror or str(error), "choose another folder with --out") from error
+        return token
 
     async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:  # noqa: ARG002
         """Every folder whose tags name the study, or whose name is the token."""
@@ -126,30 +131,38 @@ class LocalProvider:
         return Listing(tuple(item for item in self._all() if "cloudcmp:schema" in dict(item.tags)))
 
     async def destroy(self, handle: Handle) -> None:
-        """Kill what still runs in the folder, and remove the folder."""
-        folder = self._folder(handle.cloud_id)
-        if not await asyncio.to_thread(end_processes_of, folder, handle.cloud_id):
-            raise ProviderFault.at(str(folder), "a process in it will not end", "see which with: ls -l /proc/*/cwd")
-        try:
-            shutil.rmtree(folder)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise ProviderFault.at(str(folder), error.strerror or str(error), "remove it by hand") from error
+        """Kill what still runs in the folder, and remove the folder; raises NotOurs for one that is not the study's."""
+        await asyncio.to_thread(self._destroy, _checked(handle.cloud_id))
 
     async def gone(self, handle: Handle) -> str | None:
-        """The folder's absence is the evidence."""
-        return None if self._folder(handle.cloud_id).exists() else f"folder {handle.cloud_id} is not there"
+        """The folder's absence is the evidence; raises NotOurs where a link on the way keeps it from being seen."""
+        token = _checked(handle.cloud_id)
+        try:
+            with self._launches.folder() as launches:
+                os.stat(token, dir_fd=launches, follow_symlinks=False)
+        except FileNotFoundError:
+            return f"folder {token} is not there"
+        except OSError as error:
+            raise ProviderFault.at(str(self._shown(token)), error.strerror or str(error), "see why by hand") from error
+        return None
 
     async def connect(self, lease: Lease, candidate: Candidate, launch: Launch) -> LocalInstance:  # noqa: ARG002
         """The launch's folder, with as many processors as its instance type has, the lowest numbers first."""
         if self._agent is None:
             raise AgentMissing.at("local", "no agent was located", 'build it with "make build"')
-        folder = self._folder(lease.cloud_id or lease.token)
-        if not folder.is_dir():
-            raise ProviderFault.at(str(folder), "the launch's folder is gone", "run the study again with --resume")
+        token = _checked(lease.cloud_id or lease.token)
+        shown = self._shown(token)
+        try:
+            with self._launches.folder() as launches, folder_in(launches, token, shown) as folder:
+                if proved_card(folder, lease.token, self._study, shown) is None:
+                    raise ProviderFault.at(str(shown), "the folder was never finished", "run the study with --resume")
+                where = str(Path(f"/proc/self/fd/{folder}").readlink())
+        except OSError as error:
+            raise ProviderFault.at(
+                str(shown), "the launch's folder is gone", "run the study again with --resume"
+            ) from error
         cpus = self._machine().cpus[: self._size_for(candidate.offering)]
-        return LocalInstance(cpus, str(folder), lease.token, self._agent)
+        return LocalInstance(cpus, where, lease.token, self._agent)
 
     def _size_for(self, offering: Offering) -> int:
         """Processors for an instance type of ours, or for another cloud's that we stand in for: the next size up."""
@@ -158,28 +171,65 @@ class LocalProvider:
         wanted = offering.vcpus or 1.0
         return own.get(offering.name) or next((count for count in sizes if count >= wanted), sizes[-1])
 
-    def _folder(self, token: str) -> Path:
-        """The folder of a token; raises Refused for one that could lead elsewhere."""
-        if not token or not all(char.isascii() and (char.isalnum() or char in "-_") for char in token):
-            raise Refused.at("local", f"{token!r} can not name a folder", "use letters, digits and -")
-        return self._work / token
+    def _destroy(self, token: str) -> None:
+        shown = self._shown(token)
+        try:
+            with self._launches.folder() as launches, folder_in(launches, token, shown) as folder:
+                card = proved_card(folder, token, self._study, shown)
+                if card is None:
+                    remove_draft(launches, token, folder)
+                    return
+                if not end_processes_of(Claim(token, folder, card.boot_id, card.made_s)):
+                    raise ProviderFault.at(str(shown), "a process in it will not end", "see: ls -l /proc/*/cwd")
+                remove_folder(launches, token, folder, CARD)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise ProviderFault.at(str(shown), error.strerror or str(error), "remove it by hand") from error
+
+    def _shown(self, token: str) -> Path:
+        return self._launches.path / token
 
     def _all(self) -> list[Found]:
-        if not self._work.is_dir():
+        try:
+            with self._launches.folder() as launches:
+                return list(self._listed(launches))
+        except FileNotFoundError:
             return []
-        try:
-            return [self._read(folder) for folder in sorted(self._work.iterdir()) if folder.is_dir()]
+        except NotOurs as error:
+            raise Unlisted(*error.faults) from error
         except OSError as error:
-            raise Unlisted.at(str(self._work), error.strerror or str(error), "make the folder readable") from error
+            where = str(self._launches.path)
+            raise Unlisted.at(where, error.strerror or str(error), "make the folder readable") from error
 
-    def _read(self, folder: Path) -> Found:
-        """What a folder says it is; one whose card was never finished still has its token as its name."""
-        try:
-            card = json.loads((folder / _CARD).read_text(encoding="utf-8"))
-            tags = tuple(sorted((str(key), str(value)) for key, value in card["tags"].items()))
-            return Found(folder.name, str(card["name"]), str(card["token"]), tags, "running", region=REGION)
-        except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
-            return Found(folder.name, folder.name, folder.name, (), "incomplete", region=REGION)
+    def _listed(self, launches: int) -> Iterator[Found]:
+        """What each folder says it is; one whose card was never finished still has its token as its name."""
+        for token in filter(_is_token, folders_in(launches)):
+            with suppress(FileNotFoundError), folder_in(launches, token, self._shown(token)) as folder:
+                try:
+                    card = read_card(folder)
+                    tags = tuple(sorted(card.tags.items()))
+                    yield Found(token, card.name, card.token, tags, "running", region=REGION)
+                except (FileNotFoundError, ValueError):
+                    yield Found(token, token, token, (), "incomplete", region=REGION)
+
+
+def _is_token(text: str) -> bool:
+    return bool(text) and all(char.isascii() and (char.isalnum() or char in "-_") for char in text)
+
+
+def _checked(token: str) -> str:
+    """A token that can name a folder; raises Refused for one that could lead elsewhere."""
+    if not _is_token(token):
+        raise Refused.at("local", f"{token!r} cannot name a folder", "use letters, digits and -")
+    return token
+
+
+def _copy(file: Path, to: OwnedPath) -> None:
+    """Copy a file to a place, executable for its owner alone."""
+    inside, name = OwnedPath(to.trusted, to.parts[:-1]), to.parts[-1]
+    with file.open("rb") as source, inside.folder(make=True) as folder, new_file(folder, name, 0o700) as copy:
+        shutil.copyfileobj(source, copy, 2**20)
 
 
 def _sizes(cpus: int) -> list[int]:

@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from cloudcmp.model.offering import Billing, CellTruth, Faults, Offering
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.protocol import Channel
 from cloudcmp.model.safety import Barrier, Finding
+from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.simulated import offerings as sold
 from cloudcmp.provider.simulated.inventory import Inventory, Resource
 from cloudcmp.provider.simulated.stream import Fate, SimulatedChannel, encode, frame_of, hello, ready
@@ -97,7 +97,7 @@ class SimulatedProvider:
         time: VirtualTime,
         encode_histogram: Encode,
         candidates: Sequence[Candidate] = (),
-        state_file: Path | None = None,
+        state_file: OwnedPath | None = None,
     ) -> None:
         self._world = World(metrics, time, encode_histogram)
         self._candidates = {candidate.index: candidate for candidate in candidates}

@@ -1,9 +1,11 @@
 """What the simulated cloud holds. It outlives its client, so a killed controller's successor still finds it."""
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
+
+from cloudcmp.owned_folder import OwnedPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +28,8 @@ class Inventory:
     A last line that a kill has torn is passed over: that event never happened, as if its request had not arrived.
     """
 
-    def __init__(self, state_file: Path | None) -> None:
-        self._file = state_file
+    def __init__(self, state_file: OwnedPath | None) -> None:
+        self._place = state_file
         self._resources: dict[str, Resource] = {}
         for event in self._events():
             self._apply(event)
@@ -59,24 +61,27 @@ class Inventory:
             self._record({"event": "ended", "cloud_id": cloud_id, "how": how})
 
     def _record(self, event: dict[str, object]) -> None:
-        if self._file is not None:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            with self._file.open("ab+") as file:
-                file.seek(0, 2)
-                if file.tell():
-                    file.seek(-1, 2)
-                    if file.read(1) != b"\n":
-                        file.write(b"\n")
-                file.write(json.dumps(event, separators=(",", ":")).encode() + b"\n")
+        if self._place is not None:
+            with self._place.file(os.O_RDWR | os.O_APPEND | os.O_CREAT) as file:
+                line = json.dumps(event, separators=(",", ":")).encode() + b"\n"
+                if file.seek(0, os.SEEK_END):
+                    file.seek(-1, os.SEEK_END)
+                    line = line if file.read(1) == b"\n" else b"\n" + line
+                file.write(line)
         self._apply(event)
 
     def _events(self) -> Iterator[dict[str, object]]:
-        if self._file is None or not self._file.exists():
+        if self._place is None:
             return
-        for line in self._file.read_bytes().split(b"\n"):
+        try:
+            with self._place.file(os.O_RDONLY) as file:
+                lines = file.read().split(b"\n")
+        except FileNotFoundError:
+            return
+        for line in lines:
             try:
                 event = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(event, dict):
                 yield event
