@@ -1,11 +1,7 @@
 """`cloudcmp start`, typed by a user at a terminal and by a script."""
 
 import os
-import pty
-import select
-import signal
 import subprocess
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +11,7 @@ from cloudcmp.pipeline.starting import SIGNS
 from tests.cost.served import Sources, served
 
 from .command import COMMAND, Said, cloudcmp
+from .terminal import Terminal
 
 PROMPTS = ("1/5", "2/5", "3/5", "4/5", "5/5")
 
@@ -35,53 +32,12 @@ def said(home: Path, *words: str | Path, **more: str) -> Said:
     return Said(done.returncode, done.stdout, done.stderr)
 
 
-class Terminal:
-    """The command at a terminal of its own: what it shows, and what is typed."""
-
-    def __init__(self, home: Path, *words: str) -> None:
-        ours, theirs = pty.openpty()
-        self._ours, self.shown, self._at = ours, "", 0
-        self.process = subprocess.Popen(
-            [COMMAND, *words], cwd=home, env={**nobody(home), "TERM": "dumb"}, stdin=theirs, stdout=theirs,
-            stderr=theirs, start_new_session=True,
-        )  # fmt: skip
-        os.close(theirs)
-
-    def until(self, text: str, within_s: float = 60.0) -> None:
-        """Wait until a text is shown that was not waited for before."""
-        end = time.monotonic() + within_s
-        while (found := self.shown.find(text, self._at)) < 0:
-            assert time.monotonic() < end, f"{text!r} was not shown: {self.shown}"
-            self._read(1.0)
-        self._at = found + len(text)
-
-    def types(self, line: str) -> None:
-        """Type a line."""
-        os.write(self._ours, line.encode() + b"\n")
-
-    def ends(self) -> None:
-        """Say that there are no more answers, as Ctrl-D does."""
-        os.write(self._ours, b"\x04")
-
-    def ended(self) -> int:
-        """The exit code, once all is shown."""
-        while self._read(60.0):
-            pass
-        os.close(self._ours)
-        return self.process.wait(timeout=60)
-
-    def _read(self, within_s: float) -> bool:
-        ready, _, _ = select.select([self._ours], [], [], within_s)
-        try:
-            part = os.read(self._ours, 65536) if ready else b""
-        except OSError:  # the other end was closed
-            return False
-        self.shown += part.decode(errors="replace").replace("\r\n", "\n")
-        return bool(part)
+def at_terminal(home: Path, *words: str) -> Terminal:
+    return Terminal(home, nobody(home), *words)
 
 
 def test_five_questions_at_a_terminal_and_each_default_is_one_key(tmp_path: Path) -> None:
-    terminal = Terminal(tmp_path, "start", "--out", "first.yaml")
+    terminal = at_terminal(tmp_path, "start", "--out", "first.yaml")
     for prompt, typed in zip(PROMPTS, ("web", "", "2/4", "cpu,scaling", ""), strict=True):
         terminal.until(prompt)
         terminal.types(typed)
@@ -99,8 +55,8 @@ def test_five_questions_at_a_terminal_and_each_default_is_one_key(tmp_path: Path
 
 
 def test_a_wrong_answer_is_told_and_asked_again(tmp_path: Path) -> None:
-    terminal = Terminal(tmp_path, "start", "--users", "us", "--size", "small", "--matters", "cpu", "--budget", "5 USD",
-                        "--no-fetch")  # fmt: skip
+    terminal = at_terminal(tmp_path, "start", "--users", "us", "--size", "small", "--matters", "cpu", "--budget",
+                           "5 USD", "--no-fetch")  # fmt: skip
     terminal.until("1/5")
     terminal.types("gaming")
     terminal.until("'gaming' is none of web, batch, database, general")
@@ -113,12 +69,12 @@ def test_a_wrong_answer_is_told_and_asked_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("at", ["1/5", "5/5"])
 def test_ctrl_c_leaves_nothing(tmp_path: Path, at: str) -> None:
-    terminal = Terminal(tmp_path, "start")
+    terminal = at_terminal(tmp_path, "start")
     for prompt in PROMPTS[: PROMPTS.index(at)]:
         terminal.until(prompt)
         terminal.types("")
     terminal.until(at)
-    os.kill(terminal.process.pid, signal.SIGINT)
+    terminal.interrupts()
     assert terminal.ended() == 130
     assert "Traceback" not in terminal.shown
     assert terminal.shown.endswith("\ninterrupted\n")
@@ -126,7 +82,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, at: str) -> None:
 
 
 def test_answers_that_end_leave_nothing(tmp_path: Path) -> None:
-    terminal = Terminal(tmp_path, "start")
+    terminal = at_terminal(tmp_path, "start")
     terminal.until("1/5")
     terminal.ends()
     assert terminal.ended() == 2
@@ -239,7 +195,7 @@ def test_a_budget_in_another_currency_is_said_not_to_be_compared(tmp_path: Path)
 
 
 def test_prompts_are_wrapped_at_words(tmp_path: Path) -> None:
-    terminal = Terminal(tmp_path, "start")
+    terminal = at_terminal(tmp_path, "start")
     for prompt in PROMPTS:
         terminal.until(prompt)
         terminal.types("")

@@ -24,7 +24,7 @@ probes:
 
 def ran(folder, entries, *words):
     (folder / "own.yaml").write_text(HEAD + entries)
-    said = cloudcmp("run", "own.yaml", "--out", "out", *words, cwd=folder)
+    said = cloudcmp("run", "own.yaml", "--out", "out", "--yes", *words, cwd=folder)
     assert said.code == 0, said.err
     return said
 
@@ -39,7 +39,7 @@ def test_a_commands_time_its_own_metrics_and_its_cost_reach_the_report(tmp_path)
         tmp_path,
         """  - command:
       name: count
-      setup: echo 'for i in 1 2 3; do echo $i; done; echo "speed=12.5 (x1000)"' > count.sh
+      setup: echo 'for i in 1 2 3; do echo $i; done; rate=12.5; echo "speed=$rate (x1000)"' > count.sh
       run: sh $CLOUDCMP_FILES/count.sh
       check: grep -qx 3 $CLOUDCMP_OUTPUT
       expected: 1 s
@@ -58,6 +58,8 @@ decide: [counted_lines_per_s, command_time_s command=count]
     report = (tmp_path / "out" / "report.html").read_text()
     assert "lines/s" in report
     assert "speed=12.5" not in report, "what a command prints stays in the study's folder"
+    assert "grep -qx 3 $CLOUDCMP_OUTPUT" in report, "what ran is told"
+    assert [line["kind"] for line in data["commands"][0]["lines"]] == ["setup", "run", "check"]
     exported = cloudcmp("export", "out", cwd=tmp_path).out
     assert "counted_lines_per_s" in exported
     assert "speed=12.5" not in exported
@@ -195,7 +197,10 @@ def test_a_plan_shows_the_lines_that_run_and_where(tmp_path):
     assert "echo what runs" in said.out
     assert "this study runs commands on this machine, as you: fio, mine" in " ".join(said.out.split())
     told = cloudcmp("plan", "own.yaml", "--json", cwd=tmp_path).json["data"]["commands"]
-    assert {"name": "mine", "run": "echo what runs", "on": ["local/local/1cpu"]} in told
+    line = {"kind": "run", "text": "echo what runs"}
+    mine = {"name": "mine", "run": line["text"], "lines": [line], "files": [], "on": ["local/local/1cpu"], "free": True}
+    assert mine in told
+    assert [one["free"] for one in told if one["name"] == "fio"] == [False]
     checked = " ".join(cloudcmp("check", "own.yaml", cwd=tmp_path).out.split())
     assert "it can be run; this study runs commands on this machine" in checked
 

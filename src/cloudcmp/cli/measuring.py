@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from cloudcmp.cli.confirmation import confirmation
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, leave_now
 from cloudcmp.cli.options import Adopt, All, Figures, Json, On, Out, Short, Terms
 from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, console, emit, say, warn
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Seed of the order and of simulated numbers.", show_default=False)
+]
+
+Yes = Annotated[
+    bool,
+    typer.Option("--yes", help="Do not ask: a study's commands may run on this machine, and on yours by SSH."),
 ]
 
 
@@ -42,16 +48,19 @@ def run(
     adopt: Adopt = False,
     figures: Figures = None,
     every: All = False,
+    yes: Yes = False,
     json: Json = False,
 ) -> int:
     """Measure what a study asks; without a study, this machine.
 
-    This machine takes about two minutes: one, half and all of its processors against each other.
+    This machine takes about two minutes: one, half and all of its processors against each other. Commands that a study
+    brings for this machine, or for one that you reach by SSH, are shown and confirmed once.
 
     Example: cloudcmp run studies/deval-2017.yaml --on simulated --short
     """
     from cloudcmp.pipeline import planning, running
 
+    confirm = confirmation(yes=yes, json=json)
     if resume is not None:
         if study is not None or on or short or seed is not None or out is not None or terms is not None:
             raise UserMistake.at(
@@ -65,6 +74,7 @@ def run(
             leave=_leaving("run", json),
             budget=_money("--budget", budget),
             adopt=adopt,
+            confirm=confirm,
         )
     else:
         if adopt:
@@ -73,7 +83,10 @@ def run(
             raise UserMistake.at("--budget", "a study has its own", "write it in the study: budget: 10 USD")
         plan_, text = planning.plan_file(study, on=on, short=short, seed=seed, terms=terms)
         folder, leave = running.new_folder(plan_, out), _leaving("run", json)
-        ending = running.start(plan_, text, folder, work=work, wait=wait, progress=_progress(json), leave=leave)
+        ending = running.start(
+            plan_, text, folder, work=work, wait=wait, progress=_progress(json), leave=leave, confirm=confirm,
+            study=str(study or ""),
+        )  # fmt: skip
     # This machine is measured to be looked at: nothing of it is hidden.
     return _ended("run", ending, figures, json, every=every or (study is None and resume is None))
 
@@ -176,7 +189,7 @@ def _ended(verb: str, ending: "Ending", figures: Path | None, json: bool, *, eve
 
 
 def plan(
-    study: Annotated[Path, typer.Argument(help="A study file.", show_default=False)],
+    study: Annotated[Path, typer.Argument(help="A study file, or a study's folder.", show_default=False)],
     on: On = None,
     short: Short = False,
     seed: Seed = None,
@@ -185,18 +198,24 @@ def plan(
 ) -> None:
     """Say what a study would take, and what it could tell apart.
 
-    Trials, hours, expected and worst-case money line by line, and the smallest difference that it would find.
+    Trials, hours, expected and worst-case money line by line, the smallest difference that it would find, and every
+    line that a shell would get.
 
     Example: cloudcmp plan studies/cloudcmp-2010.yaml
     """
-    from cloudcmp.pipeline import planning
+    from cloudcmp.pipeline import commands, planning
 
-    plan_, _ = planning.plan_file(study, on=on, short=short, seed=seed, terms=terms)
+    if study.is_dir():
+        if on or short or seed is not None or terms is not None:
+            raise UserMistake.at("cloudcmp plan", "a study's folder holds its plan as it is", "give only the folder")
+        plan_ = planning.plan_stored(study)
+    else:
+        plan_, _ = planning.plan_file(study, on=on, short=short, seed=seed, terms=terms)
     if json:
         emit("plan", planning.as_data(plan_), plan_.quote.notes)
         return
     from cloudcmp.report import terminal
 
     terminal.show_plan(console(), plan_)
-    terminal.show_commands(console(), planning.commands(plan_), planning.run_here(plan_))
+    terminal.show_commands(console(), commands.commands(plan_), commands.notice(plan_))
     terminal.show_barriers(console(), planning.barriers(plan_))

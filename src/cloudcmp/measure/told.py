@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cloudcmp.agent import clean
-from cloudcmp.catalog import COMMAND, TOOL, TOOLS, measure_cell, settings_of, settings_text
-from cloudcmp.errors import ProviderFault
+from cloudcmp.catalog import COMMAND, DEFAULT, TOOL, measure_cell, settings_of, settings_text, tool_of
+from cloudcmp.errors import ProviderFault, UserMistake
 from cloudcmp.measure.reading import values_of
 from cloudcmp.measure.unchanged import check_command
 from cloudcmp.model.cell import Cell
@@ -44,13 +44,18 @@ class Work:
 
 
 def work_of(trial: PlannedTrial, commands: Sequence[Command]) -> Work | None:
-    """What the agent does for a trial of a command or of a tool; None for every other one."""
+    """What the agent does for a trial of a command or of a tool; None for every other one.
+
+    Raises UserMistake where the plan has no such command, or the table of tools no such tool or setting.
+    """
     if trial.probe == TOOL:
         return _work_of_tool(trial)
     if trial.probe != COMMAND:
         return None
-    name = dict(trial.params)[COMMAND]
-    own = next(one for one in commands if one.name == name)
+    name = dict(trial.params).get(COMMAND, "")
+    own = next((one for one in commands if one.name == name), None)
+    if own is None:
+        raise UserMistake.at(f"trial {trial.index}", "the plan does not hold its command", "begin a new study")
     params = {
         COMMAND: own.name,
         "run": own.run,
@@ -68,8 +73,8 @@ def work_of(trial: PlannedTrial, commands: Sequence[Command]) -> Work | None:
 
 def _work_of_tool(trial: PlannedTrial) -> Work:
     params = dict(trial.params)
-    tool = TOOLS[params[TOOL]]
-    settings = settings_of(tool.name, params["settings"])
+    tool = tool_of(params.get(TOOL, ""))
+    settings = settings_of(tool.name, params.get("settings", DEFAULT))
     line = tool.command(settings)
     named = ((_MANAGERS[system], package) for system, package in tool.packages if system in _MANAGERS)
     asked = {
@@ -77,7 +82,7 @@ def _work_of_tool(trial: PlannedTrial) -> Work:
         "run": line,
         "program": word[0] if (word := _PROGRAM.match(line)) else "",
         "packages": " ".join(f"{manager}={package}" for manager, package in named),
-        "install": params["install"],
+        "install": params.get("install", "no"),
         "limit_s": f"{trial.deadline_s:g}",
     }
     cells = (f"command_time_s {COMMAND}={tool.name}",)

@@ -1,4 +1,4 @@
-"""Commands of the user's own: what is run, and what is read from what they print."""
+"""Commands of the user's own: what is run, and what is read from what they print; what a shell gets of any study."""
 
 from dataclasses import dataclass
 
@@ -59,3 +59,30 @@ class Command:
         """When a trial of it is given up, whichever of its phases it is in."""
         phases = 1 + bool(self.warmup) + bool(self.check)
         return phases * self.limit_s + (self.setup_limit_s if self.setup or self.image else 0.0) + _START_S
+
+
+@dataclass(frozen=True, slots=True)
+class ShellLine:
+    """A line, or several, that a shell gets on a machine.
+
+    `kind` is when: setup, image, warmup, run or check of a command; program, install or run of a tool. `unknown` is
+    what cannot be run, and why.
+    """
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandUse:
+    """What a study runs under one name: its lines in the order in which they are run, and the files they come with.
+
+    `on` are the ids of the candidates. `free` says that a line holds text that the study chose: all lines of a command
+    do, and those of a tool whose program, path, host, database or URL is not the default, or that may be installed.
+    """
+
+    name: str
+    lines: tuple[ShellLine, ...]
+    files: tuple[Shipped, ...]
+    on: tuple[str, ...]
+    free: bool

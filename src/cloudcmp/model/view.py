@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from cloudcmp.model.command import CommandUse
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Analysis, Scaling
@@ -29,6 +30,7 @@ class View:
     `hosts` holds for each candidate the facts that its agents told, as sorted text pairs;
     `spend` is None where nothing was billed; `under` are the terms of the figures of cost, None at list price.
     `provenance` holds versions, seed, dates and digests as text pairs; `interruptions` one line each.
+    `commands` is what the plan has a shell run, which is what ran; the text of the study file is not asked for it.
     """
 
     plan: Plan
@@ -45,3 +47,4 @@ class View:
     spend: Spend | None = None
     labels: dict[str, str] = field(default_factory=dict)
     under: Terms | None = None
+    commands: tuple[CommandUse, ...] = ()

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from cloudcmp.errors import Fault
 from cloudcmp.model.lease import LeaseState
-from cloudcmp.pipeline.planning import commands
+from cloudcmp.pipeline.commands import commands
 from cloudcmp.pipeline.tools import work_of
 from cloudcmp.provision.waiting import named
-from cloudcmp.report.text import clean
+from cloudcmp.report.text import clean, exact
 from cloudcmp.store import MadeElsewhere, StudyStore
 
 Say = Callable[[str], None]
@@ -52,8 +52,9 @@ def runs(store: StudyStore) -> Iterator[str]:
     if store.plan.budget is not None:
         yield f"rent machines for up to {store.plan.budget.amount} {store.plan.budget.currency}"
     yield f"make test files in {work_of(store).path}"
-    for name, line, ids in commands(store.plan):
-        yield f"run the command {name} on {', '.join(ids)}: {line}"
+    for use in commands(store.plan):
+        for line in use.lines:
+            yield f"run on {', '.join(use.on)}, as {line.kind} of {use.name}: {exact(line.text)}"
 
 
 def reads(store: StudyStore) -> Iterator[str]:

@@ -14,10 +14,10 @@ from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, hourly_cost
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.safety import Finding
+from cloudcmp.pipeline.commands import notice
 from cloudcmp.pipeline.found import SET_UP, Checked
 from cloudcmp.pipeline.looking import Say, side_by_side
 from cloudcmp.pipeline.opening import Unopened, brief, opened, wanted
-from cloudcmp.pipeline.planning import run_here
 from cloudcmp.plan import check_runnable
 from cloudcmp.provider.aside import aside
 from cloudcmp.provider.registry import Means, make, names
@@ -149,7 +149,7 @@ def _runnable(plan: Plan) -> list[Checked]:
         return [
             Checked("study", Finding("plan", False, f"{one.where}: {one.what}", one.next)) for one in mistake.faults
         ]
-    here = run_here(plan)
+    here = notice(plan)
     return [Checked("study", Finding("plan", True, f"it can be run; {here}" if here else "it can be run"))]
 
 

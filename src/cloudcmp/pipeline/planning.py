@@ -8,9 +8,8 @@ from typing import Any
 from cloudcmp import cost
 from cloudcmp import plan as planner
 from cloudcmp import study as studies
-from cloudcmp.catalog import COMMAND, hint
+from cloudcmp.catalog import hint
 from cloudcmp.errors import ProviderFault, UserMistake
-from cloudcmp.measure.told import work_of
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import Particular, Provider
@@ -18,7 +17,9 @@ from cloudcmp.model.safety import Barrier
 from cloudcmp.model.study import Study
 from cloudcmp.model.terms import Terms
 from cloudcmp.pipeline import catalogue
+from cloudcmp.pipeline.commands import commands, commands_as_data
 from cloudcmp.provider.registry import make, names
+from cloudcmp.store import StudyStore
 
 # A Monday at midnight, UTC: when virtual time begins in every simulated study.
 VIRTUAL_START = 1767571200.0
@@ -62,6 +63,18 @@ def plan_text(text: str, name: str) -> Plan:
     """The plan of a study's text; `name` is what its file would be called. Raises UserMistake with every fault."""
     read = studies.read_text(text, name, providers=known_providers(), billed=_billed())
     return _planned(read, None, False, None)
+
+
+def plan_stored(folder: Path) -> Plan:
+    """The plan that a study's folder holds, as `run --resume` would go on with it.
+
+    Raises UserMistake where the folder holds no study, or an imported table.
+    """
+    with StudyStore.open(folder, write=False) as store:
+        plan = store.plan
+    if plan.imported:
+        raise UserMistake.at(str(folder), "an imported table has nothing to run", "use compare or report")
+    return plan
 
 
 def known_providers() -> frozenset[str]:
@@ -139,25 +152,6 @@ def _barriers(provider: Provider, plan: Plan) -> tuple[Barrier, ...]:
     return provider.barriers_of(plan) if isinstance(provider, Particular) else provider.barriers
 
 
-def commands(plan: Plan) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-    """The commands and tools that a plan runs: name, the line for a shell, and the candidates' ids."""
-    candidate = {launch.index: plan.candidates[launch.candidate].id for launch in plan.launches}
-    found: dict[tuple[str, str], dict[str, None]] = {}
-    for trial in plan.trials:
-        work = work_of(trial, plan.commands)
-        if work is not None:
-            asked = dict(work.asked.params)
-            found.setdefault((asked[COMMAND], asked["run"]), {})[candidate[trial.launch]] = None
-    return tuple((name, line, tuple(sorted(ids))) for (name, line), ids in found.items())
-
-
-def run_here(plan: Plan) -> str:
-    """What a plan's own commands and tools mean for this machine, in one line; empty where none runs on it."""
-    here = {one.id for one in plan.candidates if one.runner == "local"}
-    names = sorted({name for name, _, ids in commands(plan) if here & set(ids)})
-    return f"this study runs commands on this machine, as you: {', '.join(names)}" if names else ""
-
-
 def as_data(plan: Plan) -> dict[str, Any]:
     """The plan as the JSON document's data: candidates, order, and the quote."""
     return {
@@ -173,6 +167,6 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "quote": plan.quote,
         "terms": plan.terms,
         "budget": plan.budget,
-        "commands": [{"name": name, "run": line, "on": ids} for name, line, ids in commands(plan)],
+        "commands": commands_as_data(commands(plan)),
         "barriers": barriers(plan),
     }

@@ -16,9 +16,10 @@ from cloudcmp.pipeline.adoption import check_maker, runs
 from cloudcmp.pipeline.asking import ask, unheld
 from cloudcmp.pipeline.checking import check_plan, refuse
 from cloudcmp.pipeline.cleaning import Ending, Leave, faults_of, leave_at_once, left_told, lines_left, untouched
+from cloudcmp.pipeline.confirmation import Confirm, confirm_commands
+from cloudcmp.pipeline.confirmation import refuse as refuse_commands
 from cloudcmp.pipeline.crew import Crew, Halt
 from cloudcmp.pipeline.office import open_office
-from cloudcmp.pipeline.planning import run_here
 from cloudcmp.pipeline.preparing import prepare
 from cloudcmp.pipeline.rounds import run_rounds
 from cloudcmp.pipeline.spending import BUDGET, beside_of, budget_of, watch_money
@@ -58,18 +59,22 @@ def new_folder(plan: Plan, out: Path | None) -> Path:
 
 
 def start(
-    plan: Plan, text: str, folder: Path, *, work: Path | None, wait: bool, progress: Progress, leave: Leave
-) -> Ending:
+    plan: Plan, text: str, folder: Path, *, work: Path | None, wait: bool, progress: Progress, leave: Leave,
+    confirm: Confirm = refuse_commands, study: str = "",
+) -> Ending:  # fmt: skip
     """Measure a new study in `folder`; test files of `local` go under `work`, by default beside the samples.
 
-    Raises UserMistake where the folder is not empty or the plan can only be quoted, AgentMissing, StorageFault.
+    `confirm` shows the lines that a study of its own text has machines of the user's own run, and says whether they may
+    be; `study` is the file that it came from.
+
+    Raises UserMistake where the folder is not empty, the plan can only be quoted, or its commands are not confirmed;
+    AgentMissing, StorageFault.
     """
     check_runnable(plan, names(), [name for name in names() if make(name).billed])
     time_of(plan)  # refuses a mixture
     check_unchanged(plan)
     binary = agent_of(plan)
-    if warning := run_here(plan):
-        progress.note(warning)
+    confirm_commands(plan, study or plan.name, confirm, progress.note)
     _look_first(plan, progress)
     if work is not None:
         make_folder(OwnedPath(work))
@@ -100,13 +105,15 @@ def resume(
     leave: Leave,
     budget: Money | None = None,
     adopt: bool = False,
+    confirm: Confirm = refuse_commands,
 ) -> Ending:
     """Go on with a study: attempts that were cut short are marked and run again, all others stay as they are.
 
     A folder that was made elsewhere is refused, or adopted with `adopt`.
 
     Test files are made where the study made them so far: another folder may be another disk. Raises UserMistake where
-    `work` names another one, or where it is gone, and for a `budget` in another currency than the study's own.
+    `work` names another one, or where it is gone, for a `budget` in another currency than the study's own, and where
+    `confirm` does not let the commands of the stored plan be run.
     """
     check_maker(folder, runs, adopt=adopt, say=progress.note)
     with StudyStore.open(folder, write=True) as store:
@@ -116,6 +123,8 @@ def resume(
             raise UserMistake.at(str(folder), "an imported table has nothing to run", "use compare or report")
         _check_work(store, work)
         check_unchanged(plan)
+        if len(store.done()) < len(plan.trials):
+            confirm_commands(plan, str(folder), confirm, progress.note)
         if budget is not None:
             _raise_budget(store, budget)
         try:

@@ -18,6 +18,7 @@ from cloudcmp.model.price import Purchase
 from cloudcmp.model.result import Analysis, Estimate
 from cloudcmp.model.trial import Attempt
 from cloudcmp.model.view import View
+from cloudcmp.pipeline.commands import commands, commands_as_data
 from cloudcmp.pipeline.planning import read_terms
 from cloudcmp.pipeline.pricing import bought, under_terms
 from cloudcmp.pipeline.pricing import reprice as repriced
@@ -112,6 +113,7 @@ def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric]) -> View:
         spend=spend_of(plan, store.lease_rows(), budget_of(store), time.time()),
         provenance=_provenance(store, plan),
         interruptions=(*_interruptions(plan, attempts), *_second_machines(store, plan)),
+        commands=commands(plan),
         warnings=(*_unfinished(plan, counted), *plan.quote.notes, *analysis.quality(plan, counted)),
     )
 
@@ -229,6 +231,7 @@ def as_data(shown: View) -> dict[str, Any]:
         "under": shown.under,
         "answer": shown.analysis.answer,
         "interruptions": shown.interruptions,
+        "commands": commands_as_data(shown.commands),
     }
 
 

@@ -12,6 +12,7 @@ from cloudcmp.model.result import Verdict
 from cloudcmp.model.view import View
 from cloudcmp.report import numbers
 from cloudcmp.report.book import MARKS, Book, Page
+from cloudcmp.report.command_lines import show_commands
 from cloudcmp.report.money import figures_of
 from cloudcmp.report.numbers import known
 from cloudcmp.report.sheets import offered, scaling
@@ -81,6 +82,7 @@ def show(console: Console, view: View, *, exploratory: Exploratory = "hidden") -
         rest = f"{len(book.pages) - len(decide)} exploratory of {len(book.pages)} cells"
         say(console, f"Not shown, because they get no verdict: {rest}; --all shows them.", "dim")
     _scaling(screen, book)
+    show_commands(console, [use for use in view.commands if use.free], title="Every line that a shell got")
     _closing(screen, book)
 
 

@@ -62,6 +62,7 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         offered_title=offered.TITLE,
         facts=asked.facts(book),
         candidates=asked.candidates(book),
+        commands=asked.commands(book),
         matrix=verdicts.matrix(book),
         winners=verdicts.winners(book),
         pictures=[one for one in pictures if one.name != scaling_chart.NAME],

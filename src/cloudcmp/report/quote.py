@@ -44,17 +44,6 @@ def show_plan(console: Console, plan: Plan) -> None:
         say(console, f"note: {note}")
 
 
-def show_commands(console: Console, commands: Sequence[tuple[str, str, tuple[str, ...]]], warning: str) -> None:
-    """Print the lines that a plan runs, and where; `warning` is what that means for this machine."""
-    if not commands:
-        return
-    console.print()
-    rows = [(name, " / ".join(line.strip().splitlines()), ", ".join(ids)) for name, line, ids in commands]
-    table(console, ("command", "its line", "runs on"), rows)
-    if warning:
-        say(console, f"note: {warning}")
-
-
 def _own(plan: Plan) -> str:
     return told_terms(plan).removeprefix("with your terms: ")
 

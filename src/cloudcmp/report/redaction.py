@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from cloudcmp.model.command import CommandUse
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.result import Analysis
 from cloudcmp.model.view import View
@@ -101,6 +102,7 @@ def hidden(view: View, by: Pseudonyms) -> View:
         interruptions=tuple(map(text, view.interruptions)),
         warnings=tuple(map(text, view.warnings)),
         spend=None if view.spend is None else replace(view.spend, note=text(view.spend.note)),
+        commands=tuple(_use(one, text) for one in view.commands),
         labels={key: text(said) for key, said in view.labels.items()},
     )
 
@@ -120,6 +122,16 @@ def _candidate(one: Candidate, text: Callable[[str], str]) -> Candidate:
         offering=replace(sold, name=text(sold.name), attributes=attributes),
         differs=tuple(map(text, one.differs)),
         options=tuple((key, text(said)) for key, said in one.options),
+    )
+
+
+def _use(one: CommandUse, text: Callable[[str], str]) -> CommandUse:
+    return replace(
+        one,
+        name=text(one.name),
+        lines=tuple(replace(line, text=text(line.text)) for line in one.lines),
+        files=tuple(replace(file, path=text(file.path)) for file in one.files),
+        on=tuple(map(text, one.on)),
     )
 
 

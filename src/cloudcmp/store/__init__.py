@@ -10,6 +10,7 @@ from cloudcmp.store.tidy_agree import TidyTable
 from cloudcmp.store.tidy_export import NO_ROUNDS, REPLICATION_UNKNOWN, export_rows
 from cloudcmp.store.tidy_import import import_table
 from cloudcmp.store.tidy_rows import read_tidy
+from cloudcmp.store.user_key import state_folder
 
 __all__ = [
     "CRASH_POINTS",
@@ -28,6 +29,7 @@ __all__ = [
     "parquet_columns",
     "parquet_rows",
     "read_tidy",
+    "state_folder",
     "tag_in",
     "write_csv",
     "write_parquet",

@@ -1,0 +1,61 @@
+"""The command at a terminal of its own."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from .command import COMMAND
+
+
+class Terminal:
+    """The command at a terminal of its own: what it shows, and what is typed."""
+
+    def __init__(self, folder: Path, environ: Mapping[str, str], *words: str) -> None:
+        ours, theirs = pty.openpty()
+        self._ours, self.shown, self._at = ours, "", 0
+        self.process = subprocess.Popen(
+            [COMMAND, *words], cwd=folder, env={**environ, "TERM": "dumb"}, stdin=theirs, stdout=theirs, stderr=theirs,
+            start_new_session=True,
+        )  # fmt: skip
+        os.close(theirs)
+
+    def until(self, text: str, within_s: float = 60.0) -> None:
+        """Wait until a text is shown that was not waited for before."""
+        end = time.monotonic() + within_s
+        while (found := self.shown.find(text, self._at)) < 0:
+            assert time.monotonic() < end, f"{text!r} was not shown: {self.shown}"
+            self._read(1.0)
+        self._at = found + len(text)
+
+    def types(self, line: str) -> None:
+        """Type a line."""
+        os.write(self._ours, line.encode() + b"\n")
+
+    def ends(self) -> None:
+        """Say that there are no more answers, as Ctrl-D does."""
+        os.write(self._ours, b"\x04")
+
+    def interrupts(self) -> None:
+        """Interrupt the command, as Ctrl-C does."""
+        self.process.send_signal(signal.SIGINT)
+
+    def ended(self) -> int:
+        """The exit code, once all is shown."""
+        while self._read(60.0):
+            pass
+        os.close(self._ours)
+        return self.process.wait(timeout=60)
+
+    def _read(self, within_s: float) -> bool:
+        ready, _, _ = select.select([self._ours], [], [], within_s)
+        try:
+            part = os.read(self._ours, 65536) if ready else b""
+        except OSError:  # the other end was closed
+            return False
+        self.shown += part.decode(errors="replace").replace("\r\n", "\n")
+        return bool(part)
