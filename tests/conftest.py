@@ -21,20 +21,17 @@ settings.register_profile("house", settings.get_profile("exploring"), derandomiz
 settings.load_profile("house")
 
 _DATA = tempfile.mkdtemp(prefix="cloudcmp-data-")
-_STATE = tempfile.mkdtemp(prefix="cloudcmp-state-")
 
 
 def pytest_configure() -> None:
-    """Heed Ctrl-C from the beginning; the price book and the state of whoever runs the tests are none of theirs."""
+    """Heed Ctrl-C from the beginning; the price book and the key of whoever runs the tests are none of theirs."""
     heed()
-    os.environ["XDG_DATA_HOME"] = _DATA
-    os.environ["XDG_STATE_HOME"] = _STATE
+    os.environ["XDG_DATA_HOME"] = os.environ["XDG_STATE_HOME"] = _DATA
 
 
 def pytest_unconfigure() -> None:
-    """Leave no price book and no state."""
+    """Leave no price book and no key."""
     shutil.rmtree(_DATA, ignore_errors=True)
-    shutil.rmtree(_STATE, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from cloudcmp.measure.shell_lines import is_free, shell_lines
 from cloudcmp.measure.told import work_of
 from cloudcmp.model.command import Command, CommandUse, ShellLine
 from cloudcmp.model.plan import Plan, PlannedTrial
-from cloudcmp.report.text import exact
+from cloudcmp.report.exact_text import exact
 
 _OWN_MACHINES = ("local", "ssh")
 """Providers whose machines are there before a study and after it."""

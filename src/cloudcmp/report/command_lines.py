@@ -8,14 +8,14 @@ from rich.console import Console
 from rich.text import Text
 
 from cloudcmp.model.command import CommandUse, ShellLine, Shipped
+from cloudcmp.report.exact_text import exact
 from cloudcmp.report.table import WIDEST, ascii_only, say
-from cloudcmp.report.text import exact
 
-TITLE = "Every line that a shell gets"
+TITLE = "Commands and tools, with every line for a shell"
 _INDENT, _KIND, _LEAST = 2, 8, 20
 
 
-def show_commands(console: Console, uses: Sequence[CommandUse], notice: str = "", *, title: str = TITLE) -> None:
+def show_commands(console: Console, uses: Sequence[CommandUse], notice: str = "") -> None:
     """Print all lines and files of commands and tools; `notice` is what they mean for the reader's machine.
 
     A line that is longer than the terminal is wide goes on further to the right; a script's lines are numbered.
@@ -23,7 +23,7 @@ def show_commands(console: Console, uses: Sequence[CommandUse], notice: str = ""
     if not uses:
         return
     console.print()
-    say(console, title, "bold")
+    say(console, TITLE, "bold")
     for use in uses:
         only = ascii_only(console)
         on = f", on {', '.join(use.on)}" if use.on else ""

@@ -82,7 +82,7 @@ def show(console: Console, view: View, *, exploratory: Exploratory = "hidden") -
         rest = f"{len(book.pages) - len(decide)} exploratory of {len(book.pages)} cells"
         say(console, f"Not shown, because they get no verdict: {rest}; --all shows them.", "dim")
     _scaling(screen, book)
-    show_commands(console, [use for use in view.commands if use.free], title="Every line that a shell got")
+    show_commands(console, [use for use in view.commands if use.free])
     _closing(screen, book)
 
 

@@ -12,7 +12,19 @@ from cloudcmp.model.view import View
 from cloudcmp.report.book import Book
 from cloudcmp.report.charts import scaling as scaling_chart
 from cloudcmp.report.figures import Figure, figures
-from cloudcmp.report.sheets import asked, estimates, grid, hosts, offered, outcomes, pairs, scaling, speedup, verdicts
+from cloudcmp.report.sheets import (
+    asked,
+    commands,
+    estimates,
+    grid,
+    hosts,
+    offered,
+    outcomes,
+    pairs,
+    scaling,
+    speedup,
+    verdicts,
+)
 from cloudcmp.report.text import clean, visible
 
 _FOLDER = resources.files("cloudcmp.report") / "templates"
@@ -62,7 +74,7 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         offered_title=offered.TITLE,
         facts=asked.facts(book),
         candidates=asked.candidates(book),
-        commands=asked.commands(book),
+        commands=commands.sheet(book),
         matrix=verdicts.matrix(book),
         winners=verdicts.winners(book),
         pictures=[one for one in pictures if one.name != scaling_chart.NAME],

@@ -3,16 +3,14 @@
 from datetime import UTC, date, datetime
 
 from cloudcmp.cost import told_terms
-from cloudcmp.model.command import CommandUse
 from cloudcmp.model.offering import Match, Price
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.safety import Spend
 from cloudcmp.model.study import Session
 from cloudcmp.report.book import Book
-from cloudcmp.report.command_lines import file_line, plain_text
 from cloudcmp.report.numbers import UNKNOWN
-from cloudcmp.report.sheets.sheet import Field, Row, Sheet, captioned, columns, row
-from cloudcmp.report.text import clean, exact
+from cloudcmp.report.sheets.sheet import Field, Sheet, captioned, columns, row
+from cloudcmp.report.text import clean
 from cloudcmp.report.words import metric_words, stands_in
 from cloudcmp.units import format_money, format_quantity, format_seconds
 
@@ -32,22 +30,6 @@ def candidates(book: Book) -> Sheet:
     note = "" if any(one.offering.price for one in book.candidates) else no_price(book)
     return Sheet(captioned(book.origin, "Candidates"), columns(*titles, numeric=("vCPUs", "memory", "price an hour")),
                  tuple(rows), note)  # fmt: skip
-
-
-def commands(book: Book) -> Sheet | None:
-    """What a shell got, whole; None where it got nothing. It follows from the plan, so that it is what ran."""
-    if not book.view.commands:
-        return None
-    rows = [row_ for use in book.view.commands for row_ in _of_use(use)]
-    return Sheet(captioned(book.origin, "Commands and tools, with every line that a shell got"),
-                 columns("name", "when", "line"), tuple(rows))  # fmt: skip
-
-
-def _of_use(use: CommandUse) -> list[Row]:
-    told = [(line.kind, plain_text(line)) for line in use.lines]
-    told += [("file", file_line(file)) for file in use.files]
-    # Not cleaned, which would cut them: what is not seen as it is stands as its number.
-    return [Row((Field(exact(use.name)), Field(kind), Field(text, kind="line"))) for kind, text in told]
 
 
 def no_price(book: Book) -> str:

@@ -1,0 +1,22 @@
+"""Commands and tools of a study, whole."""
+
+from cloudcmp.model.command import CommandUse
+from cloudcmp.report.book import Book
+from cloudcmp.report.command_lines import TITLE, file_line, plain_text
+from cloudcmp.report.exact_text import exact
+from cloudcmp.report.sheets.sheet import Field, Row, Sheet, captioned, columns
+
+
+def sheet(book: Book) -> Sheet | None:
+    """Every line for a shell; None where there is none. It follows from the plan, which is what was run."""
+    if not book.view.commands:
+        return None
+    rows = tuple(one for use in book.view.commands for one in _rows(use))
+    return Sheet(captioned(book.origin, TITLE), columns("name", "when", "line"), rows)
+
+
+def _rows(use: CommandUse) -> list[Row]:
+    told = [(line.kind, plain_text(line)) for line in use.lines]
+    told += [("file", file_line(file)) for file in use.files]
+    # Not cleaned, which would cut them: what is not seen as it is stands as its number.
+    return [Row((Field(exact(use.name)), Field(kind), Field(text, kind="line"))) for kind, text in told]
