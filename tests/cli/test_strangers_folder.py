@@ -81,3 +81,17 @@ def test_a_study_is_not_gone_on_with_through_a_link(forged: Path) -> None:
     said = cloudcmp("run", "--resume", forged)
     assert said.code == 3
     assert _is_told(said, forged), said.err
+
+
+@pytest.mark.parametrize("name", ["report.html", ".report.html.part", "report.html.new"])
+def test_a_report_is_not_written_through_a_link(measured: Path, tmp_path: Path, name: str) -> None:
+    folder, victim = tmp_path / "study", tmp_path / ".bashrc"
+    shutil.copytree(measured, folder)
+    (folder / "report.html").unlink()
+    victim.write_text("alias ll='ls -l'\n")
+    (folder / name).symlink_to(victim)
+    said = cloudcmp("report", folder)
+    assert said.code == 0, said.err
+    assert victim.read_text() == "alias ll='ls -l'\n"
+    assert not (folder / "report.html").is_symlink()
+    assert "</html>" in (folder / "report.html").read_text()
