@@ -12,6 +12,8 @@ from typing import BinaryIO
 
 from cloudcmp.errors import NotOurs
 
+FOR_ALL = 0o666
+"""The mode of a file that whoever may see its folder may read, as far as the user's own mask lets them."""
 SMALL_BYTES = 64 * 1024
 """The most that a file may hold which says whose a folder is."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -131,12 +133,17 @@ def read_small(folder: int, name: str) -> bytes:
     return content
 
 
-def write_whole(folder: int, name: str, content: bytes) -> None:
-    """Put a file into a folder, whole or not at all, in the place of whatever has its name; raises OSError."""
+def write_whole(folder: int, name: str, content: bytes, mode: int = 0o600) -> None:
+    """Put a file into a folder, whole or not at all, in the place of a file or a link of its name; raises OSError."""
     draft = f"{name}.new"
-    with new_file(folder, draft) as file:
-        file.write(content)
-    os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+    try:
+        with new_file(folder, draft, mode) as file:
+            file.write(content)
+        os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(draft, dir_fd=folder)
+        raise
 
 
 def new_file(folder: int, name: str, mode: int = 0o600) -> BinaryIO:

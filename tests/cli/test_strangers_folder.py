@@ -89,3 +89,17 @@ def test_a_strangers_study_is_refused_before_anything_is_looked_at(words: list[s
     said = cloudcmp(*words, forged)
     assert (said.code, said.out) == (2, "")
     assert "Documents" in said.err
+
+
+@pytest.mark.parametrize("name", ["report.html", ".report.html.part", "report.html.new"])
+def test_a_report_is_not_written_through_a_link(measured: Path, tmp_path: Path, name: str) -> None:
+    folder, victim = tmp_path / "study", tmp_path / ".bashrc"
+    shutil.copytree(measured, folder)
+    (folder / "report.html").unlink()
+    victim.write_text("alias ll='ls -l'\n")
+    (folder / name).symlink_to(victim)
+    said = cloudcmp("report", folder)
+    assert said.code == 0, said.err
+    assert victim.read_text() == "alias ll='ls -l'\n"
+    assert not (folder / "report.html").is_symlink()
+    assert "</html>" in (folder / "report.html").read_text()

@@ -3,6 +3,7 @@
 The clouds are stand-ins for this test: none is a real one.
 """
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -198,6 +199,13 @@ def test_a_file_that_is_there_is_not_touched(tmp_path: Path) -> None:
         starting.check_free(tmp_path / "link.yaml")
     with pytest.raises(UserMistake, match="is no name for a study file"):
         starting.check_free(tmp_path / "study.txt")
+    assert path.read_text() == "mine"
+    draft = tmp_path / f".new.yaml.{os.getpid()}.part"
+    draft.symlink_to(path)
+    starting._write(tmp_path / "new.yaml", "new")
+    assert (tmp_path / "new.yaml").read_text() == "new"
+    assert not (tmp_path / "new.yaml").is_symlink()
+    assert not draft.is_symlink()
     assert path.read_text() == "mine"
     starting.check_free(tmp_path / "new" / "study.yaml")
     for folder in (tmp_path / "no" / "folder", path):

@@ -1,9 +1,10 @@
 import asyncio
+import os
 from dataclasses import replace
 
 import pytest
 
-from cloudcmp.errors import LostAnswer, NoCapacity, Refused, UserMistake
+from cloudcmp.errors import LostAnswer, NoCapacity, NotOurs, Refused, UserMistake
 from cloudcmp.model.offering import CellTruth, Faults
 from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.simulated.inventory import Inventory
@@ -186,3 +187,26 @@ def test_the_clouds_time_goes_on_without_a_client(plans, tmp_path):
     assert time.now() == late
     asyncio.run(time.sleep(50.0))
     assert asyncio.run(successor.find("study-a"))
+
+
+@pytest.mark.parametrize("link", ["clouds", "work"])
+def test_its_file_is_neither_read_nor_written_through_a_link(tmp_path, plans, link):
+    (tmp_path / "home").mkdir()
+    victim = tmp_path / "home" / "clouds"
+    victim.write_text("dear\n")
+    (tmp_path / "study" / "work").mkdir(parents=True)
+    state = OwnedPath(tmp_path / "study", ("work", "clouds"))
+    if link == "work":
+        state.path.parent.rmdir()
+        state.path.parent.symlink_to(tmp_path / "home")
+    else:
+        state.path.symlink_to(victim)
+    with pytest.raises(NotOurs, match="study/work"):
+        asyncio.run(cloud(plans, state=state).create(plans.request()))
+    assert victim.read_text() == "dear\n"
+
+
+def test_a_pipe_in_the_place_of_its_file_is_not_waited_for(tmp_path, plans):
+    os.mkfifo(tmp_path / "clouds")
+    with pytest.raises(NotOurs, match="no regular file"):
+        cloud(plans, state=OwnedPath(tmp_path, ("clouds",)))

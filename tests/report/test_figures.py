@@ -122,6 +122,18 @@ def test_files_are_written_whole_and_named_after_their_figure(
     assert written[0].read_text(encoding="utf-8") == drawn[0].svg
 
 
+def test_a_link_of_a_figures_name_is_replaced_and_not_written_through(
+    drawn: tuple[Figure, ...], view: View, tmp_path: Path
+) -> None:
+    (tmp_path / "victim").write_text("dear")
+    for ending in ("svg", "svg.new", "csv"):
+        (tmp_path / f"{drawn[0].name}.{ending}").symlink_to(tmp_path / "victim")
+    for path in write_figures(view, tmp_path, drawn[:1]):
+        assert not path.is_symlink()
+    assert (tmp_path / "victim").read_text() == "dear"
+    assert not list(tmp_path.glob("*.new"))
+
+
 _REPORT = """
 import dataclasses, hashlib, locale, pathlib, runpy, sys, tempfile, time
 locale.setlocale(locale.LC_ALL, "")

@@ -8,7 +8,8 @@ from cloudcmp.model.lease import LeaseState
 from cloudcmp.pipeline.commands import commands
 from cloudcmp.pipeline.tools import work_of
 from cloudcmp.provision.waiting import named
-from cloudcmp.report.text import clean, exact
+from cloudcmp.report.exact_text import exact
+from cloudcmp.report.text import clean
 from cloudcmp.store import MadeElsewhere, StudyStore
 
 Say = Callable[[str], None]

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from pathlib import Path
@@ -13,6 +14,7 @@ from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.model.offering import Match, Offering
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Provider
+from cloudcmp.owned_folder import FOR_ALL, OwnedPath, new_file
 from cloudcmp.pipeline.catalogue import booked
 from cloudcmp.pipeline.opening import brief, opened
 from cloudcmp.pipeline.planning import plan_text
@@ -223,15 +225,18 @@ def _planned(told: Answers, clouds: Sequence[str], form: Form, path: Path) -> Pl
 
 def _write(path: Path, text: str) -> None:
     """Write a file that is not there, whole or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(exist_ok=True)
-        part.write_text(text, encoding="utf-8")
-        os.link(part, path)  # fails where somebody was quicker, unlike a rename
-    except FileExistsError:
-        raise UserMistake.at(str(path), "is there already, and is not overwritten", "name another file") from None
-    finally:
-        part.unlink(missing_ok=True)
+    part = f".{path.name}.{os.getpid()}.part"
+    path.parent.mkdir(exist_ok=True)
+    with OwnedPath(path.parent).folder() as folder:
+        try:
+            with new_file(folder, part, FOR_ALL) as file:
+                file.write(text.encode())
+            os.link(part, path.name, src_dir_fd=folder, dst_dir_fd=folder)  # fails where somebody was quicker
+        except FileExistsError:
+            raise UserMistake.at(str(path), "is there already, and is not overwritten", "name another file") from None
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(part, dir_fd=folder)
 
 
 def by_price_list(told: Answers) -> tuple[tuple[Offering, ...], list[tuple[str, str]]]:

@@ -18,6 +18,7 @@ from cloudcmp.model.price import Purchase
 from cloudcmp.model.result import Analysis, Estimate
 from cloudcmp.model.trial import Attempt
 from cloudcmp.model.view import View
+from cloudcmp.owned_folder import FOR_ALL, OwnedPath, write_whole
 from cloudcmp.pipeline.commands import commands, commands_as_data
 from cloudcmp.pipeline.planning import read_terms
 from cloudcmp.pipeline.pricing import bought, under_terms
@@ -248,15 +249,14 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
 
 
 def write_report(shown: View, path: Path) -> Path:
-    """Write the HTML report; the file is there whole or not at all."""
+    """Write the HTML report; the file is there whole or not at all, in the place of a link that has its name."""
     from cloudcmp.report import html
 
     if path.is_dir():
         raise UserMistake.at(str(path), "is a folder", "name a file")
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(html.render(shown), encoding="utf-8")
-    part.replace(path)
+    with OwnedPath(path.parent).folder() as folder:
+        write_whole(folder, path.name, html.render(shown).encode(), FOR_ALL)
     return path
 
 

@@ -64,10 +64,10 @@ def _ssh(means: Means) -> Provider:
     return SshProvider(means.candidates, means.dial)
 
 
-def _qemu(_: Means) -> Provider:
+def _qemu(means: Means) -> Provider:
     from cloudcmp.provider.qemu import QemuProvider
 
-    return QemuProvider()
+    return QemuProvider(study=means.study)
 
 
 def _aws(_: Means) -> Provider:

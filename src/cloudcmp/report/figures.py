@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from cloudcmp.model.view import View
+from cloudcmp.owned_folder import FOR_ALL, OwnedPath, write_whole
 from cloudcmp.report.book import Book
 from cloudcmp.report.charts import bars, cdfs, cost, scaling, scatter, series
 from cloudcmp.report.charts.base import Cast, Figure
@@ -21,8 +22,8 @@ def figures(view: View) -> tuple[Figure, ...]:
 def write_figures(view: View, folder: Path, drawn: tuple[Figure, ...] | None = None) -> tuple[Path, ...]:
     """Write each figure as SVG and PNG, and its data as CSV; returns the files in the order in which they were written.
 
-    folder: is made where it is missing; files of the same names are replaced. drawn: the figures, where they are known
-    already. Raises OSError where the folder can not be written.
+    folder: is made where it is missing; files and links of the same names are replaced. drawn: the figures, where they
+    are known already. Raises OSError where the folder can not be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -31,6 +32,7 @@ def write_figures(view: View, folder: Path, drawn: tuple[Figure, ...] | None = N
                   ("csv", csv_text(figure.columns, figure.rows).encode()))  # fmt: skip
         for kind, piece in pieces:
             path = folder / f"{figure.name}.{kind}"
-            path.write_bytes(piece)
+            with OwnedPath(folder).folder() as opened:
+                write_whole(opened, path.name, piece, FOR_ALL)
             written.append(path)
     return tuple(written)

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from cloudcmp.errors import Fault
+from cloudcmp.errors import Fault, NotOurs, StorageFault
 from cloudcmp.model.trial import Attempt
+from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.store.faults import storage
 from cloudcmp.store.files import write_durably
 
@@ -18,8 +19,11 @@ KEY = "output"
 def keep(folder: Path, trial: int, attempt: int, texts: Mapping[str, str]) -> dict[str, str]:
     """Write what an attempt printed, durably; its file, relative to the study's folder, and its digest."""
     content = gzip.compress(json.dumps(dict(texts), ensure_ascii=False).encode(), mtime=0)
-    with storage(folder):
-        (folder / FOLDER).mkdir(mode=0o700, exist_ok=True)
+    try:
+        with storage(folder), OwnedPath(folder, (FOLDER,)).folder(make=True):
+            pass  # it is there, and no link
+    except NotOurs as error:
+        raise StorageFault(*error.faults) from error
     file = f"{FOLDER}/{trial:08d}-{attempt}.json.gz"
     write_durably(folder / file, content)
     return {"file": file, "sha256": hashlib.sha256(content).hexdigest()}

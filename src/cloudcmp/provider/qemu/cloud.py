@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from cloudcmp.errors import CloudcmpError, NoCapacity, ProviderFault, Refused
+from cloudcmp.errors import CloudcmpError, NoCapacity, NotOurs, ProviderFault, Refused
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Listing
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate
@@ -43,6 +43,7 @@ class QemuProvider:
     """Guests of qemu. Nothing is billed, and all share the one host, so that no two are measured at once.
 
     `state` is the folder under which guests have theirs, `cache` the one of images. `now` gives the Unix time (s).
+    `study` is a study's tag: where it is given, no guest of another one is destroyed.
     """
 
     name = "qemu"
@@ -58,12 +59,14 @@ class QemuProvider:
         state: Path | None = None,
         cache: Path | None = None,
         *,
+        study: str | None = None,
         machine: Callable[[], Machine] = lambda: read_machine(os.sched_getaffinity(0)),
         free_bytes: Callable[[], int | None] = free_memory_bytes,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._inventory = Inventory((state or state_folder()).resolve())
         self._cache = (cache or cache_folder()).resolve()
+        self._study = study
         self._machine = machine
         self._free_bytes = free_bytes
         self._now = now
@@ -118,10 +121,15 @@ class QemuProvider:
         return Listing(tuple(one for one in found if SCHEMA_TAG in dict(one.tags)))
 
     async def destroy(self, handle: Handle) -> None:
-        """End the guest, also one that hangs, and remove its folder."""
+        """End the guest, also one that hangs, and remove its folder; raises NotOurs for one of another study."""
         guest = await asyncio.to_thread(self._inventory.one, handle.cloud_id)
-        if guest is not None:
-            await asyncio.to_thread(self._inventory.remove, guest)
+        if guest is None:
+            return
+        tags = dict(guest.identity.tags) if guest.identity else None
+        if tags is not None and self._study not in {None, tags.get("cloudcmp:study")}:
+            what = "it bears the tags of another study: it is kept"
+            raise NotOurs.at(handle.cloud_id, what, "see whose it is with: cloudcmp sweep qemu")
+        await asyncio.to_thread(self._inventory.remove, guest)
 
     async def gone(self, handle: Handle) -> str | None:
         """Neither a process nor a folder is the evidence."""

@@ -4,14 +4,14 @@ import fcntl
 import hashlib
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cloudcmp.errors import StorageFault, Unlisted
+from cloudcmp.errors import NotOurs, StorageFault, Unlisted
 from cloudcmp.model.lease import INSTANCE, Found
+from cloudcmp.owned_folder import OwnedPath, folder_in, folders_in, names_in, remove_folder
 from cloudcmp.provider.qemu.machine import CARD, Card, read_card
 from cloudcmp.provider.qemu.running import Identity, Running, end, running
 from cloudcmp.provider.qemu.sizes import REGION
@@ -93,22 +93,23 @@ class Inventory:
         return read_card(self.folder(cloud_id))
 
     def remove(self, guest: Guest) -> None:
-        """End a guest's process and remove its folder: only one that is here, or that holds its card.
+        """End a guest's process and remove its folder: only one that holds its card, or nothing but a torn one.
 
-        Raises ProviderFault where the process will not end, StorageFault where the folder can not be removed.
+        Raises ProviderFault where the process will not end, NotOurs where the folder holds anything else, and
+        StorageFault where it cannot be removed.
         """
         if guest.process is not None:
             end(guest.process)
-        if guest.folder != self.folder(guest.cloud_id):
-            card = read_card(guest.folder)
-            if card is None or card.identity.cloud_id != guest.cloud_id:
-                return
+        own = _is_of(guest, read_card(guest.folder))
+        if guest.folder != self.folder(guest.cloud_id) and not own:
+            return
+        name = guest.folder.name
         try:
-            # The card goes last: a folder that is half removed still says whose it is.
-            for place in guest.folder.iterdir():
-                if place.name != CARD:
-                    place.unlink()
-            shutil.rmtree(guest.folder)
+            with OwnedPath(guest.folder.parent).folder() as here, folder_in(here, name, guest.folder) as inside:
+                if not own and names_in(inside) not in ([], [f"{CARD}.new"]):
+                    what = f"it holds no {CARD} of this guest: it is kept"
+                    raise NotOurs.at(str(guest.folder), what, "see what it holds, and remove it by hand")
+                remove_folder(here, name, inside, CARD)
         except FileNotFoundError:
             pass
         except OSError as error:
@@ -119,8 +120,14 @@ class Inventory:
 
     def _folders(self) -> list[str]:
         try:
-            return sorted(path.name for path in self.root.iterdir() if _ID.fullmatch(path.name) and path.is_dir())
+            with OwnedPath(self.root).folder() as here:
+                return [name for name in folders_in(here) if _ID.fullmatch(name)]
         except FileNotFoundError:
             return []
         except OSError as error:
             raise Unlisted.at(str(self.root), error.strerror or str(error), "make the folder readable") from error
+
+
+def _is_of(guest: Guest, card: Card | None) -> bool:
+    """Whether a card is a guest's own."""
+    return card is not None and card.identity.cloud_id == guest.cloud_id

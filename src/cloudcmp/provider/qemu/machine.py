@@ -9,7 +9,8 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cloudcmp.errors import NoCapacity, ProviderFault, Refused, StorageFault
+from cloudcmp.errors import NoCapacity, NotOurs, ProviderFault, Refused, StorageFault
+from cloudcmp.owned_folder import OwnedPath, read_small, write_whole
 from cloudcmp.provider.qemu.program import Accelerator, Program
 from cloudcmp.provider.qemu.running import Identity, Running, ask, identity_of, running
 
@@ -53,18 +54,18 @@ class Card:
         """Put the card into the folder, whole or not at all."""
         card = asdict(self)
         card["identity"] = {"id": self.identity.cloud_id, **card["identity"], "tags": dict(self.identity.tags)}
-        draft = folder / f"{CARD}.new"
-        draft.write_text(json.dumps(card, indent=1, sort_keys=True), encoding="utf-8")
-        draft.replace(folder / CARD)
+        with OwnedPath(folder.parent, (folder.name,)).folder() as inside:
+            write_whole(inside, CARD, json.dumps(card, indent=1, sort_keys=True).encode())
 
 
 def read_card(folder: Path) -> Card | None:
     """The card of a folder; None where there is none or it can not be read."""
     try:
-        card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+        with OwnedPath(folder.parent, (folder.name,)).folder() as inside:
+            card = json.loads(read_small(inside, CARD))
         card["identity"] = identity_of(card["identity"])
         return Card(**{**card, "boot": tuple(card["boot"])})
-    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError, AttributeError):
+    except (NotOurs, FileNotFoundError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
