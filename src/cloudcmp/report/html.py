@@ -8,12 +8,12 @@ from importlib import resources
 import jinja2
 
 from cloudcmp import __version__
+from cloudcmp.model.untrusted_text import one_line, visible
 from cloudcmp.model.view import View
 from cloudcmp.report.book import Book
 from cloudcmp.report.charts import scaling as scaling_chart
 from cloudcmp.report.figures import Figure, figures
 from cloudcmp.report.sheets import asked, estimates, grid, hosts, offered, outcomes, pairs, scaling, speedup, verdicts
-from cloudcmp.report.text import clean, visible
 
 _FOLDER = resources.files("cloudcmp.report") / "templates"
 
@@ -52,10 +52,10 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         style=style,  # holds no character that escaping changes, so that the digest holds
         digest=digest,
         version=__version__,
-        name=clean(view.plan.name, 120),
-        question=clean(view.plan.question, 2000),
+        name=one_line(view.plan.name, 120),
+        question=one_line(view.plan.question, 2000),
         origin=book.origin,
-        answer=[clean(line, 1000) for line in view.analysis.answer],
+        answer=[one_line(line, 1000) for line in view.analysis.answer],
         warnings=outcomes.warnings(book),
         no_price=asked.no_price(book),
         offered=offered.sheets(book),
@@ -76,8 +76,8 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         pairs=pairs.sheets(book),
         outcomes=outcomes.sheet(book),
         hosts=hosts.sheets(book),
-        provenance=[(clean(name, 80), clean(text, 600)) for name, text in view.provenance],
-        interruptions=[clean(line, 400) for line in view.interruptions],
+        provenance=[(one_line(name, 80), one_line(text, 600)) for name, text in view.provenance],
+        interruptions=[one_line(line, 400) for line in view.interruptions],
     )
 
 

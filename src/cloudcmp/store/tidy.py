@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import BinaryIO
 
+from cloudcmp.model.untrusted_text import without_steering
 from cloudcmp.store.files import write_durably
 
 COLUMNS = (
@@ -81,8 +82,9 @@ def write_parquet(path: Path, rows: Sequence[TidyRow]) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        names = [*COLUMNS, *attribute_names(rows)]
-        cells = [row.cells(names[len(COLUMNS) :]) for row in rows]
+        attributes = attribute_names(rows)
+        names = [*COLUMNS, *map(without_steering, attributes)]
+        cells = [row.cells(attributes) for row in rows]
         arrays = [_array(name, [row[i] for row in cells]) for i, name in enumerate(names)]
         pq.write_table(pa.table(dict(zip(names, arrays, strict=True))), file, compression="zstd")
 
@@ -105,7 +107,7 @@ def _csv_cell(cell: str | int | float | Decimal | None, *, raw: bool = False) ->
     if cell is None:
         return ""
     if isinstance(cell, str):
-        return cell if raw else neutral(cell)
+        return without_steering(cell) if raw else neutral(cell)
     return number_text(cell) if isinstance(cell, float) else str(cell)
 
 
@@ -116,7 +118,8 @@ def _quoted(cell: str) -> str:
 
 
 def neutral(text: str) -> str:
-    """The text so that no spreadsheet takes it for a formula; undone by `plain`."""
+    """The text so that no spreadsheet takes it for a formula (undone by `plain`), and no terminal for a command."""
+    text = without_steering(text)
     return "'" + text if text[:1] and text[0] in _FORMULA + "'" else text
 
 

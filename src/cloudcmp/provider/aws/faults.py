@@ -20,8 +20,8 @@ from cloudcmp.errors import (
     Unlisted,
     Unreached,
 )
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.answers import LOOKED_FOR, Coded, lost, unclear, untold
-from cloudcmp.provider.saying import plain
 
 _CAPACITY = {
     "InsufficientAddressCapacity",
@@ -86,7 +86,7 @@ def coded(error: BaseException) -> Coded | None:
         return None
     said = response["Error"]
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return Coded(plain(str(said.get("Code", "unknown"))), plain(_bare(str(said.get("Message", "")))), int(status))
+    return Coded(one_line(str(said.get("Code", "unknown"))), one_line(_bare(str(said.get("Message", "")))), int(status))
 
 
 def _bare(text: str) -> str:
