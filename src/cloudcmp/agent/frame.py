@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from cloudcmp.agent.job import PROTOCOL_VERSION
 from cloudcmp.model.untrusted_text import one_line
+from cloudcmp.model.values import LARGEST_VALUE
 
 _DEPTH_MAX = 6
 _ITEMS_MAX = 512
@@ -46,7 +47,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def number_of(frame: Mapping[str, object], key: str) -> float:
-    """A finite number; raises BadFrame for anything else, such as true, text, or 1e999."""
+    """A number below `LARGEST_VALUE`; raises BadFrame for anything else, such as true, text, or 1e999."""
     value = frame.get(key)
     if type(value) is not float and type(value) is not int:
         raise BadFrame(f"{key} is not a number")
@@ -56,6 +57,8 @@ def number_of(frame: Mapping[str, object], key: str) -> float:
         raise BadFrame(f"{key} is too large") from error
     if not math.isfinite(number):
         raise BadFrame(f"{key} is not finite")
+    if abs(number) >= LARGEST_VALUE:
+        raise BadFrame(f"{key} is too large")
     return number
 
 

@@ -9,6 +9,7 @@ from cloudcmp.model.cell import Cell, parse_params
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.trial import Outcome
 from cloudcmp.model.untrusted_text import steering_character, without_steering
+from cloudcmp.model.values import LARGEST_VALUE
 from cloudcmp.store.tidy import NEEDED, time_of
 from cloudcmp.store.tidy_agree import Agreement, CheckedRow, Faults, Key, TidyTable, number_of
 from cloudcmp.store.tidy_read import RawTable, read_table
@@ -109,6 +110,9 @@ class _Checker:
         value = number_of(text)
         if value is None:
             raise _Bad(f"the value {text!r} is not a finite number", "write e.g. 12.5")
+        if abs(value) >= LARGEST_VALUE:
+            what = f"the value {text} is not between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}"
+            raise _Bad(what, "write invalid as outcome and no value")
         known = self._known.get(of["metric"])
         if value <= 0 and known is not None and not known.signed:
             raise _Bad(f"{known.name} is {text}, yet it is always above 0", "write invalid as outcome and no value")
