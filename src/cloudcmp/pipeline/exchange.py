@@ -27,7 +27,7 @@ from cloudcmp.store.tidy_rows import check_table, read_tidy
 
 def _rows(folder: Path, *, include_ids: bool) -> tuple[TidyRow, ...]:
     with StudyStore.open(folder, write=False) as store:
-        found = export_rows(store, metrics_of(store), _percentiles(store))
+        found = store.consistent(lambda: export_rows(store, metrics_of(store), _percentiles(store)))
         if include_ids:
             return found
         by = pseudonyms(store)
