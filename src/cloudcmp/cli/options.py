@@ -9,6 +9,11 @@ import typer
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document in place of tables.")]
 Folder = Annotated[Path, typer.Argument(help="A study's folder.", show_default=False)]
 Out = Annotated[Path | None, typer.Option("--out", help="Where to write.", show_default=False)]
+OutFile = Annotated[
+    Path | None,
+    typer.Option("--out", help="The file to write; one that is there is replaced only by its like.",
+                 show_default=False),
+]  # fmt: skip
 On = Annotated[
     str | None,
     typer.Option(

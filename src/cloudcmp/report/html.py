@@ -33,6 +33,11 @@ class _Picture:
         return cls(figure.name, figure.title, figure.caption, f"data:image/svg+xml;base64,{encoded}")
 
 
+def is_report(head: bytes) -> bool:
+    """Whether a file is a report, by its first bytes."""
+    return head.startswith(b"<!doctype html>") and b": cloudcmp report" in head
+
+
 def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
     """The report of a study as one HTML document; equal views give equal bytes.
 

@@ -17,6 +17,7 @@ COLUMNS = (
     "metric", "params", "unit", "better", "value", "outcome",
 )  # fmt: skip
 NEEDED = ("offering", "metric", "unit", "value")
+PARQUET_MAGIC = b"PAR1"
 _FORMULA = "=+-@\t\r"
 _TO_QUOTE = re.compile(r'[",\r\n]|^\s|\s$')
 _NUMBERS = {"value", "vcpus", "memory_gib"}
@@ -57,6 +58,11 @@ class TidyRow:
 def attribute_names(rows: Iterable[TidyRow]) -> list[str]:
     """The names of all attributes that some row has, sorted."""
     return sorted({name for row in rows for name in row.attributes})
+
+
+def is_tidy(head: bytes) -> bool:
+    """Whether a file is a tidy table as `write_csv` or `write_parquet` writes it, by its first bytes."""
+    return head.startswith((",".join(COLUMNS).encode(), PARQUET_MAGIC))
 
 
 def write_csv(path: Path, rows: Sequence[TidyRow]) -> None:

@@ -8,10 +8,9 @@ from typing import Any
 
 from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.store.faults import storage
-from cloudcmp.store.tidy import plain
+from cloudcmp.store.tidy import PARQUET_MAGIC, plain
 from cloudcmp.store.untrusted_parquet import batches, opened_parquet
 
-_PARQUET_MAGIC = b"PAR1"
 _ROWS_AT_ONCE = 64 * 1024
 
 
@@ -31,7 +30,7 @@ def read_table(path: Path) -> RawTable:
     if not path.is_file():
         raise _mistake(str(path), "is a folder" if path.is_dir() else "no such file", "name a CSV or Parquet file")
     with storage(path), path.open("rb") as file:
-        is_parquet = file.read(4) == _PARQUET_MAGIC
+        is_parquet = file.read(4) == PARQUET_MAGIC
     rows = _parquet_rows(path) if is_parquet else _csv_rows(path)
     place, header = next(rows, (str(path), []))
     columns = tuple(name.strip() for name in header)
