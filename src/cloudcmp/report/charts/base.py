@@ -1,13 +1,12 @@
-"""The look that all figures share, and the one place where drawings are made."""
+"""The look that all figures share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import vl_convert
-
 from cloudcmp.model.untrusted_text import one_line, visible
 from cloudcmp.report.book import Book, Page
+from cloudcmp.report.charts.drawing import png_of, svg_of
 from cloudcmp.report.text import short_names, without_common
 
 # Okabe and Ito's colours, which people with any kind of colour vision tell apart; shapes and dashes say the same again.
@@ -51,7 +50,7 @@ class Figure:
 
     def png(self) -> bytes:
         """The same drawing in pixels, two for each unit."""
-        return bytes(vl_convert.svg_to_png(self.svg, scale=2))
+        return png_of(self.svg)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +123,7 @@ def draw(title: str, panels: Sequence[Spec], columns: int = 2) -> str:
         "spacing": {"row": 26, "column": 26},
         "config": _CONFIG,
     }
-    svg = vl_convert.vegalite_to_svg(_visible(whole), allowed_base_urls=[])
+    svg = svg_of(_visible(whole))
     return svg.replace(f'font-family="{_FONT}"', f'font-family="{_FONTS}"')
 
 
