@@ -7,7 +7,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from cloudcmp.cost.asked import Asked, Unknown
 from cloudcmp.cost.lookup import Lookup
 from cloudcmp.cost.sources import libcloud, own, sparecores
 from cloudcmp.cost.sources.base import LEAST, MOST, Odd, Unreadable, amount_of, collected, json_of
+from cloudcmp.errors import UserMistake
 from cloudcmp.model.offering import Price
 from cloudcmp.model.price import Item, PriceList, Purchase, Unit
 from cloudcmp.pipeline.catalogue import take_in
@@ -213,3 +214,19 @@ def test_spare_cores_database_tells_prices_by_their_names(tmp_path: Path) -> Non
     assert doubt.why == "a price of zero is unknown, not free"
     assert found.published == date(2026, 11, 1)
     assert (found.sold[0].vcpus, found.sold[0].memory_gib) == (2.0, 4.0)
+
+
+@pytest.mark.parametrize("as_of", ["9999-11-20", "2026-11-26"])
+def test_a_list_of_a_day_to_come_is_refused(as_of: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would never look old."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    now = datetime(2026, 11, 23, 12, tzinfo=UTC).timestamp()
+    head, row = "provider,name,amount,currency,unit,region,as_of", "aws,m7i.large,0.1,USD,h,us-east-1"
+    told = f"it is dated {as_of}, which is still to come; nothing of it was taken"
+    (tmp_path / "p.csv").write_text(f"{head}\n{row},{as_of}\n")
+    with pytest.raises(UserMistake, match=told):
+        take_in("csv", [tmp_path / "p.csv"], now=now)
+    (tmp_path / "p.csv").write_text(f"{head}\n{row},2026-11-24\n")
+    with pytest.raises(UserMistake, match=told):
+        take_in("csv", [tmp_path / "p.csv"], now=now, as_of=date.fromisoformat(as_of))
+    assert take_in("csv", [tmp_path / "p.csv"], now=now).kept.rows == 1

@@ -65,6 +65,7 @@ def test_a_value_is_read_in_its_unit(one, text, expected):
         (told(r"loss (\d+)"), OUTPUT, "it can not be 0"),
         (told(r"t (.+)"), "t 1e999", "is not finite"),
         (told(r"t (.+)", scale=1e29), "t 1e300", "is not finite"),
+        (told(r"t (.+)"), "t 1e60", "is too large"),
         (told(r"(t)"), "t" * 70000, "a line of more than 65536"),
         (told(path="a.b"), '{"a": [1]}', "the output has no 'a.b'"),
         (told(path="a.1"), '{"a": [1]}', "the output has no 'a.1'"),

@@ -211,3 +211,25 @@ def test_user_data_that_is_too_long_is_refused_before_any_call():
     long = request(access=Access(KeyPair("a", "b"), "c", "#" * 16385))
     with pytest.raises(Refused, match="16384"):
         run_params(long, image, compatible=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "why"),
+    [
+        ("aws_secret_access_key = SECRET\n", 1, "MissingSectionHeaderError"),
+        ("[default]\nregion = x\nSECRET\n", 3, "ParsingError"),
+        ("[default]\na = 1\na = SECRET\n", 3, "DuplicateOptionError"),
+    ],
+)
+def test_a_broken_file_of_credentials_is_told_as_that(text, line, why, tmp_path, monkeypatch):
+    (tmp_path / "credentials").write_text(text)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with pytest.raises(BadCredentials) as caught:
+        asyncio.run(Ec2Provider("aws").account())
+    told = str(caught.value)
+    assert f"{tmp_path}/credentials, line {line} can not be read as AWS settings ({why})" in told
+    assert "SECRET" not in told.replace("AWS_SHARED", "")
+    assert "network" not in told

@@ -3,7 +3,6 @@
 from cloudcmp.agent.expected import Expected, expected_series
 from cloudcmp.agent.job import encode_job
 from cloudcmp.agent.locate import locate, this_triple
-from cloudcmp.agent.text import clean
 from cloudcmp.agent.wire import Decoder, Limits
 
-__all__ = ["Decoder", "Expected", "Limits", "clean", "encode_job", "expected_series", "locate", "this_triple"]
+__all__ = ["Decoder", "Expected", "Limits", "encode_job", "expected_series", "locate", "this_triple"]

@@ -7,9 +7,9 @@ from typing import Any
 
 import asyncssh
 
-from cloudcmp.agent.text import clean
 from cloudcmp.errors import CloudcmpError, NoCredentials, ProviderFault, Refused, WrongHost
 from cloudcmp.model.remote import Endpoint
+from cloudcmp.model.untrusted_text import one_line
 
 _KEEPALIVE_S = 15
 _KEEPALIVES = 4
@@ -167,9 +167,9 @@ class Line:
             case asyncssh.PermissionDenied():
                 kind, what, next = Refused, "it refuses our key", "see that it is among the user's authorized_keys"
             case asyncssh.KeyImportError():
-                kind, what, next = Refused, f"a key can not be read: {clean(str(error))}", "see the key's file"
+                kind, what, next = Refused, f"a key can not be read: {one_line(str(error))}", "see the key's file"
             case _:
-                what = f"connection lost (SSH {watch.reached()}): {clean(str(error)) or type(error).__name__}"
+                what = f"connection lost (SSH {watch.reached()}): {one_line(str(error)) or type(error).__name__}"
         return kind.at(self.name, what, next)
 
     def _not_trusted(self, watch: _Watch, known: asyncssh.SSHKnownHosts | None) -> ProviderFault:

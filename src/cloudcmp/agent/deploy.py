@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from cloudcmp.agent.locate import BINARY, locate
-from cloudcmp.agent.text import clean
 from cloudcmp.errors import AgentMissing, OutsideFault, ProviderFault
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import Channel
 from cloudcmp.model.remote import Shell
+from cloudcmp.model.untrusted_text import one_line
 
 CPUS_MAX = 4096
 _KILL_AFTER_S = 5
@@ -121,7 +121,7 @@ def triple_of(uname: str) -> str:
     """The target triple for what `uname -sm` says; raises AgentMissing for a system that has no agent."""
     system, _, machine = uname.strip().partition(" ")
     if system != "Linux" or machine not in _MACHINES:
-        what = f"there is none for {clean(uname, 40) or 'a machine that does not say what it is'}"
+        what = f"there is none for {one_line(uname, 40) or 'a machine that does not say what it is'}"
         raise AgentMissing.at("agent", what, "it is built for Linux on x86_64 and aarch64")
     return f"{_MACHINES[machine]}-unknown-linux"
 
@@ -160,10 +160,10 @@ async def _ask(shell: Shell, command: Sequence[str], what: str) -> str:
     """What a command prints, stripped and untrusted; raises ProviderFault where it fails."""
     said = await shell.run(command, most_bytes=65536)
     if said.exit_code != 0:
-        why = clean(said.err.decode("utf-8", errors="replace")) or f"exit {said.exit_code}"
+        why = one_line(said.err.decode("utf-8", errors="replace")) or f"exit {said.exit_code}"
         raise ProviderFault.at("machine", f"{what}: {why}", "see its disk, permissions and mount options")
     return said.out.decode("utf-8", errors="replace").strip()
 
 
 def _odd(what: str, said: str) -> ProviderFault:
-    return ProviderFault.at("machine", f"{what} can not be {clean(said, 60)!r}", "see what answers there")
+    return ProviderFault.at("machine", f"{what} can not be {one_line(said, 60)!r}", "see what answers there")

@@ -7,8 +7,8 @@ from contextlib import suppress
 
 import asyncssh
 
-from cloudcmp.agent.text import clean
 from cloudcmp.errors import LineLost
+from cloudcmp.model.untrusted_text import one_line
 
 WINDOW_BYTES = 256 * 1024
 _PACKET_BYTES = 32 * 1024
@@ -172,7 +172,7 @@ class Pieces(AsyncIterator[bytes]):
     async def __anext__(self) -> bytes:
         piece = await self._errand.piece()
         if not piece and self._errand.cut_off:
-            why = clean(str(self._errand.lost or "")) or "it was closed"
+            why = one_line(str(self._errand.lost or "")) or "it was closed"
             raise LineLost.at("", f"the connection was lost: {why}", "see whether the machine is still there")
         if not piece:
             raise StopAsyncIteration

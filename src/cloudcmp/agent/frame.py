@@ -5,7 +5,8 @@ import math
 from collections.abc import Mapping
 
 from cloudcmp.agent.job import PROTOCOL_VERSION
-from cloudcmp.agent.text import clean
+from cloudcmp.model.untrusted_text import one_line
+from cloudcmp.model.values import LARGEST_VALUE
 
 _DEPTH_MAX = 6
 _ITEMS_MAX = 512
@@ -46,7 +47,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def number_of(frame: Mapping[str, object], key: str) -> float:
-    """A finite number; raises BadFrame for anything else, such as true, text, or 1e999."""
+    """A number below `LARGEST_VALUE`; raises BadFrame for anything else, such as true, text, or 1e999."""
     value = frame.get(key)
     if type(value) is not float and type(value) is not int:
         raise BadFrame(f"{key} is not a number")
@@ -56,6 +57,8 @@ def number_of(frame: Mapping[str, object], key: str) -> float:
         raise BadFrame(f"{key} is too large") from error
     if not math.isfinite(number):
         raise BadFrame(f"{key} is not finite")
+    if abs(number) >= LARGEST_VALUE:
+        raise BadFrame(f"{key} is too large")
     return number
 
 
@@ -64,7 +67,7 @@ def text_of(frame: Mapping[str, object], key: str, limit: int = 200) -> str:
     value = frame.get(key)
     if type(value) is not str:
         raise BadFrame(f"{key} is not text")
-    return clean(value, limit)
+    return one_line(value, limit)
 
 
 def facts_of(frame: Mapping[str, object], key: str) -> dict[str, object]:
@@ -72,7 +75,7 @@ def facts_of(frame: Mapping[str, object], key: str) -> dict[str, object]:
     value = frame.get(key)
     if type(value) is not dict:
         raise BadFrame(f"{key} is not an object")
-    return {clean(str(name), 64): _fact(item, 1) for name, item in _few(value).items()}
+    return {one_line(str(name), 64): _fact(item, 1) for name, item in _few(value).items()}
 
 
 def scalar_of(frame: Mapping[str, object], key: str) -> str | float | int | bool:
@@ -89,9 +92,9 @@ def _fact(value: object, depth: int) -> object:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return clean(value, _TEXT_MAX)
+        return one_line(value, _TEXT_MAX)
     if isinstance(value, dict):
-        return {clean(str(name), 64): _fact(item, depth + 1) for name, item in _few(value).items()}
+        return {one_line(str(name), 64): _fact(item, depth + 1) for name, item in _few(value).items()}
     if isinstance(value, list):
         if len(value) > _ITEMS_MAX:
             raise BadFrame(f"more than {_ITEMS_MAX} facts in a list")

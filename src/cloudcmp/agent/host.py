@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from importlib import resources
 
-from cloudcmp.agent.text import clean
 from cloudcmp.errors import ProviderFault
 from cloudcmp.model.remote import Shell
+from cloudcmp.model.untrusted_text import one_line
 
 SCRIPT = "/usr/local/sbin/cloudcmp-host"
 
@@ -31,6 +31,6 @@ async def on_host(shell: Shell, *words: str, deadline_s: float = 60.0) -> str:
     """
     said = await shell.run(host_command(*words), deadline_s=deadline_s, most_bytes=4096)
     if said.exit_code != 0:
-        why = clean(said.err.decode("utf-8", errors="replace")) or f"exit {said.exit_code}"
+        why = one_line(said.err.decode("utf-8", errors="replace")) or f"exit {said.exit_code}"
         raise ProviderFault.at(f"cloudcmp-host {words[0]}", why, "see the machine's console, or launch another one")
     return said.out.decode("utf-8", errors="replace").strip()

@@ -16,10 +16,10 @@ from cloudcmp.agent.connection import Line
 from cloudcmp.agent.errand import Errand, Pieces
 from cloudcmp.agent.host import on_host
 from cloudcmp.agent.keys import parse_public
-from cloudcmp.agent.text import clean
 from cloudcmp.errors import LineLost, OutsideFault, ProviderFault, Refused, WrongHost
 from cloudcmp.model.protocol import Channel
 from cloudcmp.model.remote import Said
+from cloudcmp.model.untrusted_text import one_line
 
 _ERR_BYTES_MAX = 4096
 _PIECE_BYTES = 64 * 1024
@@ -93,7 +93,7 @@ class SshShell:
         async def step(doing: str, command: Sequence[str], input: Iterable[bytes] = ()) -> bytes:
             said = await self._run(command, input, max(0.0, end_s - loop.time()), 4096)
             if said.exit_code != 0:
-                why = clean(said.err.decode("utf-8", errors="replace")) or f"exit {said.exit_code}"
+                why = one_line(said.err.decode("utf-8", errors="replace")) or f"exit {said.exit_code}"
                 raise ProviderFault.at(self._line.name, f"{doing}: {why}", "see the machine's disk and permissions")
             return said.out
 
@@ -173,7 +173,7 @@ class SshShell:
             self._connection.abort()
 
     def _lost(self, command: Sequence[str], error: Exception | None) -> ProviderFault:
-        said = clean(str(error)) if error is not None and str(error) else "it ended without an exit code"
+        said = one_line(str(error)) if error is not None and str(error) else "it ended without an exit code"
         what = f"connection lost during {_shown(command)}: {said}"
         kind = LineLost if self._connection.is_closed() else ProviderFault
         return kind.at(self._line.name, what, "see whether the machine is still there")
@@ -275,7 +275,7 @@ def _sh(script: str, *words: str) -> list[str]:
 def _shown(command: Sequence[str]) -> str:
     """A command for an error message: its program, or the first word that a shell of ours was given."""
     own = list(command[:2]) == ["sh", "-c"] and len(command) > 4
-    return clean(command[4 if own else 0], 60)
+    return one_line(command[4 if own else 0], 60)
 
 
 def _read(file: Path) -> bytes:

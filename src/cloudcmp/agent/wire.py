@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from cloudcmp.agent.expected import Expected, SeriesKey
 from cloudcmp.agent.frame import BadFrame, facts_of, number_of, parse_frame, scalar_of, text_of
 from cloudcmp.agent.job import LINE_BYTES_MAX
-from cloudcmp.agent.text import clean, clean_lines
 from cloudcmp.model.trial import Outcome, Sample, TrialResult
+from cloudcmp.model.untrusted_text import lines, one_line
 
 _NOTE_KEY = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _ENDINGS = {outcome.value: outcome for outcome in Outcome if outcome is not Outcome.PREEMPTED}
@@ -78,7 +78,7 @@ class Decoder:
     @property
     def texts(self) -> dict[str, str]:
         """What the command has printed, cleaned, by the name of the output; nothing of a stream that did not hold."""
-        return {name: clean_lines("".join(pieces)) for name, pieces in self._texts.items()}
+        return {name: lines("".join(pieces)) for name, pieces in self._texts.items()}
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes. After the first fault nothing is kept; `fault` says what it was."""
@@ -236,7 +236,7 @@ class Decoder:
         key = (metric, tuple(sorted(params.items())))
         series = self._expected.get(key)
         if series is None or series.histogram is not histogram:
-            given = clean(f"{metric} {';'.join(f'{name}={item}' for name, item in key[1])}", 120)
+            given = one_line(f"{metric} {';'.join(f'{name}={item}' for name, item in key[1])}", 120)
             raise BadFrame(f"gives {given}, which this trial does not measure")
         t_s, last_s = number_of(frame, "t_s"), self._last_t_s.get(key, 0.0)
         if not last_s <= t_s <= self._deadline_s or (series.total and t_s == last_s):

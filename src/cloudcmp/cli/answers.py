@@ -4,7 +4,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloudcmp.cli.options import All, Buying, Figures, Folder, IncludeIds, Json, Metric, Out, Purchase, Reprice, WhatIf
+from cloudcmp.cli.options import (
+    All,
+    Buying,
+    Figures,
+    Folder,
+    IncludeIds,
+    Json,
+    Metric,
+    OutFile,
+    Purchase,
+    Reprice,
+    WhatIf,
+)
 from cloudcmp.cli.output import console, emit, say
 
 if TYPE_CHECKING:
@@ -47,7 +59,7 @@ def compare(
 
 def report(
     folder: Folder,
-    out: Out = None,
+    out: OutFile = None,
     figures: Figures = None,
     reprice: Reprice = False,
     purchase: Purchase = None,

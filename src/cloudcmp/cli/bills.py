@@ -7,6 +7,7 @@ import typer
 
 from cloudcmp.cli.options import Adopt, Folder, Json
 from cloudcmp.cli.output import EXIT_DONE, EXIT_NO, console, emit, warn
+from cloudcmp.model.untrusted_text import one_line
 
 
 def reconcile(
@@ -44,10 +45,9 @@ def reconcile(
             terminal.say(console(), line)
         for line in found.notes:
             terminal.say(console(), f"note: {line}", "yellow")
-        from cloudcmp.report.text import clean
 
         for line in found.alarms:
-            warn(f"alarm: {clean(line)}")
+            warn(f"alarm: {one_line(line)}")
         if found.alarms:
             warn("look for leftovers with: cloudcmp sweep")
     return EXIT_NO if found.alarms else EXIT_DONE

@@ -4,13 +4,13 @@ from typing import Annotated
 
 import typer
 
-from cloudcmp.cli.options import Folder, IncludeIds, Json, Out
+from cloudcmp.cli.options import Folder, IncludeIds, Json, Out, OutFile
 from cloudcmp.cli.output import emit, say
 
 
 def export(
     folder: Folder,
-    out: Out = None,
+    out: OutFile = None,
     format_: Annotated[
         str | None, typer.Option("--format", metavar="csv|parquet", help="Kind of table; else the file's ending tells.")
     ] = None,

@@ -13,6 +13,11 @@ Adopt = Annotated[
     typer.Option("--adopt", help="Act on a study that was made elsewhere: what it names is believed from now on."),
 ]
 Out = Annotated[Path | None, typer.Option("--out", help="Where to write.", show_default=False)]
+OutFile = Annotated[
+    Path | None,
+    typer.Option("--out", help="The file to write; one that is there is replaced only by its like.",
+                 show_default=False),
+]  # fmt: skip
 On = Annotated[
     str | None,
     typer.Option(

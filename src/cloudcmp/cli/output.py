@@ -21,6 +21,7 @@ from cloudcmp.cli import interruption
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, verb_of
 from cloudcmp.cli.streams import MAKING
 from cloudcmp.errors import CloudcmpError, Fault
+from cloudcmp.model.untrusted_text import escaped_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,10 +50,13 @@ def plain(value: Any) -> Any:  # noqa: PLR0911 - one line for each kind of value
 
 
 def document(verb: str, data: Any, warnings: Sequence[str] = (), faults: Sequence[Fault] = ()) -> str:
-    """The one document that a verb prints with `--json`; its schema is `cloudcmp.<verb>/1`."""
+    """The one document that a verb prints with `--json`; its schema is `cloudcmp.<verb>/1`.
+
+    What would steer a terminal or turn the order of reading is escaped in it.
+    """
     errors = [{"where": fault.where, "what": fault.what, "next": fault.next} for fault in faults]
     content = {"schema": f"cloudcmp.{verb}/1", "data": plain(data), "warnings": list(warnings), "errors": errors}
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2)
+    return escaped_json(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2))
 
 
 def say(text: str = "") -> None:

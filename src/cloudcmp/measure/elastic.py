@@ -10,7 +10,6 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from cloudcmp.agent import clean
 from cloudcmp.errors import NOT_ITS_OWN, OUR_OWN, LineLost, ProviderFault
 from cloudcmp.measure.bench import Bench, Visit
 from cloudcmp.measure.launch import SLEPT_S, STOPPED_WHY, TAKEN_WHY, begin, finish, interrupt, record_all
@@ -20,6 +19,7 @@ from cloudcmp.model.metric import Probe, When
 from cloudcmp.model.plan import Candidate, PlannedTrial
 from cloudcmp.model.safety import Timeline
 from cloudcmp.model.trial import Outcome, Sample, TrialResult
+from cloudcmp.model.untrusted_text import one_line
 
 _STEPS = (("answered_s", "answered"), ("running_s", "running"), ("reachable_s", "reachable"), ("usable_s", "usable"))
 BLIND_WHY = "there was no way to the provider for a while"
@@ -96,7 +96,7 @@ def record_release(
     for trial in todo:
         if gone_s is None or gone_s > trial.deadline_s:
             outcome = Outcome.FAILED if why and gone_s is None and not late else Outcome.TIMEOUT
-            result = TrialResult(outcome, (), clean(why or f"not seen gone within {trial.deadline_s:g} s"), facts)
+            result = TrialResult(outcome, (), one_line(why or f"not seen gone within {trial.deadline_s:g} s"), facts)
         else:
             result = _values(trial, {"scale_in_latency_s": gone_s}, facts)
         _record(bench, candidate, trial, result, lasted_s=gone_s or 0.0)
@@ -198,8 +198,10 @@ async def _lost(hands: Hands, outcome: Outcome, why: str) -> TrialResult:
     except ProviderFault:
         taken = None
     if taken is not None:
-        return TrialResult(Outcome.PREEMPTED, (), f"the machine was taken away: {clean(taken)}", _facts(hands.poll_s))
-    return TrialResult(outcome, (), clean(why), _facts(hands.poll_s))
+        return TrialResult(
+            Outcome.PREEMPTED, (), f"the machine was taken away: {one_line(taken)}", _facts(hands.poll_s)
+        )
+    return TrialResult(outcome, (), one_line(why), _facts(hands.poll_s))
 
 
 def arrival(
@@ -255,7 +257,7 @@ def _never(
     came = len(timelines) - len(missing)
     told = f"{came} of {asked} machines came" + (f", one was not {missing[0]}" if missing else "")
     outcome = Outcome.FAILED if why and not late else Outcome.TIMEOUT
-    return TrialResult(outcome, (), clean(f"{told}: {why or f'not within {trial.deadline_s:g} s'}"), facts)
+    return TrialResult(outcome, (), one_line(f"{told}: {why or f'not within {trial.deadline_s:g} s'}"), facts)
 
 
 def _contradiction(line: Timeline, steps: Sequence[tuple[str, str]]) -> str:

@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 
-from cloudcmp.agent import clean
 from cloudcmp.measure.bench import Bench, Visit
 from cloudcmp.measure.told import work_of
 from cloudcmp.measure.trial import Again, Gone, OutOfReach, Turn, lease_s, run_trial
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.protocol import Instance
 from cloudcmp.model.trial import Attempt, Outcome, TrialResult
+from cloudcmp.model.untrusted_text import one_line
 
 TAKEN_WHY = "the machine was taken away during an earlier trial of the launch"
 """Why the rest of a launch is preempted: the same words whether or not a controller died in between."""
@@ -159,7 +159,7 @@ def interrupt(
         outcome=Outcome.ABORTED,
         started_at=started_at,
         ended_at=bench.clock.at(trial.start_s),
-        why=clean(why),
+        why=one_line(why),
         interrupted=True,
         facts=facts,
     )
@@ -169,7 +169,7 @@ def interrupt(
 
 def record_all(bench: Bench, candidate: Candidate, trials: Sequence[PlannedTrial], outcome: Outcome, why: str) -> Visit:
     """Give each trial an attempt with an outcome that is not ok: for a machine that never came, or went; say why."""
-    line = clean(why)
+    line = one_line(why)
     if trials:
         bench.progress.note(f"{candidate.id}: {line}")
     for trial in trials:

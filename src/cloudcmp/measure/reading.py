@@ -12,6 +12,7 @@ from pathlib import Path
 from cloudcmp.measure import found
 from cloudcmp.model.command import Told
 from cloudcmp.model.tool import Unsure
+from cloudcmp.model.values import LARGEST_VALUE
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 _WALL_S = 60.0
@@ -70,6 +71,8 @@ def _scaled(told: Told, number: float) -> float:
     value = number * told.scale
     if not math.isfinite(value):
         raise Unsure(f"{told.name}: {number:g} times {told.scale:g} is not finite")
+    if abs(value) >= LARGEST_VALUE:
+        raise Unsure(f"{told.name}: {value:g} is too large")
     if not told.signed and value <= 0:
         raise Unsure(f"{told.name}: it can not be {value:g}; write signed: true if it can")
     return value

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from cloudcmp.agent import clean
 from cloudcmp.catalog import COMMAND, DEFAULT, TOOL, measure_cell, settings_of, settings_text, tool_of
 from cloudcmp.errors import ProviderFault, UserMistake
 from cloudcmp.measure.reading import values_of
@@ -18,6 +17,7 @@ from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import Carrying, Instance
 from cloudcmp.model.tool import Settings, Tool, Unsure
 from cloudcmp.model.trial import Outcome, Sample, TrialResult
+from cloudcmp.model.untrusted_text import one_line
 
 _MANAGERS = {"debian": "apt-get", "fedora": "dnf", "alpine": "apk"}
 _PROGRAM = re.compile(r"[A-Za-z0-9_.+-]+(?=\s|$)")
@@ -145,7 +145,7 @@ def _with_version(work: Work, result: TrialResult, stdout: str) -> TrialResult:
         return result
     facts = json.loads(result.facts)
     told = dict.fromkeys(one.version for one in work.tool.reader.reports(stdout) if one.tool == work.tool.name)
-    facts["notes"] = {**facts.get("notes", {}), "tool_version": clean(", ".join(filter(None, told)))}
+    facts["notes"] = {**facts.get("notes", {}), "tool_version": one_line(", ".join(filter(None, told)))}
     return replace(result, facts=json.dumps(facts, sort_keys=True, separators=(",", ":")))
 
 

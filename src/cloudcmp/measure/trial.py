@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from cloudcmp.agent import Decoder, clean, encode_job, expected_series
+from cloudcmp.agent import Decoder, encode_job, expected_series
 from cloudcmp.errors import LineLost, ProviderFault
 from cloudcmp.measure.bench import Bench
 from cloudcmp.measure.told import Work, believed, carry
@@ -14,6 +14,7 @@ from cloudcmp.measure.zones import apart, with_zones
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import Channel, Instance
 from cloudcmp.model.trial import Outcome, TrialResult
+from cloudcmp.model.untrusted_text import one_line
 
 READY_S = 10.0
 LOOPBACK = "loopback"
@@ -79,7 +80,9 @@ async def _run(bench: Bench, turn: Turn) -> TrialResult:
     except LineLost as lost:
         return await _cut_off(turn, lost.faults[0].what)
     except (ProviderFault, OSError) as fault:
-        return await _if_held(turn, TrialResult(Outcome.FAILED, (), clean(f"the agent could not be started: {fault}")))
+        return await _if_held(
+            turn, TrialResult(Outcome.FAILED, (), one_line(f"the agent could not be started: {fault}"))
+        )
     return await _if_held(turn, result) if result.outcome is Outcome.TIMEOUT else result
 
 
@@ -99,7 +102,7 @@ async def _cut_off(turn: Turn, what: str) -> TrialResult:
     taken = await _taken(turn.gone)
     if taken is not None:
         return taken
-    line = clean(what)
+    line = one_line(what)
     if turn.again is None:
         return TrialResult(Outcome.ABORTED, (), line)
     try:
@@ -115,7 +118,7 @@ async def _unreached(turn: Turn, line: str, fault: ProviderFault) -> TrialResult
     """The result where the machine's provider knows what became of it; raises OutOfReach where it does not either."""
     taken = await _taken(turn.gone)
     if taken is None:
-        raise OutOfReach(f"{line}; the machine is out of reach: {clean(fault.faults[0].what)}") from fault
+        raise OutOfReach(f"{line}; the machine is out of reach: {one_line(fault.faults[0].what)}") from fault
     return taken
 
 
@@ -124,7 +127,7 @@ async def _taken(gone: Gone) -> TrialResult | None:
     with suppress(ProviderFault):
         evidence = await gone()
         if evidence is not None:
-            return TrialResult(Outcome.PREEMPTED, (), f"the machine was taken away: {clean(evidence)}")
+            return TrialResult(Outcome.PREEMPTED, (), f"the machine was taken away: {one_line(evidence)}")
     return None
 
 
@@ -208,7 +211,7 @@ async def _result(decoder: Decoder, cut: tuple[Outcome, str] | None, channel: Ch
     if taken is not None:
         return decoder.result((taken.outcome, taken.why))
     result = decoder.result(cut)
-    words = clean(await channel.last_words()) if cut is None else ""
+    words = one_line(await channel.last_words()) if cut is None else ""
     return replace(result, why=f"{result.why} ({words})") if words else result
 
 

@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cloudcmp.agent import clean
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.trial import Outcome, TrialResult
+from cloudcmp.model.untrusted_text import one_line
 
 
 def apart(trial: PlannedTrial, zones: Sequence[str]) -> TrialResult | None:
@@ -14,7 +14,7 @@ def apart(trial: PlannedTrial, zones: Sequence[str]) -> TrialResult | None:
     two = zones[:2]
     if dict(trial.params).get("path") != "zone" or len(two) < 2 or (len(set(two)) == 1 and "unknown" not in two):
         return None
-    what = f"path: zone, and its machines are in {clean(two[0], 40)} and {clean(two[1], 40)}"
+    what = f"path: zone, and its machines are in {one_line(two[0], 40)} and {one_line(two[1], 40)}"
     return TrialResult(Outcome.INVALID, (), what, '{"notes":{"payload_bytes":0}}')  # nothing was sent
 
 
@@ -23,5 +23,5 @@ def with_zones(result: TrialResult, zones: Sequence[str]) -> TrialResult:
     told = json.loads(result.facts or "{}") if zones else None
     if not isinstance(told, dict):
         return result
-    told["zones"] = [clean(zone, 40) for zone in zones]
+    told["zones"] = [one_line(zone, 40) for zone in zones]
     return replace(result, facts=json.dumps(told, sort_keys=True, separators=(",", ":")))

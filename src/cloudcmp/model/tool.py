@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from cloudcmp.model.metric import Param
+from cloudcmp.model.untrusted_text import visible
 
 Settings = Mapping[str, str]
 """The parameters of one run of a tool as canonical text, defaults filled in."""
@@ -16,7 +17,7 @@ class Unsure(Exception):
     """
 
     def __init__(self, line: str) -> None:
-        super().__init__("".join(letter if letter.isprintable() else "\ufffd" for letter in line))
+        super().__init__(visible(line, instead="\ufffd"))
 
 
 @dataclass(frozen=True, slots=True)

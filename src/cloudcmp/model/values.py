@@ -8,6 +8,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+LARGEST_VALUE = 1e60
+"""Statistics of sums and differences of such values stay finite; no measured quantity in SI units comes near it."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TrialValues:
     """One row for each started trial and cell that it should give; columns of equal length.

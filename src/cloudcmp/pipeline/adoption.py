@@ -5,11 +5,11 @@ from pathlib import Path
 
 from cloudcmp.errors import Fault
 from cloudcmp.model.lease import LeaseState
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.pipeline.commands import commands
 from cloudcmp.pipeline.tools import work_of
 from cloudcmp.provision.waiting import named
 from cloudcmp.report.exact_text import exact
-from cloudcmp.report.text import clean
 from cloudcmp.store import MadeElsewhere, StudyStore
 
 Say = Callable[[str], None]
@@ -25,7 +25,7 @@ def check_maker(folder: Path, touches: Touches, *, adopt: bool, say: Say, ending
     with StudyStore.open(folder, write=False, ending=ending) as store:
         if store.made_here():
             return
-        lines = [clean(line) for line in touches(store)]
+        lines = [one_line(line) for line in touches(store)]
         refusal = MadeElsewhere.of(folder, store.version)
     if not adopt:
         raise MadeElsewhere(*refusal.faults, *(Fault("", f"it would {line}") for line in lines))

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
 
@@ -238,7 +238,7 @@ def take_in(
 
     if kind not in READERS:
         raise UserMistake.at("--as", f"unknown kind {kind!r}", hint(kind, kinds(), f"known are {', '.join(kinds())}"))
-    reader = READERS[kind]
+    reader, moment = READERS[kind], time.time() if now is None else now
     try:
         with ExitStack() as stack, PriceBook() as book:
             paths = [stack.enter_context(again(path)) for path in files]
@@ -247,14 +247,16 @@ def take_in(
                 provider=reader.provider,
                 source=source or f"{reader.source}, {files[0].name}",
                 how=(how or reader.how).value,
-                fetched_at=time.time() if now is None else now,
+                fetched_at=moment,
                 currency="",
                 sha256=digest,
                 rows=(),
                 published=as_of,
             )
             opened = [stack.enter_context(path.open("rb")) for path in paths]
-            told = _counted(_some(told_by(kind, opened), only), opened, size, tell, f"reading {head.source}")
+            told = _counted(
+                _some(told_by(kind, opened), only, moment, as_of), opened, size, tell, f"reading {head.source}"
+            )
             kept = book.put(head, told)
             listed = next(one for one in book.lists() if one.id == kept.list)
     except Unreadable as no:
@@ -279,9 +281,15 @@ def unread(kind: str, region: str, where: object, why: str) -> Fault:
     return Fault(str(where), f"{place}: {why}", "nothing of it was taken")
 
 
-def _some(told: Iterable[Told], only: Callable[[Told], bool] | None) -> Iterable[Told]:
+def _some(told: Iterable[Told], only: Callable[[Told], bool] | None, now: float, as_of: date | None) -> Iterable[Told]:
+    """What is wanted of a list; raises Unreadable where that is nothing, or the list is of a day to come."""
+    latest = (datetime.fromtimestamp(now, UTC) + timedelta(days=1)).date()  # where it is tomorrow already
+    if as_of is not None and as_of > latest:
+        raise Unreadable(f"it is dated {as_of}, which is still to come")
     found = False
     for one in told:
+        if isinstance(one, date) and one > latest:
+            raise Unreadable(f"it is dated {one}, which is still to come")
         if isinstance(one, date) or only is None or only(one):
             found = found or not isinstance(one, date)
             yield one

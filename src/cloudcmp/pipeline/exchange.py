@@ -18,6 +18,7 @@ from cloudcmp.pipeline.running import STUDIES
 from cloudcmp.pipeline.viewing import metrics_of, pseudonyms
 from cloudcmp.report.redaction import Pseudonyms
 from cloudcmp.store import StudyStore, tidy
+from cloudcmp.store.output_files import check_replaceable
 from cloudcmp.store.tidy import TidyRow
 from cloudcmp.store.tidy_export import export_rows
 from cloudcmp.store.tidy_import import import_table as import_folder
@@ -27,7 +28,7 @@ from cloudcmp.store.tidy_rows import check_table, read_tidy
 
 def _rows(folder: Path, *, include_ids: bool) -> tuple[TidyRow, ...]:
     with StudyStore.open(folder, write=False) as store:
-        found = export_rows(store, metrics_of(store), _percentiles(store))
+        found = store.consistent(lambda: export_rows(store, metrics_of(store), _percentiles(store)))
         if include_ids:
             return found
         by = pseudonyms(store)
@@ -72,7 +73,7 @@ def export(folder: Path, out: Path | None, format_: str | None, *, include_ids: 
 
     Without `format_` the ending of `out` tells it. Ids are pseudonyms, unless `include_ids`.
 
-    Raises UserMistake for another format, or Parquet without a file to write.
+    Raises UserMistake for another format, Parquet without a file to write, or where another file is there.
     """
     if format_ is None:
         format_ = "parquet" if out is not None and out.suffix == ".parquet" else "csv"
@@ -80,8 +81,8 @@ def export(folder: Path, out: Path | None, format_: str | None, *, include_ids: 
         raise UserMistake.at("--format", f"unknown format {format_!r}", "use csv or parquet")
     if out is None and format_ == "parquet":
         raise UserMistake.at("--format", "parquet is not for a terminal", "name a file with --out")
-    if out is not None and out.is_dir():
-        raise UserMistake.at(str(out), "is a folder", "name a file")
+    if out is not None:
+        check_replaceable(out, "tidy table", tidy.is_tidy)
     found = _rows(folder, include_ids=include_ids)
     if out is None:
         import sys

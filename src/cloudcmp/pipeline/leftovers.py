@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from cloudcmp.model.lease import Found
 from cloudcmp.model.offering import Price
-from cloudcmp.report.text import clean
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.units import Money, format_money
 
 SCHEMA = "1"
@@ -156,7 +156,9 @@ def line(one: Leftover) -> str:
     """A leftover as one line: where and what it is, whose, what it costs, and why it is still there."""
     found = one.found
     told = (f"study {one.study or 'unknown'}", f"expires {one.expires or 'unknown'}", found.state, _per_hour(one))
-    return clean(f"{one.provider}/{found.region} {found.kind} {found.cloud_id}: {', '.join(told)}: {one.why}", _LONGEST)
+    return one_line(
+        f"{one.provider}/{found.region} {found.kind} {found.cloud_id}: {', '.join(told)}: {one.why}", _LONGEST
+    )
 
 
 def as_data(swept: Swept, *, delete: bool) -> dict[str, object]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from cloudcmp.catalog import hint
 from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.model.protocol import Provider
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.registry import Means, make, names
-from cloudcmp.report.text import clean
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +50,4 @@ def opened(wanted: Iterable[str], means: Means | None = None) -> tuple[dict[str,
 
 def brief(error: BaseException) -> str:
     """A failure as one line."""
-    return clean(str(error)) or type(error).__name__
+    return one_line(str(error)) or type(error).__name__

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from cloudcmp.errors import CloudcmpError, NoCredentials
 from cloudcmp.model.offering import Offering
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.pipeline.asking import ask
 from cloudcmp.pipeline.opening import brief
 from cloudcmp.pipeline.starting import signs_of
 from cloudcmp.provider.registry import make
-from cloudcmp.report.text import clean
 
 Say = Callable[[str], None]
 TELL_AFTER_S = 1.0
@@ -66,7 +66,7 @@ def _line(name: str, error: CloudcmpError) -> str:
     """The first fault, without the provider's name, which stands before it already."""
     if not error.faults:
         return brief(error)
-    return clean(error.faults[0].line()).removeprefix(f"{name}: ")
+    return one_line(error.faults[0].line()).removeprefix(f"{name}: ")
 
 
 def left_out(told: Mapping[str, Told]) -> tuple[str, ...]:

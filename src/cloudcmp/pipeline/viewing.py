@@ -28,6 +28,7 @@ from cloudcmp.provision import ACCOUNT
 from cloudcmp.report.redaction import Pseudonyms, hidden, known_ids
 from cloudcmp.report.words import CellNames
 from cloudcmp.store import NO_ROUNDS, REPLICATION_UNKNOWN, StudyStore
+from cloudcmp.store.output_files import check_replaceable
 
 _AT_LIST = "figures of cost take nothing off for the study's own terms: write them into a file for --terms"
 
@@ -249,11 +250,13 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
 
 
 def write_report(shown: View, path: Path) -> Path:
-    """Write the HTML report; the file is there whole or not at all, in the place of a link that has its name."""
+    """Write the HTML report; the file is there whole or not at all, in the place of a link that has its name.
+
+    Raises UserMistake where another file is there.
+    """
     from cloudcmp.report import html
 
-    if path.is_dir():
-        raise UserMistake.at(str(path), "is a folder", "name a file")
+    check_replaceable(path, "report of cloudcmp", html.is_report)
     path.parent.mkdir(parents=True, exist_ok=True)
     with OwnedPath(path.parent).folder() as folder:
         write_whole(folder, path.name, html.render(shown).encode(), FOR_ALL)

@@ -20,6 +20,7 @@ from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import nothing
 from cloudcmp.model.remote import Dial, Endpoint, Said, Shell
 from cloudcmp.model.safety import Barrier, Finding, Sight
+from cloudcmp.model.untrusted_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -235,5 +236,4 @@ def _found(alias: str, line: str) -> Found | None:
 
 
 def _words(said: Said) -> str:
-    text = " ".join(said.err.decode("utf-8", errors="replace").split())
-    return "".join(char for char in text if char.isprintable())[:120] or f"exit {said.exit_code}"
+    return one_line(said.err.decode("utf-8", errors="replace"), 120) or f"exit {said.exit_code}"

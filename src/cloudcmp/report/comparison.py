@@ -9,6 +9,7 @@ from rich.text import Text
 
 from cloudcmp.model.plan import hourly_cost
 from cloudcmp.model.result import Verdict
+from cloudcmp.model.untrusted_text import clip, one_line, visible
 from cloudcmp.model.view import View
 from cloudcmp.report import numbers
 from cloudcmp.report.book import MARKS, Book, Page
@@ -20,7 +21,7 @@ from cloudcmp.report.sheets.asked import no_price
 from cloudcmp.report.sheets.outcomes import warnings
 from cloudcmp.report.sheets.verdicts import said_of
 from cloudcmp.report.table import WIDEST, Head, ascii_only, say, table
-from cloudcmp.report.text import clean, clip, plain_ascii, short_names, visible, without_common
+from cloudcmp.report.text import plain_ascii, short_names, without_common
 from cloudcmp.report.words import direction, group_words
 
 STYLES = {Verdict.BETTER: "green", Verdict.WORSE: "red", Verdict.SAME: "cyan", Verdict.CANNOT_TELL: "yellow"}
@@ -116,7 +117,7 @@ def _heading(screen: _Screen, book: Book) -> None:
                 f"{one.offering.memory_gib:.4g} GiB" if one.offering.memory_gib else ""]  # fmt: skip
         cost, price = hourly_cost(one), one.offering.price
         money = "price unknown" if cost is None or price is None else f"{cost.normalize():f} {price.currency}/h"
-        rows.append((name, clean(one.id, 200), ", ".join(filter(None, size)), money))
+        rows.append((name, one_line(one.id, 200), ", ".join(filter(None, size)), money))
     if all(row[0] == row[1] for row in rows):
         table(screen.console, ("candidate", "size", Head("price")), [(row[0], *row[2:]) for row in rows])
     else:
@@ -245,7 +246,7 @@ def _against(page: Page, leader: int, at: int, name: str) -> str:
     one, turned = found
     size = numbers.effect(one, page.metric.unit, turned=turned)
     unsure = one.reason if one.verdict is Verdict.CANNOT_TELL else ""
-    inside = "; ".join(filter(None, (size if size != numbers.UNKNOWN else "", clean(unsure, 120), *one.marks)))
+    inside = "; ".join(filter(None, (size if size != numbers.UNKNOWN else "", one_line(unsure, 120), *one.marks)))
     return f"{name} ({inside})" if inside else name
 
 

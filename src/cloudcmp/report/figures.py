@@ -1,5 +1,6 @@
 """All figures of a study, and their files."""
 
+from functools import partial
 from pathlib import Path
 
 from cloudcmp.model.view import View
@@ -8,6 +9,9 @@ from cloudcmp.report.book import Book
 from cloudcmp.report.charts import bars, cdfs, cost, scaling, scatter, series
 from cloudcmp.report.charts.base import Cast, Figure
 from cloudcmp.report.text import csv_text
+from cloudcmp.store.output_files import check_replaceable
+
+_SVG, _PNG = b"<svg ", b"\x89PNG"
 
 __all__ = ["Figure", "figures", "write_figures"]
 
@@ -22,17 +26,28 @@ def figures(view: View) -> tuple[Figure, ...]:
 def write_figures(view: View, folder: Path, drawn: tuple[Figure, ...] | None = None) -> tuple[Path, ...]:
     """Write each figure as SVG and PNG, and its data as CSV; returns the files in the order in which they were written.
 
-    folder: is made where it is missing; files and links of the same names are replaced. drawn: the figures, where they
-    are known already. Raises OSError where the folder can not be written.
+    folder: is made where it is missing; figures and links of the same names in it are replaced. drawn: the figures,
+    where they are known already. Raises OSError where the folder cannot be written, and UserMistake where a file in it
+    has a figure's name and is none; then nothing is written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
+    pieces: dict[Path, bytes] = {}
     for figure in figures(view) if drawn is None else drawn:
-        pieces = (("svg", figure.svg.encode()), ("png", figure.png()),
-                  ("csv", csv_text(figure.columns, figure.rows).encode()))  # fmt: skip
-        for kind, piece in pieces:
+        head = csv_text(figure.columns, []).encode()
+        table = csv_text(figure.columns, figure.rows).encode()
+        for kind, start, piece in (
+            ("svg", _SVG, figure.svg.encode()),
+            ("png", _PNG, figure.png()),
+            ("csv", head, table),
+        ):
             path = folder / f"{figure.name}.{kind}"
-            with OwnedPath(folder).folder() as opened:
-                write_whole(opened, path.name, piece, FOR_ALL)
-            written.append(path)
-    return tuple(written)
+            check_replaceable(path, "figure of cloudcmp", partial(_starts_with, start))
+            pieces[path] = piece
+    with OwnedPath(folder).folder() as opened:
+        for path, piece in pieces.items():
+            write_whole(opened, path.name, piece, FOR_ALL)
+    return tuple(pieces)
+
+
+def _starts_with(start: bytes, head: bytes) -> bool:
+    return head.startswith(start)

@@ -8,6 +8,7 @@ from importlib import resources
 import jinja2
 
 from cloudcmp import __version__
+from cloudcmp.model.untrusted_text import one_line, visible
 from cloudcmp.model.view import View
 from cloudcmp.report.book import Book
 from cloudcmp.report.charts import scaling as scaling_chart
@@ -25,7 +26,6 @@ from cloudcmp.report.sheets import (
     speedup,
     verdicts,
 )
-from cloudcmp.report.text import clean, visible
 
 _FOLDER = resources.files("cloudcmp.report") / "templates"
 
@@ -43,6 +43,11 @@ class _Picture:
     def of(cls, figure: Figure) -> "_Picture":
         encoded = base64.b64encode(figure.svg.encode()).decode("ascii")
         return cls(figure.name, figure.title, figure.caption, f"data:image/svg+xml;base64,{encoded}")
+
+
+def is_report(head: bytes) -> bool:
+    """Whether a file is a report, by its first bytes."""
+    return head.startswith(b"<!doctype html>") and b": cloudcmp report" in head
 
 
 def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
@@ -64,10 +69,10 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         style=style,  # holds no character that escaping changes, so that the digest holds
         digest=digest,
         version=__version__,
-        name=clean(view.plan.name, 120),
-        question=clean(view.plan.question, 2000),
+        name=one_line(view.plan.name, 120),
+        question=one_line(view.plan.question, 2000),
         origin=book.origin,
-        answer=[clean(line, 1000) for line in view.analysis.answer],
+        answer=[one_line(line, 1000) for line in view.analysis.answer],
         warnings=outcomes.warnings(book),
         no_price=asked.no_price(book),
         offered=offered.sheets(book),
@@ -89,8 +94,8 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         pairs=pairs.sheets(book),
         outcomes=outcomes.sheet(book),
         hosts=hosts.sheets(book),
-        provenance=[(clean(name, 80), clean(text, 600)) for name, text in view.provenance],
-        interruptions=[clean(line, 400) for line in view.interruptions],
+        provenance=[(one_line(name, 80), one_line(text, 600)) for name, text in view.provenance],
+        interruptions=[one_line(line, 400) for line in view.interruptions],
     )
 
 

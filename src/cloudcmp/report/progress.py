@@ -10,8 +10,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.trial import Outcome
+from cloudcmp.model.untrusted_text import clip, one_line
 from cloudcmp.report.table import ascii_only, say
-from cloudcmp.report.text import clean, clip
 from cloudcmp.units import format_seconds
 
 _WORDS = 30
@@ -57,7 +57,7 @@ class LiveProgress:
 
     def launch(self, candidate: str, round: int) -> None:
         """A launch begins; rounds are shown counted from 1."""
-        self._where = f"round {round + 1}: {clean(candidate, 200)}"
+        self._where = f"round {round + 1}: {one_line(candidate, 200)}"
         if self._bar is None:
             failed = f", {self._failed} not ok" if self._failed else ""
             left = f", about {self._left()}" if self._done else ""
@@ -70,11 +70,11 @@ class LiveProgress:
         """A trial ended; one that failed is told at once with its reason, the same failure of a candidate only once."""
         self._done += 1
         self._done_s += trial.expected_s
-        what = clean(_named(trial), 80)
+        what = one_line(_named(trial), 80)
         if outcome is not Outcome.OK:
             self._failed += 1
-            because = f": {clean(why, _WHY)}" if why else ""
-            line = f"{clean(candidate, 200)}: {what} {outcome}{because}"
+            because = f": {one_line(why, _WHY)}" if why else ""
+            line = f"{one_line(candidate, 200)}: {what} {outcome}{because}"
             if line not in self._told:
                 self._told.add(line)
                 say(self._console, line, "yellow")
@@ -83,13 +83,13 @@ class LiveProgress:
 
     def money(self, text: str) -> None:
         """The money so far, beside the time left in a terminal, with each launch elsewhere."""
-        self._money = clean(text, 200)
+        self._money = one_line(text, 200)
         if self._bar is not None:
             self._show(self._where)
 
     def note(self, text: str) -> None:
         """One line, at once."""
-        say(self._console, clean(text, 400), "yellow")
+        say(self._console, one_line(text, 400), "yellow")
 
     def end(self) -> None:
         """Nothing more will come."""

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cloudcmp.model.untrusted_text import one_line, visible
 from cloudcmp.report.numbers import UNKNOWN
-from cloudcmp.report.text import clean, plain_ascii, visible
+from cloudcmp.report.text import plain_ascii
 
 _LEAST_TEXT, _LONGEST_WORD, _GAP = 8, 20, 2
 # Longer lines are hard to read.
@@ -33,7 +34,7 @@ def ascii_only(console: Console) -> bool:
 
 def safe(console: Console, text: str, style: str = "", limit: int = 2000) -> Text:
     """A string as text that this terminal can show, without markup and control characters."""
-    kept = clean(text, limit)
+    kept = one_line(text, limit)
     return Text(plain_ascii(kept) if ascii_only(console) else kept, style=style)
 
 
@@ -130,5 +131,5 @@ def _grid(console: Console, heads: Sequence[Head], rows: Sequence[Sequence[Text]
 def _blocks(console: Console, heads: Sequence[Head], rows: Sequence[Sequence[Text]]) -> None:
     for row in rows:
         for head, field in zip(heads, row, strict=True):
-            console.print(Text.assemble((f"{clean(head.title)}: ", "bold"), field), highlight=False)
+            console.print(Text.assemble((f"{one_line(head.title)}: ", "bold"), field), highlight=False)
         console.print()

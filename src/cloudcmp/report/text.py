@@ -1,35 +1,14 @@
-"""Strings from outside, made safe for a terminal, a figure and a table of cells."""
+"""Strings fitted into a terminal, a figure and a table of cells."""
 
 import csv
 import io
-import unicodedata
 from collections.abc import Iterable, Sequence
 
-# Control, format (which holds the bidirectional overrides), surrogate, private-use and unassigned characters, and
-# line and paragraph separators.
-_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+from cloudcmp.model.untrusted_text import clip, one_line
+
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 # One character for one, so that what was aligned stays so.
-# One character for one, so that what was aligned stays so.
 _ASCII = str.maketrans("±×µ–—−·…≥≤→▲▼★’≠δ", "~xu---,.><>^v*'#d")
-
-
-def clean(text: str, limit: int = 300) -> str:
-    """A string without control, escape, bidirectional and other invisible characters, on one line, cut at `limit`."""
-    # A cut far above the limit first, so that a string of a gigabyte costs nothing.
-    return clip(" ".join(visible(text[: 8 * limit]).split()), limit)
-
-
-def visible(text: str, keep: str = "") -> str:
-    """A string in which every character without a shape of its own, but for those to keep, is a space."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(" " if char not in keep and unicodedata.category(char) in _HIDDEN else char for char in text)
-
-
-def clip(text: str, limit: int) -> str:
-    """A string cut to at most `limit` characters, the last of them an ellipsis where it was cut."""
-    return text if len(text) <= limit else text[: max(0, limit - 1)] + "…"
 
 
 def clip_middle(text: str, limit: int) -> str:
@@ -42,7 +21,7 @@ def clip_middle(text: str, limit: int) -> str:
 
 def short_names(names: Sequence[str], limit: int) -> tuple[str, ...]:
     """The names cut to `limit` characters, made distinct by a number where cutting made two the same."""
-    cut = [clip_middle(clean(name), limit) for name in names]
+    cut = [clip_middle(one_line(name), limit) for name in names]
     return tuple(
         name if cut.count(name) == 1 else f"{clip(name, max(1, limit - len(str(at)) - 1))}#{at}"
         for at, name in enumerate(cut, start=1)
@@ -51,7 +30,7 @@ def short_names(names: Sequence[str], limit: int) -> tuple[str, ...]:
 
 def without_common(names: Sequence[str]) -> list[str]:
     """Names such as `provider/region/offering on runner` without the leading parts and the runner that all share."""
-    cleaned = [clean(name) for name in names]
+    cleaned = [one_line(name) for name in names]
     runners = {name.rpartition(" on ")[2] for name in cleaned if " on " in name}
     if len(runners) == 1 and len(cleaned) > 1 and all(" on " in name for name in cleaned):
         cleaned = [name.rpartition(" on ")[0] for name in cleaned]
@@ -74,7 +53,7 @@ def csv_field(value: object) -> str:
         return str(value).lower()
     if isinstance(value, int | float):
         return repr(value)
-    text = clean(str(value), 2000)
+    text = one_line(str(value), 2000)
     return f"'{text}" if str(value).startswith(_FORMULA) or text.startswith(_FORMULA) else text
 
 

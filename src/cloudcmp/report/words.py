@@ -7,7 +7,7 @@ from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Group, Metric
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.result import Verdict
-from cloudcmp.report.text import clean
+from cloudcmp.model.untrusted_text import one_line
 
 # Parameters in the order in which people say them; all others come before the threads, by name.
 _ORDER = ("task", "benchmark", "class", "mode", "service", "block_bytes", "record_bytes", "size_bytes", "pattern", "op",
@@ -30,8 +30,8 @@ def metric_words(name: str) -> str:
     """A metric's name without the unit's spelling: `fma_flop_per_s` is `fma flop/s`, `rtt_s` is `rtt`."""
     words = name.removesuffix("_per_s").split("_")
     if name.endswith("_per_s"):
-        return clean(" ".join(words)) + "/s"
-    return clean(" ".join(words[:-1] if len(words) > 1 and words[-1] in {"s", "ratio"} else words))
+        return one_line(" ".join(words)) + "/s"
+    return one_line(" ".join(words[:-1] if len(words) > 1 and words[-1] in {"s", "ratio"} else words))
 
 
 def _size(value: str) -> str:
@@ -86,16 +86,16 @@ class CellNames:
     def short(self, text: str, without: frozenset[str] = frozenset()) -> str:
         """A cell's name with only the parameters that set it apart from the metric's other cells."""
         if text in self._labels:
-            return clean(self._labels[text])
+            return one_line(self._labels[text])
         cell = parse_cell(text)
         name = self._labels.get(cell.metric, metric_words(cell.metric))
         kept = [pair for pair in cell.params if not self._shared(cell.metric, pair) and pair[0] not in without]
-        return clean(", ".join([name, *_phrases(kept)]))
+        return one_line(", ".join([name, *_phrases(kept)]))
 
     def shared(self, metric: str) -> str:
         """The parameters that all cells of a metric have in common, as people say them."""
         pairs = [(key, min(values)) for key, values in self._values.get(metric, {}).items() if len(values) == 1]
-        return clean(", ".join(_phrases([pair for pair in pairs if self._shared(metric, pair)])))
+        return one_line(", ".join(_phrases([pair for pair in pairs if self._shared(metric, pair)])))
 
 
 def _phrases(pairs: Iterable[tuple[str, str]]) -> list[str]:
@@ -121,7 +121,7 @@ def stands_in(candidate: Candidate) -> str | None:
     """What really ran in place of an offering, None where the offering itself did."""
     if candidate.runner == candidate.offering.provider:
         return None
-    return f"{clean(candidate.runner)} stands in for {clean(candidate.offering.provider)}"
+    return f"{one_line(candidate.runner)} stands in for {one_line(candidate.offering.provider)}"
 
 
 def origin(plan: Plan) -> str:
@@ -129,13 +129,13 @@ def origin(plan: Plan) -> str:
     simulated = [candidate.simulated for candidate in plan.candidates]
     words = []
     if any(simulated):
-        names = ", ".join(clean(one.id, 40) for one in plan.candidates if one.simulated)
+        names = ", ".join(one_line(one.id, 40) for one in plan.candidates if one.simulated)
         words.append("SIMULATED" if all(simulated) else f"SIMULATED in part ({names})")
     if plan.imported:
         words.append("IMPORTED")
     standing = [one for one in plan.candidates if not one.simulated and stands_in(one)]
     words += dict.fromkeys(f"on {one.runner}, which stands in for {one.offering.provider}" for one in standing)
-    return clean("; ".join(words))
+    return one_line("; ".join(words))
 
 
 def flipped(verdict: Verdict | None) -> Verdict | None:

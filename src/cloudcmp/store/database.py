@@ -146,6 +146,17 @@ class Database:
             return self._connection.execute(statement, values).fetchall()
 
     @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All queries inside see the rows as they were at the first, whatever another process writes meanwhile."""
+        with storage(self.path):
+            self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            with storage(self.path):
+                self._connection.execute("ROLLBACK")
+
+    @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """All statements inside are durable together when it ends, or none is."""
         with self._mutex, storage(self.path):

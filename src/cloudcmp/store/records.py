@@ -6,10 +6,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from cloudcmp.errors import UserMistake
-from cloudcmp.store.faults import storage
+from cloudcmp.store.untrusted_parquet import batches, opened_parquet
 
 _ROWS_AT_ONCE = 16 * 1024
+_NEXT = "fetch it again"
 
 
 def parquet_columns(path: Path) -> tuple[str, ...]:
@@ -18,32 +18,21 @@ def parquet_columns(path: Path) -> tuple[str, ...]:
     Raises UserMistake where it is none that can be read.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    with storage(path):
-        try:
-            with pq.ParquetFile(path) as file:
-                return tuple(name for column in file.schema_arrow for name in _names(column, pa))
-        except (pa.ArrowException, ValueError, OSError) as error:
-            raise _unreadable(path, error) from None
+    with opened_parquet(path, _NEXT) as file:
+        return tuple(name for column in file.schema_arrow for name in _names(column, pa))
 
 
 def parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[list[str]]:
     """The rows of those columns alone, each cell as text: nothing for null, maps and lists as JSON.
 
-    A batch of rows is held at a time. Raises UserMistake where the file is not what it says.
+    A batch of rows is held at a time, bounded in bytes. Raises UserMistake where the file is not what it says, or too
+    large.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    with storage(path):
-        try:
-            with pq.ParquetFile(path) as file:
-                for batch in file.iter_batches(_ROWS_AT_ONCE, columns=list(columns), use_threads=False):
-                    read = [_cells(batch, name) for name in columns]
-                    yield from (list(cells) for cells in zip(*read, strict=True))
-        except (pa.ArrowException, ValueError, OSError, KeyError) as error:
-            raise _unreadable(path, error) from None
+    with opened_parquet(path, _NEXT) as file:
+        for batch in batches(file, path, columns, _ROWS_AT_ONCE):
+            read = [_cells(batch, name) for name in columns]
+            yield from (list(cells) for cells in zip(*read, strict=True))
 
 
 def _names(column: Any, pa: Any) -> list[str]:
@@ -72,8 +61,3 @@ def _text(cell: Any) -> str:
         pairs = all(isinstance(one, tuple) and len(one) == 2 for one in cell)
         return json.dumps(dict(cell) if cell and pairs else cell, default=str)
     return json.dumps(cell, default=str) if isinstance(cell, dict) else str(cell)
-
-
-def _unreadable(path: Path, error: Exception) -> UserMistake:
-    what = (str(error).splitlines() or ["unknown"])[0]
-    return UserMistake.at(str(path), f"no readable Parquet file ({what[:200]})", "fetch it again")

@@ -298,6 +298,22 @@ class StudyStore:
         chosen = attempt_rows.first_ok(attempt_rows.ended(self._database))
         return tuple(found for trial, found in chosen.items() if trial in planned_trials)
 
+    def consistent(self, read: Callable[[], T]) -> T:
+        """What `read` returns, whose reads of this store all see the study as it was at one moment.
+
+        Only for a store that is open to be read. Another process may write meanwhile, and make the files one: then all
+        is read once more.
+        """
+        while True:
+            before: tuple[tuple[Attempt, str | None], ...] = ()
+            try:
+                with self._database.snapshot():
+                    before = attempt_rows.ended(self._database)
+                    return read()
+            except CorruptStore:
+                if set(before) <= set(attempt_rows.ended(self._database)):
+                    raise
+
     def verify(self) -> None:
         """Check every file of samples and outputs against its digest; raises CorruptStore naming each damaged one."""
         faults: list[Fault] = []

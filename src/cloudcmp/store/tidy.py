@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import BinaryIO
 
+from cloudcmp.model.untrusted_text import without_steering
 from cloudcmp.store.files import write_durably
 
 COLUMNS = (
@@ -16,6 +17,7 @@ COLUMNS = (
     "metric", "params", "unit", "better", "value", "outcome",
 )  # fmt: skip
 NEEDED = ("offering", "metric", "unit", "value")
+PARQUET_MAGIC = b"PAR1"
 _FORMULA = "=+-@\t\r"
 _TO_QUOTE = re.compile(r'[",\r\n]|^\s|\s$')
 _NUMBERS = {"value", "vcpus", "memory_gib"}
@@ -58,6 +60,11 @@ def attribute_names(rows: Iterable[TidyRow]) -> list[str]:
     return sorted({name for row in rows for name in row.attributes})
 
 
+def is_tidy(head: bytes) -> bool:
+    """Whether a file is a tidy table as `write_csv` or `write_parquet` writes it, by its first bytes."""
+    return head.startswith((",".join(COLUMNS).encode(), PARQUET_MAGIC))
+
+
 def write_csv(path: Path, rows: Sequence[TidyRow]) -> None:
     """Write rows as CSV (UTF-8, LF); the same rows give the same bytes.
 
@@ -81,8 +88,9 @@ def write_parquet(path: Path, rows: Sequence[TidyRow]) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        names = [*COLUMNS, *attribute_names(rows)]
-        cells = [row.cells(names[len(COLUMNS) :]) for row in rows]
+        attributes = attribute_names(rows)
+        names = [*COLUMNS, *map(without_steering, attributes)]
+        cells = [row.cells(attributes) for row in rows]
         arrays = [_array(name, [row[i] for row in cells]) for i, name in enumerate(names)]
         pq.write_table(pa.table(dict(zip(names, arrays, strict=True))), file, compression="zstd")
 
@@ -105,7 +113,7 @@ def _csv_cell(cell: str | int | float | Decimal | None, *, raw: bool = False) ->
     if cell is None:
         return ""
     if isinstance(cell, str):
-        return cell if raw else neutral(cell)
+        return without_steering(cell) if raw else neutral(cell)
     return number_text(cell) if isinstance(cell, float) else str(cell)
 
 
@@ -116,7 +124,8 @@ def _quoted(cell: str) -> str:
 
 
 def neutral(text: str) -> str:
-    """The text so that no spreadsheet takes it for a formula; undone by `plain`."""
+    """The text so that no spreadsheet takes it for a formula (undone by `plain`), and no terminal for a command."""
+    text = without_steering(text)
     return "'" + text if text[:1] and text[0] in _FORMULA + "'" else text
 
 

@@ -24,8 +24,9 @@ def export_rows(
     """The rows of a study in the order of the plan: one for each value of a trial, and each trial and cell without one.
 
     A percentile cell has one row a launch, with the value that `percentile_values` holds for (launch, cell), because
-    histograms are merged by the caller. Attempts that the controller's own end cut short are left out. `metrics` are
-    the catalogue's; those of an imported study come from the study. Raises UserMistake for a metric in neither.
+    histograms are merged by the caller. All is of one moment only inside `store.consistent`. Attempts that the
+    controller's own end cut short are left out. `metrics` are the catalogue's; those of an imported study come from the
+    study. Raises UserMistake for a metric in neither.
     """
     plan = store.plan
     known = {**metrics, **store.imported_metrics()}
@@ -62,21 +63,19 @@ def _measured(
 ) -> Iterator[_Value]:
     values = store.trial_values(frozenset(name for name, metric in metrics.items() if metric.reduce is Reduce.TOTAL))
     told = _telling(store.attempts())
-    pairs = zip(values.ok.tolist(), values.value.tolist(), strict=True)
+    started = [(trial, cell) for trial in store.plan.trials if trial.index in told for cell in trial.cells]
     shared: set[tuple[int, str]] = set()
-    for trial in store.plan.trials:
-        for cell in trial.cells if trial.index in told else ():
-            ok, number = next(pairs)
-            value = number if ok else None
-            if "percentile" in parse_params(cell.partition(" ")[2]):
-                if (trial.launch, cell) in shared:
-                    continue
-                shared.add((trial.launch, cell))
-                value = percentile_values.get((trial.launch, cell))
-            attempt = told[trial.index]
-            if value is None and attempt.outcome is Outcome.OK and metrics[cell.partition(" ")[0]].sparse:
-                continue  # what it counts did not happen
-            yield trial.launch, cell, value, _outcome(value, attempt), attempt.started_at
+    for (trial, cell), ok, number in zip(started, values.ok.tolist(), values.value.tolist(), strict=True):
+        value = number if ok else None
+        if "percentile" in parse_params(cell.partition(" ")[2]):
+            if (trial.launch, cell) in shared:
+                continue
+            shared.add((trial.launch, cell))
+            value = percentile_values.get((trial.launch, cell))
+        attempt = told[trial.index]
+        if value is None and attempt.outcome is Outcome.OK and metrics[cell.partition(" ")[0]].sparse:
+            continue  # what it counts did not happen
+        yield trial.launch, cell, value, _outcome(value, attempt), attempt.started_at
 
 
 def _telling(attempts: tuple[Attempt, ...]) -> dict[int, Attempt]:

@@ -8,9 +8,9 @@ from typing import Any
 
 from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.store.faults import storage
-from cloudcmp.store.tidy import plain
+from cloudcmp.store.tidy import PARQUET_MAGIC, plain
+from cloudcmp.store.untrusted_parquet import batches, opened_parquet
 
-_PARQUET_MAGIC = b"PAR1"
 _ROWS_AT_ONCE = 64 * 1024
 
 
@@ -30,7 +30,7 @@ def read_table(path: Path) -> RawTable:
     if not path.is_file():
         raise _mistake(str(path), "is a folder" if path.is_dir() else "no such file", "name a CSV or Parquet file")
     with storage(path), path.open("rb") as file:
-        is_parquet = file.read(4) == _PARQUET_MAGIC
+        is_parquet = file.read(4) == PARQUET_MAGIC
     rows = _parquet_rows(path) if is_parquet else _csv_rows(path)
     place, header = next(rows, (str(path), []))
     columns = tuple(name.strip() for name in header)
@@ -67,22 +67,15 @@ def _decoded(path: Path, lines: Iterable[bytes]) -> Iterator[str]:
 
 
 def _parquet_rows(path: Path) -> Iterator[tuple[str, list[str]]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     number = 0
-    with storage(path):
-        try:
-            with pq.ParquetFile(path) as file:
-                yield str(path), list(file.schema_arrow.names)
-                for batch in file.iter_batches(_ROWS_AT_ONCE):
-                    columns = [[_text(cell) for cell in column.to_pylist()] for column in batch.columns]
-                    for cells in zip(*columns, strict=True):
-                        number += 1
-                        yield f"{path}:row {number}", list(cells)
-        except (pa.ArrowException, ValueError, OSError) as error:
-            what = (str(error).splitlines() or ["unknown"])[0]
-            raise _mistake(str(path), f"no readable Parquet file ({what})", "write it again") from None
+    with opened_parquet(path, "write it again") as file:
+        names = list(file.schema_arrow.names)
+        yield str(path), names
+        for batch in batches(file, path, names, _ROWS_AT_ONCE):
+            columns = [[_text(cell) for cell in column.to_pylist()] for column in batch.columns]
+            for cells in zip(*columns, strict=True):
+                number += 1
+                yield f"{path}:row {number}", list(cells)
 
 
 def _text(cell: Any) -> str:

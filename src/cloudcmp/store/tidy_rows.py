@@ -8,6 +8,8 @@ from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.cell import Cell, parse_params
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.trial import Outcome
+from cloudcmp.model.untrusted_text import steering_character, without_steering
+from cloudcmp.model.values import LARGEST_VALUE
 from cloudcmp.store.tidy import NEEDED, time_of
 from cloudcmp.store.tidy_agree import Agreement, CheckedRow, Faults, Key, TidyTable, number_of
 from cloudcmp.store.tidy_read import RawTable, read_table
@@ -30,12 +32,19 @@ def check_table(path: Path, table: RawTable, known: Mapping[str, Metric]) -> Tid
     if missing:
         what = f"the column {missing[0]} is" if len(missing) == 1 else f"the columns {', '.join(missing)} are"
         raise UserMistake(Fault(f"{path}:1", f"{what} missing", f"a table needs {', '.join(NEEDED)}"))
+    for name in table.columns:
+        if steering_character(name):
+            raise UserMistake(Fault(f"{path}:1", _steered(name, name), "remove it"))
     faults = Faults(path)
     checker = _Checker(faults, known, table.columns)
     rows = [row for place, cells in table.rows if (row := checker.row(place, cells)) is not None]
     if not rows and not faults:
         faults.add(str(path), "the table has no rows", "write at least one")
     return checker.agreement.table(path, tuple(rows))
+
+
+def _steered(name: str, text: str) -> str:
+    return f"the column {without_steering(name)!r} holds {steering_character(text)}, which steers a terminal"
 
 
 class _Bad(Exception):
@@ -63,6 +72,9 @@ class _Checker:
             self._faults.add(where, what, "write one cell for each column")
             return None
         of = dict(zip(self._columns, cells, strict=True))
+        if steered := [name for name in self._columns if steering_character(of[name])]:
+            self._faults.add(where, _steered(steered[0], of[steered[0]]), "remove it")
+            return None
         parts: list[Any] = []
         for part in (_key, self._cell, self._result, _round, _time):
             try:
@@ -98,6 +110,9 @@ class _Checker:
         value = number_of(text)
         if value is None:
             raise _Bad(f"the value {text!r} is not a finite number", "write e.g. 12.5")
+        if abs(value) >= LARGEST_VALUE:
+            what = f"the value {text} is not between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}"
+            raise _Bad(what, "write invalid as outcome and no value")
         known = self._known.get(of["metric"])
         if value <= 0 and known is not None and not known.signed:
             raise _Bad(f"{known.name} is {text}, yet it is always above 0", "write invalid as outcome and no value")

@@ -103,7 +103,7 @@ def engine(files: Sequence[Path]) -> Iterator[Engine]:
     with held_signals(nothing):  # whose module ends the process when what a signal raises comes while it is made
         import duckdb
 
-    with _scratch() as scratch:
+    with scratch_folder() as scratch:
         settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": MEMORY_LIMIT,
             "threads": min(len(os.sched_getaffinity(0)), 8),
@@ -130,7 +130,7 @@ def engine(files: Sequence[Path]) -> Iterator[Engine]:
 
 
 @contextmanager
-def _scratch() -> Iterator[Path]:
+def scratch_folder() -> Iterator[Path]:
     """A folder for what does not fit into memory; removed afterwards."""
     try:
         scratch = tempfile.TemporaryDirectory(prefix="cloudcmp-", ignore_cleanup_errors=True)

@@ -20,7 +20,6 @@ from cloudcmp.cost.sources.base import (
     Odd,
     Unreadable,
     amount_of,
-    clean,
     currency_of,
     day_of,
     doubt,
@@ -30,6 +29,7 @@ from cloudcmp.cost.sources.base import (
     records_of,
 )
 from cloudcmp.model.price import Item, PriceRow, Purchase, Sold, Told, Unit
+from cloudcmp.model.untrusted_text import one_line
 
 PROVIDER = "aws"
 SOURCE = "pricing.us-east-1.amazonaws.com"
@@ -164,7 +164,7 @@ def _to(record: Record) -> str:
     if kind == "AWS Outbound":
         return "internet"
     if kind == "InterRegion Outbound":
-        return clean(record.get("To Region Code", ""))
+        return one_line(record.get("To Region Code", ""))
     return "region" if kind == "IntraRegion" else ""
 
 
@@ -200,7 +200,7 @@ def _row(record: Record, item: Item, purchase: Purchase) -> Told:
             purchase=purchase,
             tenancy=tenancy,
             to=_to(record) if item is Item.EGRESS else "",
-            sku=clean(record["SKU"]),
+            sku=one_line(record["SKU"]),
             starts=day_of(record["EffectiveDate"]) if record.get("EffectiveDate") else None,
         )
         return _tiered(row, record)
@@ -213,21 +213,21 @@ def _agree(name: str, usage: str, operation: str, system: str, tenancy: str) -> 
     found = _USAGE.search(usage)
     kind = "dedicated" if found and found["kind"] == "Dedicated" else "shared"
     if found is None or kind != tenancy or found["type"] not in {None, name}:
-        raise Odd(f"its usage type {clean(usage)!r} is of another machine than a {tenancy} {name}")
+        raise Odd(f"its usage type {one_line(usage)!r} is of another machine than a {tenancy} {name}")
     if operation and _OPERATIONS.get(operation) != system:
-        raise Odd(f"its operation {clean(operation)!r} is not that of {system}")
+        raise Odd(f"its operation {one_line(operation)!r} is not that of {system}")
 
 
 def _what(record: Record, item: Item) -> tuple[str, str, str, str]:
     """Region, name, system and tenancy of a row."""
-    region = clean(record.get("From Region Code" if item is Item.EGRESS else "Region Code", ""))
+    region = one_line(record.get("From Region Code" if item is Item.EGRESS else "Region Code", ""))
     usage = record.get("usageType", "")
     if item is Item.INSTANCE:
-        return (region, clean(record.get("Instance Type", "")), _SYSTEMS[record["Operating System"]],
+        return (region, one_line(record.get("Instance Type", "")), _SYSTEMS[record["Operating System"]],
                 record["Tenancy"].lower())  # fmt: skip
     if item is Item.IOPS and (found := _RATE.search(usage)):
         return region, {"piops": "io1"}.get(found[1], found[1]), "", "shared"
-    names = {Item.VOLUME: clean(record.get("Volume API Name", "")), Item.THROUGHPUT: "gp3", Item.IO: "standard",
+    names = {Item.VOLUME: one_line(record.get("Volume API Name", "")), Item.THROUGHPUT: "gp3", Item.IO: "standard",
              Item.SNAPSHOT: "snapshot", Item.ADDRESS: "ipv4", Item.EGRESS: "egress"}  # fmt: skip
     return region, names[item], "", "shared"
 
@@ -250,7 +250,7 @@ _UNITS = {
 def _unit(text: str, item: Item) -> tuple[Unit, Decimal]:
     found = _UNITS.get((item, text.lower()))
     if found is None:
-        raise Odd(f"its unit {clean(text)!r} is not one that {item} is billed by")
+        raise Odd(f"its unit {one_line(text)!r} is not one that {item} is billed by")
     return found
 
 
@@ -279,7 +279,7 @@ def _sold(record: Record) -> Iterator[Sold]:
     except Odd:
         return
     if region and name and vcpus > 0 and memory > 0:
-        attributes = tuple((key, clean(value)) for key, value in told if value)
+        attributes = tuple((key, one_line(value)) for key, value in told if value)
         yield Sold(PROVIDER, region, name, float(vcpus), float(memory), _category(record), attributes)
 
 
@@ -304,10 +304,10 @@ def _reserved(parts: list[Record]) -> Told:
         if len(hourly) != 1 or len(fees) > 1 or len(hourly) + len(fees) != len(parts):
             raise Odd(f"its commitment comes in {len(parts)} parts, not by the hour and at once")
         if bool(fees) != (option in {"Partial Upfront", "All Upfront"}):
-            raise Odd(f"what is paid at once is missing or too much for {clean(option)!r}")
+            raise Odd(f"what is paid at once is missing or too much for {one_line(option)!r}")
         months = {"1yr": 12, "1 yr": 12, "3yr": 36, "3 yr": 36}.get(record.get("LeaseContractLength", ""))
         if months is None:
-            raise Odd(f"its term {clean(record.get('LeaseContractLength', ''))!r} is not known")
+            raise Odd(f"its term {one_line(record.get('LeaseContractLength', ''))!r} is not known")
         for one in parts:
             _agree(name, one["usageType"], one.get("operation", ""), system, tenancy)
         upfront = amount_of(fees[0]["PricePerUnit"]) if fees else Decimal(0)
@@ -316,7 +316,7 @@ def _reserved(parts: list[Record]) -> Told:
             provider=PROVIDER, region=region, item=Item.INSTANCE, name=name,
             amount=Decimal(0) if free else amount_of(record["PricePerUnit"]), currency=currency_of(record["Currency"]),
             unit=Unit.HOUR, system=system, purchase=Purchase.RESERVED, tenancy=tenancy, term_months=months,
-            upfront=upfront, sku=clean(record["SKU"]), starts=day_of(record["EffectiveDate"]),
+            upfront=upfront, sku=one_line(record["SKU"]), starts=day_of(record["EffectiveDate"]),
             plan=f"{record['OfferingClass']} {option.lower()}",
         )  # fmt: skip
     except Odd as odd:
@@ -343,14 +343,15 @@ def _saving(record: Record) -> Told:
         _agree(name, record["DiscountedUsageType"], record["DiscountedOperation"], system, tenancy)
         months = number_of(record["LeaseContractLength"]) * 12
         if record.get("LeaseContractLengthUnit", "year") != "year" or months not in {12, 36}:
-            raise Odd(f"its term {clean(record['LeaseContractLength'])!r} is not known")
+            raise Odd(f"its term {one_line(record['LeaseContractLength'])!r} is not known")
         unit, factor = _unit(record["Unit"], Item.INSTANCE)
         plan = f"{record.get('Product Family', '')} {record['PurchaseOption']}"
         return PriceRow(
-            provider=PROVIDER, region=clean(region), item=Item.INSTANCE, name=clean(name),
+            provider=PROVIDER, region=one_line(region), item=Item.INSTANCE, name=one_line(name),
             amount=amount_of(record["DiscountedRate"]) * factor, currency=currency_of(record["Currency"]), unit=unit,
-            system=system, purchase=Purchase.SAVINGS, tenancy=tenancy, term_months=int(months), sku=clean(sku),
-            starts=day_of(record["EffectiveDate"]) if record.get("EffectiveDate") else None, plan=clean(plan).lower(),
+            system=system, purchase=Purchase.SAVINGS, tenancy=tenancy, term_months=int(months), sku=one_line(sku),
+            starts=day_of(record["EffectiveDate"]) if record.get("EffectiveDate") else None,
+            plan=one_line(plan).lower(),
         )  # fmt: skip
     except Odd as odd:
         return doubt(PROVIDER, region, sku, name, odd, Item.INSTANCE, system, Purchase.SAVINGS, tenancy)

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any, BinaryIO
 
-from cloudcmp.cost.sources.base import Odd, Unreadable, clean, day_of, json_of, mapping
+from cloudcmp.cost.sources.base import Odd, Unreadable, day_of, json_of, mapping
+from cloudcmp.model.untrusted_text import one_line
 
 _ATTRIBUTES = {
     "locationType": "Location Type", "instanceType": "Instance Type", "vcpu": "vCPU", "memory": "Memory",
@@ -37,39 +38,39 @@ def from_json(file: BinaryIO) -> Iterator[dict[str, str] | date]:
         for sku, offers in mapping(terms, f"the terms {kind}").items():
             product = products.get(sku)
             if product is None:
-                raise Unreadable(f"SKU {clean(sku)} has a price and is no product")
-            attributes = _attributes(mapping(product, f"product {clean(sku)}"))
-            for offer in mapping(offers, f"the offers of {clean(sku)}").values():
-                yield from _rates(sku, kind, attributes, mapping(offer, f"the offer of {clean(sku)}"))
+                raise Unreadable(f"SKU {one_line(sku)} has a price and is no product")
+            attributes = _attributes(mapping(product, f"product {one_line(sku)}"))
+            for offer in mapping(offers, f"the offers of {one_line(sku)}").values():
+                yield from _rates(sku, kind, attributes, mapping(offer, f"the offer of {one_line(sku)}"))
 
 
 def _attributes(product: Mapping[str, Any]) -> dict[str, str]:
     told = mapping(product.get("attributes", {}), "attributes")
-    found = {column: clean(told[key]) for key, column in _ATTRIBUTES.items() if isinstance(told.get(key), str)}
-    return {"usageType": "", **found, "Product Family": clean(product.get("productFamily", ""))}
+    found = {column: one_line(told[key]) for key, column in _ATTRIBUTES.items() if isinstance(told.get(key), str)}
+    return {"usageType": "", **found, "Product Family": one_line(product.get("productFamily", ""))}
 
 
 def _rates(sku: str, kind: str, attributes: dict[str, str], offer: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     term = mapping(offer.get("termAttributes") or {}, "termAttributes")
     about = {
-        "SKU": clean(sku),
-        "OfferTermCode": clean(offer.get("offerTermCode", "")),
+        "SKU": one_line(sku),
+        "OfferTermCode": one_line(offer.get("offerTermCode", "")),
         "TermType": kind,
-        "EffectiveDate": clean(offer.get("effectiveDate", "")),
-        "LeaseContractLength": clean(term.get("LeaseContractLength", "")),
-        "PurchaseOption": clean(term.get("PurchaseOption", "")),
-        "OfferingClass": clean(term.get("OfferingClass", "")),
+        "EffectiveDate": one_line(offer.get("effectiveDate", "")),
+        "LeaseContractLength": one_line(term.get("LeaseContractLength", "")),
+        "PurchaseOption": one_line(term.get("PurchaseOption", "")),
+        "OfferingClass": one_line(term.get("OfferingClass", "")),
     }
-    for rate in mapping(offer.get("priceDimensions", {}), f"the rates of {clean(sku)}").values():
-        told = mapping(rate, f"a rate of {clean(sku)}")
-        money = mapping(told.get("pricePerUnit", {}), f"the price of {clean(sku)}")
-        unit = clean(told.get("unit", ""))
+    for rate in mapping(offer.get("priceDimensions", {}), f"the rates of {one_line(sku)}").values():
+        told = mapping(rate, f"a rate of {one_line(sku)}")
+        money = mapping(told.get("pricePerUnit", {}), f"the price of {one_line(sku)}")
+        unit = one_line(told.get("unit", ""))
         ranges = {"StartingRange": _text(told.get("beginRange", "")), "EndingRange": _text(told.get("endRange", ""))}
         for currency, amount in money.items() or (("", ""),):
-            priced = {"Currency": clean(currency), "PricePerUnit": _text(amount), "Unit": unit}
+            priced = {"Currency": one_line(currency), "PricePerUnit": _text(amount), "Unit": unit}
             yield {**attributes, **about, **ranges, **priced}
 
 
 def _text(value: object) -> str:
     """A value as the CSV form has it; what is no text is no number there either."""
-    return value if isinstance(value, str) else f"({clean(value)})" if value is not None else ""
+    return value if isinstance(value, str) else f"({one_line(value)})" if value is not None else ""

@@ -17,7 +17,6 @@ from cloudcmp.cost.sources.base import (
     Odd,
     Unreadable,
     amount_of,
-    clean,
     currency_of,
     day_of,
     doubt,
@@ -29,6 +28,7 @@ from cloudcmp.cost.sources.base import (
     text_of,
 )
 from cloudcmp.model.price import Item, PriceRow, Purchase, Told, Unit
+from cloudcmp.model.untrusted_text import one_line
 
 PROVIDER = "azure"
 SOURCE = "prices.azure.com"
@@ -62,12 +62,12 @@ def read(file: BinaryIO, today: date | None = None) -> Iterator[Told]:
     page = _page(file)
     items = sequence(page["Items"], "Items")
     if "Count" in page and page["Count"] != len(items):
-        raise Unreadable(f"it says that it has {clean(page['Count'])} items, and has {len(items)}")
+        raise Unreadable(f"it says that it has {one_line(page['Count'])} items, and has {len(items)}")
     billed = page.get("BillingCurrency")
     for number, item in enumerate(items, 1):
         one = mapping(item, f"item {number}")
         if billed and "currencyCode" in one and one["currencyCode"] != billed:
-            raise Unreadable(f"it is in {clean(billed)}, and item {number} in {clean(one['currencyCode'])}")
+            raise Unreadable(f"it is in {one_line(billed)}, and item {number} in {one_line(one['currencyCode'])}")
         if not _over(one, day):
             yield from _told(one)
 
@@ -94,7 +94,7 @@ def _tiers_of(row: PriceRow) -> tuple[str, ...]:
 
 def _over(item: Mapping[str, Any], day: date) -> bool:
     """Whether an item is no longer sold: its name says so, or its last day is past."""
-    if any("expired" in clean(item.get(key) or "").lower() for key in ("meterName", "skuName")):
+    if any("expired" in one_line(item.get(key) or "").lower() for key in ("meterName", "skuName")):
         return True
     try:
         end = _end(item)
@@ -117,7 +117,7 @@ def _page(file: BinaryIO) -> Mapping[str, Any]:
 
 
 def _told(item: Mapping[str, Any]) -> Iterator[Told]:
-    service, product = (clean(item.get(key) or "") for key in ("serviceName", "productName"))
+    service, product = (one_line(item.get(key) or "") for key in ("serviceName", "productName"))
     kind = item.get("type")
     if service == "Virtual Machines":
         yield from _machine(item, product, kind)
@@ -125,14 +125,14 @@ def _told(item: Mapping[str, Any]) -> Iterator[Told]:
         return
     elif service == "Storage" and product in _DISK_TYPES:
         yield from _disk(item, product)
-    elif service == "Bandwidth" and clean(item.get("meterName") or "") == "Standard Data Transfer Out":
+    elif service == "Bandwidth" and one_line(item.get("meterName") or "") == "Standard Data Transfer Out":
         yield from _row(item, Item.EGRESS, "egress", {"1 GB": (Unit.GB, 1)}, to="internet")
-    elif service == "Virtual Network" and clean(item.get("meterName") or "") == "Standard IPv4 Static Public IP":
+    elif service == "Virtual Network" and one_line(item.get("meterName") or "") == "Standard IPv4 Static Public IP":
         yield from _row(item, Item.ADDRESS, "ipv4", {"1 Hour": (Unit.HOUR, 1)})
 
 
 def _machine(item: Mapping[str, Any], product: str, kind: object) -> Iterator[Told]:
-    words = (clean(item.get("meterName") or "") + " " + clean(item.get("skuName") or "")).lower()
+    words = (one_line(item.get("meterName") or "") + " " + one_line(item.get("skuName") or "")).lower()
     if "low priority" in words or "Cloud Services" in product or "CloudServices" in product or "Host" in product:
         return
     said = f"{product} {words}".lower().split()
@@ -169,9 +169,9 @@ def _row(
     try:
         where = text_of(item, "armRegionName")
         _end(item)
-        unit = units.get(clean(item.get("unitOfMeasure") or ""))
+        unit = units.get(one_line(item.get("unitOfMeasure") or ""))
         if unit is None:
-            raise Odd(f"its unit {clean(item.get('unitOfMeasure'))!r} is not one that {what} is billed by")
+            raise Odd(f"its unit {one_line(item.get('unitOfMeasure'))!r} is not one that {what} is billed by")
         begin = quantity_of(item.get("tierMinimumUnits", Decimal(0)))
         if what is Item.EGRESS and number_of(item.get("retailPrice")) == 0 and begin == 0:
             return  # what an account has free in a month; nothing here counts on it
@@ -180,7 +180,7 @@ def _row(
         yield PriceRow(
             PROVIDER, where, what, _name(name), amount_of(item.get("retailPrice")) / unit[1],
             currency_of(item.get("currencyCode")), unit[0], system, purchase, tier_from=begin, to=to,
-            sku=clean(sku or ""), starts=day_of(item.get("effectiveStartDate")),
+            sku=one_line(sku or ""), starts=day_of(item.get("effectiveStartDate")),
         )  # fmt: skip
     except Odd as odd:
         yield doubt(PROVIDER, region, sku, name, odd, what, system, purchase)
@@ -189,7 +189,7 @@ def _row(
 def _name(name: object) -> str:
     if not isinstance(name, str):
         raise Odd("its name is no text")
-    return clean(name)
+    return one_line(name)
 
 
 def _savings(item: Mapping[str, Any], name: object, system: str) -> Iterator[Told]:
@@ -198,14 +198,16 @@ def _savings(item: Mapping[str, Any], name: object, system: str) -> Iterator[Tol
     for plan in plans if isinstance(plans, list) else []:
         try:
             told = plan if isinstance(plan, Mapping) else {}
-            hours = _HOUR.get(clean(item.get("unitOfMeasure") or ""))
+            hours = _HOUR.get(one_line(item.get("unitOfMeasure") or ""))
             if hours is None:
-                raise Odd(f"its unit {clean(item.get('unitOfMeasure'))!r} is not one that {Item.INSTANCE} is billed by")
+                raise Odd(
+                    f"its unit {one_line(item.get('unitOfMeasure'))!r} is not one that {Item.INSTANCE} is billed by"
+                )
             _end(item)
             yield PriceRow(
                 PROVIDER, text_of(item, "armRegionName"), Item.INSTANCE, _name(name),
                 amount_of(told.get("retailPrice")) / hours, currency_of(item.get("currencyCode")), Unit.HOUR, system,
-                Purchase.SAVINGS, term_months=_months(told.get("term")), sku=clean(sku or ""), plan="savings plan",
+                Purchase.SAVINGS, term_months=_months(told.get("term")), sku=one_line(sku or ""), plan="savings plan",
             )  # fmt: skip
         except Odd as odd:
             yield doubt(PROVIDER, region, sku, name, odd, Item.INSTANCE, system, Purchase.SAVINGS)
@@ -219,7 +221,7 @@ def _reservation(item: Mapping[str, Any], name: object) -> Iterator[Told]:
             PROVIDER, text_of(item, "armRegionName"), Item.INSTANCE, _name(name), Decimal(0),
             currency_of(item.get("currencyCode")), Unit.HOUR, "linux", Purchase.RESERVED,
             term_months=_months(item.get("reservationTerm")), upfront=amount_of(item.get("retailPrice")),
-            sku=clean(sku or ""), starts=day_of(item.get("effectiveStartDate")), plan="reservation",
+            sku=one_line(sku or ""), starts=day_of(item.get("effectiveStartDate")), plan="reservation",
         )  # fmt: skip
     except Odd as odd:
         yield doubt(PROVIDER, region, sku, name, odd, Item.INSTANCE, "linux", Purchase.RESERVED)
@@ -228,14 +230,14 @@ def _reservation(item: Mapping[str, Any], name: object) -> Iterator[Told]:
 def _months(term: object) -> int:
     found = _TERMS.get(term) if isinstance(term, str) else None
     if found is None:
-        raise Odd(f"its term {clean(term)!r} is not known")
+        raise Odd(f"its term {one_line(term)!r} is not known")
     return found
 
 
 def _disk(item: Mapping[str, Any], product: str) -> Iterator[Told]:
     letter, type_ = _DISK_TYPES[product]
-    found = _DISK.fullmatch(clean(item.get("skuName") or ""))
-    if found is None or found[1] != letter or clean(item.get("meterName") or "") != f"{found[0]} Disk":
+    found = _DISK.fullmatch(one_line(item.get("skuName") or ""))
+    if found is None or found[1] != letter or one_line(item.get("meterName") or "") != f"{found[0]} Disk":
         return
     size = _DISK_GIB.get(int(found[2]))
     name = f"{type_}_{found[3]}"

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any, BinaryIO, NoReturn
 
 from cloudcmp.model.price import Doubt, Item, PriceList, PriceRow, Purchase, Sold, Told
+from cloudcmp.model.untrusted_text import one_line
 
 MOST = Decimal(10) ** 9
 """No amount of a list is more: what is, is taken for an accident."""
@@ -92,16 +93,11 @@ def text_of(thing: Mapping[str, Any], key: str) -> str:
     value = thing.get(key)
     if not isinstance(value, str) or not value.strip():
         raise Odd(f"{key} is missing" if value in (None, "") else f"{key} is {_brief(value)}, which is no text")
-    return clean(value)
-
-
-def clean(value: object) -> str:
-    """Text of a list on one line, without what a terminal would take for a command."""
-    return "".join(sign for sign in " ".join(str(value).split()) if sign.isprintable())[:200]
+    return one_line(value)
 
 
 def _brief(value: object) -> str:
-    return repr(clean(value)[:40]) if isinstance(value, str) else clean(value)[:40]
+    return repr(one_line(value)[:40]) if isinstance(value, str) else one_line(value)[:40]
 
 
 # -- documents
@@ -123,7 +119,7 @@ def json_of(file: BinaryIO) -> Any:
     except RecursionError:
         raise Unreadable("it is nested too deeply") from None
     except ValueError as error:
-        raise Unreadable(f"it is no JSON, or cut short ({clean(error)})") from None
+        raise Unreadable(f"it is no JSON, or cut short ({one_line(error)})") from None
 
 
 def _decimal(text: str) -> Decimal | str:
@@ -139,7 +135,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         names = [key for key, _ in pairs]
         twice = next(key for key in names if names.count(key) > 1)
-        raise Unreadable(f"the key {clean(twice)!r} comes twice in one object")
+        raise Unreadable(f"the key {one_line(twice)!r} comes twice in one object")
     return found
 
 
@@ -162,7 +158,7 @@ def lines_of(file: BinaryIO) -> Iterator[str]:
         try:
             yield line.decode(coding)
         except UnicodeDecodeError as error:
-            raise Unreadable(f"line {number} is not UTF-8 ({clean(error.reason)})") from None
+            raise Unreadable(f"line {number} is not UTF-8 ({one_line(error.reason)})") from None
         coding = "utf-8"
 
 
@@ -179,7 +175,7 @@ def records_of(lines: Iterator[str], needed: Iterable[str], *, separator: str = 
             elif row:
                 yield dict(zip(head, row, strict=True))
     except csv.Error as error:
-        raise Unreadable(f"line {rows.line_num} is no CSV, or cut short ({clean(error)})") from None
+        raise Unreadable(f"line {rows.line_num} is no CSV, or cut short ({one_line(error)})") from None
     if head is None:
         raise Unreadable("it is empty")
 
@@ -192,7 +188,7 @@ def _head(row: list[str], needed: Iterable[str]) -> list[str]:
     if missing:
         raise Unreadable(f"its head has no column {missing[0]!r}")
     if len(set(head)) != len(head):
-        raise Unreadable(f"its head has the column {clean(next(x for x in head if head.count(x) > 1))!r} twice")
+        raise Unreadable(f"its head has the column {one_line(next(x for x in head if head.count(x) > 1))!r} twice")
     return head
 
 
@@ -216,8 +212,8 @@ def sequence(value: object, what: str) -> list[Any]:
 def doubt(provider: str, region: object, sku: object, name: object, why: object, item: Item | None = None,
           system: str = "", purchase: Purchase | None = None, tenancy: str = "") -> Doubt:  # fmt: skip
     """A line that tells no price; what it names may be anything."""
-    region, sku, name = (clean(one) if isinstance(one, str) else "" for one in (region, sku, name))
-    return Doubt(provider, region, sku, name, clean(why), item, system, purchase, tenancy)
+    region, sku, name = (one_line(one) if isinstance(one, str) else "" for one in (region, sku, name))
+    return Doubt(provider, region, sku, name, one_line(why), item, system, purchase, tenancy)
 
 
 def collected(told: Iterable[Told], head: PriceList) -> PriceList:

@@ -9,9 +9,10 @@ from urllib.parse import quote, urlencode, urljoin
 
 from cloudcmp.catalog import hint
 from cloudcmp.cost.sources import azure, gcp
-from cloudcmp.cost.sources.base import Unreadable, clean, json_of, mapping, sequence
+from cloudcmp.cost.sources.base import Unreadable, json_of, mapping, sequence
 from cloudcmp.cost.sources.web import LIST_BYTES, Web, checked, same_place
 from cloudcmp.errors import NoCredentials, UserMistake
+from cloudcmp.model.untrusted_text import one_line
 
 ADDRESSES = {
     "aws": "https://pricing.us-east-1.amazonaws.com",
@@ -75,13 +76,13 @@ def _aws(base: str, regions: Sequence[str], web: Web, folder: Path) -> Iterator[
 def _offer(base: str, offer: str, region: str, path: object, web: Web, folder: Path) -> Fetched:
     """One file of Amazon's; the CSV form of an address that names the JSON form."""
     if not isinstance(path, str) or not path.startswith("/") or not path.endswith("/index.json"):
-        raise Unreadable(f"the address of {offer} in {region} is {clean(path)!r}")
+        raise Unreadable(f"the address of {offer} in {region} is {one_line(path)!r}")
     url = urljoin(base, path.removesuffix(".json") + ".csv")
     if not same_place(url, base):
         raise Unreadable(f"the address of {offer} in {region} leads elsewhere")
     file = folder / "offer.csv"
     web.get(url, file, what=f"aws/{region} {offer}", most_bytes=LIST_BYTES)
-    return Fetched("aws", clean(url.partition("//")[2]), (file,), region)
+    return Fetched("aws", one_line(url.partition("//")[2]), (file,), region)
 
 
 def _azure(base: str, regions: Sequence[str], web: Web, folder: Path) -> Iterator[Fetched]:

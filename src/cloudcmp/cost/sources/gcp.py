@@ -17,7 +17,6 @@ from cloudcmp.cost.sources.base import (
     Odd,
     Unreadable,
     amount_of,
-    clean,
     currency_of,
     day_of,
     doubt,
@@ -29,6 +28,7 @@ from cloudcmp.cost.sources.base import (
     text_of,
 )
 from cloudcmp.model.price import Item, PriceRow, Purchase, Told, Unit
+from cloudcmp.model.untrusted_text import one_line
 
 PROVIDER = "gcp"
 SOURCE = "cloudbilling.googleapis.com"
@@ -90,25 +90,25 @@ def _page(file: BinaryIO) -> Mapping[str, Any]:
 
 
 def _told(sku: Mapping[str, Any]) -> Iterator[Told]:
-    description = clean(sku.get("description") or "")
+    description = one_line(sku.get("description") or "")
     item, name = _what(description)
     if item is None:
         return
-    id, category = clean(sku.get("skuId") or ""), sku.get("category")
+    id, category = one_line(sku.get("skuId") or ""), sku.get("category")
     usage = category.get("usageType") if isinstance(category, Mapping) else None
     regions = sku.get("serviceRegions")
     bought = _BOUGHT.get(usage) if isinstance(usage, str) else None
     if bought is None:
-        yield doubt(PROVIDER, "", id, name, f"its usage type {clean(usage)!r} is not known", item)
+        yield doubt(PROVIDER, "", id, name, f"its usage type {one_line(usage)!r} is not known", item)
         return
     purchase, months = bought
     if not isinstance(regions, list) or not regions or not all(isinstance(one, str) and one for one in regions):
         yield doubt(PROVIDER, "", id, name, "its regions are missing", item, "", purchase)
         return
-    for region in dict.fromkeys(map(clean, regions)):
+    for region in dict.fromkeys(map(one_line, regions)):
         region = "" if region == "global" else region  # noqa: PLW2901
         if _said(description) not in {None, bought}:
-            why = f"its usage type {clean(usage)!r} is not what {description!r} says"
+            why = f"its usage type {one_line(usage)!r} is not what {description!r} says"
             yield doubt(PROVIDER, region, id, name, why, item)
             continue
         try:
@@ -155,9 +155,9 @@ def _rate(sku: Mapping[str, Any], item: Item) -> tuple[Decimal, str, Unit, Any]:
     rates = expression.get("tieredRates") if isinstance(expression, Mapping) else None
     if not isinstance(expression, Mapping) or not isinstance(rates, list) or not rates:
         raise Odd("it has no rates")
-    unit = _UNITS[item].get(clean(expression.get("usageUnit") or ""))
+    unit = _UNITS[item].get(one_line(expression.get("usageUnit") or ""))
     if unit is None:
-        raise Odd(f"its unit {clean(expression.get('usageUnit'))!r} is not one that {item} is billed by")
+        raise Odd(f"its unit {one_line(expression.get('usageUnit'))!r} is not one that {item} is billed by")
     amounts = [_money(rate) for rate in rates]
     if len(amounts) == 1 and amounts[0][0] > 0:
         raise Odd(f"its price holds from {amounts[0][0]} on only")
@@ -175,7 +175,7 @@ def _money(rate: object) -> tuple[Decimal, Decimal, str]:
     price = rate["unitPrice"]
     units, nanos = number_of(price.get("units", "0")), number_of(price.get("nanos", Decimal(0)))
     if units != int(units) or nanos != int(nanos) or abs(nanos) >= 10**9 or abs(units) > MOST or units * nanos < 0:
-        raise Odd(f"{clean(units)} units and {clean(nanos)} billionths are no amount")
+        raise Odd(f"{one_line(units)} units and {one_line(nanos)} billionths are no amount")
     amount = units + nanos / 10**9
     if amount < 0:
         raise Odd(f"a price of {amount} is below zero")

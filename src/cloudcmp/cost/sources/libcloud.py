@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from cloudcmp.cost.sources.base import Odd, Unreadable, amount_of, clean, doubt, json_of, mapping, number_of
+from cloudcmp.cost.sources.base import Odd, Unreadable, amount_of, doubt, json_of, mapping, number_of
 from cloudcmp.model.price import Item, PriceRow, Purchase, Told, Unit
+from cloudcmp.model.untrusted_text import one_line
 
 FILE = "libcloud/data/pricing.json"
 # Tables of the form type -> price, of one place.
@@ -49,7 +50,7 @@ def read(file: BinaryIO) -> Iterator[Told]:
             yield _row(provider, region, name, amount, Item.INSTANCE, "linux")
     for family, parts in mapping(compute.get("gce_instances", {}), "gce_instances").items():
         if family not in _WHOLE:
-            yield from _family(clean(family), mapping(parts, f"gce_instances, {clean(family)}"))
+            yield from _family(one_line(family), mapping(parts, f"gce_instances, {one_line(family)}"))
 
 
 def _family(family: str, parts: Mapping[str, Any]) -> Iterator[Told]:
@@ -59,8 +60,8 @@ def _family(family: str, parts: Mapping[str, Any]) -> Iterator[Told]:
         if part not in _PARTS or not isinstance(bought, Mapping):
             continue
         for kind, purchase in _BOUGHT.items():
-            for region, told in mapping(bought.get(kind, {}), f"{clean(family)}, {kind}").items():
-                price = mapping(told, f"{clean(family)}, {clean(region)}")
+            for region, told in mapping(bought.get(kind, {}), f"{one_line(family)}, {kind}").items():
+                price = mapping(told, f"{one_line(family)}, {one_line(region)}")
                 yield _row("gcp", region, name, price.get("price"), _PARTS[part], "", price.get("sku"), purchase)
 
 
@@ -68,9 +69,9 @@ def _row(
     provider: str, region: str, name: str, amount: object, item: Item, system: str, sku: object = "",
     purchase: Purchase = Purchase.ON_DEMAND,
 ) -> Told:  # fmt: skip
-    sku = clean(sku) if isinstance(sku, str) else ""
+    sku = one_line(sku) if isinstance(sku, str) else ""
     try:
-        return PriceRow(provider, clean(region), item, clean(name), amount_of(amount), "USD",
+        return PriceRow(provider, one_line(region), item, one_line(name), amount_of(amount), "USD",
                         _UNITS.get(item, Unit.HOUR), system, purchase, sku=sku)  # fmt: skip
     except Odd as odd:
         return doubt(provider, region, sku, name, odd, item, system, purchase)

@@ -11,7 +11,6 @@ from cloudcmp.cost.sources.base import (
     Odd,
     Unreadable,
     amount_of,
-    clean,
     currency_of,
     day_of,
     doubt,
@@ -25,6 +24,7 @@ from cloudcmp.cost.sources.base import (
     text_of,
 )
 from cloudcmp.model.price import Item, PriceRow, Purchase, Sold, Told, Unit
+from cloudcmp.model.untrusted_text import one_line
 
 SCHEMA = "cloudcmp.prices/1"
 NEEDED = ("provider", "name", "amount", "currency", "unit")
@@ -60,7 +60,7 @@ def _json_rows(file: BinaryIO) -> Iterator[Mapping[str, Any]]:
     if document.get("schema") != SCHEMA:
         raise Unreadable(f"its schema is not {SCHEMA!r}")
     if unknown := sorted(set(document) - {"schema", "as_of", "prices"}):
-        raise Unreadable(f"{clean(unknown[0])!r} is no key of it")
+        raise Unreadable(f"{one_line(unknown[0])!r} is no key of it")
     for number, row in enumerate(sequence(document.get("prices"), "prices"), 1):
         yield {"as_of": document.get("as_of"), **mapping(row, f"price {number}")}
 
@@ -70,7 +70,7 @@ def _known(row: Mapping[str, Any]) -> None:
         if key not in COLUMNS:
             near = difflib.get_close_matches(key, COLUMNS, n=1)
             hint = f"; did you mean {near[0]}?" if near else f": known are {', '.join(COLUMNS)}"
-            raise Unreadable(f"the column {clean(key)!r} is not known{hint}")
+            raise Unreadable(f"the column {one_line(key)!r} is not known{hint}")
 
 
 def _told(row: Mapping[str, Any], number: int) -> Told:
@@ -84,7 +84,7 @@ def _told(row: Mapping[str, Any], number: int) -> Told:
         upfront = quantity_of(_or(row, "upfront", "0"))
         amount = row.get("amount")
         return PriceRow(
-            provider=clean(provider),
+            provider=one_line(provider),
             region=_text(row, "region"),
             item=item,
             name=text_of(row, "name"),
@@ -105,7 +105,7 @@ def _told(row: Mapping[str, Any], number: int) -> Told:
             plan=_text(row, "plan"),
         )
     except Odd as odd:
-        return doubt(clean(provider), row.get("region"), row.get("sku"), row.get("name"), odd, item)
+        return doubt(one_line(provider), row.get("region"), row.get("sku"), row.get("name"), odd, item)
 
 
 def _or(row: Mapping[str, Any], key: str, usual: str | None) -> Any:
@@ -117,7 +117,7 @@ def _or(row: Mapping[str, Any], key: str, usual: str | None) -> Any:
 def _months(value: object) -> int:
     months = quantity_of(value)
     if months != int(months):
-        raise Odd(f"term_months {clean(value)!r} is no whole number")
+        raise Odd(f"term_months {one_line(value)!r} is no whole number")
     return int(months)
 
 
@@ -132,21 +132,21 @@ def _word(kind: type[Word], value: object, what: str) -> Word:
     try:
         return kind(value.strip() if isinstance(value, str) else "")
     except ValueError:
-        raise Odd(f"{what} {clean(value)!r} is not one of {', '.join(kind)}") from None
+        raise Odd(f"{what} {one_line(value)!r} is not one of {', '.join(kind)}") from None
 
 
 def _one_of(known: tuple[str, ...], value: object, what: str) -> str:
     text = value.strip() if isinstance(value, str) else None
     if text == "" or text in known:
         return text
-    raise Odd(f"{what} {clean(value)!r} is not one of {', '.join(known)}")
+    raise Odd(f"{what} {one_line(value)!r} is not one of {', '.join(known)}")
 
 
 def _text(row: Mapping[str, Any], key: str) -> str:
     value = row.get(key)
     if value is None or isinstance(value, str):
-        return clean(value or "")
-    raise Odd(f"{key} is {clean(value)}, which is no text")
+        return one_line(value or "")
+    raise Odd(f"{key} is {one_line(value)}, which is no text")
 
 
 def _sold(row: Mapping[str, Any], price: PriceRow) -> Iterator[Sold]:

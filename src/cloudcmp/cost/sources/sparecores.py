@@ -17,7 +17,6 @@ from cloudcmp.cost.sources.base import (
     Odd,
     Unreadable,
     amount_of,
-    clean,
     currency_of,
     day_of,
     doubt,
@@ -26,6 +25,7 @@ from cloudcmp.cost.sources.base import (
     records_of,
 )
 from cloudcmp.model.price import Item, PriceRow, Purchase, Sold, Told, Unit
+from cloudcmp.model.untrusted_text import one_line
 
 _BOUGHT = {"ONDEMAND": Purchase.ON_DEMAND, "SPOT": Purchase.SPOT}
 _GUESTS = {"windows": ("windows",), "rhel": ("rhel", "red hat"), "suse": ("suse", "sles"),
@@ -51,11 +51,11 @@ def read(file: BinaryIO) -> Iterator[Told]:
 
 def _server(row: Mapping[str, str]) -> Iterator[Told]:
     """A row of a CSV table: a server, and its price where there is one."""
-    provider = clean(row.get("vendor") or row.get("vendor_id") or "")
-    name = clean(row.get("instance_type") or row.get("api_reference") or "")
+    provider = one_line(row.get("vendor") or row.get("vendor_id") or "")
+    name = one_line(row.get("instance_type") or row.get("api_reference") or "")
     if not provider or not name:
         raise Unreadable("its head has no vendor or no instance type")
-    region = clean(row.get("price_region") or "")
+    region = one_line(row.get("price_region") or "")
     yield from _sold(provider, region, name, row["vcpus"], row.get("memory_mib") or row.get("memory_amount"),
                      row.get("arch") or row.get("cpu_architecture"))  # fmt: skip
     if region:
@@ -77,7 +77,7 @@ def _sold(
         return number if 0 < number < 1e9 else None
 
     memory = known(memory_mib)
-    attributes = (("architecture", clean(architecture).lower()),) if architecture else ()
+    attributes = (("architecture", one_line(architecture).lower()),) if architecture else ()
     yield Sold(provider, region, name, known(vcpus), memory / 1024 if memory else None, None, attributes)
 
 
@@ -87,34 +87,34 @@ def _database(path: Path) -> Iterator[Told]:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")  # the file may come from a stranger
             for vendor, id, reference, vcpus, memory, architecture in connection.execute(_SERVERS):
-                yield from _sold(clean(vendor), "", clean(reference or id), vcpus, memory, architecture)
+                yield from _sold(one_line(vendor), "", one_line(reference or id), vcpus, memory, architecture)
             for row in connection.execute(_PRICES):
                 yield from _price(row)
     except sqlite3.Error as error:
-        raise Unreadable(f"its tables can not be read ({clean(error)})") from None
+        raise Unreadable(f"its tables can not be read ({one_line(error)})") from None
 
 
 def _price(row: tuple[Any, ...]) -> Iterator[Told]:
     vendor, region, name, system, allocation, unit, price, currency, status, observed, upfront = row
-    if clean(status or "ACTIVE").upper() != "ACTIVE":
+    if one_line(status or "ACTIVE").upper() != "ACTIVE":
         return
-    provider = clean(vendor)
-    purchase = _BOUGHT.get(clean(allocation).upper())
+    provider = one_line(vendor)
+    purchase = _BOUGHT.get(one_line(allocation).upper())
     if purchase is None:
         return
-    words = clean(system or "linux").lower()
+    words = one_line(system or "linux").lower()
     guest = next((one for one, names in _GUESTS.items() if any(name in words for name in names)), "")
     if not guest:
         return  # one with a licence that no study names
     try:
-        if clean(unit).upper() not in _UNITS:
-            raise Odd(f"its unit {clean(unit)!r} is not known")
+        if one_line(unit).upper() not in _UNITS:
+            raise Odd(f"its unit {one_line(unit)!r} is not known")
         if upfront and number_of(str(upfront)):
             raise Odd("something is paid at once, beside its hours")
         amount = amount_of(repr(price) if isinstance(price, float) else price)
         if observed:
             yield day_of(str(observed))
-        yield PriceRow(provider, clean(region), Item.INSTANCE, clean(name), amount, currency_of(currency),
-                       _UNITS[clean(unit).upper()], guest, purchase)  # fmt: skip
+        yield PriceRow(provider, one_line(region), Item.INSTANCE, one_line(name), amount, currency_of(currency),
+                       _UNITS[one_line(unit).upper()], guest, purchase)  # fmt: skip
     except Odd as odd:
-        yield doubt(provider, clean(region), "", clean(name), odd, Item.INSTANCE, guest, purchase)
+        yield doubt(provider, one_line(region), "", one_line(name), odd, Item.INSTANCE, guest, purchase)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from cloudcmp.cost.sources.base import clean
 from cloudcmp.errors import NotAllowed, ProviderFault, Throttled, Unreached, UserMistake
+from cloudcmp.model.untrusted_text import one_line
 
 if TYPE_CHECKING:
     import httpx
@@ -86,12 +86,12 @@ class Web:
                 self._written(answer, into, what, most_bytes, ends)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise Unreached.at(
-                what, f"there is no way to {_host(url)} ({clean(error) or 'no answer'})", _NEXT
+                what, f"there is no way to {_host(url)} ({one_line(error) or 'no answer'})", _NEXT
             ) from None
         except httpx.TimeoutException:
             raise ProviderFault.at(_all(what), f"{_host(url)} said nothing for {self.idle_s:g} s", _NEXT) from None
         except httpx.HTTPError as error:
-            raise ProviderFault.at(_all(what), f"the answer broke off ({clean(error)})", _NEXT) from None
+            raise ProviderFault.at(_all(what), f"the answer broke off ({one_line(error)})", _NEXT) from None
 
     def _written(self, answer: "httpx.Response", into: Path, what: str, most_bytes: int, ends: float) -> None:
         size = 0
@@ -115,7 +115,7 @@ def _plain(answer: "httpx.Response", what: str) -> Iterator[bytes]:
         yield from answer.iter_raw(_PART)
         return
     if coding != "gzip":
-        raise ProviderFault.at(_all(what), f"it is compressed by {clean(coding)!r}, which was not asked for", _NEXT)
+        raise ProviderFault.at(_all(what), f"it is compressed by {one_line(coding)!r}, which was not asked for", _NEXT)
     inflater = zlib.decompressobj(31)
     try:
         for part in answer.iter_raw(_PART):
@@ -125,7 +125,7 @@ def _plain(answer: "httpx.Response", what: str) -> Iterator[bytes]:
                 rest = inflater.unconsumed_tail
         yield inflater.flush()
     except zlib.error as error:
-        raise ProviderFault.at(_all(what), f"its compression can not be read ({clean(error)})", _NEXT) from None
+        raise ProviderFault.at(_all(what), f"its compression can not be read ({one_line(error)})", _NEXT) from None
     if not inflater.eof or inflater.unused_data:
         raise ProviderFault.at(_all(what), "its compression is cut short, or goes on after its end", _NEXT)
 
@@ -135,7 +135,7 @@ def checked(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
         return url
-    raise UserMistake.at(clean(url)[:80], "prices are fetched over HTTPS alone", "name an address with https://")
+    raise UserMistake.at(one_line(url)[:80], "prices are fetched over HTTPS alone", "name an address with https://")
 
 
 def same_place(url: str, base: str) -> bool:
@@ -157,10 +157,10 @@ def _judged(answer: "httpx.Response", what: str) -> None:
     if code == 200:
         return
     if code == 429 or code >= 500:
-        raise Throttled.at(_all(what), f"the answer was {code} {clean(answer.reason_phrase)}".rstrip(), _NEXT)
+        raise Throttled.at(_all(what), f"the answer was {code} {one_line(answer.reason_phrase)}".rstrip(), _NEXT)
     if code in {401, 403}:
         raise NotAllowed.at(_all(what), f"the answer was {code}: it is not allowed", "check the API key that is used")
-    raise ProviderFault.at(_all(what), f"the answer was {code} {clean(answer.reason_phrase)}".rstrip(), _NEXT)
+    raise ProviderFault.at(_all(what), f"the answer was {code} {one_line(answer.reason_phrase)}".rstrip(), _NEXT)
 
 
 def _all(what: str) -> str:
@@ -169,4 +169,4 @@ def _all(what: str) -> str:
 
 
 def _host(url: str) -> str:
-    return clean(urlsplit(url).hostname)
+    return one_line(urlsplit(url).hostname)

@@ -20,8 +20,8 @@ from cloudcmp.errors import (
     Unlisted,
     Unreached,
 )
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.answers import LOOKED_FOR, Coded, lost, unclear, untold
-from cloudcmp.provider.saying import plain
 
 _CAPACITY = {
     "InsufficientAddressCapacity",
@@ -86,7 +86,7 @@ def coded(error: BaseException) -> Coded | None:
         return None
     said = response["Error"]
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return Coded(plain(str(said.get("Code", "unknown"))), plain(_bare(str(said.get("Message", "")))), int(status))
+    return Coded(one_line(str(said.get("Code", "unknown"))), one_line(_bare(str(said.get("Message", "")))), int(status))
 
 
 def _bare(text: str) -> str:
@@ -128,6 +128,8 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpE
     kind = type(error).__name__
     if kind == "NoCredentialsError":
         return NoCredentials.at(where, "there are no credentials", _SET)
+    if kind == "ConfigParseError":
+        return BadCredentials.at(where, _misread(error), "mend that file, or name another: AWS_SHARED_CREDENTIALS_FILE")
     if "Token" in kind or "SSO" in kind or kind in _UNUSABLE:
         return BadCredentials.at(where, f"the credentials can not be had ({kind})", RENEW)
     # A proxy that drops the connection after the whole request is told like one that was never reached.
@@ -138,6 +140,15 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpE
     if kind in {"ParamValidationError", "InvalidRegionError", "UnknownEndpointError", "NoRegionError"}:
         return Refused.at(where, f"the request can not be made ({kind})", "check the names in the study")
     return lost(kind, where, changes=changes)
+
+
+def _misread(error: BaseException) -> str:
+    """Which settings file can not be read, and where; never what the line holds, which may be a secret."""
+    kept: Mapping[str, Any] = getattr(error, "kwargs", {})
+    why = kept.get("error")
+    number = getattr(why, "lineno", None) or next((line for line, _ in getattr(why, "errors", ())), None)
+    place = f"{kept.get('path', 'a settings file')}{f', line {number}' if number else ''}"
+    return f"{one_line(place)} can not be read as AWS settings ({type(why).__name__})"
 
 
 def id_in(answer: Mapping[str, Any], *path: str | int, where: str) -> str:

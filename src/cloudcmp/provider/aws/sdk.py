@@ -44,7 +44,11 @@ class Sdk:
         if named:
             return named
         with self._lock:
-            return str(self._open_session().region_name or "us-east-1")
+            session = self._open_session()
+            try:
+                return str(session.region_name or "us-east-1")
+            except Exception as error:  # a settings file that can not be read, a profile that is not there
+                raise fault_of(error, self.name, changes=False) from None
 
     async def read(self, service: str, region: str, action: str, **params: Any) -> Answer:
         """A call that changes nothing; raises Unlisted where its answer is lost, and the other kinds of fault."""

@@ -21,8 +21,8 @@ from cloudcmp.errors import (
     Unlisted,
     Unreached,
 )
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.answers import LOOKED_FOR, Coded, lost, unclear
-from cloudcmp.provider.saying import plain
 
 _CAPACITY = {
     "AllocationFailed",
@@ -71,7 +71,7 @@ def coded_in(body: Any, status: int = 0) -> Coded | None:
         found = coded_in(inner, status)
         if found is not None and _known(found):
             return found
-    return Coded(plain(str(said["code"])), plain(str(said.get("message", ""))), status)
+    return Coded(one_line(str(said["code"])), one_line(str(said.get("message", ""))), status)
 
 
 def missing(fault: ProviderFault) -> bool:
@@ -136,12 +136,12 @@ def _no_login(error: BaseException, name: str, where: str) -> ProviderFault:
         return NoCredentials.at(where, "there are no credentials", _SET)
     if "AADSTS" in why:
         code = why[why.find("AADSTS") :].partition(":")[0]
-        return BadCredentials.at(where, f"the credentials are not taken ({plain(code)})", RENEW)
+        return BadCredentials.at(where, f"the credentials are not taken ({one_line(code)})", RENEW)
     if "authority configuration" in why:
         return BadCredentials.at(where, "the credentials are not taken (there is no such tenant)", RENEW)
     if "CERTIFICATE_VERIFY_FAILED" in why:
         return _untrusted(where)
-    what = f"no token can be had, the login can not be reached ({plain(why)[:80]})"
+    what = f"no token can be had, the login can not be reached ({one_line(why)[:80]})"
     return Unreached.at(where, what, "check the network, and AZURE_AUTHORITY_HOST")
 
 

@@ -13,11 +13,11 @@ from typing import Any
 from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, QuotaReached, Refused, Throttled, Unlisted, Unreached
 from cloudcmp.model.lease import CreateRequest, Handle
 from cloudcmp.model.safety import Sight
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.answers import Coded
 from cloudcmp.provider.azure.faults import code_of, coded_in, missing, refusal
 from cloudcmp.provider.azure.names import TOKEN_TAG, Place, canonical, place_of
 from cloudcmp.provider.azure.sdk import Reply, Sdk
-from cloudcmp.provider.saying import plain
 
 _POWER = {"running": "running", "starting": "pending", "creating": "pending"}
 _POWER |= dict.fromkeys(("stopping", "stopped", "deallocating", "deallocated"), "stopped")
@@ -310,7 +310,7 @@ def _failure(said: dict[str, Any]) -> Coded | None:
     for one in _statuses(said):
         parts = str(one.get("code", "")).split("/")
         if parts[0] == "ProvisioningState" and len(parts) > 2:
-            return Coded(plain(parts[2]), plain(str(one.get("message", ""))))
+            return Coded(one_line(parts[2]), one_line(str(one.get("message", ""))))
     return Coded("ProvisioningFailed", "")
 
 
@@ -322,4 +322,4 @@ def _why(said: dict[str, Any], state: str) -> str:
     if state == "running":
         return ""
     shown = [str(one.get("displayStatus") or one.get("code", "")) for one in _statuses(said)]
-    return plain(", ".join(shown))
+    return one_line(", ".join(shown))

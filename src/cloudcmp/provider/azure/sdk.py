@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from cloudcmp.errors import BadCredentials, CloudcmpError, NoCredentials, Unlisted, UserMistake
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.azure.faults import RENEW, UNREGISTERED, fault_of
 from cloudcmp.provider.hush import hush
 from cloudcmp.provider.loading import load
-from cloudcmp.provider.saying import plain
 
 _T = TypeVar("_T")
 _CONNECT_S = 10.0
@@ -298,7 +298,7 @@ def new_credential() -> Any:
     try:
         return DefaultAzureCredential(disable_instance_discovery=bool(os.environ.get("AZURE_AUTHORITY_HOST")))
     except ValueError as error:
-        raise BadCredentials.at(_NAME, plain(str(error)), RENEW) from None
+        raise BadCredentials.at(_NAME, one_line(str(error)), RENEW) from None
 
 
 def _if_missing() -> dict[str, Any]:

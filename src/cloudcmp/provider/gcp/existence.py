@@ -8,12 +8,12 @@ from typing import Any
 from cloudcmp.errors import ProviderFault, Refused, Unlisted
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Handle
 from cloudcmp.model.safety import Sight
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.gcp.faults import MISSING
 from cloudcmp.provider.gcp.firewalls import Firewalls
 from cloudcmp.provider.gcp.operations import PREEMPTED, Operations, done
 from cloudcmp.provider.gcp.sdk import Sdk
-from cloudcmp.provider.saying import plain
 
 # https://cloud.google.com/compute/docs/instances/instance-life-cycle
 _STATES = dict.fromkeys(("PENDING", "PROVISIONING", "STAGING", "REPAIRING"), "pending") | {"RUNNING": "running"}
@@ -98,7 +98,7 @@ class Existence:
             return await self._ended(handle)
         state = _STATES.get(str(said.status), "pending")
         address, inside = _addresses(said)
-        why, taken = plain(str(said.status_message or "")), None
+        why, taken = one_line(str(said.status_message or "")), None
         if state == "stopped":
             why, taken = await self._why(handle, why)
         windows = any(license_.rsplit("/", 1)[-1].startswith("windows-") for license_ in _licenses(said))
@@ -178,7 +178,7 @@ def _key(handle: Handle) -> str:
 
 
 def _of(operation: Any) -> str:
-    return plain(f"{operation.operation_type}: {operation.status_message or 'it was asked for'}")
+    return one_line(f"{operation.operation_type}: {operation.status_message or 'it was asked for'}")
 
 
 def _addresses(said: Any) -> tuple[str | None, str | None]:

@@ -21,8 +21,8 @@ from cloudcmp.errors import (
     Throttled,
     Unreached,
 )
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.answers import LOOKED_FOR, Coded, lost, unclear
-from cloudcmp.provider.saying import plain
 
 _CAPACITY = {
     "RESOURCE_POOL_EXHAUSTED",
@@ -73,7 +73,7 @@ def coded(error: BaseException) -> Coded | None:
     text = str(said[0].get("message") or "") if said else _ADDRESSED.sub("", str(getattr(error, "message", "") or ""))
     # Of capacity some answers tell by the code in the text only.
     known = next((code for code in sorted(_CAPACITY, key=len, reverse=True) if code in text), "")
-    return Coded(plain(known or reason or f"HTTP {int(status)}"), plain(text), int(status))
+    return Coded(one_line(known or reason or f"HTTP {int(status)}"), one_line(text), int(status))
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
@@ -95,7 +95,7 @@ def operation_fault(operation: Any, where: str) -> ProviderFault | None:
         return None
     code = str(errors[0].code or "") if errors else ""
     text = str(errors[0].message or "") if errors else str(operation.http_error_message or "")
-    said = Coded(plain(code or f"HTTP {status}"), plain(text), status)
+    said = Coded(one_line(code or f"HTTP {status}"), one_line(text), status)
     refusal = _refusal(said, where)
     if refusal is not None:
         return refusal
@@ -158,7 +158,7 @@ def _granted(error: BaseException) -> str:
     """Why the token server gave none: its own short code, never its whole answer."""
     for part in error.args:
         if isinstance(part, dict) and part.get("error"):
-            return plain(str(part["error"]))
+            return one_line(str(part["error"]))
         if isinstance(part, str) and ":" in part:
-            return plain(part.partition(":")[0])
+            return one_line(part.partition(":")[0])
     return type(error).__name__

@@ -20,8 +20,8 @@ from cloudcmp.errors import (
     Throttled,
     Unreached,
 )
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.answers import LOOKED_FOR, lost, unclear, untold
-from cloudcmp.provider.saying import plain
 
 RENEW = "make a new token, then run again"
 _UNSENT = {"NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ConnectTimeout", "gaierror"}
@@ -64,8 +64,8 @@ def words_of(body: Any) -> str:
     errors = body.get("errors")
     if isinstance(errors, list):
         named = [one for one in errors if isinstance(one, dict)]
-        return plain("; ".join(f"{one.get('field', '')} {one.get('reason', '')}".strip() for one in named))
-    return plain(" ".join(str(body[key]) for key in ("id", "error", "message") if isinstance(body.get(key), str)))
+        return one_line("; ".join(f"{one.get('field', '')} {one.get('reason', '')}".strip() for one in named))
+    return one_line(" ".join(str(body[key]) for key in ("id", "error", "message") if isinstance(body.get(key), str)))
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool, policy: str) -> CloudcmpError:
@@ -78,7 +78,7 @@ def fault_of(error: BaseException, where: str, *, changes: bool, policy: str) ->
         return error
     code = getattr(error, "code", None)  # libcloud's BaseHTTPError, told without importing it
     if isinstance(code, int):
-        said = Said(code, plain(str(getattr(error, "message", ""))))
+        said = Said(code, one_line(str(getattr(error, "message", ""))))
         return _refusal(said, where, policy) or unclear(said.line, where, changes=changes)
     return _unanswered(error, where, changes=changes)
 

@@ -7,6 +7,7 @@ from typing import Any
 from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.lease import ADDRESS, FIREWALL, INSTANCE, VOLUME, Handle
 from cloudcmp.model.safety import Sight
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.openstack.faults import missing, scarce
 from cloudcmp.provider.openstack.firewalls import Firewalls
@@ -16,7 +17,6 @@ from cloudcmp.provider.openstack.listing import volumes
 from cloudcmp.provider.openstack.marks import Mark
 from cloudcmp.provider.openstack.networks import Way
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, NETWORK, Sdk
-from cloudcmp.provider.saying import plain
 
 _RUNS = {"ACTIVE", "PASSWORD", "VERIFY_RESIZE"}
 _STANDS = {"SHUTOFF", "PAUSED", "SUSPENDED", "SHELVED", "SHELVED_OFFLOADED", "RESCUE"}
@@ -147,7 +147,7 @@ class Existence:
         said = await self.seen(region, id)
         if said is None:
             return Sight("pending", why="it is not told of yet")
-        status, why = str(said.get("status") or ""), plain(str((said.get("fault") or {}).get("message") or ""))
+        status, why = str(said.get("status") or ""), one_line(str((said.get("fault") or {}).get("message") or ""))
         if status == "ERROR":
             fault = scarce(why, why, f"{self.sdk.name}/{region}")
             if fault is not None:

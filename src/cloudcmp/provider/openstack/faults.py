@@ -22,8 +22,8 @@ from cloudcmp.errors import (
     Unlisted,
     Unreached,
 )
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.answers import lost, unclear
-from cloudcmp.provider.saying import plain
 
 POLICY = "give the user the role member, or access rules as in docs/reference/openstack-policy.json"
 RENEW = "renew them, then run again"
@@ -68,8 +68,8 @@ def said_in(body: bytes) -> str:
     said: Any = next(iter(found.values()), "") if isinstance(found, Mapping) and len(found) == 1 else found
     if isinstance(said, Mapping):
         kind, text = said.get("type") or said.get("title") or "", said.get("message") or ""
-        return plain(f"{kind}: {text}" if kind and text else str(text or kind))
-    return plain(said if isinstance(said, str) else "")
+        return one_line(f"{kind}: {text}" if kind and text else str(text or kind))
+    return one_line(said if isinstance(said, str) else "")
 
 
 def refusal(status: int, said: str, where: str, *, changes: bool) -> ProviderFault:
@@ -110,7 +110,7 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpErro
     statuses = {int(getattr(one, "http_status", 0) or 0) for one in led}
     fault: CloudcmpError | None = None
     if kind in _UNSET or kind.startswith("Missing"):
-        fault = NoCredentials.at(where, f"the settings do not say enough ({plain(str(error))})", SET)
+        fault = NoCredentials.at(where, f"the settings do not say enough ({one_line(str(error))})", SET)
     elif statuses & {401, 403}:
         fault = BadCredentials.at(where, "Keystone does not take the credentials", RENEW)
     elif 429 in statuses:

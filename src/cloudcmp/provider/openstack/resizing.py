@@ -11,10 +11,10 @@ from typing import Any
 
 from cloudcmp.errors import ProviderFault, Refused, Unlisted
 from cloudcmp.model.lease import Handle
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.openstack.existence import Existence
 from cloudcmp.provider.openstack.faults import scarce
 from cloudcmp.provider.openstack.sdk import COMPUTE
-from cloudcmp.provider.saying import plain
 
 _RESIZE_S = 900.0
 _BEGIN_S = 60.0  # so long a machine may still be told ACTIVE after its resize was accepted
@@ -54,7 +54,7 @@ class Resizing:
 
     def _check(self, handle: Handle, said: dict[str, Any], moving: bool, waited_s: float) -> None:
         """Raises what keeps a machine from becoming what it was asked to be."""
-        status, why = str(said.get("status") or ""), plain(str((said.get("fault") or {}).get("message") or ""))
+        status, why = str(said.get("status") or ""), one_line(str((said.get("fault") or {}).get("message") or ""))
         failed = status == "ERROR" or (status in {"ACTIVE", "SHUTOFF"} and (moving or waited_s > _BEGIN_S))
         if failed:
             what = why or f"it was not resized, and is {status}"

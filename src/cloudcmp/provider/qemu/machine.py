@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from cloudcmp.errors import NoCapacity, NotOurs, ProviderFault, Refused, StorageFault
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.owned_folder import OwnedPath, read_small, write_whole
 from cloudcmp.provider.qemu.program import Accelerator, Program
 from cloudcmp.provider.qemu.running import Identity, Running, ask, identity_of, running
@@ -168,7 +169,7 @@ def last_words(folder: Path, most: int = 200) -> str:
             text = file.read().decode("utf-8", errors="replace")
     except OSError:
         return ""
-    lines = ["".join(char for char in line if char.isprintable()).strip()[:most] for line in text.splitlines()]
+    lines = [one_line(line, most) for line in text.splitlines()]
     told = [line for line in lines if line] or [""]
     panic = next((number for number, line in enumerate(reversed(told)) if "Kernel panic" in line), None)
     # What follows a panic tells less, unless the guest came up again after it.

@@ -1,13 +1,13 @@
-"""The look that all figures share, and the one place where drawings are made."""
+"""The look that all figures share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import vl_convert
-
+from cloudcmp.model.untrusted_text import one_line, visible
 from cloudcmp.report.book import Book, Page
-from cloudcmp.report.text import clean, short_names, visible, without_common
+from cloudcmp.report.charts.drawing import png_of, svg_of
+from cloudcmp.report.text import short_names, without_common
 
 # Okabe and Ito's colours, which people with any kind of colour vision tell apart; shapes and dashes say the same again.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#B8A800")
@@ -50,7 +50,7 @@ class Figure:
 
     def png(self) -> bytes:
         """The same drawing in pixels, two for each unit."""
-        return bytes(vl_convert.svg_to_png(self.svg, scale=2))
+        return png_of(self.svg)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +90,13 @@ def counts_of(book: Book, pages: Sequence[Page]) -> str:
         some = [page.estimates[one.index] for page in pages if one.index in page.estimates]
         if some:
             least = min(some, key=lambda estimate: (estimate.n, estimate.n_ok / max(1, estimate.n_started)))
-            said.append(f"{clean(one.id, 40)} n {least.n}, {least.n_ok}/{least.n_started} ok")
+            said.append(f"{one_line(one.id, 40)} n {least.n}, {least.n_ok}/{least.n_started} ok")
     return f"Fewest launches (n) and trials of any panel: {'; '.join(said)}."
 
 
 def panel_title(page: Page) -> str:
     """The name of a cell above its panel."""
-    return clean(page.name, 70)
+    return one_line(page.name, 70)
 
 
 def number(field: str, title: str | None = None, **more: Any) -> Spec:
@@ -117,13 +117,13 @@ def draw(title: str, panels: Sequence[Spec], columns: int = 2) -> str:
     """
     whole: Spec = {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "title": {"text": clean(title, 200), "fontSize": 14, "offset": 14, "limit": 980, "frame": "bounds"},
+        "title": {"text": one_line(title, 200), "fontSize": 14, "offset": 14, "limit": 980, "frame": "bounds"},
         "concat": list(panels),
         "columns": columns,
         "spacing": {"row": 26, "column": 26},
         "config": _CONFIG,
     }
-    svg = vl_convert.vegalite_to_svg(_visible(whole), allowed_base_urls=[])
+    svg = svg_of(_visible(whole))
     return svg.replace(f'font-family="{_FONT}"', f'font-family="{_FONTS}"')
 
 

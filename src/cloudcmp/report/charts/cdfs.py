@@ -1,11 +1,11 @@
 """Cumulative distributions of latencies, a panel for each, a line for each candidate (as CloudCmp's figure 4)."""
 
 from cloudcmp.model.metric import Group
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.model.view import Cdf
 from cloudcmp.report.book import Book
 from cloudcmp.report.charts.base import DASHES, MOST_PANELS, SHAPES, Cast, Figure, Spec, draw, layer, number, title_of
 from cloudcmp.report.numbers import Scale
-from cloudcmp.report.text import clean
 from cloudcmp.report.words import group_words
 
 _COLUMNS = ("metric", "params", "candidate", "latency_s", "share", "n", "n_ok", "n_started")
@@ -54,7 +54,9 @@ def _counts(book: Book, kinds: dict[tuple[str, str], list[Cdf]]) -> str:
     for one in (curve for curves in kinds.values() for curve in curves):
         for counts in _pages(book, one):
             least[one.candidate] = min(counts, least.get(one.candidate, counts))
-    said = [f"{clean(book.candidates[at].id, 40)} n {n}, {ok}/{started} ok" for at, (n, ok, started) in least.items()]
+    said = [
+        f"{one_line(book.candidates[at].id, 40)} n {n}, {ok}/{started} ok" for at, (n, ok, started) in least.items()
+    ]
     return f"Launches and trials: {'; '.join(said)}." if said else ""
 
 
@@ -89,7 +91,7 @@ def _panel(book: Book, metric: str, params: str, curves: list[Cdf], cast: Cast) 
                  interpolate="step-after", strokeWidth=2)  # fmt: skip
     point = layer("point", {"x": x, "y": y, "color": cast.colour(legend=True), "shape": shape},
                   filled=True, size=70, opacity=1)  # fmt: skip
-    return {"title": clean(book.names.short(f"{metric} {params}"), 70), "width": 360, "height": 190,
+    return {"title": one_line(book.names.short(f"{metric} {params}"), 70), "width": 360, "height": 190,
             "layer": [line | {"data": {"values": lines}}, point | {"data": {"values": marks}}]}  # fmt: skip
 
 

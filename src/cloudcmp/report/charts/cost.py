@@ -1,10 +1,10 @@
 """What a task costs on each candidate, or what work a unit of money buys (as CloudCmp's figure 2)."""
 
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.book import Book, Page
 from cloudcmp.report.charts.bars import Bar, chosen, left_out, panel
 from cloudcmp.report.charts.base import Cast, Figure, draw, panel_title, title_of
 from cloudcmp.report.money import Costs, cost_of, figures_of, without_price
-from cloudcmp.report.text import clean
 from cloudcmp.report.words import group_words
 
 _COLUMNS = ("cell", "candidate", "cost_per_task", "currency", "work_per_money", "work_unit", "n", "n_ok", "n_started")
@@ -13,7 +13,7 @@ _COLUMNS = ("cell", "candidate", "cost_per_task", "currency", "work_per_money", 
 def figures(book: Book, cast: Cast) -> list[Figure]:
     """One figure for each group in which a price is known."""
     made = []
-    missing = ", ".join(clean(name, 40) for name in without_price(book))
+    missing = ", ".join(one_line(name, 40) for name in without_price(book))
     for group, pages in book.groups():
         priced = tuple(page for page in pages if figures_of(book, page))
         if not priced:

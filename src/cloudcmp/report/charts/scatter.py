@@ -1,6 +1,7 @@
 """Price against performance: where more money buys more, and where it does not."""
 
 from cloudcmp.model.plan import hourly_cost
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.book import Book, Page
 from cloudcmp.report.charts.bars import left_out
 from cloudcmp.report.charts.base import (
@@ -16,7 +17,6 @@ from cloudcmp.report.charts.base import (
     title_of,
 )
 from cloudcmp.report.numbers import known
-from cloudcmp.report.text import clean
 from cloudcmp.report.words import direction
 
 _COLUMNS = ("cell", "candidate", "price_per_hour", "currency", "median", "p5", "p95", "unit", "n", "n_ok", "n_started")
@@ -33,7 +33,7 @@ def figures(book: Book, cast: Cast) -> list[Figure]:
     shown = _spread(pages)
     title = title_of(book, "Price against performance")
     panels = [_panel(book, page, min(currencies), cast) for page in shown]
-    missing = ", ".join(clean(one.id, 40) for one in book.candidates if one.index not in prices)
+    missing = ", ".join(one_line(one.id, 40) for one in book.candidates if one.index not in prices)
     caption = ("Median over launches with 5th and 95th percentile, against the list price of all instances of a "
                f"candidate. {counts_of(book, shown)}{left_out(pages, shown)}"
                f"{f' No price: {missing}.' if missing else ''}")  # fmt: skip

@@ -2,10 +2,10 @@
 
 import statistics
 
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.model.values import Series
 from cloudcmp.report.book import Book, Page
 from cloudcmp.report.charts.base import COLOURS, FAINT, MOST_PANELS, Cast, Figure, Spec, draw, layer, number, title_of
-from cloudcmp.report.text import clean
 from cloudcmp.report.words import direction
 
 _COLUMNS = ("cell", "candidate", "launch", "trial", "t_s", "value", "unit", "n", "n_ok", "n_started")
@@ -71,5 +71,5 @@ def _panel(page: Page, who: int, trials: list[Series], top: float, cast: Cast) -
                scale={"domain": [0, top / page.scale.factor * 1.05], "nice": False})  # fmt: skip
     thin = layer("line", {"x": x, "y": y, "detail": {"field": "trial"}}, strokeWidth=0.8, color=FAINT, opacity=0.6)
     thick = layer("line", {"x": x, "y": y}, strokeWidth=2.2, color=COLOURS[who % len(COLOURS)])
-    return {"title": clean(f"{page.name}: {cast.names[who]}{counts}", 76), "width": 380, "height": 110,
+    return {"title": one_line(f"{page.name}: {cast.names[who]}{counts}", 76), "width": 380, "height": 110,
             "layer": [thin | {"data": {"values": lines}}, thick | {"data": {"values": middle}}]}  # fmt: skip

@@ -7,10 +7,10 @@ from cloudcmp.model.offering import Match, Price
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.safety import Spend
 from cloudcmp.model.study import Session
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.book import Book
 from cloudcmp.report.numbers import UNKNOWN
 from cloudcmp.report.sheets.sheet import Field, Sheet, captioned, columns, row
-from cloudcmp.report.text import clean
 from cloudcmp.report.words import metric_words, stands_in
 from cloudcmp.units import format_money, format_quantity, format_seconds
 
@@ -34,7 +34,7 @@ def candidates(book: Book) -> Sheet:
 
 def no_price(book: Book) -> str:
     """Why there are no cost figures, empty where every price is known."""
-    missing = [clean(one.id, 40) for one in book.candidates if one.offering.price is None]
+    missing = [one_line(one.id, 40) for one in book.candidates if one.offering.price is None]
     if not missing:
         return ""
     if len(missing) == len(book.candidates):
@@ -95,7 +95,7 @@ def price_source(price: Price | None, day: date | None) -> str:
 def _ran(one: Candidate) -> Field:
     if one.simulated:
         return Field(stands_in(one) or "simulated: planted truth", kind="label")
-    return Field(stands_in(one) or clean(one.runner))
+    return Field(stands_in(one) or one_line(one.runner))
 
 
 def facts(book: Book) -> tuple[tuple[str, str], ...]:
@@ -114,7 +114,7 @@ def facts(book: Book) -> tuple[tuple[str, str], ...]:
         ("planned time", format_seconds(plan.quote.expected_s) if plan.quote.expected_s else ""),
         ("seed", str(plan.seed)),
     ]
-    return tuple((name, clean(text, 600)) for name, text in pairs if text)
+    return tuple((name, one_line(text, 600)) for name, text in pairs if text)
 
 
 def spent_line(spend: Spend | None) -> str:
@@ -129,7 +129,7 @@ def spent_line(spend: Spend | None) -> str:
 
 
 def _decider(book: Book, text: str) -> str:
-    return book.by_cell[text].name if text in book.by_cell else f"all of {clean(metric_words(text), 120)}"
+    return book.by_cell[text].name if text in book.by_cell else f"all of {one_line(metric_words(text), 120)}"
 
 
 def _design(plan: Plan) -> str:

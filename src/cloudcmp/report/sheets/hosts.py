@@ -1,10 +1,10 @@
 """What was delivered, beside what was advertised."""
 
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.book import Book
 from cloudcmp.report.numbers import UNKNOWN
 from cloudcmp.report.sheets.asked import advertised
 from cloudcmp.report.sheets.sheet import Field, Row, Sheet, captioned, columns, heading, row
-from cloudcmp.report.text import clean
 from cloudcmp.units import format_quantity
 
 _MOST_COLUMNS = 6
@@ -53,13 +53,13 @@ def _beside(
         said = next(((name, told[at][name]) for name in names if name in told.get(at, {})), None)
         below = f"delivered: {readable(*said)}" if said else ""
         fields.append(Field(promised[at].get(key, UNKNOWN), below))
-    return row(clean(key, 60).replace("_", " "), *fields)
+    return row(one_line(key, 60).replace("_", " "), *fields)
 
 
 def _fact(key: str, told: dict[int, dict[str, str]], part: list[int]) -> tuple[str, list[str]]:
     """A fact's name, and its value on each candidate."""
     values = [readable(key, told.get(at, {}).get(key, UNKNOWN)) for at in part]
-    return clean(key, 60).replace("_", " ").replace(".", " "), values
+    return one_line(key, 60).replace("_", " ").replace(".", " "), values
 
 
 def readable(key: str, value: str) -> str:
@@ -67,7 +67,7 @@ def readable(key: str, value: str) -> str:
     if value in {"True", "False"}:
         return "yes" if value == "True" else "no"
     if not value.replace(".", "", 1).isdigit() or len(value) > 20:
-        return clean(value, _LONGEST_FACT)
+        return one_line(value, _LONGEST_FACT)
     if key.endswith(("_bytes", ".bytes")):
         size = next(((size, unit) for size, unit in _SIZES if float(value) >= size), (1, "B"))
         return f"{float(value) / size[0]:.4g} {size[1]}"

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 from cloudcmp.answer import Services, Type, Where, offered
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.book import Book
 from cloudcmp.report.numbers import UNKNOWN
 from cloudcmp.report.sheets.asked import memory, price_source, studied_on
 from cloudcmp.report.sheets.sheet import Field, Sheet, captioned, columns, row
-from cloudcmp.report.text import clean
 
 TITLE = "What each provider offers"
 _NOTE = (
@@ -86,7 +86,9 @@ def brief(book: Book) -> list[tuple[str, str, str, str]]:
             f"{one.provider}, simulated" if one.simulated and not one.provider.startswith("simulated") else one.provider
         )
         things = ", ".join((*one.compute, *one.storage))
-        lines.append((clean(name, 40), clean(things, 200), clean("; ".join(places), 300), clean(_dates(own), 80)))
+        lines.append(
+            (one_line(name, 40), one_line(things, 200), one_line("; ".join(places), 300), one_line(_dates(own), 80))
+        )
     return lines
 
 

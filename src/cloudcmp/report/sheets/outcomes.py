@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from cloudcmp.model.trial import Attempt, Outcome
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.book import Book
 from cloudcmp.report.sheets.sheet import Field, Sheet, captioned, columns, row
-from cloudcmp.report.text import clean
 
 _MOST_REASONS = 3
 
@@ -42,7 +42,7 @@ def _ended(book: Book) -> dict[int, list[Attempt]]:
 
 def _reasons(attempts: list[Attempt]) -> str:
     """The most frequent reasons of those that failed, with their number."""
-    counted = Counter(clean(one.why, 120) for one in attempts if one.outcome is not Outcome.OK and one.why)
+    counted = Counter(one_line(one.why, 120) for one in attempts if one.outcome is not Outcome.OK and one.why)
     ranked = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
     said = [f"{why} ({times} times)" if times > 1 else why for why, times in ranked[:_MOST_REASONS]]
     return "; ".join(said) + ("; and others" if len(ranked) > _MOST_REASONS else "")
@@ -63,7 +63,7 @@ def warnings(book: Book) -> tuple[str, ...]:
         more = f", and {len(where) - 1} more" if len(where) > 1 else ""
         said.append(f"{', '.join(who)}: {text} ({where[0]}{more})")
     said.extend(_why(book))
-    return tuple(dict.fromkeys(clean(text, 400) for text in said))
+    return tuple(dict.fromkeys(one_line(text, 400) for text in said))
 
 
 def _why(book: Book) -> Iterator[str]:

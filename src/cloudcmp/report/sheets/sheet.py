@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cloudcmp.model.result import Verdict
-from cloudcmp.report.text import clean
+from cloudcmp.model.untrusted_text import one_line
 
 KINDS = {
     Verdict.BETTER: "better",
@@ -61,12 +61,12 @@ def heading(text: str, below: str = "") -> Row:
 
 
 def _cleaned(field: Field) -> Field:
-    return Field(clean(field.text, 400), clean(field.below, 600), field.kind)
+    return Field(one_line(field.text, 400), one_line(field.below, 600), field.kind)
 
 
 def columns(*titles: str, numeric: Sequence[str] = ()) -> tuple[Column, ...]:
     """Columns of these titles; `numeric` names those that are right aligned."""
-    return tuple(Column(clean(title, 120), title in numeric) for title in titles)
+    return tuple(Column(one_line(title, 120), title in numeric) for title in titles)
 
 
 def captioned(origin: str, words: str) -> str:

@@ -1,0 +1,90 @@
+"""The one place where drawings are made, by vl-convert: in this process, or in one of its own where that may end it.
+
+vl-convert carries V8, which reserves more than 60 GiB of addresses (no memory) when it starts, and ends its process
+where a limit on addresses (`ulimit -v`) does not let it. So under such a limit another process draws.
+"""
+
+import base64
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from cloudcmp.errors import Fault, OutsideFault
+
+_NEEDED = "72 GiB"
+_SERVE = "from cloudcmp.report.charts.drawing import serve; serve()"
+
+
+def svg_of(spec: Mapping[str, Any]) -> str:
+    """A Vega-Lite specification as SVG; nothing is fetched. Raises OutsideFault where a limit does not let it."""
+    if _is_limited():
+        return _apart().ask({"spec": spec})
+    import vl_convert
+
+    return str(vl_convert.vegalite_to_svg(dict(spec), allowed_base_urls=[]))
+
+
+def png_of(svg: str) -> bytes:
+    """A drawing in pixels, two for each unit. Raises OutsideFault where a limit does not let it."""
+    if _is_limited():
+        return base64.b64decode(_apart().ask({"svg": svg}))
+    import vl_convert
+
+    return bytes(vl_convert.svg_to_png(svg, scale=2))
+
+
+def serve() -> None:
+    """Draw what is asked on standard input, one JSON document a line, until it ends; for the process of its own."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+    import vl_convert
+
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if "spec" in asked:
+            drawn = vl_convert.vegalite_to_svg(asked["spec"], allowed_base_urls=[])
+        else:
+            drawn = base64.b64encode(vl_convert.svg_to_png(asked["svg"], scale=2)).decode()
+        sys.stdout.write(json.dumps(drawn) + "\n")
+        sys.stdout.flush()
+
+
+class _Apart:
+    """A process that draws; it ends when this one does."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _SERVE],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+
+    def ask(self, asked: Mapping[str, Any]) -> str:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(json.dumps(asked) + "\n")
+            self._process.stdin.flush()
+            answer = self._process.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        if not answer:
+            limit = resource.getrlimit(resource.RLIMIT_AS)[0] // 2**20
+            what = f"figures can not be drawn under a limit of {limit} MiB on addresses"
+            raise OutsideFault(
+                Fault("cloudcmp report", what, f"allow {_NEEDED} of them (ulimit -v), no memory is used")
+            )
+        return str(json.loads(answer))
+
+
+@cache
+def _apart() -> _Apart:
+    return _Apart()
+
+
+def _is_limited() -> bool:
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY

@@ -1,0 +1,107 @@
+"""Parquet files of others: what they unpack to is measured within a limit of memory before any row is taken.
+
+A Parquet file of a few kilobytes can hold gigabytes: one long text that is named by many rows, pages that unpack to a
+thousand times their size, or 10^8 rows of one number. Its footer says how much it is, and may lie.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.protocol import nothing
+from cloudcmp.store.faults import storage
+from cloudcmp.store.signals import held_signals
+from cloudcmp.store.values import Engine, scratch_folder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+MOST_ROWS = 50_000_000
+MOST_COLUMNS = 2000
+MOST_CELL_BYTES = 128 * 1024
+"""As long as the longest cell of a CSV file that Python's reader takes."""
+
+_MEMORY_LIMIT = "512MB"
+_BATCH_BYTES = 32 * 2**20
+
+
+@contextmanager
+def opened_parquet(path: Path, next: str) -> Iterator["pq.ParquetFile"]:
+    """A Parquet file whose footer can be read; raises UserMistake with `next` where the file is not what it says."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with storage(path):
+        try:
+            with pq.ParquetFile(path, memory_map=True) as file:
+                if file.metadata.num_columns > MOST_COLUMNS:
+                    raise _too_large(path, f"has more than {MOST_COLUMNS} columns")
+                yield file
+        except (pa.ArrowException, ValueError, OSError, KeyError, MemoryError) as error:
+            what = (str(error).splitlines() or ["unknown"])[0]
+            raise UserMistake.at(str(path), f"no readable Parquet file ({what[:200]})", next) from None
+
+
+def batches(file: "pq.ParquetFile", path: Path, columns: Sequence[str], most_rows: int) -> "Iterator[pa.RecordBatch]":
+    """The rows of some columns (`column` or `column.field`), so many at once that they need little memory.
+
+    Raises UserMistake where there are too many rows, or a cell is too long.
+    """
+    if file.metadata.num_rows > MOST_ROWS:
+        raise _too_large(path, f"has {file.metadata.num_rows} rows, more than {MOST_ROWS}")
+    longest = _longest(path, file.schema_arrow, columns)
+    for name, length in longest.items():
+        if length > MOST_CELL_BYTES:
+            raise _too_large(path, f"a cell of the column {name!r} has {length} bytes, more than {MOST_CELL_BYTES}")
+    at_once = max(1, min(most_rows, _BATCH_BYTES // max(1, sum(longest.values()))))
+    yield from file.iter_batches(at_once, columns=list(columns), use_threads=False)
+
+
+def _longest(path: Path, schema: "pa.Schema", columns: Sequence[str]) -> dict[str, int]:
+    """The bytes of the longest text of each column that holds texts, or of a list written as one."""
+    import pyarrow as pa
+
+    names = list(dict.fromkeys(name if name in schema.names else name.partition(".")[0] for name in columns))
+    fixed = (pa.types.is_integer, pa.types.is_floating, pa.types.is_temporal, pa.types.is_boolean, pa.types.is_decimal)
+    long = [name for name in names if not any(is_(schema.field(name).type) for is_ in fixed)]
+    if not long:
+        return {}
+    with held_signals(nothing):
+        import duckdb
+    with scratch_folder() as scratch:
+        link = scratch / "table.parquet"  # a path with `*`, `?` or `[` would be read as a pattern
+        link.symlink_to(path.absolute())
+        limits: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": _MEMORY_LIMIT,
+            "threads": 1,
+            "temp_directory": "",
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+        }
+        connection = duckdb.connect(config=limits)
+        try:
+            lengths = ", ".join(f"max(strlen({_as_text(name, schema)}))" for name in long)
+            query = f"SELECT {lengths} FROM read_parquet('{link}')"  # noqa: S608 (a path of ours, names are quoted)
+            [found] = Engine(connection).rows(query)
+        except duckdb.OutOfMemoryException:
+            raise _too_large(path, f"a part of it unpacks to more than {_MEMORY_LIMIT}") from None
+        except duckdb.Error as error:
+            raise ValueError(str(error).splitlines()[0]) from None
+        finally:
+            connection.close()
+    return {name: length or 0 for name, length in zip(long, found, strict=True)}
+
+
+def _as_text(name: str, schema: "pa.Schema") -> str:
+    import pyarrow as pa
+
+    quoted = '"' + name.replace('"', '""') + '"'
+    kind = schema.field(name).type
+    return quoted if pa.types.is_string(kind) or pa.types.is_large_string(kind) else f"{quoted}::VARCHAR"
+
+
+def _too_large(path: Path, what: str) -> UserMistake:
+    return UserMistake.at(str(path), what, "split it, or write it as CSV")
