@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cloudcmp.errors import ProviderFault, Refused, Unlisted
-from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Listing
+from cloudcmp.model.lease import INCOMPLETE, INSTANCE, CreateRequest, Found, Handle, Listing
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import nothing
@@ -231,7 +231,7 @@ def _found(alias: str, line: str) -> Found | None:
         tags = tuple(sorted((str(key), str(value)) for key, value in read["tags"].items()))
         return Found(cloud_id, str(read["name"]), str(read["token"]), tags, "there", region=REGION, offering=alias)
     except (ValueError, KeyError, TypeError, AttributeError):
-        return Found(cloud_id, token, token, (), "incomplete", region=REGION, offering=alias)
+        return Found(cloud_id, token, token, (), INCOMPLETE, region=REGION, offering=alias)
 
 
 def _words(said: Said) -> str:
