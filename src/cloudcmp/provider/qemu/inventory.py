@@ -93,12 +93,14 @@ class Inventory:
         return read_card(self.folder(cloud_id))
 
     def remove(self, guest: Guest) -> None:
-        """End a guest's process and remove its folder: only one that is here, or that holds its card.
+        """End a guest's process and remove its folder: only one that is here, or that holds its card, behind no link.
 
         Raises ProviderFault where the process will not end, StorageFault where the folder can not be removed.
         """
         if guest.process is not None:
             end(guest.process)
+        if guest.folder.is_symlink():
+            raise StorageFault.at(str(guest.folder), "it is a symbolic link: it is kept", "see where it leads")
         if guest.folder != self.folder(guest.cloud_id):
             card = read_card(guest.folder)
             if card is None or card.identity.cloud_id != guest.cloud_id:
@@ -119,7 +121,8 @@ class Inventory:
 
     def _folders(self) -> list[str]:
         try:
-            return sorted(path.name for path in self.root.iterdir() if _ID.fullmatch(path.name) and path.is_dir())
+            named = [path for path in self.root.iterdir() if _ID.fullmatch(path.name)]
+            return sorted(path.name for path in named if path.is_dir() and not path.is_symlink())
         except FileNotFoundError:
             return []
         except OSError as error:
