@@ -78,6 +78,57 @@ def test_a_lease_is_a_folder_that_is_found_and_goes(cloud: SshProvider, machine:
     asyncio.run(cloud.destroy(handle))
 
 
+def put_link(folder: Path, to: Path) -> None:
+    """Moves a folder aside and has a link in its place lead to another one."""
+    folder.rename(folder.with_name("aside"))
+    folder.symlink_to(to)
+
+
+@pytest.mark.parametrize("what", ["the folder", "all folders", "the card", "another lease's card", "no card"])
+def test_a_folder_that_is_not_proved_to_be_the_leases_is_kept(
+    cloud: SshProvider, machine: SshMachine, tmp_path: Path, plans, what: str
+) -> None:
+    asked = request(plans)
+    handle = Handle("instance", "ssh", asyncio.run(cloud.create(asked)))
+    folder, theirs = machine.home / ".cloudcmp" / "token-1", tmp_path / "theirs"
+    (theirs / "token-1").mkdir(parents=True)
+    for place in (theirs, theirs / "token-1"):
+        (place / "card.json").write_text((folder / "card.json").read_text())
+    if what == "the folder":
+        put_link(folder, theirs)
+    elif what == "all folders":
+        put_link(folder.parent, theirs)
+    elif what == "the card":
+        (folder / "card.json").unlink()
+        (folder / "card.json").symlink_to(theirs / "card.json")
+    else:
+        (folder / "card.json").unlink()
+        (folder / "notes").write_text("mine")
+        if what == "another lease's card":
+            (folder / "card.json").write_text((theirs / "card.json").read_text().replace("token-1", "token-2"))
+    bystander = subprocess.Popen(["sleep", "600"], cwd=theirs / "token-1")
+    beside = subprocess.Popen(["sleep", "600"], cwd=folder)
+    try:
+        with pytest.raises(ProviderFault, match="it is kept"):
+            asyncio.run(cloud.destroy(handle))
+        assert (bystander.poll(), beside.poll()) == (None, None)
+        assert asyncio.run(cloud.gone(handle)) is None
+        assert (theirs / "token-1" / "card.json").exists()
+        assert folder.exists()
+    finally:
+        for one in (bystander, beside):
+            one.kill()
+            one.wait()
+
+
+def test_a_folder_whose_card_was_never_finished_goes(cloud: SshProvider, machine: SshMachine) -> None:
+    folder = machine.home / ".cloudcmp" / "token-1"
+    folder.mkdir(parents=True)
+    (folder / "card.new").write_text('{"na')
+    asyncio.run(cloud.destroy(Handle("instance", "ssh", "box/token-1")))
+    assert not folder.exists()
+
+
 @pytest.mark.parametrize("token", ["..", "a/b", "", "a b", "$(id)", "x" * 65])
 def test_a_token_that_could_lead_elsewhere_is_refused(cloud: SshProvider, token: str) -> None:
     with pytest.raises(Refused):

@@ -41,6 +41,7 @@ from cloudcmp.model.safety import Barrier, Finding
 from cloudcmp.store.ledger import fold
 
 STUDY = "study-a"
+FOREIGN = tuple(f"foreign-{number}" for number in range(7))
 DEATH_S = 60.0  # a machine ends by itself at most so long after its time to live
 
 
@@ -112,6 +113,7 @@ class Cloud:
         self.billing = how.billing
         self.barriers = (Barrier("death", how.death, "by a timer of its own"),)
         self.settle_s = 300.0
+        self.may_lack_tags = not how.tags
         self.parts: tuple[str, ...] = (FIREWALL, INSTANCE) if how.firewall else (INSTANCE,)
         self.kill = 0.0
         self.dead = False
@@ -301,7 +303,8 @@ class Cloud:
     def _found(self, thing: Thing) -> Found:
         how = self.how
         return Found(
-            thing.cloud_id, thing.name if how.names else thing.cloud_id, thing.token if how.token else None,
+            thing.cloud_id, thing.name if how.names else thing.cloud_id,
+            thing.token if how.token or how.tags else None,  # a cloud that heeds no token keeps it among the tags
             thing.tags if how.tags else (), "stopped" if thing.stopped else "running", thing.kind, "eu",
         )  # fmt: skip
 
@@ -311,7 +314,7 @@ class Cloud:
 
 
 def _foreign() -> list[Thing]:
-    """Machines of others in the same account that look much like ours."""
+    """Machines of others that look much like ours in one account; the last bears our tags and another token."""
     ours = {"cloudcmp:schema": "1", "cloudcmp:study": STUDY, "cloudcmp:slot": "launch-0", "cloudcmp:attempt": "1"}
     tags: tuple[dict[str, str], ...] = (
         {**ours, "cloudcmp:study": "another-study"},
@@ -320,6 +323,7 @@ def _foreign() -> list[Thing]:
         {key: text for key, text in ours.items() if key != "cloudcmp:study"},
         {"Name": f"cloudcmp-{STUDY}"},
         {},
+        ours,
     )
     return [
         Thing(f"foreign-{n}", INSTANCE, f"cloudcmp-{STUDY}x-launch-0-{n}", f"theirs-{n}", tuple(sorted(one.items())),

@@ -1,6 +1,7 @@
 """A journal in memory, clouds that misbehave, and one plan."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,10 @@ class MemoryJournal:
                 row.cloud_id or (before.cloud_id if before else None), row.at,
             )  # fmt: skip
         return tuple(leases.values())
+
+    def name(self, slot: str, cloud_id: str) -> None:
+        """Has the rows of a slot name another thing, as whoever writes the file could."""
+        self.rows = [replace(row, cloud_id=cloud_id) if row.slot == slot else row for row in self.rows]
 
     @property
     def events(self) -> list[str]:

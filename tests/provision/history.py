@@ -4,20 +4,22 @@ import asyncio
 import random
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, TypeVar
 
-from tests.provision.cloud import DEATH_S, STUDY, Cloud, Disk
-from tests.provision.weather import Clock, Killed, drawn
+from tests.provision.cloud import DEATH_S, FOREIGN, STUDY, Cloud, Disk
+from tests.provision.weather import START, Clock, Killed, drawn
 
 from cloudcmp.errors import CloudcmpError
-from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle
+from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, LeaseEvent, LeaseRow
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.provision import Ledger, Part, acquire, ending, lifecycle, release, release_all, release_before, slot_of
 from cloudcmp.provision.budget import Ask, Guard
 from cloudcmp.provision.counting import terms_of
 from cloudcmp.provision.ledger import in_order_of_ending
+from cloudcmp.provision.ownership import token_of
 from cloudcmp.provision.pacing import Pace
 from cloudcmp.units import Money
 
@@ -30,6 +32,7 @@ class Paced:
     def __init__(self, cloud: Cloud, pace: Pace) -> None:
         self._cloud = cloud
         self._pace = pace
+        self.may_lack_tags = cloud.may_lack_tags
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._cloud, name)
@@ -101,6 +104,9 @@ class History:
         self.disk.cloud = self.cloud
         self.kill = rng.choice((0.0, 0.0, 0.002, 0.01, 0.05))
         self.kills = 0
+        self.forged = rng.sample(FOREIGN, 2) if rng.random() < 0.3 else []
+        for number, id in enumerate(self.forged):
+            self.disk.rows += _forged(f"launch-{90 + number}", id)
 
     def play(self) -> None:
         """The study's life; raises AssertionError where a promise is broken."""
@@ -172,10 +178,12 @@ class History:
         self.disk.full = 0.0
         self.clock.pass_(1500.0)
         left = [one for one in self._run(self._controller().clean()) if one.evidence is None]
-        assert not left, left
+        assert all(one.lease.cloud_id in FOREIGN for one in left), left
+        told = {one.lease.cloud_id for one in left}
+        assert told >= set(self.forged), f"{self.forged} are named by rows, {told} are told"
         self._check()
         assert self.cloud.truth.ours(self.clock.now()) == []
-        assert Ledger(self.disk, STUDY, self.clock).open_leases() == ()
+        assert {one.cloud_id for one in Ledger(self.disk, STUDY, self.clock).open_leases()} <= set(FOREIGN)
         self._check_bill()
 
     def _check_bill(self) -> None:
@@ -196,6 +204,13 @@ class History:
             assert accrued is not None
             real = sum(self.cloud.bill(one) for one in machines)
             assert real <= accrued.amount + spare, f"{real} USD are billed, {accrued} are said"
+
+
+def _forged(slot: str, cloud_id: str) -> list[LeaseRow]:
+    """The rows of a machine that is somebody else's, as whoever writes our file could put them there."""
+    head = (slot, 1, LeaseEvent.INTENT, "faulty", "eu", INSTANCE, slot, token_of(STUDY, slot, 1), START)
+    intent = LeaseRow(*head, price_per_hour=Decimal("0.0001"), currency="USD", ttl_s=300.0)
+    return [intent, replace(intent, event=LeaseEvent.CREATED, cloud_id=cloud_id, price_per_hour=None, ttl_s=None)]
 
 
 def _candidate(index: int, price: Decimal, count: int) -> Candidate:

@@ -107,6 +107,19 @@ class TakesAnothers(AsksForTheSchema):
         return self._listed() if len(self.holds) > 1 else await super().find(study, token, region=region)
 
 
+class SaysWhatIsAsked(Honest):
+    """Tells of whatever it lists the token that it is asked for, and our schema."""
+
+    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+        found = await super().find(study, token, region=region)
+        return tuple(
+            replace(
+                one, token=token or one.token, tags=tuple(sorted({**dict(one.tags), "cloudcmp:schema": "1"}.items()))
+            )
+            for one in found
+        )
+
+
 class SweepsNothing(Honest):
     async def leftovers(self) -> Listing:
         return Listing(())
@@ -177,6 +190,7 @@ BREAKS: dict[str, type[Honest]] = {
     "not another": ListsAll,
     "leftovers": SweepsNothing,
     "decoy": SweepsAll,
+    "kept": SaysWhatIsAsked,
     "reached": NeverUp,
     "destroy": GoneTooEarly,
     "only that": TakesAll,

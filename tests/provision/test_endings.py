@@ -184,7 +184,6 @@ def test_nothing_is_made_in_another_account_than_before(owned: Any) -> None:
 
 def test_an_absence_is_not_believed_while_the_account_can_not_be_told(owned: Any) -> None:
     lease = made(owned)
-    elsewhere(owned)
 
     async def silent() -> str:
         raise Unreached.at("nimbus", "no way")

@@ -1,13 +1,19 @@
 """Lives of studies on clouds that misbehave: nothing forgotten, nothing believed too soon, nothing spent beyond."""
 
+from dataclasses import replace
+
 import pytest
 from tests.provision.history import History, histories
 
+from cloudcmp.model.lease import Found, Lease
+from cloudcmp.model.protocol import Provider
 from cloudcmp.provision import counting, lifecycle
 from cloudcmp.provision.budget import Guard
 from cloudcmp.provision.ledger import Patience
+from cloudcmp.provision.ownership import Ownership
 
 SEED = 20260105
+_DOUBT = Ownership.doubt
 
 
 def test_p2_p3_p4_p12_histories_at_random() -> None:
@@ -43,12 +49,17 @@ def _no_grace(provider: object) -> Patience:
     return Patience(grace_s=0.0, listings=1)
 
 
+def _by_tags_alone(self: Ownership, provider: Provider, found: Found, lease: Lease) -> str:
+    return _DOUBT(self, provider, replace(found, token=lease.token), lease)
+
+
 MUTANTS: dict[str, tuple[object, str, object]] = {
     "one look is enough": (lifecycle, "patience_with", _careless_patience),
     "what is new may be unseen": (lifecycle, "patience_with", _hasty_patience),
     "one empty list is enough": (lifecycle, "patience_with", _no_grace),
-    "whatever is listed is ours": (lifecycle, "_ours", lambda *_: True),
-    "tags are not read": (lifecycle, "_is", lambda item, lease, study: item.token == lease.token),
+    "whatever is listed is ours": (Ownership, "doubt", lambda *_: ""),
+    "tokens are not read": (Ownership, "doubt", _by_tags_alone),
+    "the ledger's word is enough": (Ownership, "is_made_here", lambda *_: True),
     "no budget": (Guard, "allow", lambda self, ask: ask.wanted_ttl_s),
     "it ends before its time": (counting, "SLACK_S", -1800.0),
     "the past is forgotten": (Guard, "_charges", lambda self, rows: ()),

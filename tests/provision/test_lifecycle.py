@@ -152,7 +152,7 @@ def test_an_answer_lost_before_anything_was_made_is_given_up_only_after_the_grac
     assert one.cloud.time.now() - began >= 600.0
     assert one.log.count("find") >= 3
     assert one.journal.events == ["INTENT", "INDETERMINATE", "GONE"]
-    assert "not found by token, tag or name" in one.journal.rows[-1].detail
+    assert "not found by tags and token" in one.journal.rows[-1].detail
 
 
 def test_a_listing_that_fails_is_not_an_empty_listing(world):
@@ -246,7 +246,7 @@ def test_an_earlier_machine_of_the_slot_is_ended_before_another_is_asked_for(wor
     first = take(one)
     one.restart()
     second = take(one)
-    ended = ["DELETE_ASKED", "gone", "destroy", "gone", "gone", "GONE"]
+    ended = ["gone", "find", "DELETE_ASKED", "destroy", "gone", "gone", "GONE"]
     assert one.log[3:] == [*ended, "INTENT", "create", "CREATED"]
     assert second.attempt == 2
     assert second.cloud_id != first.cloud_id
@@ -284,10 +284,11 @@ def test_release_all_says_what_it_could_not_do(world):
     (missing,) = asyncio.run(release_all(one.ledger, {}))
     assert (missing.evidence, missing.why) == (None, "the provider simulated is not at hand")
     one.cloud.before["find"] = fail_with(ProviderFault.at("nimbus", "no permission to list"))
-    ended, unlisted = clean_up(one)
-    assert ended.evidence
+    kept, unlisted = clean_up(one)
+    assert (kept.evidence, kept.why) == (None, "nimbus: no permission to list")  # it could not be read back
     assert unlisted.evidence is None
     assert "could not be listed" in unlisted.why
+    assert len(one.cloud.holds) == 1
 
 
 class Killed(BaseException):

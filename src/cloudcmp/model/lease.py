@@ -14,6 +14,8 @@ ADDRESS = "address"
 """What can be leased. A volume is made in its machine's own call and ends with it, an address is made for its machine
 and given back with it; either is only ever listed alone.
 """
+INCOMPLETE = "incomplete"
+"""The state in which a provider that bills nothing lists what was begun and never finished: it bears no tags yet."""
 ZONE = "zone"
 """The option of a request that names the zone in which a machine is to stand."""
 

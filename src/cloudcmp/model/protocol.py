@@ -184,6 +184,13 @@ class Remote(Provider, Protocol):
 
 
 @runtime_checkable
+class Untagged(Protocol):
+    """A provider of whose clouds some keep no tags: what they list without any is known by its token alone."""
+
+    may_lack_tags: bool
+
+
+@runtime_checkable
 class Zoned(Protocol):
     """A provider whose regions have zones, in one of which a machine can be asked for (option `zone`)."""
 

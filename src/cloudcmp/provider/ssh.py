@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cloudcmp.errors import ProviderFault, Refused, Unlisted
-from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Listing
+from cloudcmp.model.lease import INCOMPLETE, INSTANCE, CreateRequest, Found, Handle, Listing
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import nothing
@@ -33,11 +33,30 @@ _TOKEN = re.compile(r"[A-Za-z0-9-]{1,64}")
 _CARD_BYTES = 8192
 _FOLDERS_MAX = 1000
 
-_MAKE = 'umask 077 && mkdir -p "$1" && cat > "$1/card.new" && mv -f "$1/card.new" "$1/card.json"'
-_LIST = (
-    'cd "$1" 2>/dev/null || exit 0; for d in */; do printf "%s " "${d%/}"; cat "$d/card.json" 2>/dev/null || echo; done'
-)
-_END = """here=$(cd "$1" 2>/dev/null && pwd -P) || exit 0
+_MAKE = """if [ -L "${1%/*}" ] || [ -L "$1" ]; then echo "it is a symbolic link" >&2; exit 1; fi
+umask 077 && mkdir -p "$1" && cat > "$1/card.new" && mv -f "$1/card.new" "$1/card.json"
+"""
+_LIST = """[ -L "$1" ] && { echo "it is a symbolic link" >&2; exit 1; }
+cd "$1" 2>/dev/null || exit 0
+for d in */; do
+  [ -L "${d%/}" ] && continue
+  printf "%s " "${d%/}"
+  { [ ! -L "${d}card.json" ] && cat "${d}card.json" 2>/dev/null; } || echo
+done
+"""
+# A card names the lease; a folder with nothing in it but a card that was never finished goes as well.
+_END = """base=${1%/*}
+if [ -L "$base" ] || [ -L "$1" ]; then echo "it is a symbolic link: it is kept" >&2; exit 1; fi
+[ -d "$1" ] || exit 0
+if [ ! -e "$1/card.json" ] && [ ! -L "$1/card.json" ]; then
+  [ -L "$1/card.new" ] || rm -f -- "$1/card.new"
+  rmdir -- "$1" 2>/dev/null && exit 0
+  echo "it holds files and no card: it is kept" >&2; exit 1
+fi
+if [ -L "$1/card.json" ] || ! head -c 8192 "$1/card.json" | grep -qF "\\"token\\": \\"$2\\""; then
+  echo "its card names another lease: it is kept" >&2; exit 1
+fi
+here=$(cd -P "$1" && pwd -P) || exit 1
 for process in /proc/[0-9]*; do
   case "$(readlink "$process/exe" 2>/dev/null)" in "$here"/*) kill -KILL "${process#/proc/}" 2>/dev/null ;; esac
   case "$(readlink "$process/cwd" 2>/dev/null)/" in "$here"/*) kill -KILL "${process#/proc/}" 2>/dev/null ;; esac
@@ -131,16 +150,18 @@ class SshProvider:
         return Listing(tuple(found), tuple(unlisted))
 
     async def destroy(self, handle: Handle) -> None:
-        """Kill what runs in the folder, and remove the folder."""
+        """Kill what runs in the folder, and remove the folder: one of this lease's own card, behind no link."""
         alias, token = self._parts(handle)
-        said = await self._sh(alias, _END, self._path(token))
+        said = await self._sh(alias, _END, self._path(token), token)
         if said.exit_code != 0:
             raise ProviderFault.at(handle.cloud_id, f"it can not be removed: {_words(said)}", "remove it by hand")
 
     async def gone(self, handle: Handle) -> str | None:
         """The folder's absence, as the machine tells it."""
         alias, token = self._parts(handle)
-        said = await self._sh(alias, 'test -e "$1" && echo there || echo absent', self._path(token))
+        said = await self._sh(
+            alias, '{ test -e "$1" || test -L "$1"; } && echo there || echo absent', self._path(token)
+        )
         return f"folder {handle.cloud_id} is not there" if said.out.strip() == b"absent" else None
 
     async def look(self, handle: Handle) -> Sight:
@@ -232,7 +253,7 @@ def _found(alias: str, line: str) -> Found | None:
         tags = tuple(sorted((str(key), str(value)) for key, value in read["tags"].items()))
         return Found(cloud_id, str(read["name"]), str(read["token"]), tags, "there", region=REGION, offering=alias)
     except (ValueError, KeyError, TypeError, AttributeError):
-        return Found(cloud_id, token, token, (), "incomplete", region=REGION, offering=alias)
+        return Found(cloud_id, token, token, (), INCOMPLETE, region=REGION, offering=alias)
 
 
 def _words(said: Said) -> str:

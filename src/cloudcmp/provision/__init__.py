@@ -5,8 +5,9 @@ from cloudcmp.provision.arrival import Machine, Ready, Stopwatch, Ways, come_bac
 from cloudcmp.provision.budget import Ask, Guard, Limits
 from cloudcmp.provision.counting import Beside, charges, committed, spent, terms_of
 from cloudcmp.provision.hurry import ask_all
-from cloudcmp.provision.ledger import Journal, Ledger, Part, Patience, launch_of, patience_with, slot_of, token_of
+from cloudcmp.provision.ledger import Journal, Ledger, Part, Patience, launch_of, patience_with, slot_of
 from cloudcmp.provision.lifecycle import CLOUD_CRASH_POINTS, Release, acquire, release, release_all, release_before
+from cloudcmp.provision.ownership import token_of
 from cloudcmp.provision.pacing import Pace
 from cloudcmp.provision.prices import price_to_create
 from cloudcmp.provision.resizing import RESIZE_CRASH_POINTS, change_type

@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 from cloudcmp.errors import NoCapacity, ProviderFault, Refused, Throttled, WrongHost
-from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle, Lease
+from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle, Lease, LeaseRow
 from cloudcmp.model.protocol import Direct, Remote
 from cloudcmp.model.remote import Endpoint
 from cloudcmp.provision.arrival import Stopwatch, arrive
-from cloudcmp.provision.ledger import Part
+from cloudcmp.provision.ledger import Ledger, Part
 from cloudcmp.provision.lifecycle import release
+from cloudcmp.provision.ownership import Sighting
 from cloudcmp.provision.stage import Broken, Clause, Stage, Untold, listed, make, part, until
 
 _NO_SUCH = "cloudcmp-no-such-offering"
@@ -132,6 +133,38 @@ async def _of_another(stage: Stage, piece: Part, tags: tuple[tuple[str, str], ..
         raise Broken("a resource of another study is listed as this one's")
 
 
+class _Unwritten:
+    """The ledger of a process that made nothing itself."""
+
+    def append_lease(self, row: LeaseRow) -> None:
+        """Nothing is kept."""
+
+    def leases(self) -> tuple[Lease, ...]:
+        """Nothing was kept."""
+        return ()
+
+
+async def _kept(stage: Stage) -> None:
+    """A later process reads back what a ledger names, here two things that are not what it says."""
+    _, handle = stage.made()
+    if stage.decoy is None or stage.lease is None:
+        raise Untold("there is no other resource")
+    now, other = stage.office.ledger, _id_of(stage.decoy)
+    lease, later = stage.lease, Ledger(_Unwritten(), now.study, now.time, accounts=now.accounts)
+
+    async def look() -> bool:
+        return (await later.ownership.prove(stage.provider, lease, handle)).sighting is Sighting.OURS
+
+    if not await until(stage, look):
+        raise Broken("it is not proved to be ours by what is listed of it")
+    forged = replace(lease, token=stage.decoy.token)
+    for one, what in ((stage.decoy, "a resource without our tags"), (forged, "a resource of another token")):
+        done = await release(later, stage.provider, one, stage.waits)
+        if done.evidence is not None or await stage.provider.gone(_id_of(one)) is not None:
+            raise Broken(f"{what} was destroyed on the word of a ledger")
+    await listed(stage, other, stage.study, stage.decoy.token)
+
+
 def _id_of(lease: Lease) -> Handle:
     handle = lease.handle()
     if handle is None:
@@ -227,6 +260,7 @@ CLAUSES: tuple[Clause, ...] = (
     Clause("not another", "it is not listed for another study", _not_another),
     Clause("leftovers", "it is listed among all that bears our tags, without its study being named", _leftovers),
     Clause("decoy", _DECOY, _decoy),
+    Clause("kept", "what a ledger names and does not itself bear our tags and its lease's token is kept", _kept),
     Clause("unknown offering", "an offering that does not exist is refused", _unknown_offering),
     Clause("reached", "it comes up, shows the host key that it was given, and agents run on it", _reached),
     Clause("wrong host", "a machine with another host key is refused", _wrong_host),

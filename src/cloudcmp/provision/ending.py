@@ -1,4 +1,4 @@
-"""The end of one resource: asked for until it is seen gone, also when nothing can be written."""
+"""The end of one resource: asked for once it is proved to be ours, until it is seen gone, whatever can be written."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -7,11 +7,13 @@ from cloudcmp.errors import NotOurs, OtherAccount, UserMistake
 from cloudcmp.model.lease import INSTANCE, STILL_THERE, Handle, Lease, LeaseEvent
 from cloudcmp.model.protocol import Provider, Remote
 from cloudcmp.provision.ledger import Ledger, Patience
+from cloudcmp.provision.ownership import PROVED, Proof, Sighting
 from cloudcmp.provision.watching import Last, Watch, told
 from cloudcmp.store.crash import crash_point
 
 _AGAIN_S = 1.0  # until something that seems gone is looked at once more
 _NEVER = (UserMistake, ImportError, OtherAccount, NotOurs)  # asking again does not help
+_NEW_S, _SPARE_S = 300.0, 60.0  # for so long what is new may be in no list, and what is gone not be said to be
 _THERE = {"running", "stopped"}  # one that is pending may only not be listed
 
 
@@ -31,39 +33,124 @@ class Release:
 
 
 async def end(
-    ledger: Ledger, provider: Provider, lease: Lease, handle: Handle, patience: Patience, *, write: bool = True
+    ledger: Ledger,
+    provider: Provider,
+    lease: Lease,
+    handle: Handle,
+    patience: Patience,
+    *,
+    write: bool = True,
+    proof: Proof | None = None,
 ) -> Release:
-    """Ask for destruction until the machine is seen gone or patience ends; a failing journal does not stop it."""
+    """Ask for destruction until the machine is seen gone or patience ends; a failing journal does not stop it.
+
+    Nothing is asked to go before it is proved to be the lease's own; without a `proof` it is read back from the cloud.
+    """
     with suppress(Exception):  # where it can not be told it is asked again, before an absence is believed
         try:
             await ledger.accounts.own(provider)
         except OtherAccount as fault:
             return Release(lease, None, told(fault), fault=fault)
-    unwritten = try_write(ledger, lease, LeaseEvent.DELETE_ASKED, cloud_id=handle.cloud_id) if write else ""
     watch = Watch(ledger.time.now() if lease.created_at is None else lease.created_at, patience)
-    outliving = _Outliving(ledger, provider, lease, handle, noted=not write)
+    claim = _Claim(ledger, provider, lease, handle, patience, write=write, proof=proof)
+    outliving = _Outliving(claim, noted=not write)
     there = True  # until the contrary is known
     with suppress(Exception):  # seen before it goes, it need not grow old before its absence is believed
         there = await provider.gone(handle) is None
         if there:
             watch.told(None, ledger.time.now(), ledger.time.monotonic())
+    with suppress(Exception):  # it is proved once more before it is destroyed
+        if there:
+            await claim.prove()
     await outliving.note(watch.seen_at)
     began, last = ledger.time.monotonic(), Last()
     while True:
         before = watch.agree
         try:
-            await _round(ledger, provider, handle, watch, last)
+            await _round(ledger, claim, watch, last)
         except _NEVER as fault:
-            return Release(lease, None, told(fault), unwritten, fault=fault)
+            return Release(lease, None, told(fault), claim.unwritten, fault=fault)
         await outliving.note(watch.seen_at)
         if watch.evidence is not None:
             took_s = max(0.0, watch.first - began) if there else None
-            return _gone(ledger, lease, handle, watch, took_s, unwritten, write=write)
+            return _gone(ledger, lease, handle, watch, took_s, claim.unwritten, write=write)
+        if not watch.agree and await claim.is_kept():
+            return Release(lease, None, claim.why, claim.unwritten)
         moment = ledger.time.monotonic()
         late = moment - began >= patience.give_up_s or last.refused(moment, patience.give_up_s)
         if watch.agree <= before and late:
-            return Release(lease, None, last.why, unwritten, fault=last.fault)
+            why = last.why if last.fault else claim.why or last.why
+            return Release(lease, None, why, claim.unwritten, fault=last.fault)
         await ledger.time.sleep(min(patience.poll_s, _AGAIN_S) if watch.agree else patience.poll_s)
+
+
+class _Claim:
+    """Whether one resource may be destroyed: not before it is proved to be the lease's own."""
+
+    def __init__(
+        self, ledger: Ledger, provider: Provider, lease: Lease, handle: Handle, patience: Patience, *, write: bool,
+        proof: Proof | None,
+    ) -> None:  # fmt: skip
+        self.ledger, self.provider, self.lease, self.handle = ledger, provider, lease, handle
+        self.unwritten = ""
+        self._patience = patience
+        self._unasked = write
+        self._looks = 0
+        self._since = ledger.time.monotonic()
+        self._proof = Proof(Sighting.UNSEEN) if proof is None else proof
+        if proof is None and ledger.ownership.is_made_here(provider, handle):
+            self._proof = PROVED
+        self._write_asked()
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether it is known to be the lease's own."""
+        return self._proof.sighting is Sighting.OURS
+
+    @property
+    def why(self) -> str:
+        """Why it is kept."""
+        return self._proof.why
+
+    async def prove(self) -> None:
+        """Read it back where nothing was seen of it yet; raises the kinds of ProviderFault."""
+        if self._proof.sighting is Sighting.UNSEEN:
+            self._proof = await self.ledger.ownership.prove(self.provider, self.lease, self.handle)
+            self._looks += 1
+            self._write_asked()
+
+    async def destroy(self) -> None:
+        """Ask for it to go where it is proved to be ours; raises what reading it back and destroying it raise."""
+        await self.prove()
+        if self.is_proved:
+            await self.ledger.pace.destroy(self.provider, self.handle)
+
+    def _write_asked(self) -> None:
+        if self.is_proved and self._unasked:
+            id, self._unasked = self.handle.cloud_id, False
+            self.unwritten = try_write(self.ledger, self.lease, LeaseEvent.DELETE_ASKED, cloud_id=id)
+
+    async def is_kept(self) -> bool:
+        """Whether it is settled that it is left alone, to be asked while it is not said to be gone.
+
+        What no list shows may be too new to be listed, or gone and not said to be yet: unless it is surely there and
+        old, it is waited for as long as either takes.
+        """
+        if self._proof.sighting is not Sighting.UNSEEN or self._looks < self._patience.sightings:
+            return self._proof.sighting is Sighting.FOREIGN
+        time, made_at = self.ledger.time, self.lease.created_at
+        if time.monotonic() - self._since > _NEW_S + _SPARE_S:
+            return True
+        return made_at is not None and time.now() - made_at > _NEW_S and await self.is_there()
+
+    async def is_there(self) -> bool:
+        """Whether it is seen: what ended long ago is in no list either, and is not said to be gone for a while."""
+        with suppress(Exception):  # what can not be looked at was not seen
+            if isinstance(self.provider, Remote):
+                return self.handle.kind == INSTANCE and (await self.provider.look(self.handle)).state in _THERE
+            listed = await self.provider.find(self.ledger.study, self.lease.token, region=self.lease.region)
+            return any((one.kind, one.cloud_id) == (self.handle.kind, self.handle.cloud_id) for one in listed)
+        return False
 
 
 def _gone(
@@ -80,45 +167,35 @@ def _gone(
 class _Outliving:
     """Writes down once that a machine was seen after its time to live: it is then not believed to have ended at it."""
 
-    ledger: Ledger
-    provider: Provider
-    lease: Lease
-    handle: Handle
+    claim: _Claim
     noted: bool
     looked_at: float | None = None
 
     async def note(self, seen_at: float | None) -> None:
         """To be called with when it was last not said to be gone: only then it is looked whether it is there."""
-        expires_at = self.lease.expires_at
-        if self.noted or self.handle.kind != INSTANCE or expires_at is None:
+        expires_at, handle = self.claim.lease.expires_at, self.claim.handle
+        if self.noted or handle.kind != INSTANCE or expires_at is None or not self.claim.is_proved:
             return
         if seen_at is None or seen_at <= expires_at or seen_at == self.looked_at:
             return
         self.looked_at = seen_at
-        with suppress(Exception):  # what can not be looked at was not seen
-            self.noted = await self._is_there()
+        self.noted = await self.claim.is_there()
         if self.noted:
-            detail, id = STILL_THERE, self.handle.cloud_id
-            try_write(self.ledger, self.lease, LeaseEvent.DELETE_ASKED, cloud_id=id, detail=detail)
-
-    async def _is_there(self) -> bool:
-        """Whether it is seen: what ended long ago is in no list either, and is not said to be gone for a while."""
-        if isinstance(self.provider, Remote):
-            return (await self.provider.look(self.handle)).state in _THERE
-        listed = await self.provider.find(self.ledger.study, self.lease.token, region=self.lease.region)
-        return any((one.kind, one.cloud_id) == (self.handle.kind, self.handle.cloud_id) for one in listed)
+            ledger, lease, id = self.claim.ledger, self.claim.lease, handle.cloud_id
+            try_write(ledger, lease, LeaseEvent.DELETE_ASKED, cloud_id=id, detail=STILL_THERE)
 
 
-async def _round(ledger: Ledger, provider: Provider, handle: Handle, watch: Watch, last: Last) -> None:
+async def _round(ledger: Ledger, claim: _Claim, watch: Watch, last: Last) -> None:
     """Ask once for destruction, and then, whatever came of that, whether it is gone: what is gone may refuse to go.
 
     Raises what asking again does not help with.
     """
+    provider, handle = claim.provider, claim.handle
     answers: list[Exception | None] = []
     crash_point("cloud.before_destroy")
     if not watch.agree:
         try:
-            await ledger.pace.destroy(provider, handle)
+            await claim.destroy()
             answers.append(None)
         except _NEVER:
             raise

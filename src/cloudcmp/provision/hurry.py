@@ -1,4 +1,4 @@
-"""Leaving at once: everything is asked to go, nothing is waited for, and what was not seen gone is told."""
+"""Leaving at once: what is proved ours is asked to go, nothing is waited for, what was not seen gone is told."""
 
 import asyncio
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ from cloudcmp.model.lease import Lease, LeaseEvent
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provision.ledger import Ledger
 from cloudcmp.provision.lifecycle import Release
+from cloudcmp.provision.ownership import Sighting
 
 _LOOK_S = 0.05
 _Key = tuple[str, int]
@@ -37,9 +38,12 @@ async def _ask(ledger: Ledger, provider: Provider, lease: Lease) -> str:
     handle = lease.handle()
     if handle is None:
         return "nothing is known to ask for"
-    with suppress(CloudcmpError, OSError):
-        ledger.write(lease, LeaseEvent.DELETE_ASKED)
     try:
+        proof = await ledger.ownership.prove(provider, lease, handle)
+        if proof.sighting is not Sighting.OURS:
+            return proof.why
+        with suppress(CloudcmpError, OSError):
+            ledger.write(lease, LeaseEvent.DELETE_ASKED)
         await provider.destroy(handle)
     except Exception as fault:  # whatever it is, the list of what is left must not be lost for it
         return f"{fault}" or type(fault).__name__

@@ -1,9 +1,7 @@
 """The leases of one study as this process knows them: read once from the journal, and written through to it."""
 
-import hashlib
 import random
 import re
-import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -25,6 +23,7 @@ from cloudcmp.model.protocol import Ending, Provider
 from cloudcmp.model.remote import Access
 from cloudcmp.provider.time import Time
 from cloudcmp.provision.accounts import Accounts
+from cloudcmp.provision.ownership import ATTEMPT, SCHEMA, SLOT, STUDY, Ownership, token_of
 from cloudcmp.provision.pacing import Pace
 
 TAG_SCHEMA = "1"
@@ -99,6 +98,7 @@ class Ledger:
         self._owner = owner
         self.pace = pace or Pace(time, random.random)
         self.accounts = accounts or Accounts()
+        self.ownership = Ownership(study, TAG_SCHEMA, time)
         self._leases = {(lease.slot, lease.attempt): lease for lease in journal.leases()}
 
     def open_leases(self) -> tuple[Lease, ...]:
@@ -208,10 +208,10 @@ class Ledger:
         return after
 
     def _tags(self, slot: str, attempt: int, expires_at: float) -> Iterator[tuple[str, str]]:
-        yield "cloudcmp:schema", TAG_SCHEMA
-        yield "cloudcmp:study", self.study
-        yield "cloudcmp:slot", slot
-        yield "cloudcmp:attempt", str(attempt)
+        yield SCHEMA, TAG_SCHEMA
+        yield STUDY, self.study
+        yield SLOT, slot
+        yield ATTEMPT, str(attempt)
         yield "cloudcmp:owner", self._owner
         yield "cloudcmp:expires", datetime.fromtimestamp(expires_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -246,12 +246,6 @@ def launch_of(slot: str) -> tuple[int, bool]:
 def in_order_of_ending(leases: Iterable[Lease]) -> tuple[Lease, ...]:
     """Machines first: what they stand on can only go after them."""
     return tuple(sorted(leases, key=lambda lease: lease.kind != INSTANCE))
-
-
-def token_of(study: str, slot: str, attempt: int) -> str:
-    """The idempotency token of (study, slot, attempt): a UUID, because some clouds take nothing else."""
-    digest = hashlib.sha256(f"{study}\n{slot}\n{attempt}".encode()).digest()
-    return str(uuid.UUID(bytes=digest[:16], version=4))
 
 
 def _name(text: str) -> str:

@@ -20,13 +20,12 @@ from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provision.arrival import Stopwatch
 from cloudcmp.provision.ending import Release, end, try_write
-from cloudcmp.provision.ledger import TAG_SCHEMA, Ledger, Part, Patience, patience_with, slot_of
+from cloudcmp.provision.ledger import Ledger, Part, Patience, patience_with, slot_of
+from cloudcmp.provision.ownership import ATTEMPT, KEPT, PROVED, SLOT, STUDY, Proof, Sighting, is_untagged, tag, token_of
 from cloudcmp.provision.watching import Last, told
 from cloudcmp.store.crash import crash_point
 
 __all__ = ["CLOUD_CRASH_POINTS", "Release", "acquire", "release", "release_all", "release_before"]
-
-_STUDY_TAG = "cloudcmp:study"
 
 CLOUD_CRASH_POINTS = (
     "cloud.before_create",
@@ -91,6 +90,7 @@ async def acquire(
         when = "during the request" if asking.sent else "before the request was sent"
         try_write(ledger, lease, event, detail=f"{type(error).__name__} {when}")
         raise
+    ledger.ownership.record_made(provider, Handle(lease.kind, lease.region, cloud_id))
     if watch is not None:
         watch.seen("answered")
     crash_point("cloud.after_create")
@@ -128,8 +128,8 @@ async def release(ledger: Ledger, provider: Provider, lease: Lease, patience: Pa
         evidence = _absence(patience)
         return Release(lease, evidence, unwritten=try_write(ledger, lease, LeaseEvent.GONE, detail=evidence))
     if len(found) == 1:
-        return await end(ledger, provider, lease, found[0].handle(), patience)
-    ended = [await end(ledger, provider, lease, item.handle(), patience, write=False) for item in found]
+        return await end(ledger, provider, lease, found[0].handle(), patience, proof=PROVED)
+    ended = [await end(ledger, provider, lease, item.handle(), patience, write=False, proof=PROVED) for item in found]
     left = next((item for item in ended if item.evidence is None), None)
     if left is not None:
         return left
@@ -164,22 +164,27 @@ async def _release_one(ledger: Ledger, providers: Mapping[str, Provider], lease:
 async def _end_strays(
     ledger: Ledger, name: str, provider: Provider, left: Set[str | None], *, only_machines: bool
 ) -> list[Release]:
-    """End what a provider lists as ours, but what is `left` already; the last listing tells where it can not be had."""
+    """End what a provider lists as ours, but what is `left` already; the last listing tells where it can not be had.
+
+    What bears this study's tag and is not proved to be ours is kept.
+    """
     try:
         await ledger.accounts.confirm(provider)
         listed = await provider.find(ledger.study)
     except Exception as fault:
-        unlisted = Release(_stray(name, None), None, f"could not be listed: {told(fault)}", fault=fault)
+        unlisted = Release(_stray(ledger, name, None), None, f"could not be listed: {told(fault)}", fault=fault)
         return [] if only_machines else [unlisted]
     releases: list[Release] = []
     for machines in (True,) if only_machines else (True, False):
         ends: list[Coroutine[None, None, Release]] = []
         taken: set[tuple[str, int]] = set()
         for item in listed:
-            if (item.kind == INSTANCE) is machines and item.cloud_id not in left and _ours(ledger, item):
-                known = _known(ledger, name, item, taken)
-                taken.add((known.slot, known.attempt))
-                ends.append(end(ledger, provider, known, item.handle(), patience_with(provider)))
+            if (item.kind == INSTANCE) is machines and item.cloud_id not in left and _named(ledger, provider, item):
+                lease = _known(ledger, provider, item, taken)
+                taken.add((lease.slot, lease.attempt))
+                why = ledger.ownership.doubt(provider, item, lease)
+                proof = Proof(Sighting.FOREIGN, f"{why}; {KEPT}") if why else PROVED
+                ends.append(end(ledger, provider, lease, item.handle(), patience_with(provider), proof=proof))
         releases += await asyncio.gather(*ends)
     return releases
 
@@ -191,7 +196,7 @@ async def _find_again(ledger: Ledger, provider: Provider, lease: Lease, patience
         ledger.write(lease, LeaseEvent.GONE, detail=_absence(patience))
         raise LostAnswer.at(lease.name, "the answer was lost, and no such machine was found", "run again with --resume")
     for double in found[1:]:
-        await end(ledger, provider, lease, double.handle(), patience, write=False)
+        await end(ledger, provider, lease, double.handle(), patience, write=False, proof=PROVED)
     return await _created(ledger, provider, lease, found[0].cloud_id, patience)
 
 
@@ -205,20 +210,21 @@ async def _created(ledger: Ledger, provider: Provider, lease: Lease, cloud_id: s
 
 
 async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: Patience) -> tuple[Found, ...]:
-    """The machines of a lease, by token, tag and name; none only after the grace and enough complete listings.
+    """The machines of a lease, by tags and token; none only after the grace and enough complete listings.
 
     Raises ProviderFault, in the kind of the last fault, where the provider could not be listed often enough in twice
-    the time, or the credentials are not taken for as long as they may take to be renewed; and OtherAccount at once.
+    the time, or the credentials are not taken for as long as they may take to be renewed, and where only something is
+    listed that may be the lease's and is not proved to be; and OtherAccount at once.
     """
-    began, listings, last = ledger.time.monotonic(), 0, Last()
+    began, listings, last, doubt = ledger.time.monotonic(), 0, Last(), ""
     while True:
         mine: tuple[Found, ...] = ()
         try:
             listed = await provider.find(ledger.study, lease.token, region=lease.region)
-            mine = tuple(item for item in listed if _is(item, lease, ledger.study))
+            mine = tuple(item for item in listed if _is(ledger, provider, item, lease))
             if not mine:
                 await ledger.accounts.confirm(provider)
-            listings += 1
+            listings, doubt = listings + 1, _doubt(ledger, provider, lease, listed)
             last.told(ledger.time.monotonic(), None)
         except OtherAccount:
             raise
@@ -229,6 +235,8 @@ async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: 
             return mine
         moment, most_s = ledger.time.monotonic(), 2 * patience.grace_s + patience.give_up_s
         if listings >= patience.listings and moment - began >= patience.grace_s:
+            if doubt:
+                raise ProviderFault.at(lease.name, doubt, KEPT)
             return ()
         if moment - began > most_s or last.refused(moment, most_s):
             said = "no listing came" if last.fault is None else last.why
@@ -238,26 +246,25 @@ async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: 
         await ledger.time.sleep(min(patience.poll_s, patience.grace_s) if listings else patience.poll_s)
 
 
-def _is(item: Found, lease: Lease, study: str) -> bool:
-    """Whether an item is the lease's: by its tags where it has them, else by token, else by name.
-
-    Names and tags carry slot and attempt; tags of another study make it somebody else's, whatever else it bears.
-    """
-    if item.kind != lease.kind:
-        return False
-    tags = dict(item.tags)
-    if _STUDY_TAG in tags:
-        own = (tags[_STUDY_TAG], tags.get("cloudcmp:slot"), tags.get("cloudcmp:attempt"))
-        return own == (study, lease.slot, str(lease.attempt))
-    return item.token == lease.token or (item.token is None and item.name == lease.name)
+def _is(ledger: Ledger, provider: Provider, item: Found, lease: Lease) -> bool:
+    """Whether an item is surely the lease's, by its tags and its token."""
+    return item.kind == lease.kind and not ledger.ownership.doubt(provider, item, lease)
 
 
-def _ours(ledger: Ledger, item: Found) -> bool:
-    """Whether an item is surely of this study: providers that ignore filters list all that an account has."""
-    tags = dict(item.tags)
-    if _STUDY_TAG in tags:
-        return (tags[_STUDY_TAG], tags.get("cloudcmp:schema")) == (ledger.study, TAG_SCHEMA)
-    return any(_is(item, lease, ledger.study) for lease in ledger.leases())
+def _doubt(ledger: Ledger, provider: Provider, lease: Lease, listed: Iterable[Found]) -> str:
+    """Why something that bears a lease's token is not proved to be its own; empty where nothing bears it."""
+    for item in listed:
+        why = ledger.ownership.doubt(provider, item, lease) if item.token == lease.token else ""
+        if why and item.kind == lease.kind:
+            return f"{item.cloud_id} bears its token: {why}"
+    return ""
+
+
+def _named(ledger: Ledger, provider: Provider, item: Found) -> bool:
+    """Whether an item names this study: providers that ignore filters list all that an account has."""
+    if tag(item, STUDY) == ledger.study:
+        return True
+    return is_untagged(provider, item) and any(_is(ledger, provider, item, lease) for lease in ledger.leases())
 
 
 def _kind(fault: Exception | None) -> type[ProviderFault]:
@@ -266,28 +273,31 @@ def _kind(fault: Exception | None) -> type[ProviderFault]:
 
 
 def _absence(patience: Patience) -> str:
-    return f"not found by token, tag or name in {patience.listings} listings or more over {patience.grace_s:g} s"
+    return f"not found by tags and token in {patience.listings} listings or more over {patience.grace_s:g} s"
 
 
-def _known(ledger: Ledger, provider: str, found: Found, taken: Set[tuple[str, int]]) -> Lease:
-    """The ledger's own lease of a machine that a provider lists as ours, or one beside it.
+def _known(ledger: Ledger, provider: Provider, found: Found, taken: Set[tuple[str, int]]) -> Lease:
+    """The ledger's own lease of a resource that a provider lists as ours, or one beside it.
 
     A second machine of a lease gets rows of its own, so that neither is forgotten for the other.
     """
-    lease = next((one for one in ledger.leases() if _is(found, one, ledger.study)), None)
+    lease = next((one for one in ledger.leases() if _is(ledger, provider, found, one)), None)
     if lease is not None and lease.cloud_id in {None, found.cloud_id} and (lease.slot, lease.attempt) not in taken:
         return lease
-    stray = _stray(provider, found)
+    stray = _stray(ledger, provider.name, found)
     if lease is None:
         return stray
     costs = replace(stray, price_per_hour=lease.price_per_hour, currency=lease.currency, expires_at=lease.expires_at)
     return replace(costs, name=lease.name, token=lease.token)
 
 
-def _stray(provider: str, found: Found | None) -> Lease:
-    name = found.name if found else provider
-    cloud_id = found.cloud_id if found else None
-    slot = f"stray-{cloud_id}" if cloud_id else "listing"
-    token = (found.token if found else None) or ""
-    kind, region = (found.kind, found.region) if found else (INSTANCE, "")
-    return Lease(slot, 0, LeaseState.LIVE, provider, region, kind, name, token, cloud_id, None)
+def _stray(ledger: Ledger, provider: str, found: Found | None) -> Lease:
+    """A lease of what no row is for; its token is the one that its tags' slot and attempt have in this study."""
+    if found is None:
+        return Lease("listing", 0, LeaseState.LIVE, provider, "", INSTANCE, provider, "", None, None)
+    slot, attempt = tag(found, SLOT) or "", tag(found, ATTEMPT) or ""
+    token = token_of(ledger.study, slot, int(attempt)) if attempt.isdecimal() else ""
+    return Lease(
+        f"stray-{found.cloud_id}", 0, LeaseState.LIVE, provider, found.region, found.kind, found.name, token,
+        found.cloud_id, None,
+    )  # fmt: skip

@@ -91,6 +91,7 @@ async def make(stage: Stage, launch: Launch, part: Part, **changes: Any) -> tupl
     except BaseException as error:
         ledger.write(lease, LeaseEvent.INDETERMINATE, detail=f"{type(error).__name__} during the request")
         raise
+    ledger.ownership.record_made(stage.provider, Handle(lease.kind, lease.region, cloud_id))
     return request, ledger.write(lease, LeaseEvent.CREATED, cloud_id=cloud_id)
 
 

@@ -65,6 +65,7 @@ class Ec2Provider:
         self.barriers: tuple[Barrier, ...] = BARRIERS[name]
         self._sdk = sdk or Sdk(name)
         self._compatible = name == COMPATIBLE
+        self.may_lack_tags = self._compatible
         self._traits = Traits() if self._compatible else Traits(tags=True, token=True)
         self._firewalls = Firewalls(self._sdk, self._traits, pause_s)
         absence = Absence(settle_s, "in any complete list", clock)

@@ -11,6 +11,8 @@ from cloudcmp.provider.aws.ending import windows_end
 from cloudcmp.provider.aws.images import Image
 
 STRATEGIES = ("cluster", "partition", "spread")
+TOKEN_TAG = "cloudcmp:token"  # noqa: S105 - it names a tag
+"""Bears the request's token: volumes and groups have no other place for it, and some clouds keep none of machines."""
 _TAGGED = ("instance", "volume", "network-interface")
 _GIB = 2**30
 _USER_DATA_MAX = 16384
@@ -18,8 +20,9 @@ _SEPARATE = {True: "xvdf", False: "/dev/sdf"}  # by Windows
 
 
 def tags_of(request: CreateRequest) -> list[dict[str, str]]:
-    """The request's tags in EC2's form, with its name."""
-    return [{"Key": key, "Value": value} for key, value in (*request.tags, ("Name", request.name))]
+    """The request's tags in EC2's form, with its name and its token."""
+    own = (("Name", request.name), (TOKEN_TAG, request.token))
+    return [{"Key": key, "Value": value} for key, value in (*request.tags, *own)]
 
 
 def placement_of(firewall: str) -> str:

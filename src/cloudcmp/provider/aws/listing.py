@@ -8,6 +8,7 @@ from cloudcmp.errors import NoCredentials, ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Listing
 from cloudcmp.provider.aws.faults import NO_ACTION
 from cloudcmp.provider.aws.firewalls import Traits, groups_by_token, token_in
+from cloudcmp.provider.aws.launch import TOKEN_TAG
 from cloudcmp.provider.aws.sdk import Sdk
 
 SCHEMA_TAG = "cloudcmp:schema"
@@ -92,11 +93,8 @@ async def _placements(sdk: Sdk, region: str, filters: Filters) -> list[Found]:
         if fault.faults[0].what.startswith(NO_ACTION):
             return []
         raise
-    return [
-        Found(str(said["GroupId"]), str(said["GroupName"]), None, _tags(said), said.get("State", ""), FIREWALL, region)
-        for said in listed
-        if said.get("State") != "deleted"
-    ]
+    there = [said for said in listed if said.get("State") != "deleted"]
+    return [_found(region, said, FIREWALL, "GroupId", said["GroupName"], state=said.get("State", "")) for said in there]
 
 
 Kind = Callable[[Sdk, str, Filters], Awaitable[list[Found]]]
@@ -109,25 +107,37 @@ _KINDS: dict[Kind, str] = {
 
 
 def _instance(region: str, said: dict[str, Any]) -> Found:
-    tags = _tags(said)
     state = str(said.get("State", {}).get("Name", "unknown"))
-    name, token = dict(tags).get("Name", ""), said.get("ClientToken") or None
-    return Found(str(said["InstanceId"]), name, token, tags, state, INSTANCE, region, said.get("InstanceType"))
+    token, kind = said.get("ClientToken") or None, said.get("InstanceType")
+    return _found(region, said, INSTANCE, "InstanceId", token=token, state=state, offering=kind)
 
 
 def _volume(region: str, said: dict[str, Any]) -> Found:
-    tags = _tags(said)
-    name, state = dict(tags).get("Name", ""), str(said.get("State", "unknown"))
-    return Found(str(said["VolumeId"]), name, None, tags, state, VOLUME, region, said.get("VolumeType"))
+    state, kind = str(said.get("State", "unknown")), said.get("VolumeType")
+    return _found(region, said, VOLUME, "VolumeId", state=state, offering=kind)
 
 
 def _group(region: str, said: dict[str, Any]) -> Found:
     token = token_in(str(said.get("Description", "")))
-    return Found(str(said["GroupId"]), str(said.get("GroupName", "")), token, _tags(said), "there", FIREWALL, region)
+    return _found(region, said, FIREWALL, "GroupId", said.get("GroupName", ""), token, "there")
 
 
-def _tags(said: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((str(tag["Key"]), str(tag["Value"])) for tag in said.get("Tags") or ()))
+def _found(
+    region: str,
+    said: dict[str, Any],
+    kind: str,
+    id: str,
+    name: str | None = None,
+    token: str | None = None,
+    state: str = "unknown",
+    offering: str | None = None,
+) -> Found:
+    """A resource as the ledger knows it; its name and its token are its tags' where it has none of its own."""
+    borne = [(str(tag["Key"]), str(tag["Value"])) for tag in said.get("Tags") or ()]
+    own = dict(borne)
+    tags = tuple(sorted((key, value) for key, value in borne if key != TOKEN_TAG))
+    called = own.get("Name", "") if name is None else str(name)
+    return Found(str(said[id]), called, token or own.get(TOKEN_TAG), tags, state, kind, region, offering)
 
 
 def _ends_with_a_machine(said: dict[str, Any]) -> bool:

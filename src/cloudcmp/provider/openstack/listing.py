@@ -92,7 +92,7 @@ class Lists:
 
     async def _placements(self, region: str) -> list[Found]:
         return [
-            Found(PLACEMENT + id, policy, None, mark.tags, "there", FIREWALL, region)
+            Found(PLACEMENT + id, policy, mark.token, mark.tags, "there", FIREWALL, region)
             for id, policy, mark in await self.firewalls.placements(region)
         ]
 
@@ -132,8 +132,8 @@ def _server(region: str, said: dict[str, Any]) -> Found:
 
 def _volume(region: str, said: dict[str, Any]) -> Found:
     told = {str(key): str(value) for key, value in (said.get("metadata") or {}).items()}
-    told.pop(TOKEN, None)
+    token = told.pop(TOKEN, None)
     told.pop(SERVER, None)
     name, state = str(said.get("name") or ""), str(said.get("status") or "unknown")
     tags = tuple(sorted(told.items()))
-    return Found(str(said["id"]), name, None, tags, state, VOLUME, region, said.get("volume_type"))
+    return Found(str(said["id"]), name, token, tags, state, VOLUME, region, said.get("volume_type"))

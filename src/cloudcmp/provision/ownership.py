@@ -1,0 +1,150 @@
+"""What a study may destroy: what this process made, and what its cloud shows with the study's tags and its own token.
+
+A ledger is a file, and a file may be damaged, forged or somebody else's. So no row of it is enough to destroy anything:
+the resource itself is read back from the cloud first. Tags and token are set in the call that makes it.
+"""
+
+import asyncio
+import hashlib
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from cloudcmp.model.lease import INCOMPLETE, Found, Handle, Lease
+from cloudcmp.model.protocol import Provider, Untagged
+from cloudcmp.provider.time import Time
+
+SCHEMA, STUDY, SLOT, ATTEMPT = "cloudcmp:schema", "cloudcmp:study", "cloudcmp:slot", "cloudcmp:attempt"
+_OURS = "cloudcmp:"
+_FRESH_S = 30.0
+KEPT = "it is kept: see the provider's console, and end it there if it is yours"
+"""What is told of a resource that is not proved to be ours."""
+Key = tuple[str, str]
+
+
+class Sighting(Enum):
+    """What a complete list says of a resource: the lease's own, somebody else's, or nothing."""
+
+    OURS = "ours"
+    FOREIGN = "foreign"
+    UNSEEN = "unseen"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Whether a resource is proved to be a lease's own, and why it is kept where it is not."""
+
+    sighting: Sighting
+    why: str = ""
+
+
+PROVED = Proof(Sighting.OURS)
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    """All that a study has in a region, and when that was read (monotonic s)."""
+
+    at: float
+    found: Mapping[Key, Found]
+
+
+class Ownership:
+    """Tells what is surely a study's own. `schema` is the version of the tags that is known here."""
+
+    def __init__(self, study: str, schema: str, time: Time) -> None:
+        self._study = study
+        self._schema = schema
+        self._time = time
+        self._made: set[tuple[str, Handle]] = set()
+        self._lists: dict[Key, asyncio.Task[_List]] = {}
+
+    def record_made(self, provider: Provider, handle: Handle) -> None:
+        """To be called with what the provider's own create call answered in this process."""
+        self._made.add((provider.name, handle))
+
+    def is_made_here(self, provider: Provider, handle: Handle) -> bool:
+        """Whether this process made a resource: it need not be read back."""
+        return (provider.name, handle) in self._made
+
+    async def prove(self, provider: Provider, lease: Lease, handle: Handle) -> Proof:
+        """Read a resource back, from one list for all that are asked for at once in a region.
+
+        Raises the kinds of ProviderFault where the list is not complete: then nothing is proved.
+        """
+        if self.is_made_here(provider, handle):
+            return PROVED
+        key = (handle.kind, handle.cloud_id)
+        found = (await self._listed(provider, handle.region, key)).get(key)
+        if found is None:  # one that bears no tags may still be told by its token
+            some = await provider.find(self._study, lease.token, region=handle.region)
+            found = next((one for one in some if (one.kind, one.cloud_id) == key), None)
+        if found is None:
+            what = f"it is not listed with the tags of this study ({STUDY}={self._study}) and the token of its lease"
+            return Proof(Sighting.UNSEEN, f"{what}; {KEPT}")
+        why = self.doubt(provider, found, lease)
+        return Proof(Sighting.FOREIGN, f"{why}; {KEPT}") if why else PROVED
+
+    def doubt(self, provider: Provider, found: Found, lease: Lease) -> str:
+        """Why a listed resource is not surely what was made for a lease; empty where it is."""
+        if found.token != lease.token:
+            return "it bears no token" if found.token is None else "it bears another token than its lease"
+        if is_untagged(provider, found):
+            # A token is a digest of study, slot and attempt: nothing but that request can bear it.
+            own = lease.token == token_of(self._study, lease.slot, lease.attempt)
+            return "" if own else "it bears no tags, and its token is not this study's"
+        schema, study = tag(found, SCHEMA), tag(found, STUDY)
+        if schema is None or study is None:
+            return f"it has no readable tag {STUDY if schema is not None else SCHEMA}"
+        if schema != self._schema:
+            return f"its tags are of schema {schema!r}, which this version does not know"
+        if study != self._study:
+            return f"it is another study's ({STUDY}={study})"
+        own = (tag(found, SLOT), tag(found, ATTEMPT)) == (lease.slot, str(lease.attempt))
+        return "" if own or is_stray(lease) else f"it is of another slot ({SLOT}={tag(found, SLOT)})"
+
+    async def _listed(self, provider: Provider, region: str, key: Key) -> Mapping[Key, Found]:
+        """A recent list that shows what is asked for, else one that is read now, once for all who ask meanwhile."""
+        where = (provider.name, region)
+        task = self._lists.get(where)
+        if task is not None and task.done():
+            if not (task.cancelled() or task.exception()) and self._shows(task.result(), key):
+                return task.result().found
+            task = None
+        if task is None:
+            task = self._lists[where] = asyncio.create_task(self._read(provider, region))
+        return (await asyncio.shield(task)).found
+
+    def _shows(self, known: _List, key: Key) -> bool:
+        return self._time.monotonic() - known.at <= _FRESH_S and key in known.found
+
+    async def _read(self, provider: Provider, region: str) -> _List:
+        found = await provider.find(self._study, region=region)
+        return _List(self._time.monotonic(), {(one.kind, one.cloud_id): one for one in found})
+
+
+def is_untagged(provider: Provider, found: Found) -> bool:
+    """Whether a resource bears none of our tags where that is no wonder: some clouds keep none, and what was never
+    finished on a machine of one's own has none yet.
+    """
+    lacks = isinstance(provider, Untagged) and provider.may_lack_tags
+    lacks |= found.state == INCOMPLETE and not provider.billed
+    return lacks and not any(key.startswith(_OURS) for key, _ in found.tags)
+
+
+def tag(found: Found, key: str) -> str | None:
+    """The value of a tag, None where it is missing or stands there twice."""
+    values = [value for name, value in found.tags if name == key]
+    return values[0] if len(values) == 1 else None
+
+
+def is_stray(lease: Lease) -> bool:
+    """Whether a lease is of what a cloud listed and no intent in the ledger is for."""
+    return lease.attempt == 0
+
+
+def token_of(study: str, slot: str, attempt: int) -> str:
+    """The idempotency token of (study, slot, attempt): a UUID, because some clouds take nothing else."""
+    digest = hashlib.sha256(f"{study}\n{slot}\n{attempt}".encode()).digest()
+    return str(uuid.UUID(bytes=digest[:16], version=4))
