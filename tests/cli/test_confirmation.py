@@ -1,9 +1,13 @@
 """Commands of a study at a terminal: every line is shown, and none is run before somebody says so."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from cloudcmp.pipeline import planning
+from cloudcmp.store import StudyStore
 
 from .terminal import Terminal
 
@@ -25,9 +29,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def ran(folder: Path, *words: str, state: str = "state") -> Terminal:
-    environ = {**os.environ, "XDG_STATE_HOME": str(folder / state), "COLUMNS": "100"}
-    return Terminal(folder, environ, "run", "own.yaml", "--out", "out", *words)
+def typed(folder: Path, *words: str) -> Terminal:
+    environ = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), "COLUMNS": "100"}
+    return Terminal(folder, environ, *words)
+
+
+def ran(folder: Path, *words: str) -> Terminal:
+    return typed(folder, "run", "own.yaml", "--out", "out", *words)
 
 
 def asked(folder: Path) -> Terminal:
@@ -81,6 +89,25 @@ def test_a_changed_line_is_asked_for_again(folder: Path) -> None:
     terminal.types("n")
     assert terminal.ended() == 2
     assert not (folder / "again").exists()
+
+
+def test_going_on_shows_what_the_folder_holds_and_not_what_its_text_says(folder: Path) -> None:
+    plan, text = planning.plan_file(folder / "own.yaml", on=None, short=True, seed=1)
+    plan = replace(plan, commands=(replace(plan.commands[0], check=f"touch {folder}/PWNED"),))
+    StudyStore.create(folder / "strange", plan, study_text=text, provenance={}, created_at=0.0).close()
+    before = sorted(path.name for path in (folder / "strange").rglob("*"))
+    for answer in ("", "n"):
+        terminal = typed(folder, "run", "--resume", "strange")
+        terminal.until("check ")
+        terminal.until("/PWNED")
+        terminal.until("[y/N] ")
+        if answer:
+            terminal.types(answer)
+        else:
+            terminal.interrupts()
+        assert terminal.ended() == (2 if answer else 130)
+    assert not (folder / "PWNED").exists()
+    assert sorted(path.name for path in (folder / "strange").rglob("*")) == before
 
 
 def test_with_json_nobody_is_asked(folder: Path) -> None:

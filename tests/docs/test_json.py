@@ -28,6 +28,7 @@ probes:
   - {probe: fma}
   - {probe: udp, params: {path: zone}}
   - {probe: task}
+  - {command: {name: mine, run: "true", files: [two.yaml]}}
 decide: [fma_flop_per_s, {cell: udp_loss_ratio, margin: 0.5 %}]
 budget: 50 USD
 sessions: [{name: day, days: all, hours: 09:00-17:00, timezone: UTC}]

@@ -1,12 +1,14 @@
 """Commands on machines of the user's own are run once this user has said so, and only those that were shown."""
 
 import stat
+import sys
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cloudcmp.cli.entry import main
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.command import CommandUse, ShellLine, Shipped
 from cloudcmp.pipeline import planning, viewing
@@ -19,7 +21,7 @@ from cloudcmp.pipeline.confirmation import (
     refuse,
 )
 from cloudcmp.store import StudyStore
-from tests.cli.command import cloudcmp
+from tests.cli.command import Said
 
 HEAD = """schema: 1
 question: "What does my own program cost?"
@@ -37,6 +39,20 @@ def state(tmp_path, monkeypatch):
     """A user who has confirmed nothing."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path / "state" / "cloudcmp" / "confirmed"
+
+
+@pytest.fixture
+def cloudcmp(tmp_path, monkeypatch, capsys):
+    """The command, typed in this process where nobody is at a terminal."""
+    monkeypatch.chdir(tmp_path)
+
+    def types(*words):
+        monkeypatch.setattr(sys, "argv", ["cloudcmp", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Said(ended.value.code, *capsys.readouterr())
+
+    return types
 
 
 def planned(folder, text, **how):
@@ -206,35 +222,33 @@ def strange(folder, *, ran="touch PWNED"):
     return plan
 
 
-def test_a_strange_folder_runs_none_of_its_commands_unasked(tmp_path):
+def test_a_strange_folder_runs_none_of_its_commands_unasked(cloudcmp, tmp_path):
     strange(tmp_path)
-    said = cloudcmp("run", "--resume", "out", cwd=tmp_path)
+    said = cloudcmp("run", "--resume", "out")
     assert said.code == 2
     assert said.err.count("\n") == 1
     assert "out: it runs commands on this machine, as you, and nobody is there to confirm them" in said.err
     assert "look at them with 'cloudcmp plan out', then add --yes" in said.err
     assert not (tmp_path / "PWNED").exists()
-    looked = cloudcmp("plan", "out", cwd=tmp_path).out
+    looked = cloudcmp("plan", "out").out
     assert f"setup    cd {tmp_path}"[:40] in looked
     assert "touch PWNED" in "".join(line.strip() for line in looked.splitlines())
-    told = cloudcmp("run", "--resume", "out", "--json", cwd=tmp_path)
+    told = cloudcmp("run", "--resume", "out", "--json")
     assert told.code == 2
     assert "add --yes" in told.json["errors"][0]["next"]
-    said = cloudcmp("run", "--resume", "out", "--yes", cwd=tmp_path)
+    said = cloudcmp("run", "--resume", "out", "--yes")
     assert said.code == 0, said.err
     assert "touch PWNED" in "".join(line.strip() for line in said.err.splitlines()), "it is shown before it is run"
     assert (tmp_path / "PWNED").exists()
 
 
-def test_the_report_and_compare_tell_what_ran_whatever_the_studys_text_says(tmp_path):
+def test_the_report_and_compare_tell_what_ran_whatever_the_studys_text_says(cloudcmp, tmp_path):
     strange(tmp_path, ran="touch NEVER\u202e")
     view = viewing.view(tmp_path / "out")
     assert "NEVER" in viewing.as_data(view)["commands"][0]["lines"][0].text
     report = viewing.write_report(view, tmp_path / "report.html").read_text()
     assert "touch NEVER&lt;U+202E&gt;" in report
-    assert "touch NEVER<U+202E>" in "".join(
-        line.strip() for line in cloudcmp("compare", "out", cwd=tmp_path).out.splitlines()
-    )
+    assert "touch NEVER<U+202E>" in "".join(line.strip() for line in cloudcmp("compare", "out").out.splitlines())
 
 
 def test_a_plan_whose_commands_are_not_there_is_shown_as_such_and_not_run(tmp_path):
@@ -244,29 +258,29 @@ def test_a_plan_whose_commands_are_not_there_is_shown_as_such_and_not_run(tmp_pa
     assert commands(replace(plan, imported=True)) == ()
 
 
-def test_a_hidden_line_is_in_every_form_of_the_plan(tmp_path):
+def test_a_hidden_line_is_in_every_form_of_the_plan(cloudcmp, tmp_path):
     hidden = "touch HIDDEN\\e[2K"
     entry = f'  - command: {{name: mine, run: "true", setup: "{hidden}", warmup: "w1", check: "c1 \\u202e"}}\n'
     (tmp_path / "own.yaml").write_text(LOCAL + entry)
-    shown = cloudcmp("plan", "own.yaml", cwd=tmp_path).out
+    shown = cloudcmp("plan", "own.yaml").out
     assert "touch HIDDEN<U+001B>[2K" in shown
     assert "c1 <U+202E>" in shown
     assert "warmup   w1" in shown
-    told = cloudcmp("plan", "own.yaml", "--json", cwd=tmp_path)
+    told = cloudcmp("plan", "own.yaml", "--json")
     lines = {line["kind"]: line["text"] for line in told.json["data"]["commands"][0]["lines"]}
     assert lines == {"setup": "touch HIDDEN\x1b[2K", "warmup": "w1", "run": "true", "check": "c1 \u202e"}
     assert "\x1b" not in shown + told.out
-    refused = cloudcmp("run", "own.yaml", "--out", "out", cwd=tmp_path)
+    refused = cloudcmp("run", "own.yaml", "--out", "out")
     assert refused.code == 2
     assert not (tmp_path / "out").exists()
 
 
-def test_files_that_are_carried_are_shown(tmp_path):
+def test_files_that_are_carried_are_shown(cloudcmp, tmp_path):
     (tmp_path / "data").write_text("of the user\n")
     (tmp_path / "own.yaml").write_text(LOCAL + "  - command: {name: mine, run: x, files: [data]}\n")
-    (file,) = cloudcmp("plan", "own.yaml", "--json", cwd=tmp_path).json["data"]["commands"][0]["files"]
+    (file,) = cloudcmp("plan", "own.yaml", "--json").json["data"]["commands"][0]["files"]
     assert (file["path"], file["size_bytes"], len(file["sha256"])) == ("data", 12, 64)
-    assert "data, 12 B, SHA-256" in cloudcmp("plan", "own.yaml", cwd=tmp_path).out
+    assert "data, 12 B, SHA-256" in cloudcmp("plan", "own.yaml").out
 
 
 def test_nothing_is_confirmed_by_default(tmp_path):
