@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from cloudcmp.errors import UserMistake
+from cloudcmp.errors import StorageFault, UserMistake
 from cloudcmp.model.command import CommandUse
 from cloudcmp.model.plan import Plan
 from cloudcmp.pipeline.commands import notice, on_own_machines, where
@@ -86,7 +86,7 @@ def confirmed_folder() -> Path | None:
     """Where confirmed digests are kept; None where this user has no home."""
     try:
         return state_folder() / "confirmed"
-    except RuntimeError:
+    except StorageFault:
         return None
 
 

@@ -138,6 +138,8 @@ class _Claim:
         """
         if self._proof.sighting is not Sighting.UNSEEN or self._looks < self._patience.sightings:
             return self._proof.sighting is Sighting.FOREIGN
+        if self._patience.grace_s == 0.0:  # this machine's own folders are listed at once
+            return True
         time, made_at = self.ledger.time, self.lease.created_at
         if time.monotonic() - self._since > _NEW_S + _SPARE_S:
             return True

@@ -15,9 +15,16 @@ _NEXT = "set XDG_STATE_HOME to a folder of yours that can be written"
 
 
 def state_folder() -> Path:
-    """The folder of what cloudcmp remembers of this user: cloudcmp under $XDG_STATE_HOME, by default ~/.local/state."""
-    base = os.environ.get("XDG_STATE_HOME") or ""
-    return (Path(base) if Path(base).is_absolute() else Path("~/.local/state").expanduser()) / "cloudcmp"
+    """The folder of what cloudcmp remembers of this user: cloudcmp under $XDG_STATE_HOME, by default ~/.local/state.
+
+    A relative $XDG_STATE_HOME is ignored (XDG Base Directory Specification). Raises StorageFault for a user without a
+    home.
+    """
+    base = Path(os.environ.get("XDG_STATE_HOME") or "")
+    try:
+        return (base if base.is_absolute() else Path.home() / ".local" / "state") / "cloudcmp"
+    except RuntimeError:
+        raise StorageFault.at("~", "this user has no home", _NEXT) from None
 
 
 def study_key(tag: str) -> bytes | None:
