@@ -116,7 +116,7 @@ class Rig:
     def on_local(
         self, agent: Path, trials: Sequence[PlannedTrial], before: Mapping[int, Outcome] | None = None, **bench: object
     ) -> Visit:
-        provider = LocalProvider(OwnedPath(self.folder / "work"), agent)
+        provider = LocalProvider(OwnedPath(self.folder / "work"), agent, "a")
         offering = provider.offerings()[-1]
         return self._run(provider, Candidate(0, "here", offering, "local"), WallTime(), trials, before or {}, bench)
 
