@@ -3,6 +3,8 @@
 import gzip
 import hashlib
 import json
+import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from cloudcmp.store.files import write_durably
 
 FOLDER = "outputs"
 KEY = "output"
+_FILE = re.compile(rf"{FOLDER}/\d+-\d+\.json\.gz")
 
 
 def keep(folder: Path, trial: int, attempt: int, texts: Mapping[str, str]) -> dict[str, str]:
@@ -30,14 +33,23 @@ def keep(folder: Path, trial: int, attempt: int, texts: Mapping[str, str]) -> di
 
 
 def damaged(folder: Path, attempts: Iterable[Attempt]) -> list[Fault]:
-    """A fault for each output that is not what was written."""
+    """A fault for each output that is not what was written; only files of outputs are opened, and no link."""
     faults = []
     for attempt in attempts:
-        said = json.loads(attempt.facts or "{}").get(KEY)
-        if said is None:
-            continue
-        path = folder / said["file"]
-        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != said["sha256"]:
+        kept = json.loads(attempt.facts or "{}").get(KEY)
+        if kept is not None and not _is_whole(folder, kept):
             what = f"the output of trial {attempt.trial}, attempt {attempt.attempt} is not what was written"
-            faults.append(Fault(str(path), what, "no figure is made of it again; restore it from a copy"))
+            faults.append(Fault(str(folder / FOLDER), what, "no figure is made of it again; restore it from a copy"))
     return faults
+
+
+def _is_whole(folder: Path, kept: object) -> bool:
+    """Whether the file that facts name holds what they say; facts may come from a stranger."""
+    file, digest = (kept.get("file"), kept.get("sha256")) if isinstance(kept, dict) else (None, None)
+    if not isinstance(file, str) or not _FILE.fullmatch(file):
+        return False
+    try:
+        with OwnedPath(folder, tuple(file.split("/"))).file(os.O_RDONLY) as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest() == digest
+    except (NotOurs, OSError):
+        return False
