@@ -35,7 +35,7 @@ from cloudcmp.pipeline.tools import (
 from cloudcmp.pipeline.traffic import sent_in_all
 from cloudcmp.plan import check_runnable
 from cloudcmp.provider.registry import make, names
-from cloudcmp.provision import Guard, Release, release_all, terms_of
+from cloudcmp.provision import Guard, Release, RowLog, release_all, terms_of
 from cloudcmp.provision.waiting import told_while
 from cloudcmp.stats.histogram import from_base64
 from cloudcmp.store import StudyStore
@@ -142,9 +142,10 @@ def _drive(
     moment = time_of(plan)
     make_folder(work or store.folder / "work")
     providers = providers_of(store, binary, work, moment)
-    ledger = ledger_of(store, moment)
+    rows = RowLog(store, store.lease_rows())
+    ledger = ledger_of(store, moment, rows)
     bench = Bench(store, metrics_with(plan.commands), PROBES, moment, progress, from_base64, commands=plan.commands)
-    guard = Guard(budget_of(store), terms_of(providers), store.lease_rows, moment, limits_of(plan), beside_of(plan))
+    guard = Guard(budget_of(store), terms_of(providers), rows.rows_from, moment, limits_of(plan), beside_of(plan))
     guard.traffic_bytes = sent_in_all(plan, store.attempts())
     office = open_office(ledger, providers.values())
     crew = Crew(plan, store, providers, office, bench, guard, Halt(), wait=wait)
