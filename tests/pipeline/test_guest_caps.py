@@ -94,7 +94,11 @@ def crew(folder: Path, cap: int) -> Iterator[Crew]:
     plan = planned(PAIR, probes=TCP, rest="caps: {duty: 100 %, rate: 1 MB/s, bytes: 1 GB}\n")
     plan = replace(plan, caps=replace(plan.caps, bytes=cap))
     with StudyStore.create(folder / "out", plan, study_text="", provenance={}, created_at=1.0) as store:
-        yield Crew(plan, store, Guard(None, {}, store.lease_rows, WallTime(), Limits(traffic_bytes=cap)))
+        yield Crew(
+            plan,
+            store,
+            Guard(None, {}, lambda number: store.lease_rows()[number:], WallTime(), Limits(traffic_bytes=cap)),
+        )
 
 
 def ended(store: StudyStore, trial: PlannedTrial, sent: int | None, outcome: Outcome = Outcome.ABORTED) -> None:

@@ -50,7 +50,9 @@ class Controller:
     def __init__(self, cloud: Cloud, disk: Disk, budget: Money | None, rng: random.Random) -> None:
         self.ledger = Ledger(disk, STUDY, cloud.clock)
         self.provider = Paced(cloud, Pace(cloud.clock, rng.random))
-        self.guard = Guard(budget, terms_of({cloud.name: self.provider}), lambda: disk.rows, cloud.clock)
+        self.guard = Guard(
+            budget, terms_of({cloud.name: self.provider}), lambda number: disk.rows[number:], cloud.clock
+        )
         self._clock = cloud.clock
         self._rng = rng
 

@@ -89,7 +89,7 @@ def guard_of(
     **limits: object,
 ) -> Guard:
     money = None if budget is None else Money(Decimal(budget), "USD")
-    return Guard(money, {"aws": billing}, lambda: rows, moment or Moment(), Limits(**limits))
+    return Guard(money, {"aws": billing}, lambda number: rows[number:], moment or Moment(), Limits(**limits))
 
 
 def test_a_machine_costs_what_it_was_there_for_and_at_worst_its_whole_life() -> None:
@@ -159,7 +159,7 @@ def test_a_second_machine_of_a_lease_costs_as_the_first_one_since_it_was_asked_f
 
 
 def test_what_is_not_billed_has_no_spend_and_says_so() -> None:
-    spend = Guard(Money(Decimal(1), "USD"), {}, lambda: life("a", Decimal(1), HOUR), Moment()).spend()
+    spend = Guard(Money(Decimal(1), "USD"), {}, lambda number: life("a", Decimal(1), HOUR)[number:], Moment()).spend()
     assert (spend.accrued, spend.committed, spend.level, spend.note) == (None, None, "ok", "nothing here is billed")
 
 

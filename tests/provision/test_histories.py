@@ -11,6 +11,7 @@ from cloudcmp.provision import counting, lifecycle
 from cloudcmp.provision.budget import Guard
 from cloudcmp.provision.ledger import Patience
 from cloudcmp.provision.ownership import Ownership
+from cloudcmp.provision.tally import Tally
 
 SEED = 20260105
 _DOUBT = Ownership.doubt
@@ -62,7 +63,7 @@ MUTANTS: dict[str, tuple[object, str, object]] = {
     "the ledger's word is enough": (Ownership, "is_made_here", lambda *_: True),
     "no budget": (Guard, "allow", lambda self, ask: ask.wanted_ttl_s),
     "it ends before its time": (counting, "SLACK_S", -1800.0),
-    "the past is forgotten": (Guard, "_charges", lambda self, rows: ()),
+    "the past is forgotten": (Tally, "read", lambda self, now: None),
 }
 
 

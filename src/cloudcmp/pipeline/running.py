@@ -39,7 +39,7 @@ from cloudcmp.pipeline.tools import (
 from cloudcmp.pipeline.traffic import sent_in_all
 from cloudcmp.plan import check_runnable
 from cloudcmp.provider.registry import make, names
-from cloudcmp.provision import Guard, Release, release_all, terms_of
+from cloudcmp.provision import Guard, Release, RowLog, release_all, terms_of
 from cloudcmp.provision.waiting import told_while
 from cloudcmp.stats.histogram import from_base64
 from cloudcmp.store import StudyStore
@@ -156,9 +156,10 @@ def _drive(store: StudyStore, binary: Path | None, wait: bool, progress: Progres
     moment = time_of(plan)
     make_folder(work_of(store))
     providers = providers_of(store, binary, moment)
-    ledger = ledger_of(store, moment)
+    rows = RowLog(store, store.lease_rows())
+    ledger = ledger_of(store, moment, rows)
     bench = Bench(store, metrics_with(plan.commands), PROBES, moment, progress, from_base64, commands=plan.commands)
-    guard = Guard(budget_of(store), terms_of(providers), store.lease_rows, moment, limits_of(plan), beside_of(plan))
+    guard = Guard(budget_of(store), terms_of(providers), rows.rows_from, moment, limits_of(plan), beside_of(plan))
     guard.traffic_bytes = sent_in_all(plan, store.attempts())
     office = open_office(ledger, providers.values())
     crew = Crew(plan, store, providers, office, bench, guard, Halt(), wait=wait)

@@ -12,6 +12,7 @@ from cloudcmp.provision.pacing import Pace
 from cloudcmp.provision.prices import price_to_create
 from cloudcmp.provision.resizing import RESIZE_CRASH_POINTS, change_type
 from cloudcmp.provision.site import Keys, Office, set_up, tear_down
+from cloudcmp.provision.tally import RowLog
 from cloudcmp.provision.zones import zones_of
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Patience",
     "Ready",
     "Release",
+    "RowLog",
     "Stopwatch",
     "Ways",
     "acquire",

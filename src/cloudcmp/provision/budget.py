@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from cloudcmp.errors import BudgetSpent, Refused
-from cloudcmp.model.lease import LeaseRow
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.safety import Spend
 from cloudcmp.provider.time import Time
@@ -21,12 +20,12 @@ from cloudcmp.provision.counting import (
     Charge,
     Key,
     Terms,
-    charges,
     money_of,
     sum_of,
     usable,
     with_top,
 )
+from cloudcmp.provision.tally import RowsFrom, Tally
 from cloudcmp.units import Money
 
 WARN, DRAIN = Decimal("0.80"), Decimal("0.95")
@@ -59,7 +58,8 @@ class Ask:
 
 
 class Guard:
-    """Says what may still be created, and for how long; all that it knows is read from the ledger's rows each time.
+    """Says what may still be created, and for how long; all that it knows is in the ledger's rows, of which it reads
+    the new ones each time.
 
     What it has allowed counts until the intent is in the rows or `let_go` is called, so launches side by side never
     share the same money. It creates, destroys and waits for nothing.
@@ -69,15 +69,16 @@ class Guard:
         self,
         budget: Money | None,
         terms: Terms,
-        rows: Callable[[], Iterable[LeaseRow]],
+        rows: RowsFrom,
         time: Time,
         limits: Limits = Limits(),
         beside: Beside = NO_BESIDE,
     ) -> None:
         self._budget = budget
         self._terms = terms
-        self._rows = rows
         self._time = time
+        currency = budget.currency if budget else ""
+        self._tally = Tally(rows, terms, currency, beside, self._aged)
         self._limits = limits
         self._beside = beside
         self._held: dict[str, Charge] = {}
@@ -93,16 +94,15 @@ class Guard:
         where not even the shortest time to live fits, or a cap is reached.
         """
         self.let_go(ask.slots)
-        rows = tuple(self._rows())
-        found = self._charges(rows)
+        found = self._open()
         self._check_caps(ask, found)
         billing = self._terms.get(ask.provider)
         if billing is not None and ask.hourly:
             billing = billing.in_hours()
         ttl_s = ask.wanted_ttl_s if billing is None else self._fitting(ask, billing, found)
         for slot in ask.slots:
-            attempt = 1 + max((row.attempt for row in rows if row.slot == slot), default=0)
-            one = Charge((slot, attempt), ask.provider, ask.price_per_hour, ask.currency, ttl_s, 0.0, open=True,
+            key = (slot, 1 + self._tally.last_attempt(slot))
+            one = Charge(key, ask.provider, ask.price_per_hour, ask.currency, ttl_s, 0.0, open=True,
                          hourly=ask.hourly)  # fmt: skip
             self._held[slot] = one
             self._since[one.key] = self._time.monotonic()
@@ -119,11 +119,11 @@ class Guard:
             return Spend(None, None, self._budget, note="nothing here is billed")
         if self._budget is None:
             return Spend(None, None, None, note="no budget was given")
-        found, currency = self._charges(tuple(self._rows())), self._budget.currency
-        accrued = self._sum(found, worst=False)
-        worst = self._sum(found, worst=True)
-        if accrued is None or worst is None:
+        found, currency = self._open(), self._budget.currency
+        sums = self._sum(found, worst=False), self._sum(found, worst=True)
+        if sums[0] is None or sums[1] is None:
             return Spend(None, None, self._budget, "teardown", f"a machine has no known price in {currency}")
+        accrued, worst = (with_top(one, self._beside) for one in (sums[0], sums[1]))
         level = _level(accrued, worst, EXACT.multiply(self._budget.amount, Decimal(HOUR_S)))
         return Spend(money_of(accrued, currency), money_of(worst, currency), self._budget, level)
 
@@ -148,17 +148,18 @@ class Guard:
         self.traffic_bytes += sent
 
     def _sum(self, found: Iterable[Charge], *, worst: bool) -> Decimal | None:
-        """What is counted, times 3600; None where a price is not known in the budget's currency."""
+        """What is counted, times 3600, without what comes on top; None where a price is not known in the currency."""
+        gone = self._tally.gone_cost()
         currency = self._budget.currency if self._budget else ""
-        total = sum_of(found, self._terms, currency, self._beside, worst=worst)
-        return None if total is None else with_top(total, self._beside)
+        more = sum_of(found, self._terms, currency, self._beside, worst=worst)
+        return None if gone is None or more is None else EXACT.add(gone, more)
 
-    def _charges(self, rows: Iterable[LeaseRow]) -> tuple[Charge, ...]:
-        """The rows' machines, and what is allowed and not yet in them."""
-        rows = tuple(rows)
-        written = {(row.slot, row.attempt) for row in rows}
-        self._held = {slot: one for slot, one in self._held.items() if one.key not in written}
-        return tuple(map(self._aged, (*charges(rows, self._time.now()), *self._held.values())))
+    def _open(self) -> tuple[Charge, ...]:
+        """The machines that may be there by the rows, and what is allowed and not yet in them."""
+        now = self._time.now()
+        self._tally.read(now)
+        self._held = {slot: one for slot, one in self._held.items() if not self._tally.is_written(one.key)}
+        return (*self._tally.open(now), *map(self._aged, self._held.values()))
 
     def _aged(self, charge: Charge) -> Charge:
         """A charge that is at least as old as the clock says that nobody sets: the wall's may have been set back."""
@@ -180,7 +181,7 @@ class Guard:
         if budget is None:
             raise Refused.at(ask.where, "it is billed, and the study has no budget", 'write one, e.g. "budget: 5 USD"')
         _checked(ask, budget.currency)
-        base = sum_of(found, self._terms, budget.currency, self._beside, worst=True)
+        base = self._sum(found, worst=True)
         if base is None:
             what = f"a machine that was created before has no known price in {budget.currency}"
             raise Refused.at(ask.where, what, "cloudcmp cleanup, then begin a new study")

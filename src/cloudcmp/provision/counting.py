@@ -10,7 +10,7 @@ was begun, as the plan bounds it.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_UP, Context, Decimal
 
@@ -128,13 +128,14 @@ def charges(rows: Iterable[LeaseRow], now: float) -> tuple[Charge, ...]:
             if row.event is LeaseEvent.INTENT:
                 intents[row.token] = row
     return tuple(
-        _charge(key, intents.get(some[0].token, some[0]), some, now)
+        charge_of(key, intents.get(some[0].token, some[0]), some, now)
         for key, some in by_key.items()
         if some[-1].event is not LeaseEvent.REFUSED
     )
 
 
-def _charge(key: Key, intent: LeaseRow, rows: list[LeaseRow], now: float) -> Charge:
+def charge_of(key: Key, intent: LeaseRow, rows: Sequence[LeaseRow], now: float) -> Charge:
+    """One machine by its own rows and the intent of its token."""
     times = [intent.at, *(row.at for row in rows)]
     is_open = STATE_OF[rows[-1].event] is not LeaseState.GONE
     # Rows may be out of order where the wall's clock was set: the whole span is never less than what went by.
@@ -163,13 +164,23 @@ def sum_of(found: Iterable[Charge], terms: Terms, currency: str, beside: Beside,
     """The sum of price x paid seconds and of what is beside, undivided; None where a price is not known."""
     total = Decimal(0)
     for charge in found:
-        billing = terms.get(charge.provider)
-        if billing is None:
-            continue
-        if not usable(charge.price_per_hour) or charge.currency != currency:
+        if is_unpriced(charge, terms, currency):
             return None
-        total = EXACT.add(total, charge.times_seconds(billing, beside.of(charge.key[0]), worst=worst))
+        total = EXACT.add(total, cost_of(charge, terms, beside, worst=worst))
     return total
+
+
+def is_unpriced(charge: Charge, terms: Terms, currency: str) -> bool:
+    """Whether a machine is billed and its price is not known in a currency."""
+    return charge.provider in terms and (not usable(charge.price_per_hour) or charge.currency != currency)
+
+
+def cost_of(charge: Charge, terms: Terms, beside: Beside, *, worst: bool) -> Decimal:
+    """Price x paid seconds of one machine and of what is beside, undivided; 0 where its provider bills nothing."""
+    billing = terms.get(charge.provider)
+    if billing is None:
+        return Decimal(0)
+    return charge.times_seconds(billing, beside.of(charge.key[0]), worst=worst)
 
 
 def with_top(times_seconds: Decimal, beside: Beside) -> Decimal:

@@ -99,11 +99,15 @@ class Ledger:
         self.pace = pace or Pace(time, random.random)
         self.accounts = accounts or Accounts()
         self.ownership = Ownership(study, TAG_SCHEMA, time)
-        self._leases = {(lease.slot, lease.attempt): lease for lease in journal.leases()}
+        self._leases: dict[tuple[str, int], Lease] = {}
+        self._open: dict[tuple[str, int], Lease] = {}
+        self._last_attempts: dict[str, int] = {}
+        for lease in journal.leases():
+            self._know(lease)
 
     def open_leases(self) -> tuple[Lease, ...]:
         """Every lease that is not known to be gone."""
-        return tuple(lease for lease in self._leases.values() if lease.state is not LeaseState.GONE)
+        return tuple(self._open.values())
 
     def open_at(self, slot: str) -> tuple[Lease, ...]:
         """The open leases of one slot: at most one, unless a controller died at a bad moment."""
@@ -132,7 +136,7 @@ class Ledger:
     ) -> CreateRequest:
         """The request for a part of a launch: a new attempt at its slot, with a token of its own."""
         slot = slot_of(launch, part)
-        attempt = 1 + max((key[1] for key in self._leases if key[0] == slot), default=0)
+        attempt = 1 + self._last_attempts.get(slot, 0)
         # The plan's time, so that a simulated machine's history does not depend on what else went on.
         at = self.time.at(launch.start_s)
         return CreateRequest(
@@ -190,7 +194,7 @@ class Ledger:
             request.at + request.ttl_s,
         )
         self._journal.append_lease(row)
-        self._leases[row.slot, row.attempt] = lease
+        self._know(lease)
         return lease
 
     def write(self, lease: Lease, event: LeaseEvent, *, cloud_id: str | None = None, detail: str = "") -> Lease:
@@ -198,7 +202,7 @@ class Ledger:
         at = self.time.now()
         created_at = at if event is LeaseEvent.CREATED and lease.created_at is None else lease.created_at
         after = replace(lease, state=STATE_OF[event], cloud_id=cloud_id or lease.cloud_id, created_at=created_at)
-        self._leases[lease.slot, lease.attempt] = after
+        self._know(after)
         self._journal.append_lease(
             LeaseRow(
                 after.slot, after.attempt, event, after.provider, after.region, after.kind, after.name, after.token, at,
@@ -206,6 +210,16 @@ class Ledger:
             )
         )  # fmt: skip
         return after
+
+    def _know(self, lease: Lease) -> None:
+        """A lease as it is from now on; what a launch asks for costs the same however many there were."""
+        key = (lease.slot, lease.attempt)
+        self._leases[key] = lease
+        self._last_attempts[lease.slot] = max(lease.attempt, self._last_attempts.get(lease.slot, 0))
+        if lease.state is LeaseState.GONE:
+            self._open.pop(key, None)
+        else:
+            self._open[key] = lease
 
     def _tags(self, slot: str, attempt: int, expires_at: float) -> Iterator[tuple[str, str]]:
         yield SCHEMA, TAG_SCHEMA
