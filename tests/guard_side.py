@@ -23,15 +23,15 @@ MEASURED = "compact.after_sweep:1"
 _DIGITS = 9
 
 
-def _warm() -> None:
-    """Import the whole product, whatever its modules are called, and what its verbs import late."""
+def import_all(more: Sequence[str]) -> None:
+    """Import the whole product, whatever its modules are called, and more: for a process that forks commands."""
     import cloudcmp
 
     for module in pkgutil.walk_packages(cloudcmp.__path__, "cloudcmp."):
         if "__main__" not in module.name:
             with contextlib.suppress(ImportError):  # drivers whose client libraries are not installed
                 importlib.import_module(module.name)
-    for name in ("duckdb", "pyarrow.parquet", "scipy.stats"):
+    for name in more:
         importlib.import_module(name)
     gc.freeze()  # what forked processes only read stays shared
 
@@ -112,7 +112,7 @@ def _play(name: str, words: Sequence[str], kills: Sequence[str], judged: bool) -
 
 def main() -> None:
     """Play tasks in this folder until there are no more."""
-    _warm()
+    import_all(["duckdb", "pyarrow.parquet", "scipy.stats"])
     for line in sys.stdin:
         task = json.loads(line)
         before = os.times()
