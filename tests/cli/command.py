@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,14 @@ def cloudcmp(*arguments: str | Path, cwd: Path | None = None, within_s: float = 
 
     One that takes much longer than it may is ended. What depends on how a process begins is for `installed`.
     """
-    env = {**os.environ, "COLUMNS": "80", **environ}
-    return Said(*warmth().run(arguments, env, cwd or Path.cwd(), within_s))
+    return forked(arguments, {**os.environ, "COLUMNS": "80", **environ}, cwd or Path.cwd(), within_s)
+
+
+def forked(
+    words: Sequence[str | Path], environ: Mapping[str, str], cwd: Path, within_s: float = 120.0, prepare: str = ""
+) -> Said:
+    """The same with this environment and no other; `prepare` as in warm.py."""
+    return Said(*warmth().run(words, environ, cwd, within_s, prepare))
 
 
 def installed(*arguments: str | Path, cwd: Path | None = None, within_s: float = 120.0, **environ: str) -> Said:

@@ -14,7 +14,7 @@ import pytest
 from cloudcmp.pipeline.starting import SIGNS
 from tests.cost.served import Sources, served
 
-from .command import COMMAND, Said, cloudcmp
+from .command import COMMAND, Said, cloudcmp, forked
 
 PROMPTS = ("1/5", "2/5", "3/5", "4/5", "5/5")
 
@@ -28,11 +28,7 @@ def nobody(home: Path) -> dict[str, str]:
 
 
 def said(home: Path, *words: str | Path, **more: str) -> Said:
-    done = subprocess.run(
-        [COMMAND, *map(str, words)], cwd=home, env=nobody(home) | more, stdin=subprocess.DEVNULL, capture_output=True,
-        text=True, timeout=120, check=False,
-    )  # fmt: skip
-    return Said(done.returncode, done.stdout, done.stderr)
+    return forked(words, nobody(home) | more, home)
 
 
 class Terminal:

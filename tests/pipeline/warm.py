@@ -10,6 +10,7 @@ forking asks for.
 
 import atexit
 import contextlib
+import importlib
 import inspect
 import json
 import os
@@ -17,6 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -84,6 +86,7 @@ class Warm:
 
     def __enter__(self) -> "Warm":
         self._count = 0
+        self._asking = threading.Lock()
         self._jobs: list[Job] = []
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.pipeline.warm"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -106,31 +109,35 @@ class Warm:
         assert self._process.stdin
         assert self._process.stdout
         try:
-            self._process.stdin.write(json.dumps(said) + "\n")
-            answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+            with self._asking:
+                self._process.stdin.write(json.dumps(said) + "\n")
+                answer: dict[str, Any] = json.loads(self._process.stdout.readline())
         except (BrokenPipeError, ValueError) as error:
             raise RuntimeError(f"the process that forks has ended with {self._process.wait(5)}") from error
         return answer
 
     def run(
-        self, words: Sequence[str | Path], environ: Mapping[str, str], cwd: Path, within_s: float
+        self, words: Sequence[str | Path], environ: Mapping[str, str], cwd: Path, within_s: float, prepare: str = ""
     ) -> tuple[int, str, str]:
         """How a command ended, and what it printed on its two streams."""
         with tempfile.TemporaryDirectory(prefix="cloudcmp-said-") as place:
             out, err = Path(place) / "out", Path(place) / "err"
-            code = self.start(words, environ, cwd, out=out, err=err).wait(within_s)
+            code = self.start(words, environ, cwd, out=out, err=err, prepare=prepare).wait(within_s)
             return code, out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8")
 
     def start(
         self, words: Sequence[str | Path], environ: Mapping[str, str], cwd: Path,
         waits: Mapping[str, float] | None = None, terminal: str | None = None, out: Path | None = None,
-        err: Path | None = None,
+        err: Path | None = None, prepare: str = "",
     ) -> Job:  # fmt: skip
-        """Begin a command; `terminal` names one that becomes its own, else it prints to `Job.out` (and to `err`)."""
+        """Begin a command; `terminal` names one that becomes its own, else it prints to `Job.out` (and to `err`).
+
+        `prepare` names a module of the tests whose function of that name is called in the process before.
+        """
         self._count += 1
         out = out or cwd / f"said-{os.getpid()}-{self._count}"
         said = {"words": [str(one) for one in words], "environ": dict(environ), "cwd": str(cwd), "out": str(out)}
-        said["err"] = str(err or "")
+        said |= {"err": str(err or ""), "prepare": prepare}
         found = self.ask({**said, "waits": dict(waits or {}), "terminal": terminal})
         job = Job(self, int(found["pid"]), out, int(found["number"]))
         self._jobs.append(job)
@@ -224,6 +231,8 @@ def _run(asked: dict[str, Any], begun: int) -> int:
     signal.signal(signal.SIGHUP, signal.SIG_IGN if waits.pop("nohup", 0.0) else signal.SIG_DFL)
     if waits:
         shorten(**waits)
+    if asked["prepare"]:
+        importlib.import_module(asked["prepare"]).prepare()
     from cloudcmp.cli import entry
 
     sys.argv = ["cloudcmp", *asked["words"]]
