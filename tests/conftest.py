@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.keyboard import heed
+from tests.keyboard import fill_stdin, heed
 
 _TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
@@ -26,6 +26,7 @@ _BYTECODE = Path(__file__).parent.parent / ".pytest_cache" / "bytecode"
 
 def pytest_configure() -> None:
     """Heed Ctrl-C from the beginning; the price book of whoever runs the tests is none of theirs."""
+    fill_stdin()
     heed()
     os.environ["XDG_DATA_HOME"] = _DATA
     # Commands that tests start compile each module once, not each time: that was half of their time.

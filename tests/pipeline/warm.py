@@ -138,7 +138,7 @@ class Warm:
         out = out or cwd / f"said-{os.getpid()}-{self._count}"
         said = {"words": [str(one) for one in words], "environ": dict(environ), "cwd": str(cwd), "out": str(out)}
         said |= {"err": str(err or ""), "prepare": prepare}
-        found = self.ask({**said, "waits": dict(waits or {}), "terminal": terminal})
+        found = self.ask({**said, "waits": dict(waits or (SHORT if prepare else {})), "terminal": terminal})
         job = Job(self, int(found["pid"]), out, int(found["number"]))
         self._jobs.append(job)
         return job
