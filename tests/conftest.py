@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.keyboard import heed
+from tests.keyboard import fill_stdin, heed
 
 _TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
@@ -21,12 +21,18 @@ settings.register_profile("house", settings.get_profile("exploring"), derandomiz
 settings.load_profile("house")
 
 _DATA = tempfile.mkdtemp(prefix="cloudcmp-data-")
+_BYTECODE = Path(__file__).parent.parent / ".pytest_cache" / "bytecode"
 
 
 def pytest_configure() -> None:
-    """Heed Ctrl-C from the beginning; the price book and the key of whoever runs the tests are none of theirs."""
+    """Heed Ctrl-C from the beginning; the price book and the key of whoever runs the tests is none of theirs."""
+    fill_stdin()
     heed()
     os.environ["XDG_DATA_HOME"] = os.environ["XDG_STATE_HOME"] = _DATA
+    # Commands that tests start compile each module once, not each time: that was half of their time.
+    sys.dont_write_bytecode, sys.pycache_prefix = False, str(_BYTECODE)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = str(_BYTECODE)
 
 
 def pytest_unconfigure() -> None:

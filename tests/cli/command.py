@@ -1,12 +1,15 @@
-"""The real command, run as a user runs it."""
+"""The real command: in a forked process, or in one of its own from the beginning."""
 
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.pipeline.warm import warmth
 
 COMMAND = Path(sys.executable).with_name("cloudcmp")
 
@@ -26,7 +29,22 @@ class Said:
 
 
 def cloudcmp(*arguments: str | Path, cwd: Path | None = None, within_s: float = 120.0, **environ: str) -> Said:
-    """Run the installed command with a terminal of 80 columns; one that takes much longer than it may is ended."""
+    """Run the command with a terminal of 80 columns, in a process forked from one that has imported everything.
+
+    One that takes much longer than it may is ended. What depends on how a process begins is for `installed`.
+    """
+    return forked(arguments, {**os.environ, "COLUMNS": "80", **environ}, cwd or Path.cwd(), within_s)
+
+
+def forked(
+    words: Sequence[str | Path], environ: Mapping[str, str], cwd: Path, within_s: float = 120.0, prepare: str = ""
+) -> Said:
+    """The same with this environment and no other; `prepare` as in warm.py."""
+    return Said(*warmth().run(words, environ, cwd, within_s, prepare))
+
+
+def installed(*arguments: str | Path, cwd: Path | None = None, within_s: float = 120.0, **environ: str) -> Said:
+    """Run the installed command from its beginning, as a user does."""
     env = {**os.environ, "COLUMNS": "80", **environ}
     done = subprocess.run(
         [COMMAND, *map(str, arguments)], cwd=cwd, env=env, capture_output=True, text=True, timeout=within_s, check=False

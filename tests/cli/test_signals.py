@@ -1,4 +1,4 @@
-"""Stopped on request: orderly, told, and gone on with."""
+"""Stopped on request: orderly, told, and gone on with; a signal that was ignored from the beginning stops nothing."""
 
 import signal
 import subprocess
@@ -9,24 +9,51 @@ import pytest
 from .command import COMMAND, cloudcmp
 
 
+def _begun(folder: Path, ignored: str = "") -> "subprocess.Popen[str]":
+    """A demonstration that has come to its second round, started by somebody who ignores a signal."""
+    begin = (f"trap '' {ignored}; " if ignored else "") + 'exec "$0" "$@"'
+    running = subprocess.Popen(
+        ["sh", "-c", begin, COMMAND, "demo", "--out", folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert running.stderr is not None
+    for line in running.stderr:
+        if line.startswith("round 2"):
+            break
+    return running
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_p8_one_signal_ends_after_the_trial_and_the_study_goes_on(tmp_path: Path, number: signal.Signals) -> None:
     folder = tmp_path / "demo"
-    with subprocess.Popen(
-        [COMMAND, "demo", "--out", folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as running:
-        assert running.stderr is not None
-        for line in running.stderr:
-            if line.startswith("round 2"):
-                break
+    with _begun(folder) as running:
         running.send_signal(number)
         out, err = running.communicate(timeout=60)
     assert running.returncode == 130, err
     assert "Traceback" not in err
     assert f"go on with: cloudcmp run --resume {folder}" in out
     assert cloudcmp("cleanup", folder, "--json").json["data"] == {"destroyed": [], "left": []}
-    told = cloudcmp("report", folder, "--json").json["warnings"]
-    assert any("were not run yet" in line for line in told)
-    done = cloudcmp("run", "--resume", folder)
-    assert done.code == 0
-    assert Path(done.out.splitlines()[-1]).is_file()
+    told = cloudcmp("export", folder).out.splitlines()
+    assert len(told) > 100
+    if number == signal.SIGHUP:  # going on is the same whatever stopped it
+        told = cloudcmp("report", folder, "--json").json["warnings"]
+        assert any("were not run yet" in line for line in told)
+        done = cloudcmp("run", "--resume", folder)
+        assert done.code == 0
+        assert Path(done.out.splitlines()[-1]).is_file()
+
+
+@pytest.mark.parametrize("ignored", [signal.SIGHUP, signal.SIGINT])
+def test_what_was_ignored_from_the_beginning_stops_nothing(tmp_path: Path, ignored: signal.Signals) -> None:
+    # As by `nohup`, and by a shell without a terminal for what it starts in the background.
+    with _begun(tmp_path / "demo", ignored.name.removeprefix("SIG")) as running:
+        running.send_signal(ignored)
+        running.send_signal(ignored)
+        assert running.stderr is not None
+        for line in running.stderr:
+            assert not line.startswith("stopping")
+            if line.startswith("round 3"):
+                break
+        running.send_signal(signal.SIGTERM)
+        out, err = running.communicate(timeout=60)
+    assert running.returncode == 130, err
+    assert "go on with: " in out

@@ -1,7 +1,6 @@
 """`cloudcmp start`, typed by a user at a terminal and by a script."""
 
 import os
-import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from cloudcmp.pipeline.starting import SIGNS
 from tests.cost.served import Sources, served
 
-from .command import COMMAND, Said, cloudcmp
+from .command import Said, cloudcmp, forked
 from .terminal import Terminal
 
 PROMPTS = ("1/5", "2/5", "3/5", "4/5", "5/5")
@@ -25,11 +24,7 @@ def nobody(home: Path) -> dict[str, str]:
 
 
 def said(home: Path, *words: str | Path, **more: str) -> Said:
-    done = subprocess.run(
-        [COMMAND, *map(str, words)], cwd=home, env=nobody(home) | more, stdin=subprocess.DEVNULL, capture_output=True,
-        text=True, timeout=120, check=False,
-    )  # fmt: skip
-    return Said(done.returncode, done.stdout, done.stderr)
+    return forked(words, nobody(home) | more, home)
 
 
 def at_terminal(home: Path, *words: str) -> Terminal:

@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import sqlite3
-import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -25,7 +24,7 @@ from cloudcmp.provider.qemu import QemuProvider
 from cloudcmp.provider.qemu.image import cache_folder
 from cloudcmp.provider.qemu.inventory import Inventory
 from cloudcmp.provider.qemu.running import running
-from tests.cli.command import COMMAND, Said
+from tests.cli.command import Said
 from tests.emulated.boot import Boot, SshServer, why_not
 from tests.emulated.cloud import Call
 from tests.emulated.ec2 import Ec2
@@ -88,12 +87,8 @@ class Sky:
         return one
 
     def cloudcmp(self, *words: str | Path, within_s: float = 300.0, **environ: str) -> Said:
-        """The installed command in a process of its own, which finds these clouds and no others."""
-        done = subprocess.run(
-            [COMMAND, *map(str, words)], cwd=self.folder, env={**self.environ, **environ},
-            capture_output=True, text=True, timeout=within_s, check=False,
-        )  # fmt: skip
-        return Said(done.returncode, done.stdout, done.stderr)
+        """The command in a process of its own, which finds these clouds and no others, and waits for them in full."""
+        return Said(*warmth().run(words, {**self.environ, **environ}, self.folder, within_s))
 
     def shortly(self, *words: str | Path, **environ: str) -> Said:
         """The command in a process that waits for clouds only shortly (see warm.py); all that it prints is in `out`."""

@@ -1,10 +1,9 @@
-"""The real command, which gives up on a machine that does not come after `$PATIENCE_S` seconds in place of minutes."""
+"""A command that gives up on a machine that does not come after `$PATIENCE_S` seconds, not minutes; see warm.py."""
 
 import os
 from dataclasses import replace
 from typing import Any
 
-from cloudcmp.cli.entry import main
 from cloudcmp.pipeline import running
 from cloudcmp.provision import Office
 
@@ -16,6 +15,6 @@ def _hurried(*arguments: Any) -> Office:
     return replace(office, ways=replace(office.ways, give_up_s=float(os.environ["PATIENCE_S"]), poll_s=0.2))
 
 
-if __name__ == "__main__":
+def prepare() -> None:
+    """Have this process be hurried."""
     running.open_office = _hurried
-    main()

@@ -1,4 +1,4 @@
-"""The real command on a computer that seems to have slept for the seconds that stand in the file `$NIGHT`."""
+"""A command on a computer that seems to have slept for the seconds that stand in the file `$NIGHT`; see warm.py."""
 
 import os
 from functools import partial
@@ -13,7 +13,7 @@ def _slept_s() -> float:
     return float(night.read_text() or 0) if night.exists() else 0.0
 
 
-if __name__ == "__main__":
+def prepare() -> None:
+    """Have this process be hurried, and have slept."""
     running.Bench = partial(running.Bench, slept_s=_slept_s)  # type: ignore[misc,assignment]
-    running.open_office = hurried._hurried
-    hurried.main()
+    hurried.prepare()

@@ -4,8 +4,6 @@ The cloud is an emulation, see tests/emulated/ec2.py.
 """
 
 import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -13,12 +11,12 @@ from pathlib import Path
 
 from cloudcmp.model.trial import Attempt
 from cloudcmp.store import StudyStore
+from tests.cli.command import forked
 from tests.emulated.boot import SshServer, ssh_boot
 from tests.emulated.ec2 import Ec2, Faults, ec2
 from tests.measure.liars import lie
 from tests.needs import needs_machines
 
-ROOT = Path(__file__).parent.parent.parent
 _STUDY = """\
 schema: 1
 question: What happens while nobody looks?
@@ -37,17 +35,16 @@ pytestmark = needs_machines
 
 def ran(work: Path, cloud: Ec2, *words: str | Path, meanwhile: Callable[[], None] | None = None) -> tuple[int, str]:
     """The command beside what happens meanwhile: its exit code and what it said."""
-    environ = {**os.environ, **cloud.environ, "HOME": str(work), "PATIENCE_S": "30", "PYTHONPATH": str(ROOT)}
+    environ = {**os.environ, **cloud.environ, "HOME": str(work), "PATIENCE_S": "30"}
     environ["NIGHT"] = str(work / "night")
-    asked = [sys.executable, "-m", "tests.pipeline.sleepy", *map(str, words)]
     beside = threading.Thread(target=meanwhile or (lambda: None))
     beside.start()
     try:
-        done = subprocess.run(asked, env=environ, cwd=work, capture_output=True, text=True, timeout=100, check=False)
+        done = forked(words, environ, work, 100.0, prepare="tests.pipeline.sleepy")
     finally:
         beside.join()
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode, done.stdout + done.stderr
+    assert "Traceback" not in done.err, done.err
+    return done.code, done.out + done.err
 
 
 def attempts(work: Path) -> tuple[Attempt, ...]:

@@ -3,7 +3,6 @@
 import os
 import shutil
 import sqlite3
-import subprocess
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +12,7 @@ from cloudcmp.pipeline.cleaning import lines_left
 from cloudcmp.pipeline.tools import ledger_of, time_of
 from cloudcmp.provision import Release
 from cloudcmp.store import StudyStore
-from tests.cli.command import COMMAND
+from tests.cli.command import forked
 from tests.forged import change
 
 _STUDY = """\
@@ -29,11 +28,7 @@ runs: 1
 
 
 def cloudcmp(folder: Path, *words: str, **environ: str) -> int:
-    done = subprocess.run(
-        [COMMAND, *words], cwd=folder, env={**os.environ, "HOME": str(folder), **environ}, capture_output=True,
-        text=True, timeout=120, check=False,
-    )  # fmt: skip
-    return done.returncode
+    return forked(words, {**os.environ, "HOME": str(folder), **environ}, folder).code
 
 
 def died(folder: Path, *words: str) -> Path:

@@ -4,8 +4,6 @@ The cloud is an emulation, see tests/emulated/ec2.py.
 """
 
 import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +15,7 @@ import pytest
 from cloudcmp.model.trial import Attempt, Outcome
 from cloudcmp.pipeline import viewing
 from cloudcmp.store import StudyStore
+from tests.cli.command import forked
 from tests.emulated import ec2_xml as xml
 from tests.emulated.boot import SshServer, ssh_boot
 from tests.emulated.ec2 import Ec2, Faults, ec2
@@ -24,7 +23,6 @@ from tests.emulated.ssh_server import Lies
 from tests.measure.liars import lie
 from tests.needs import needs_machines
 
-ROOT = Path(__file__).parent.parent.parent
 _STUDY = """\
 schema: 1
 question: What happens when it does not come?
@@ -70,26 +68,20 @@ def ran(
 ) -> Told:
     """The study, run against a cloud; `meanwhile` happens beside it."""
     (work / "s.yaml").write_text(_STUDY % options)
-    environ = {**os.environ, **cloud.environ, "HOME": str(work), "PATIENCE_S": str(patience_s), "PYTHONPATH": str(ROOT)}
+    environ = {**os.environ, **cloud.environ, "HOME": str(work), "PATIENCE_S": str(patience_s)}
     began = time.monotonic()
-    command = [sys.executable, "-m", "tests.pipeline.hurried", "run", work / "s.yaml", "--out", work / "out"]
-    process = subprocess.Popen(
-        command, env=environ, cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )
     beside = threading.Thread(target=meanwhile or (lambda: None))
     beside.start()
     try:
-        err = process.communicate(timeout=100)[1]
+        done = forked(("run", work / "s.yaml", "--out", work / "out"), environ, work, 100.0, "tests.pipeline.hurried")
     finally:
-        process.kill()
-        process.wait()
         beside.join()
     lasted_s = time.monotonic() - began
-    assert "Traceback" not in err, err
+    assert "Traceback" not in done.err, done.err
     with StudyStore.open(work / "out", write=False) as store:
         attempts = store.attempts()
     page = work / "out" / "report.html"
-    return Told(process.returncode, err, attempts, cloud, page.read_text() if page.exists() else err, lasted_s)
+    return Told(done.code, done.err, attempts, cloud, page.read_text() if page.exists() else done.err, lasted_s)
 
 
 REFUSALS = {

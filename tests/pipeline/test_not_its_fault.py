@@ -4,19 +4,17 @@ The cloud is an emulation, see tests/emulated/ec2.py.
 """
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from cloudcmp.store import StudyStore
+from tests.cli.command import forked
 from tests.emulated import ec2_xml as xml
 from tests.emulated.boot import ssh_boot
 from tests.emulated.ec2 import Ec2, ec2
 from tests.needs import needs_machines
 
-ROOT = Path(__file__).parent.parent.parent
 STUDY = """\
 schema: 1
 question: Who is to blame?
@@ -35,11 +33,10 @@ pytestmark = needs_machines
 
 def command(work: Path, cloud: Ec2, *words: str | Path) -> tuple[int, str]:
     """The command with hardly any patience: its exit code and what it said."""
-    environ = {**os.environ, **cloud.environ, "HOME": str(work), "PATIENCE_S": "4", "PYTHONPATH": str(ROOT)}
-    asked = [sys.executable, "-m", "tests.pipeline.hurried", *map(str, words)]
-    done = subprocess.run(asked, env=environ, cwd=work, capture_output=True, text=True, timeout=200, check=False)
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode, done.stdout + done.stderr
+    environ = {**os.environ, **cloud.environ, "HOME": str(work), "PATIENCE_S": "4"}
+    done = forked(words, environ, work, 200.0, prepare="tests.pipeline.hurried")
+    assert "Traceback" not in done.err, done.err
+    return done.code, done.out + done.err
 
 
 def outcomes(work: Path) -> list[str]:

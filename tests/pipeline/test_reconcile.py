@@ -5,9 +5,7 @@ EC2: no real bill and no real account was ever seen.
 """
 
 import json
-import os
 import re
-import subprocess
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -25,7 +23,7 @@ from cloudcmp.provider.gcp.marks import label
 from cloudcmp.store import StudyStore
 from cloudcmp.units import Money
 from tests.analysis.planted import plan_of, price
-from tests.cli.command import COMMAND, Said
+from tests.cli.command import cloudcmp
 from tests.cost import bills
 from tests.cost.bills import HOUR_S, NOVEMBER_9, Usage, write
 from tests.emulated.boot import ssh_boot
@@ -224,31 +222,25 @@ def test_an_unknown_format_names_the_nearest(tmp_path: Path) -> None:
         reconcile(folder, [tmp_path / "b.csv"], "azur")
 
 
-def said(*words: str | Path) -> Said:
-    env = {**os.environ, "COLUMNS": "80"}
-    done = subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True, check=False, env=env, timeout=60)
-    return Said(done.returncode, done.stdout, done.stderr)
-
-
 def test_the_command_shows_it_within_80_columns_and_ends_with_1_for_an_alarm(tmp_path: Path) -> None:
     folder, tag = study(tmp_path / "s")
     path = write(tmp_path / "b.csv", bills.aws_rows(whole_bill(tag)))
-    told = said("reconcile", folder, "--bill", path)
+    told = cloudcmp("reconcile", folder, "--bill", path)
     assert told.code == 0, told.err
     assert "used: 0.576 USD billed, 0.545 USD estimated, ratio 1.057" in told.out
     assert "another study's tag 'another-study': 50.00 USD" in told.out
     assert max(map(len, told.out.splitlines())) <= 80
     assert re.search(r"machine: c1 launch-1/1 +0\.4000 +0\.4000 +\+0\.0000 +1\.000", told.out)
     more = write(tmp_path / "c.csv", bills.aws_rows([Usage("i-0fff\x1b[31m", "3.00", study=tag)]))
-    told = said("reconcile", folder, "--bill", path, "--bill", more)
+    told = cloudcmp("reconcile", folder, "--bill", path, "--bill", more)
     assert told.code == 1
     assert "alarm: machine i-0fff" in told.err
     assert "cloudcmp sweep" in told.err
     assert "\x1b" not in told.out + told.err
-    document = said("reconcile", folder, "--bill", path, "--json").json
+    document = cloudcmp("reconcile", folder, "--bill", path, "--json").json
     assert document["schema"] == "cloudcmp.reconcile/1"
     assert document["data"]["totals"][0]["used"] == "0.5760"
-    nothing = said("reconcile", folder, "--bill", tmp_path / "nowhere.csv")
+    nothing = cloudcmp("reconcile", folder, "--bill", tmp_path / "nowhere.csv")
     assert (nothing.code, nothing.err.count("\n")) == (2, 1)
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.cli.command import cloudcmp
+from tests.cli.command import installed
 
 STUDY = Path(__file__).with_name("small.yaml")
 
@@ -13,7 +13,7 @@ def test_p37_a_report_is_the_same_under_two_locales_and_time_zones(tmp_path: Pat
         ("here", {"LC_ALL": "C", "TZ": "UTC", "PYTHONHASHSEED": "1"}),
         ("there", {"LC_ALL": "de_DE.UTF-8", "TZ": "Asia/Kolkata", "PYTHONHASHSEED": "2"}),
     ):
-        said = cloudcmp("run", STUDY, "--out", tmp_path / place, **environ)
+        said = installed("run", STUDY, "--out", tmp_path / place, **environ)
         assert said.code == 0, said.err
         report = Path(said.out.splitlines()[-1])
         assert report == tmp_path / place / "report.html"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import COMMAND, Said
+from tests.cli.command import COMMAND, Said, forked
 from tests.emulated.ec2 import Ec2, ec2
 from tests.pipeline.cloud_walk import RENTED, Stand
 from tests.pipeline.clouds import unable
@@ -28,11 +28,7 @@ def elsewhere(cloud: Ec2, home: Path) -> dict[str, str]:
 
 
 def sweep(cloud: Ec2, home: Path, *words: str) -> Said:
-    done = subprocess.run(
-        [COMMAND, "sweep", "aws", *words], cwd=home, env=elsewhere(cloud, home), capture_output=True, text=True,
-        timeout=WITHIN_S, check=False,
-    )  # fmt: skip
-    return Said(done.returncode, done.stdout, done.stderr)
+    return forked(("sweep", "aws", *words), elsewhere(cloud, home), home, WITHIN_S)
 
 
 @pytest.mark.skipif(bool(unable()), reason=unable() or "studies can run")

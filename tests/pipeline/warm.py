@@ -4,17 +4,21 @@
 of its own. `waits` shortens, in that process only, how long it waits for clouds: what is proven then is what is done
 and in which order, not how long is waited for it (tests/provider/test_aws_study.py waits in full).
 
-`python -m tests.pipeline.warm` is the process that forks; it has one thread, as forking asks for.
+`warm.run` waits for the command. `python -m tests.pipeline.warm` is the process that forks; it has one thread, as
+forking asks for.
 """
 
 import atexit
 import contextlib
+import importlib
 import inspect
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,12 +26,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-IMPORTS = (
-    "cloudcmp.cli.main cloudcmp.pipeline.planning cloudcmp.pipeline.running cloudcmp.pipeline.exchange "
-    "cloudcmp.pipeline.viewing cloudcmp.study.build cloudcmp.provider.simulated "
-    "cloudcmp.provider.ssh cloudcmp.provider.qemu cloudcmp.agent.deploy cloudcmp.agent.cloud_config "
-    "cloudcmp.agent.keys asyncssh duckdb pyarrow.parquet rich.console rich.progress"
-)
+from tests.guard_side import import_all
+
+IMPORTS = "asyncssh duckdb pyarrow.parquet rich.console rich.progress rich.table scipy.stats"
+"""What the product imports late; all of the product itself is imported too."""
 CLIENTS = {
     "AWS_": "boto3 botocore.session",
     "AZURE_": "azure.identity azure.mgmt.compute azure.mgmt.network azure.mgmt.resource.resources",
@@ -84,6 +86,7 @@ class Warm:
 
     def __enter__(self) -> "Warm":
         self._count = 0
+        self._asking = threading.Lock()
         self._jobs: list[Job] = []
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.pipeline.warm"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -106,21 +109,36 @@ class Warm:
         assert self._process.stdin
         assert self._process.stdout
         try:
-            self._process.stdin.write(json.dumps(said) + "\n")
-            answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+            with self._asking:
+                self._process.stdin.write(json.dumps(said) + "\n")
+                answer: dict[str, Any] = json.loads(self._process.stdout.readline())
         except (BrokenPipeError, ValueError) as error:
             raise RuntimeError(f"the process that forks has ended with {self._process.wait(5)}") from error
         return answer
 
+    def run(
+        self, words: Sequence[str | Path], environ: Mapping[str, str], cwd: Path, within_s: float, prepare: str = ""
+    ) -> tuple[int, str, str]:
+        """How a command ended, and what it printed on its two streams."""
+        with tempfile.TemporaryDirectory(prefix="cloudcmp-said-") as place:
+            out, err = Path(place) / "out", Path(place) / "err"
+            code = self.start(words, environ, cwd, out=out, err=err, prepare=prepare).wait(within_s)
+            return code, out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8")
+
     def start(
         self, words: Sequence[str | Path], environ: Mapping[str, str], cwd: Path,
-        waits: Mapping[str, float] | None = None, terminal: str | None = None,
+        waits: Mapping[str, float] | None = None, terminal: str | None = None, out: Path | None = None,
+        err: Path | None = None, prepare: str = "",
     ) -> Job:  # fmt: skip
-        """Begin a command; `terminal` names one that becomes its own, else it prints to `Job.out`."""
+        """Begin a command; `terminal` names one that becomes its own, else it prints to `Job.out` (and to `err`).
+
+        `prepare` names a module of the tests whose function of that name is called in the process before.
+        """
         self._count += 1
-        out = cwd / f"said-{os.getpid()}-{self._count}"
+        out = out or cwd / f"said-{os.getpid()}-{self._count}"
         said = {"words": [str(one) for one in words], "environ": dict(environ), "cwd": str(cwd), "out": str(out)}
-        found = self.ask({**said, "waits": dict(waits or {}), "terminal": terminal})
+        said |= {"err": str(err or ""), "prepare": prepare}
+        found = self.ask({**said, "waits": dict(waits or (SHORT if prepare else {})), "terminal": terminal})
         job = Job(self, int(found["pid"]), out, int(found["number"]))
         self._jobs.append(job)
         return job
@@ -139,8 +157,7 @@ def _warmth(_pid: int) -> Warm:
 
 
 def _serve() -> None:
-    for name in IMPORTS.split():
-        __import__(name)
+    import_all(IMPORTS.split())
     loaded: set[str] = set()
     pids: list[int] = []
     ended: dict[int, int] = {}
@@ -159,6 +176,7 @@ def _serve() -> None:
             answer = {"pid": pids[-1], "number": len(pids) - 1}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
+    os._exit(0)  # what is frozen would be called leaked
 
 
 def _load(environ: Mapping[str, str], loaded: set[str]) -> None:
@@ -201,14 +219,20 @@ def _run(asked: dict[str, Any], begun: int) -> int:
     os.environ.update(asked["environ"])
     os.chdir(asked["cwd"])
     nowhere = os.open(asked["terminal"] or os.devnull, os.O_RDWR)
-    out = nowhere if asked["terminal"] else os.open(asked["out"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    for number, to in ((0, nowhere), (1, out), (2, out)):
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    out = nowhere if asked["terminal"] else os.open(asked["out"], flags, 0o600)
+    err = os.open(asked["err"], flags, 0o600) if asked["err"] else out
+    for number, to in ((0, nowhere), (1, out), (2, err)):
         os.dup2(to, number)
+    for number in {nowhere, out, err}:
+        os.close(number)
     os.close(begun)
     waits = asked["waits"]
     signal.signal(signal.SIGHUP, signal.SIG_IGN if waits.pop("nohup", 0.0) else signal.SIG_DFL)
     if waits:
         shorten(**waits)
+    if asked["prepare"]:
+        importlib.import_module(asked["prepare"]).prepare()
     from cloudcmp.cli import entry
 
     sys.argv = ["cloudcmp", *asked["words"]]

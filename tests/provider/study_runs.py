@@ -1,19 +1,17 @@
 """Whole studies on emulated clouds, as a user runs them: a process of its own, real SSH, the real agent, a report."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from tests.cli.command import Said, forked
 from tests.emulated.boot import ssh_boot
 from tests.emulated.standing import Standing
 
 from cloudcmp.agent import locate
 
-_CALL = "from cloudcmp.cli.entry import main; main()"
 _OTHERS = ("AWS_", "AZURE_", "CLOUDCMP_", "CLOUDSDK_", "DIGITALOCEAN_", "GOOGLE_", "HTTP", "LINODE_", "OS_", "VULTR_")
 
 
@@ -25,31 +23,26 @@ def study(candidates: str) -> str:
     )
 
 
-def cloudcmp(
-    clouds: Iterable[Standing[Any]], folder: Path, *words: str, **environ: str
-) -> subprocess.CompletedProcess[str]:
+def cloudcmp(clouds: Iterable[Standing[Any]], folder: Path, *words: str, **environ: str) -> Said:
     """The command in a process of its own, whose home is the folder and which sees these clouds only."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(_OTHERS)}
     for cloud in clouds:
         variables |= cloud.environ
     variables |= {"HOME": str(folder), "CLOUDCMP_AGENT": str(locate()), **environ}
-    return subprocess.run(
-        [sys.executable, "-c", _CALL, *words],
-        cwd=folder, env=variables, capture_output=True, text=True, timeout=240, check=False,
-    )  # fmt: skip
+    return forked(words, variables, folder, 240.0)
 
 
 def whole(clouds: Sequence[Standing[Any]], folder: Path, study: str, swept: str) -> str:
     """A study is run to its report, then a provider is swept: nothing failed, and nothing is left. What was printed."""
     (folder / "study.yaml").write_text(study)
     ran = cloudcmp(clouds, folder, "run", "study.yaml", "--out", "out")
-    said = ran.stdout + ran.stderr
-    assert ran.returncode == 0, said
+    said = ran.out + ran.err
+    assert ran.code == 0, said
     assert "failed" not in said
     assert (folder / "out" / "report.html").stat().st_size > 10_000
     assert [thing for cloud in clouds for thing in cloud.alive()] == []
     after = cloudcmp(clouds, folder, "sweep", swept)
-    assert after.returncode == 0, after.stdout + after.stderr
+    assert after.code == 0, after.out + after.err
     return " ".join(said.split())
 
 
@@ -72,11 +65,11 @@ def killed(
         theirs = cloud.plant(planted[0], region, planted[1], {"cloudcmp:study": "another"})
         foreign = _there(cloud)
         ran = cloudcmp([cloud], folder, "run", "study.yaml", "--out", "out", CLOUDCMP_CRASH_AT=point)
-        wrong = [] if ran.returncode == -9 else [f"{point}: it was not killed: {ran.stdout}{ran.stderr}"]
+        wrong = [] if ran.code == -9 else [f"{point}: it was not killed: {ran.out}{ran.err}"]
         left = _there(cloud) - foreign
         wrong += [f"{point}: no {kind} was left" for kind in leaves - {kind for kind, _ in left}]
         cleaned = cloudcmp([cloud], folder, "cleanup", "out")
-        wrong += [] if cleaned.returncode == 0 else [f"{point}: {cleaned.stdout}{cleaned.stderr}"]
+        wrong += [] if cleaned.code == 0 else [f"{point}: {cleaned.out}{cleaned.err}"]
         left = _there(cloud)
         wrong += [f"{point}: {id} is left" for _, id in left - foreign]
         wrong += [f"{point}: {id} is gone" for _, id in foreign - left]

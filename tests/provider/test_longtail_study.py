@@ -44,8 +44,8 @@ def test_the_plan_says_that_what_powers_itself_off_stays_billed(tmp_path):
     (tmp_path / "study.yaml").write_text(_ONE)
     with droplets() as cloud:
         planned = cloudcmp([cloud], tmp_path, "plan", "study.yaml")
-        text = " ".join(planned.stdout.split())
-        assert planned.returncode == 0, text
+        text = " ".join(planned.out.split())
+        assert planned.code == 0, text
         assert "billed as if it ran" in text
         assert "0.00893" in text
         assert "0.01 USD, the least that each machine is billed" in text
@@ -60,7 +60,7 @@ def test_p06_a_sweep_from_an_empty_home_finds_what_a_killed_controller_left(tmp_
     (tmp_path / "study.yaml").write_text(_ONE)
     with droplets(boot=ssh_boot(tmp_path / "machines")) as cloud:
         ran = cloudcmp([cloud], tmp_path, "run", "study.yaml", "--out", "out", CLOUDCMP_CRASH_AT="cloud.after_create:2")
-        assert ran.returncode == -9, ran.stdout + ran.stderr
+        assert ran.code == -9, ran.out + ran.err
         (tmp_path / "home").mkdir()
         listed = cloudcmp([cloud], tmp_path / "home", "sweep", "digitalocean", "--json")
-        assert all(thing.id in listed.stdout for thing in cloud.alive() if thing.kind != "tag"), listed.stdout
+        assert all(thing.id in listed.out for thing in cloud.alive() if thing.kind != "tag"), listed.out

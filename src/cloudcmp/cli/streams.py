@@ -75,6 +75,8 @@ def _let_go(stream: TextIO) -> None:
 
 def outlast_readers(*, goes_on: bool) -> None:
     """Have no reader that goes away be a fault of what prints; closed streams lead nowhere from the beginning."""
+    if sys.stdin is None:
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - for good
     for name, kind in (("stdout", _Lasting), ("stderr", _Aside)):
         # Else the next file that is opened would be taken for the closed stream.
         stream = getattr(sys, name) or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for good
