@@ -1,6 +1,6 @@
 """All that a reader is shown of a study: the one argument of every report."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Plan
@@ -43,5 +43,4 @@ class View:
     warnings: tuple[str, ...] = ()
     scaling: tuple[Scaling, ...] = ()
     spend: Spend | None = None
-    labels: dict[str, str] = field(default_factory=dict)
     under: Terms | None = None

@@ -103,7 +103,7 @@ def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric]) -> View:
     return View(
         plan=plan,
         metrics=dict(metrics),
-        analysis=Analysis(estimates, comparisons, winners, (), words),
+        analysis=Analysis(estimates, comparisons, winners, words),
         attempts=counted,
         series=store.series(),
         cdfs=analysis.cdfs(plan, histograms),
@@ -196,13 +196,13 @@ def only(shown: View, metric: str | None) -> View:
         raise UserMistake.at("--metric", f"the study has no cell {metric!r}", nearest)
     found = shown.analysis
     estimates = tuple(one for one in found.estimates if one.cell in kept)
-    comparisons = tuple(one for one in found.comparisons if one.cell in kept)
+    comparisons = found.comparisons.only(kept)
     winners = tuple(one for one in found.winners if one.cell in kept)
     # Told from the whole family: what it takes to tell two apart must not depend on what is shown.
     names = _names(estimates)
     words = answer.in_words(shown.plan, found.estimates, found.comparisons, winners, shown.metrics, names)
     scaling = tuple(one for one in shown.scaling if one.cell in kept)
-    return replace(shown, analysis=Analysis(estimates, comparisons, winners, found.warnings, words), scaling=scaling)
+    return replace(shown, analysis=Analysis(estimates, comparisons, winners, words), scaling=scaling)
 
 
 def _named(cell: str, wanted: str) -> bool:
