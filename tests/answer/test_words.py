@@ -223,7 +223,8 @@ def test_the_rounds_asked_for_do_find_the_difference() -> None:
     plan = plan_of(candidates=2, rounds=8)
     pilot = [estimate_of(0, rng.lognormal(0.0, 0.05, 8)), estimate_of(1, rng.lognormal(0.05, 0.05, 8))]
     (one,), _ = compare(plan, pilot, METRICS, {})
-    needed = rounds_needed(one, pilot[0], pilot[1], None, 1)
+    spread = float(np.subtract(*(np.log(some.values) for some in pilot)).std(ddof=1))
+    needed = rounds_needed(one, spread, None, 1)
     assert needed is not None
     d = np.log(pilot[0].values) - np.log(pilot[1].values)
     centre, spread = d.mean(), d.std(ddof=1)

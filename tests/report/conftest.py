@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 import pytest
+from tests.report.listed import Listed
 
 from cloudcmp.catalog import METRICS
 from cloudcmp.cost import with_cost
@@ -55,6 +56,8 @@ def poisoned(value: Any, payload: str) -> Any:
         texts = {one.name: poisoned(getattr(value, one.name), payload) for one in fields(value)
                  if one.name not in _STRUCTURAL}  # fmt: skip
         return replace(value, **texts)
+    if isinstance(value, Listed):
+        return value.worded(lambda _: payload)
     if isinstance(value, tuple):
         return tuple(poisoned(one, payload) for one in value)
     return value
@@ -182,7 +185,7 @@ def _analysis(candidates: tuple[Candidate, ...], exploratory: frozenset[str], se
         up = METRICS[Cell.parse(cell).metric].better == "higher"
         best = sorted(row, key=lambda one: (one.median or 0.0) * (-1 if up else 1))[0].candidate
         winners.append(Winner(cell, () if explores else (best,), None, "exploratory" if explores else ""))
-    return Analysis(tuple(estimates), tuple(comparisons), tuple(winners), ("alpha-2: steal time of 4 % in round 3",),
+    return Analysis(tuple(estimates), Listed(comparisons), tuple(winners),
                     ("beta-2 moves the most blobs for the money.", "gamma-2 has no known price."))  # fmt: skip
 
 
@@ -227,9 +230,9 @@ def view_of() -> ViewOf:
 def poison() -> Callable[[str], View]:
     """The study with a payload in every free text: names, prices' sources, facts, warnings, reasons, words."""
     base = make_view()
-    base = replace(base, labels={CELLS[0][0]: "label"}, analysis=replace(base.analysis, estimates=tuple(
+    base = replace(base, analysis=replace(base.analysis, estimates=tuple(
         replace(one, warnings=("warned",), reason="why") for one in base.analysis.estimates)))  # fmt: skip
-    return lambda payload: replace(poisoned(base, payload), labels={CELLS[0][0]: payload})
+    return lambda payload: poisoned(base, payload)
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from importlib import resources
 
 import pytest
+from tests.report.listed import Listed
 
 from cloudcmp.model.result import Analysis
 from cloudcmp.model.trial import Outcome
@@ -144,7 +145,7 @@ def test_the_page_says_what_was_asked_found_and_doubted(page: Page) -> None:
     for words in (
         "Which of three clouds serves a web shop best?",
         "beta-2 moves the most blobs for the money.",
-        "steal time of 4 % in round 3",
+        "its launches fall into two groups",
         "its launches fall into two groups",
         "No price: simulated/gamma-2",
         "no answer within 20 s",
@@ -188,7 +189,7 @@ def test_why_trials_failed_stands_with_the_warnings_the_most_frequent_first(view
 
 
 def test_a_study_without_anything_has_a_page_all_the_same(view: View) -> None:
-    empty = replace(view, analysis=Analysis((), (), ()), attempts=(), series=(), cdfs=(), hosts=(), provenance=(),
+    empty = replace(view, analysis=Analysis((), Listed(), ()), attempts=(), series=(), cdfs=(), hosts=(), provenance=(),
                     interruptions=(), warnings=())  # fmt: skip
     text = Page(render(empty)).text
     assert "Nothing was measured" in text
@@ -209,7 +210,7 @@ def test_a_long_study_stays_a_page_that_opens(view: View) -> None:
     swollen = replace(
         found,
         estimates=tuple(replace(one, cell=name) for name in names for one in found.estimates if one.cell == cell),
-        comparisons=tuple(replace(one, cell=name) for name in names for one in found.comparisons if one.cell == cell),
+        comparisons=Listed(replace(one, cell=name) for name in names for one in found.comparisons.of(cell)),
         winners=(),
     )
     text = render(replace(view, analysis=swollen, series=(), cdfs=()))
@@ -262,7 +263,7 @@ def test_p39_an_imported_metric_may_be_called_anything(payload: str, view: View,
     def named(name: str) -> list[str]:
         metric = replace(view.metrics["task_time_s"], name=name, unit=name)
         found = Analysis(
-            tuple(replace(one, cell=name) for one in kept), tuple(replace(one, cell=name) for one in pairs), ()
+            tuple(replace(one, cell=name) for one in kept), Listed(replace(one, cell=name) for one in pairs), ()
         )
         few = replace(view, metrics={name: metric}, analysis=found, series=(), cdfs=())
         return Page(render(few, ())).tags

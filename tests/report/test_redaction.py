@@ -94,7 +94,7 @@ def test_p39_a_view_is_shown_without_ids_and_its_numbers_stay(view):
         view, plan=plan, attempts=(*view.attempts, bad), warnings=(f"left: {why}",),
         hosts=((0, (("name", "52.94.236.248"), ("bytes", "134217728000"))),), interruptions=(f"1: {why}",),
         provenance=(("account", "123456789012"), ("seed", "123456789013")),
-        analysis=replace(view.analysis, answer=(why,), warnings=(why,)),
+        analysis=replace(view.analysis, answer=(why,)),
     )  # fmt: skip
     by = Pseudonyms(KEY, known_ids(plan, {}))
     shown = hidden(full, by)

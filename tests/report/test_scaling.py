@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from rich.console import Console
 from tests.report.conftest import START, candidate, poisoned
+from tests.report.listed import Listed
 
 from cloudcmp.catalog import METRICS
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial, Quote
@@ -58,7 +59,7 @@ def view_of(who: tuple[Candidate, ...] = WHO, by: str = "median") -> View:
         "scaling", "which?", who, launches, trials, (), (), 20, 1, 7, START, Quote(60, 1.0, None, None, (), 0.05)
     )
     some = (asked(0, LINUX, 20, by), asked(1, WINDOWS, 20, by), asked(2, LINUX, 0, by))
-    return View(plan, METRICS, Analysis(tuple(estimates), (), ()), (), scaling=some)
+    return View(plan, METRICS, Analysis(tuple(estimates), Listed(), ()), (), scaling=some)
 
 
 @pytest.fixture(scope="module")

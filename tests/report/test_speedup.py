@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from tests.report.conftest import candidate, plan_of
+from tests.report.listed import Listed
 
 from cloudcmp.catalog import METRICS
 from cloudcmp.model.plan import Candidate
@@ -26,7 +27,7 @@ def estimate(at: int, cell: str, middle: float | None, half: float = 0.0) -> Est
 def book_of(estimates: dict[str, tuple[float | None, float]], who: tuple[Candidate, ...] = (TWO,)) -> Book:
     some = [estimate(one.index, cell, *value) for one in who for cell, value in estimates.items()]
     plan = plan_of(who, tuple(estimates))
-    return Book.of(View(plan, METRICS, Analysis(tuple(some), (), ()), ()))
+    return Book.of(View(plan, METRICS, Analysis(tuple(some), Listed(), ()), ()))
 
 
 def npb(metric: str, threads: str) -> str:

@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
+from tests.report.listed import Listed
 
 from cloudcmp.model.result import Verdict
 from cloudcmp.model.view import View
@@ -52,7 +53,7 @@ def test_the_table_says_value_interval_counts_and_verdict(view: View) -> None:
     text = printed(view)
     for words in ("[SIMULATED]", "fma flop/s, all threads", "▲ 336", "▼ 97.5", "±11 11/12", "Gflop/s, more is better",
                   "gamma-2 better than alpha-2 (×3.45)", "practically the same as", "detectable 4.1 %", "n 6",
-                  "USD per 1000 tasks", "No price: simulated/gamma-2", "warning: alpha-2: steal time",
+                  "USD per 1000 tasks", "No price: simulated/gamma-2", "warning: beta-2: its launches",
                   "beta-2 moves the most blobs", "exploratory of 12 cells"):  # fmt: skip
         assert words in text, words
 
@@ -80,7 +81,7 @@ def test_cannot_tell_says_why(view: View) -> None:
         replace(one, verdict=Verdict.CANNOT_TELL, reason="interval too wide", p_adjusted=0.4) if one.decides else one
         for one in view.analysis.comparisons
     )
-    text = printed(replace(view, analysis=replace(view.analysis, comparisons=unsure, winners=())))
+    text = printed(replace(view, analysis=replace(view.analysis, comparisons=Listed(unsure), winners=())))
     assert "? 336" in text
     assert "interval too wide" in text
 

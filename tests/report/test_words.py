@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from cloudcmp.catalog import METRICS, PROBES, cells_of
-from cloudcmp.model.result import Verdict
 from cloudcmp.model.view import View
-from cloudcmp.report.words import CellNames, flipped, metric_words, origin, param_words
+from cloudcmp.report.words import CellNames, metric_words, origin, param_words
 
 
 @pytest.mark.parametrize(
@@ -69,10 +68,6 @@ def test_what_the_page_cache_served_is_said_in_every_name() -> None:
     assert CellNames([on_a_disk]).short(on_a_disk) == "iozone bytes/s, read, 1 thread"
 
 
-def test_labels_of_the_view_win() -> None:
-    assert CellNames(["x_s a=1"], {"x_s a=1": "what I call it"}).short("x_s a=1") == "what I call it"
-
-
 def test_origin_says_what_was_planted_imported_or_stood_in(view: View) -> None:
     plan = view.plan
     assert origin(plan) == "SIMULATED"
@@ -82,10 +77,3 @@ def test_origin_says_what_was_planted_imported_or_stood_in(view: View) -> None:
     assert origin(replace(plan, candidates=(real, *plan.candidates[1:]))).startswith("SIMULATED in part (")
     standing = replace(plan.candidates[0], runner="local", offering=replace(real.offering, provider="aws"))
     assert origin(replace(plan, candidates=(standing,))) == "on local, which stands in for aws"
-
-
-def test_verdicts_turn_round() -> None:
-    assert flipped(Verdict.BETTER) is Verdict.WORSE
-    assert flipped(Verdict.WORSE) is Verdict.BETTER
-    assert flipped(Verdict.SAME) is Verdict.SAME
-    assert flipped(None) is None

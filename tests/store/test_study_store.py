@@ -25,7 +25,8 @@ from tests.store.conftest import (
 
 from cloudcmp.errors import CloudcmpError, CorruptStore, NewerSchema, StorageFault, StudyBusy, UserMistake
 from cloudcmp.model.trial import Attempt, Outcome, Sample
-from cloudcmp.store import LaunchRecord, StudyStore
+from cloudcmp.model.values import Drawn
+from cloudcmp.store import LaunchRecord, StudyStore, samples, values
 from cloudcmp.store.database import SCHEMA_VERSION
 from cloudcmp.store.lock import StudyLock
 
@@ -54,35 +55,37 @@ def test_values_of_trials(full: StudyStore) -> None:
 
 
 def test_histograms_and_series(full: StudyStore) -> None:
-    rows = full.histograms()
+    found = full.measured(TOTALS, Drawn(least=3))
+    rows = found.histograms
     assert [(row.launch, row.trial, row.hist) for row in rows] == [(i, 3 * i + 2, f"HIST{3 * i + 2}") for i in range(4)]
     assert {(row.metric, row.params) for row in rows} == {("rtt_s", RTT_PARAMS)}
-    series = full.series(least=3)
+    series = found.series
     assert [(one.launch, one.trial, one.cell) for one in series[:3]] == [(0, 0, FMA), (0, 1, CHASE), (1, 3, FMA)]
     assert (series[0].t_s, series[0].values) == ((1.0, 2.0, 3.0), (10.0, 11.0, 12.0))
-    assert full.series(least=4) == ()
-    assert len(full.series(least=3, most=2)) == 2
+    assert full.measured(TOTALS, Drawn(least=4)).series == full.measured(TOTALS).series == ()
+    assert len(full.measured(TOTALS, Drawn(least=3, most=2)).series) == 2
 
 
 def test_a_long_series_is_thinned(store: StudyStore) -> None:
     trial = store.plan.trials[0]
     store.begin_attempt(0, 0, 0.0)
     store.finish_attempt(attempt_of(trial), samples_of(trial, 1001))
-    (series,) = store.series(points=101)
+    (series,) = store.measured(TOTALS, Drawn(points=101)).series
     assert len(series.t_s) == 101
     assert (series.t_s[0], series.t_s[1], series.t_s[-1]) == (1.0, 11.0, 1001.0)
 
 
 def test_nothing_run_has_no_values(store: StudyStore) -> None:
-    assert len(store.trial_values(TOTALS).value) == 0
-    assert (store.histograms(), store.series(), store.attempts(), store.done()) == ((), (), (), frozenset())
+    found = store.measured(TOTALS, Drawn())
+    assert len(found.values.value) == 0
+    assert (found.histograms, found.series, store.attempts(), store.done()) == ((), (), (), frozenset())
     store.compact()
     store.verify()
 
 
 def test_a_study_without_percentiles(store: StudyStore) -> None:
     run_trial(store, store.plan.trials[0])
-    assert store.histograms() == ()
+    assert store.measured(TOTALS).histograms == ()
     assert store.trial_values(TOTALS).ok.tolist() == [True]
 
 
@@ -179,15 +182,15 @@ def test_notes(store: StudyStore) -> None:
 
 
 def test_compaction_changes_no_value(full: StudyStore) -> None:
-    before = (full.trial_values(TOTALS), full.histograms(), full.series(least=1), full.attempts())
+    before, attempts = full.measured(TOTALS, Drawn(least=1)), full.attempts()
     full.compact()
     full.compact()
     assert [path.name for path in (full.folder / "samples").iterdir()] == ["study-0.parquet"]
     full.verify()
-    after = full.trial_values(TOTALS)
-    assert after.value.tolist() == before[0].value.tolist()
-    assert after.ok.tolist() == before[0].ok.tolist()
-    assert (full.histograms(), full.series(least=1), full.attempts()) == before[1:]
+    after = full.measured(TOTALS, Drawn(least=1))
+    assert after.values.value.tolist() == before.values.value.tolist()
+    assert after.values.ok.tolist() == before.values.ok.tolist()
+    assert (after.histograms, after.series, full.attempts()) == (before.histograms, before.series, attempts)
 
 
 def test_a_study_goes_on_after_compaction(full: StudyStore) -> None:
@@ -198,6 +201,19 @@ def test_a_study_goes_on_after_compaction(full: StudyStore) -> None:
         full.compact()
         assert reader.trial_values(TOTALS).ok.all()
     assert [path.name for path in (full.folder / "samples").iterdir()] == ["study-1.parquet"]
+
+
+def test_each_file_is_read_and_checked_once_by_one_engine(full: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked, engines = [], []
+    sha256_of, engine = samples.sha256_of, values.engine
+    monkeypatch.setattr(samples, "sha256_of", lambda path: checked.append(path.name) or sha256_of(path))
+    monkeypatch.setattr(values, "engine", lambda files: engines.append(len(files)) or engine(files))
+    found = full.measured(TOTALS, Drawn(least=1))
+    assert found.histograms
+    assert found.series
+    names = [path.name for path in (full.folder / "samples").iterdir()]
+    assert sorted(checked) == sorted(names)
+    assert engines == [len(names)]
 
 
 def test_a_reader_follows_a_writer_that_compacts_meanwhile(full: StudyStore) -> None:

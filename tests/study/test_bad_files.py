@@ -1,6 +1,8 @@
 """P40: a bad study file gets one line a fault, with its place, cause and remedy, at once."""
 
 import re
+import subprocess
+import sys
 import time
 
 import pytest
@@ -43,6 +45,50 @@ def test_p40_every_bad_file_gets_a_line_with_place_cause_and_remedy(name: str) -
     assert [line for line in lines if not LINE.fullmatch(line)] == []
     assert len(lines) == len(set(lines))
     assert took < 0.2
+
+
+def many(candidates: int) -> bytes:
+    """A study as a program writes it: a line for each thing that it says of a candidate."""
+    lines = ["schema: 1", "question: which?", "probes: [{probe: fma}]", "candidates:"]
+    for at in range(candidates):
+        lines += [f"  - provider: simulated\n    region: r{at}", "    offering: medium", "    # generated",
+                  "    volume:\n      type: block\n      size: 10 GiB\n      price: 0.002 USD/h",
+                  f"    price: 0.{at:04}1 USD/h"]  # fmt: skip
+    return "\n".join(lines).encode()
+
+
+def test_a_thousand_candidates_with_volumes_and_prices_are_a_study() -> None:
+    study = read_text(many(1000), "study.yaml", providers=PROVIDERS, billed=BILLED)
+    assert len(study.candidates) == 1000
+
+
+BOMBS = {
+    "numbers": b"candidates:\n" + (b"- [" + b"1," * 1500 + b"]\n") * 300,
+    "words": b"candidates:\n" + b"- a\n" * 19_000 + (b"- [" + b"a," * 1500 + b"]\n") * 100,
+    "mappings": b"candidates:\n" + (b"- {" + b", ".join(b"a%d: {b: {}}" % at for at in range(250)) + b"}\n") * 250,
+    "lists": b"candidates:\n" + (b"- " + b"[" * 15 + b"]" * 15 + b"\n") * 19_000,
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_file_of_as_many_values_as_may_be_takes_little_time(name: str) -> None:
+    started = time.process_time()
+    (line,) = faults_of(BOMBS[name])
+    assert time.process_time() - started < 2.0  # a quarter of it where nothing else runs
+    assert "more than 25000 values in candidates; split the study" in line
+
+
+def test_files_of_as_many_values_as_may_be_take_little_memory() -> None:
+    script = (
+        "import resource, sys\nfrom cloudcmp.errors import UserMistake\nfrom cloudcmp.study import read_text\n"
+        "def read(content):\n    try:\n        read_text(content, 'x', providers=['simulated'])\n"
+        "    except UserMistake as error:\n        return str(error)\n"
+        "def peak():\n    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "read(b'schema: 2')\nbefore = peak()\n"
+        "assert 'more than 25000 values' in read(sys.stdin.buffer.read())\nprint(peak() - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], input=BOMBS["lists"], capture_output=True, check=True)
+    assert int(done.stdout) < 50_000  # kB
 
 
 @pytest.mark.parametrize("key", ["price", "volume price", "resize_price"])

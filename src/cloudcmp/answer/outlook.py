@@ -1,12 +1,11 @@
 """What it would take to tell what can not be told yet."""
 
 import math
-from collections.abc import Sequence
 
-from cloudcmp.analysis import FEWEST_LAUNCHES, NOT_OFFERED
-from cloudcmp.compare import ALPHA, SAME_RATIO, figures_of
+from cloudcmp.analysis import FEWEST_LAUNCHES
+from cloudcmp.compare import ALPHA, SAME_RATIO
 from cloudcmp.model.plan import Plan
-from cloudcmp.model.result import Comparison, Estimate
+from cloudcmp.model.result import Comparison
 from cloudcmp.stats.power import needed_n
 from cloudcmp.units import Money, format_money, format_seconds
 
@@ -14,30 +13,24 @@ from cloudcmp.units import Money, format_money, format_seconds
 _MOST_ROUNDS = 100_000
 
 
-def family_size(estimates: Sequence[Estimate], comparisons: Sequence[Comparison]) -> int:
-    """How many questions decide together: all pairs in deciding cells that the plan gives to both."""
-    missing = {(one.cell, one.candidate) for one in estimates if one.reason == NOT_OFFERED}
-    return sum(one.decides and not {(one.cell, one.a), (one.cell, one.b)} & missing for one in comparisons)
-
-
-def rounds_needed(one: Comparison, a: Estimate, b: Estimate, margin: float | None, family: int) -> int | None:
+def rounds_needed(one: Comparison, spread: float | None, margin: float | None, family: int) -> int | None:
     """Rounds in all after which the pair is likely to be told apart (80 %), if it differs as it seems to.
 
     A ratio that seems to be within 3 % is taken as 3 %, a difference within the margin as the margin: telling less is
-    of no use. At least 6. None where the spread or the difference is unknown, or it takes more than 100,000.
+    of no use. At least 6. None where the spread or the difference is unknown, or it takes more than 100,000. `spread`
+    is the standard deviation of one difference, `family` the number of questions that decide together.
     It trusts a spread that was itself estimated, from few rounds roughly.
     """
-    figures = figures_of(a, b, one.by_difference)
-    if figures is None or one.effect is None:
+    if one.effect is None:
         return None
-    if one.n < 2 or figures.spread is None:
+    if one.n < 2 or spread is None:
         return FEWEST_LAUNCHES
     seen = abs(one.effect) if one.by_difference else abs(math.log(one.effect))
     target = max(seen, (margin or 0.0) if one.by_difference else math.log(SAME_RATIO))
     # Past the most rounds the search would go on for nothing; a hundredth of a spread is beyond it.
-    if figures.spread == 0.0 or target < 0.01 * figures.spread:
+    if spread == 0.0 or target < 0.01 * spread:
         return None
-    needed = needed_n(figures.spread, target, ALPHA / family, 0.8)
+    needed = needed_n(spread, target, ALPHA / family, 0.8)
     return None if needed is None or needed > _MOST_ROUNDS else max(needed, FEWEST_LAUNCHES)
 
 

@@ -5,14 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cloudcmp.analysis import NOT_OFFERED
-from cloudcmp.answer.outlook import family_size, more_rounds, rounds_needed
+from cloudcmp.answer.outlook import more_rounds, rounds_needed
 from cloudcmp.answer.phrases import how_much, listed, short_names, span, turned
 from cloudcmp.compare import REPLICATION_UNKNOWN, SAME_RATIO, TOO_WIDE, deciding
 from cloudcmp.cost import is_task, price_of
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric
+from cloudcmp.model.pairs import CellPairs, Pairs
 from cloudcmp.model.plan import Plan
-from cloudcmp.model.result import Bounds, Comparison, Estimate, Verdict, Winner
+from cloudcmp.model.result import Bounds, Estimate, Verdict, Winner
 from cloudcmp.units import format_money
 
 # More sentences than this are no answer any more; the rest is in the tables.
@@ -30,7 +31,7 @@ class _Cell:
     metric: Metric
     winner: Winner
     estimates: Mapping[int, Estimate]
-    pairs: Mapping[frozenset[int], Comparison]
+    pairs: CellPairs
     margin: float | None
     family: int
 
@@ -44,8 +45,7 @@ class _Cell:
         return sorted(known, key=lambda at: (sign * known[at], at))
 
     def verdict(self, a: int, b: int) -> Verdict | None:
-        pair = self.pairs.get(frozenset((a, b)))
-        return None if pair is None else pair.verdict
+        return self.pairs.verdict(a, b)
 
     def doubtful(self) -> list[int]:
         """Winners that are neither the best nor practically the same as it."""
@@ -56,7 +56,7 @@ class _Cell:
 def in_words(
     plan: Plan,
     estimates: Sequence[Estimate],
-    comparisons: Sequence[Comparison],
+    comparisons: Pairs,
     winners: Sequence[Winner],
     metrics: Mapping[str, Metric],
     names: Mapping[str, str] | None = None,
@@ -88,28 +88,25 @@ def _place(plan: Plan, one: _Cell) -> int:
 def _cells(
     plan: Plan,
     estimates: Sequence[Estimate],
-    comparisons: Sequence[Comparison],
+    comparisons: Pairs,
     winners: Sequence[Winner],
     metrics: Mapping[str, Metric],
     labels: Mapping[str, str],
 ) -> list[_Cell]:
-    family = family_size(estimates, comparisons)
     margins = deciding(plan, (one.cell for one in winners))
     of_cell: dict[str, dict[int, Estimate]] = {}
-    pairs: dict[str, dict[frozenset[int], Comparison]] = {}
     for one in estimates:
         if one.reason != NOT_OFFERED:
             of_cell.setdefault(one.cell, {})[one.candidate] = one
-    for pair in comparisons:
-        if pair.decides and {pair.a, pair.b} <= of_cell.get(pair.cell, {}).keys():
-            pairs.setdefault(pair.cell, {})[frozenset((pair.a, pair.b))] = pair
     found = []
     for winner in winners:
-        if winner.cell in pairs:
+        known = of_cell.get(winner.cell, {})
+        pairs = comparisons.of(winner.cell).among(known)
+        if pairs and pairs.decides:
             cell = Cell.parse(winner.cell)
             found.append(
-                _Cell(plan, cell, labels[winner.cell], metrics[cell.metric], winner, of_cell[winner.cell],
-                      pairs[winner.cell], margins.get(winner.cell), family)
+                _Cell(plan, cell, labels[winner.cell], metrics[cell.metric], winner, known, pairs,
+                      margins.get(winner.cell), comparisons.family)
             )  # fmt: skip
     return found
 
@@ -169,7 +166,9 @@ def _lead(cell: _Cell, best: int, ties: Sequence[int], doubtful: Sequence[int]) 
     behind = [at for at in rest if cell.verdict(best, at) in _TOLD_APART]
     if not behind:
         return start + "."
-    pair = cell.pairs[frozenset((best, behind[0]))]
+    pair = cell.pairs.between(best, behind[0])
+    if pair is None:
+        return start + "."
     effect, bounds = turned(pair, best)
     unit, by_difference = cell.metric.unit, pair.by_difference
     amount = how_much(effect, unit, by_difference, cell.name(behind[0]))
@@ -181,10 +180,10 @@ def _lead(cell: _Cell, best: int, ties: Sequence[int], doubtful: Sequence[int]) 
 
 def _outlook(cell: _Cell, two: Sequence[int]) -> str:
     """How many more rounds would probably tell two candidates apart; empty where that is unknown."""
-    pair = cell.pairs.get(frozenset(two))
-    if len(two) < 2 or pair is None or pair.verdict is not Verdict.CANNOT_TELL:
+    pair = cell.pairs.between(*two) if len(two) == 2 else None
+    if pair is None or pair.verdict is not Verdict.CANNOT_TELL:
         return ""
-    needed = rounds_needed(pair, cell.estimates[pair.a], cell.estimates[pair.b], cell.margin, cell.family)
+    needed = rounds_needed(pair, cell.pairs.spread(pair.a, pair.b), cell.margin, cell.family)
     if needed is None or needed <= pair.n:
         return ""
     names = listed([cell.name(at) for at in two])
@@ -215,7 +214,7 @@ def _cheapest_task(cell: _Cell) -> str:
 
 def _cost_ratio(cell: _Cell, a: int, b: int) -> Bounds | None:
     """The interval of a's cost for a task over b's; None where the pair has none, or its verdict was barred."""
-    pair = cell.pairs.get(frozenset((a, b)))
+    pair = cell.pairs.between(a, b)
     prices = price_of(cell.plan.candidates[a]), price_of(cell.plan.candidates[b])
     if pair is None or prices[0] is None or prices[1] is None:
         return None

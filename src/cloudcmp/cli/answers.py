@@ -47,7 +47,7 @@ def compare(
     """
     from cloudcmp.pipeline import viewing
 
-    view = viewing.view(folder, reprice=reprice, purchase=_bought(purchase), terms=terms)
+    view = viewing.view(folder, reprice=reprice, purchase=_bought(purchase), terms=terms, drawn=False)
     shown = viewing.only(view, metric)
     if json:
         emit("compare", viewing.as_data(shown), view.warnings)

@@ -2,7 +2,7 @@
 
 from cloudcmp.compare.comparisons import REPLICATION_UNKNOWN, compare
 from cloudcmp.compare.family import ALPHA, deciding
-from cloudcmp.compare.pairing import Figures, figures_of
+from cloudcmp.compare.table import PairTable
 from cloudcmp.compare.unlike import FACTS, Fact
 from cloudcmp.compare.verdict import SAME_RATIO, TOO_WIDE
 from cloudcmp.compare.winners import WinnerRow, winner_rows
@@ -14,10 +14,9 @@ __all__ = [
     "SAME_RATIO",
     "TOO_WIDE",
     "Fact",
-    "Figures",
+    "PairTable",
     "WinnerRow",
     "compare",
     "deciding",
-    "figures_of",
     "winner_rows",
 ]

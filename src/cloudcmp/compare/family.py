@@ -1,10 +1,13 @@
 """Which cells decide, and how p values are corrected for how many questions were asked."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+
+import numpy as np
 
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.plan import Plan
 from cloudcmp.stats.adjust import benjamini_hochberg, holm
+from cloudcmp.stats.check import Floats
 
 ALPHA = 0.05
 
@@ -27,16 +30,15 @@ def deciding(plan: Plan, cells: Iterable[str]) -> dict[str, float | None]:
     return {text: found[text] for text in known if text in found}
 
 
-def adjusted(p: Sequence[float | None], decides: bool) -> tuple[float | None, ...]:
+def adjusted(p: Floats, decides: bool) -> Floats:
     """Holm's adjusted p values for the cells that decide, Benjamini and Hochberg's for all others; in the order of `p`.
 
     `p` is one whole family: every pair in every cell that the plan gives to both candidates, whatever came of it. A
-    question that could not be tested, or that was barred from a verdict, is None: it stays in the family with p = 1.
+    question that could not be tested, or that was barred from a verdict, is NaN: it stays in the family with p = 1.
     Leaving it out would let the data choose the size of the family; a larger p than a test's own never adds a false
-    `better`. Its own adjusted value is None.
+    `better`. Its own adjusted value is NaN.
     """
-    if not p:
-        return ()
-    correct = holm if decides else benjamini_hochberg
-    raw = [1.0 if value is None else value for value in p]
-    return tuple(None if was is None else now for was, now in zip(p, correct(raw).tolist(), strict=True))
+    if not p.size:
+        return p
+    correct, unknown = holm if decides else benjamini_hochberg, np.isnan(p)
+    return np.where(unknown, np.nan, correct(np.where(unknown, 1.0, p)))

@@ -1,127 +1,233 @@
-"""Two candidates in one cell: their launch values, paired by round where rounds are known."""
+"""All pairs of candidates in one cell: their launch values in a matrix, paired by round where rounds are known."""
 
-import math
-from collections import defaultdict
+import functools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from cloudcmp.model.result import Bounds, Estimate
-from cloudcmp.stats import describe, effect, tests
+from cloudcmp.model.result import Estimate
+from cloudcmp.stats import many
+from cloudcmp.stats.check import Floats, Integers, finite
+from cloudcmp.stats.describe import mean
 
-Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
-# exp() beyond this leaves the range of floats.
-_LARGEST_LOG = 700.0
+# So many differences are looked at at once (8 MB); more are taken in several steps.
+_AT_ONCE = 1 << 20
+# A matrix of candidates x rounds holds no more; beyond it is mostly empty, and each candidate's rounds stand alone.
+_LARGEST = 1 << 24
 
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """What the launch values of a pair say; fields as in `Comparison`. `p` decides; `spread` is the standard deviation
-    of one difference (of logarithms, unless by difference), None where fewer than two are known."""
-
-    n: int
-    by_rounds: bool
-    effect: float
-    bounds: Bounds | None
-    bounds_90: Bounds | None
-    p: float | None
-    p_paired: float | None
-    p_welch: float | None
-    hodges_lehmann: float
-    cliffs_delta: float
-    spread: float | None
+_Round = tuple[str | None, int | None]
 
 
-def figures_of(a: Estimate, b: Estimate, by_difference: bool) -> Figures | None:
-    """Compare the launch values of `a` with those of `b`; None when there is nothing to set against each other.
+@dataclass(frozen=True, slots=True, eq=False)
+class Launches:
+    """The launch values of the candidates of one cell, natural logarithms of them unless by difference.
 
-    Ratios come from differences of natural logarithms; `by_difference` takes the values as they are. Launches of the
-    same session and round are paired (several of one candidate in a round are averaged first) and the paired t
-    decides. Where a round is unknown, Welch's t decides and n is the smaller number of launches.
-    None also when a ratio is asked for and a value is not above 0.
+    `values` has an array for each candidate, empty where nothing can be set against others. `rounds` has for each its
+    rounds as whole numbers, one for each of `round_values`, several launches in one averaged; None where a round is
+    unknown.
     """
-    if not a.values or not b.values:
-        return None
-    if not by_difference and min(*a.values, *b.values) <= 0.0:
-        return None
-    x, y = (_scaled(one, by_difference) for one in (a, b))
-    if None in a.rounds or None in b.rounds:
-        return _unpaired(x, y, by_difference)
-    return _paired(a, b, x, y, by_difference)
+
+    values: tuple[Floats, ...]
+    rounds: tuple[Integers | None, ...]
+    round_values: tuple[Floats, ...]
+
+    @property
+    def usable(self) -> Flags:
+        """Which candidates have values at all."""
+        return np.array([one.size > 0 for one in self.values], dtype=np.bool_)
+
+    @property
+    def by_rounds(self) -> Flags:
+        """Of which candidates every round is known."""
+        return np.array([one is not None for one in self.rounds], dtype=np.bool_)
 
 
-def _paired(a: Estimate, b: Estimate, x: Floats, y: Floats, by_difference: bool) -> Figures | None:
-    first, second = _by_round(a, x), _by_round(b, y)
-    d = np.array([first[key] - second[key] for key in first if key in second])
-    if d.size == 0:
-        return None
-    test, welch = tests.paired_t(d), tests.welch_t(x, y)
-    p = None if test is None else test.p_value
-    return Figures(
-        n=d.size,
-        by_rounds=True,
-        effect=_shown(describe.mean(d), by_difference),
-        bounds=_bounds(describe.t_interval(d, 0.95), 0.95, by_difference),
-        bounds_90=_bounds(describe.t_interval(d, 0.90), 0.90, by_difference),
-        p=p,
-        p_paired=p,
-        p_welch=None if welch is None else welch.p_value,
-        hodges_lehmann=_shown(effect.hodges_lehmann(d), by_difference),
-        cliffs_delta=effect.cliffs_delta(x, y),
-        spread=describe.sd(d),
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class Figures:
+    """What the launch values of the pairs of a cell say; all of shape (pairs,), NaN where unknown.
+
+    `n` is the number of rounds with both, or the smaller number of launches; 0 where nothing could be set against each
+    other, and then nothing else is known. `centre` and the half widths of its 95 and 90 % intervals are differences (of
+    logarithms, unless by difference). `p` decides; `spread` is the standard deviation of one difference.
+    """
+
+    n: Integers
+    by_rounds: Flags
+    centre: Floats
+    half_95: Floats
+    half_90: Floats
+    p: Floats
+    p_welch: Floats
+    spread: Floats
 
 
-def _unpaired(x: Floats, y: Floats, by_difference: bool) -> Figures:
-    welch = tests.welch_t(x, y)
-    p = None if welch is None else welch.p_value
-    return Figures(
-        n=min(x.size, y.size),
-        by_rounds=False,
-        effect=_shown(describe.mean(x) - describe.mean(y), by_difference),
-        bounds=_bounds(effect.difference_interval(x, y, 0.95), 0.95, by_difference),
-        bounds_90=_bounds(effect.difference_interval(x, y, 0.90), 0.90, by_difference),
-        p=p,
-        p_paired=None,
-        p_welch=p,
-        hodges_lehmann=_shown(effect.hodges_lehmann_shift(x, y), by_difference),
-        cliffs_delta=effect.cliffs_delta(x, y),
-        spread=_spread_of_two(x, y),
-    )
+@functools.lru_cache(maxsize=8)
+def pairs_of(count: int) -> tuple[Integers, Integers]:
+    """The places of the first and the second of each pair of `count` candidates, in order."""
+    first, second = (one.astype(np.int64) for one in np.triu_indices(count, 1))
+    first.flags.writeable = second.flags.writeable = False
+    return first, second
 
 
-def _scaled(one: Estimate, by_difference: bool) -> Floats:
-    values = np.array(one.values, dtype=np.float64)
-    return values if by_difference else np.log(values)
+class Rounds:
+    """The rounds of a study as whole numbers, the same in all its cells."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[_Round, int] = {}
+        self._known: dict[tuple[tuple[str | None, ...], tuple[int | None, ...]], Integers | None] = {}
+
+    def of(self, one: Estimate) -> Integers | None:
+        """The round of each launch of an estimate; None where one is unknown."""
+        key = (one.sessions, one.rounds)
+        if key not in self._known:
+            numbers = [self._numbers.setdefault(each, len(self._numbers)) for each in zip(*key, strict=True)]
+            self._known[key] = None if None in one.rounds else np.array(numbers, dtype=np.int64)
+        return self._known[key]
 
 
-def _by_round(one: Estimate, scaled: Floats) -> dict[tuple[str | None, int | None], float]:
-    found: dict[tuple[str | None, int | None], list[float]] = defaultdict(list)
-    for key, value in zip(zip(one.sessions, one.rounds, strict=True), scaled.tolist(), strict=True):
-        found[key].append(value)
-    return {key: some[0] if len(some) == 1 else describe.mean(some) for key, some in found.items()}
+def launches_of(estimates: Sequence[Estimate], by_difference: bool, rounds: Rounds) -> Launches:
+    """The launch values of one cell; a candidate with a value of 0 or below has none, unless `by_difference`."""
+    values, keys, round_values = [], [], []
+    for one in estimates:
+        found = np.array(one.values, dtype=np.float64)
+        if found.size and (by_difference or found.min() > 0.0):
+            found = finite(found, "launch values") if by_difference else np.log(finite(found, "launch values"))
+        else:
+            found = np.empty(0)
+        own, averaged = rounds.of(one) if found.size else np.empty(0, dtype=np.int64), found
+        if own is not None and np.unique(own).size < own.size:
+            own, averaged = _averaged(own, found)
+        values.append(found)
+        keys.append(own)
+        round_values.append(averaged)
+    return Launches(tuple(values), tuple(keys), tuple(round_values))
 
 
-def _spread_of_two(x: Floats, y: Floats) -> float | None:
-    """The spread of a difference that, over the smaller n, gives the standard error of Welch's test."""
-    first, second = describe.sd(x), describe.sd(y)
-    if first is None or second is None:
-        return None
-    return math.hypot(first / math.sqrt(x.size), second / math.sqrt(y.size)) * math.sqrt(min(x.size, y.size))
+def _averaged(rounds: Integers, values: Floats) -> tuple[Integers, Floats]:
+    """Each round once, with the mean of its values."""
+    found: dict[int, list[float]] = {}
+    for at, value in zip(rounds.tolist(), values.tolist(), strict=True):
+        found.setdefault(at, []).append(value)
+    means = [some[0] if len(some) == 1 else mean(some) for some in found.values()]
+    return np.array(list(found), dtype=np.int64), np.array(means)
 
 
-def _shown(difference: float, by_difference: bool) -> float:
-    return difference if by_difference else math.exp(difference)
+def figures_of(launches: Launches) -> Figures:
+    """Set every candidate of a cell against every other.
+
+    Launches of the same session and round are paired and the paired t decides. Where a round of one of the two is
+    unknown, Welch's t decides. Ratios come from differences of natural logarithms.
+    """
+    a, b = pairs_of(len(launches.values))
+    usable, by_rounds = launches.usable, launches.by_rounds[a] & launches.by_rounds[b]
+    able = usable[a] & usable[b]
+    n, centre, error, df, p_welch = _welch(launches, a, b, able)
+    p, spread = p_welch.copy(), error * np.sqrt(n)
+    paired = np.flatnonzero(by_rounds & able)
+    n[by_rounds] = 0
+    for column in (centre, error, df, p, spread):
+        column[by_rounds] = np.nan
+    for at, rows in _differences(launches, a[paired], b[paired]):
+        where, size = paired[at], rows.shape[1]
+        n[where] = size
+        centre[where], spread[where] = many.moments(rows)
+        df[where] = size - 1
+        error[where] = spread[where] / np.sqrt(size)
+    p[paired] = many.t_test(centre[paired], error[paired], df[paired])
+    p_welch[n == 0] = np.nan
+    with np.errstate(divide="ignore", invalid="ignore"):
+        half_95, half_90 = (
+            np.where(by_rounds, t * spread / np.sqrt(n), t * error)
+            for t in (many.t_critical(df, level) for level in (0.95, 0.90))
+        )
+    return Figures(n, by_rounds, centre, half_95, half_90, p, p_welch, spread)
 
 
-def _bounds(interval: describe.Interval | None, confidence: float, by_difference: bool) -> Bounds | None:
-    if interval is None:
-        return None
-    if by_difference:
-        return Bounds(interval.low, interval.high, confidence)
-    # An interval that leaves the range of floats (two launches orders of magnitude apart) bounds nothing.
-    if max(abs(interval.low), abs(interval.high)) > _LARGEST_LOG:
-        return None
-    return Bounds(math.exp(interval.low), math.exp(interval.high), confidence)
+_Welch = tuple[Integers, Floats, Floats, Floats, Floats]
+
+
+def _welch(launches: Launches, a: Integers, b: Integers, able: Flags) -> _Welch:
+    """n, difference of the means, standard error, degrees of freedom and p of Welch's test for each pair."""
+    size = np.array([one.size for one in launches.values], dtype=np.int64)
+    means, sds = np.full(size.shape, np.nan), np.full(size.shape, np.nan)
+    for each in np.unique(size[size > 0]):
+        at = np.flatnonzero(size == each)
+        means[at], sds[at] = many.moments(np.array([launches.values[one] for one in at]))
+    counts = np.maximum(size, 1).astype(np.float64)
+    centre, error, df = many.welch((means[a], means[b]), (sds[a], sds[b]), (counts[a], counts[b]))
+    n = np.where(able, np.minimum(size[a], size[b]), 0)
+    return n, centre, error, df, many.t_test(centre, error, df)
+
+
+def _differences(launches: Launches, a: Integers, b: Integers) -> Iterator[tuple[Integers, Floats]]:
+    """Places among the pairs, and their differences by round: rows of equal length, none without a round of both."""
+    widest = 1 + max((int(one.max()) for one in launches.rounds if one is not None and one.size), default=-1)
+    for at, rows in (
+        _of_matrix(launches, a, b, widest)
+        if len(launches.values) * widest <= _LARGEST
+        else _of_rows(launches, a, b, widest)
+    ):
+        missing = np.isnan(rows)
+        if not missing.any():
+            yield at, rows
+            continue
+        order = np.argsort(missing, axis=1, kind="stable")
+        packed, sizes = np.take_along_axis(rows, order, axis=1), rows.shape[1] - missing.sum(axis=1)
+        for size in np.unique(sizes[sizes > 0]):
+            some = sizes == size
+            yield at[some], np.ascontiguousarray(packed[some, :size])
+
+
+def _of_matrix(launches: Launches, a: Integers, b: Integers, widest: int) -> Iterator[tuple[Integers, Floats]]:
+    matrix = np.full((len(launches.values), widest), np.nan)
+    for row, rounds, values in zip(matrix, launches.rounds, launches.round_values, strict=True):
+        if rounds is not None:
+            row[rounds] = values
+    matrix = matrix[:, ~np.isnan(matrix).all(axis=0)]  # rounds in which this cell was not measured
+    step = max(1, _AT_ONCE // max(1, matrix.shape[1]))
+    for first in range(0, len(a), step):
+        some = slice(first, first + step)
+        yield np.arange(len(a))[some], matrix[a[some]] - matrix[b[some]]
+
+
+def _of_rows(launches: Launches, a: Integers, b: Integers, widest: int) -> Iterator[tuple[Integers, Floats]]:
+    """The same for candidates that share few rounds, one candidate after another: no matrix would hold them all."""
+    places = np.full(widest, -1, dtype=np.int64)
+    for one in np.unique(a):
+        own, at = launches.rounds[one], np.flatnonzero(a == one)
+        if own is None:
+            continue
+        places[own] = np.arange(own.size)
+        for pair in at:
+            theirs = launches.rounds[b[pair]]
+            if theirs is None:
+                continue
+            found = places[theirs]
+            found, values = found[found >= 0], launches.round_values[b[pair]][found >= 0]
+            order = np.argsort(found)
+            if found.size:
+                yield np.array([pair]), (launches.round_values[one][found[order]] - values[order])[None, :]
+        places[own] = -1
+
+
+def robust_of(launches: Launches, a: Integers, b: Integers, by_rounds: Flags) -> tuple[Floats, Floats]:
+    """The Hodges-Lehmann centre and Cliff's delta of some pairs, which are dear: ask for those that are shown."""
+    centre, delta = np.full(len(a), np.nan), np.full(len(a), np.nan)
+    sizes = np.array([one.size for one in launches.values], dtype=np.int64)
+    able = (sizes[a] > 0) & (sizes[b] > 0)
+    paired = np.flatnonzero(by_rounds & able)
+    for at, rows in _differences(launches, a[paired], b[paired]):
+        centre[paired[at]] = many.hodges_lehmann_rows(rows)
+    shapes = sizes[a] * (int(sizes.max(initial=0)) + 1) + sizes[b]
+    for shape in np.unique(shapes[able]):
+        some = np.flatnonzero(shapes == shape)
+        first, second = (np.array([launches.values[one] for one in side[some]]) for side in (a, b))
+        delta[some] = many.cliffs_deltas(first, second)
+        apart = ~by_rounds[some]
+        if apart.any():
+            centre[some[apart]] = many.hodges_lehmann_shifts(first[apart], second[apart])
+    return centre, delta

@@ -3,9 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from cloudcmp.catalog import PROBES
+from cloudcmp.compare.pairing import Flags, pairs_of
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.plan import Plan
+from cloudcmp.stats.check import Integers
+
+Facts = Mapping[int, Mapping[str, str]]
+Params = frozenset[tuple[str, tuple[tuple[str, str], ...]]]
+CellParams = Mapping[tuple[str, int], Params]
 
 _DISK = ("disk", "dbench", "iozone", "postmark", "task")
 
@@ -37,9 +45,7 @@ FACTS = (
 )
 
 
-def unlike(
-    plan: Plan, cell: Cell, a: int, b: int, facts: Mapping[int, Mapping[str, str]]
-) -> tuple[str, tuple[str, ...]]:
+def unlike(plan: Plan, cell: Cell, a: int, b: int, facts: Facts) -> tuple[str, tuple[str, ...]]:
     """What refuses a verdict on `cell` (empty: nothing), and the marks for what else differs.
 
     `facts` holds for each candidate the facts of `FACTS` that are known, as text, and further ones named
@@ -49,6 +55,8 @@ def unlike(
     refused.
     """
     mine, theirs = facts.get(a, {}), facts.get(b, {})
+    if mine == theirs:
+        return "", ()
     probes = _PROBES_OF.get(cell.metric, frozenset())
     refused: list[str] = []
     marks: list[str] = []
@@ -65,7 +73,56 @@ def unlike(
     return "; ".join(refused), tuple(marks)
 
 
-def trial_params(plan: Plan) -> Mapping[tuple[str, int], frozenset[tuple[str, tuple[tuple[str, str], ...]]]]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Likeness:
+    """How like the candidates of one cell are: what refuses a verdict, and what marks a comparison.
+
+    `kinds` has a number for each candidate: those of one number differ in nothing that refuses. `refused` says of each
+    pair whether its two kinds do.
+    """
+
+    plan: Plan
+    cell: Cell
+    facts: Facts
+    candidates: tuple[int, ...]
+    params: tuple[Params | None, ...]
+    kinds: Integers
+    refused: Flags
+
+    @classmethod
+    def of(cls, plan: Plan, cell: Cell, candidates: tuple[int, ...], facts: Facts, params: CellParams) -> "Likeness":
+        """Look at the candidates of a cell, in order, with the parameters from `trial_params`."""
+        probes = _PROBES_OF.get(cell.metric, frozenset())
+        keys = [fact.key for fact in FACTS if fact.refuses and (not fact.probes or probes & set(fact.probes))]
+        text = str(cell)
+        own = tuple(None if plan.imported else params.get((text, one)) for one in candidates)
+        signs: dict[tuple[object, ...], int] = {}
+        kinds = [
+            signs.setdefault((some, *map(facts.get(one, {}).get, keys)), len(signs))
+            for one, some in zip(candidates, own, strict=True)
+        ]
+        apart = np.array([[_refuses(one, other) for other in signs] for one in signs], dtype=np.bool_)
+        of_kind, (first, second) = np.array(kinds, dtype=np.int64), pairs_of(len(candidates))
+        refused = apart.reshape(len(signs), -1)[of_kind[first], of_kind[second]]
+        return cls(plan, cell, facts, candidates, own, of_kind, refused)
+
+    def refusal(self, a: int, b: int) -> str:
+        """What refuses a verdict on the candidates at two places, empty where nothing does."""
+        refused, _ = unlike(self.plan, self.cell, self.candidates[a], self.candidates[b], self.facts)
+        return "; ".join(filter(None, (refused, "" if self.params[a] == self.params[b] else "probe parameters")))
+
+    def marks(self, a: int, b: int) -> tuple[str, ...]:
+        """What else differs between the candidates at two places."""
+        return unlike(self.plan, self.cell, self.candidates[a], self.candidates[b], self.facts)[1]
+
+
+def _refuses(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
+    """Whether two kinds are too unlike: other parameters, or a fact that both told and that is not the same."""
+    facts = zip(one[1:], other[1:], strict=True)
+    return one[0] != other[0] or any(a != b and a is not None and b is not None for a, b in facts)
+
+
+def trial_params(plan: Plan) -> CellParams:
     """For each cell and candidate the probes of the trials that give it, with the parameters that the cell leaves open.
 
     What the cell itself names may be done under other names: each candidate is resized to a type of its own cloud.

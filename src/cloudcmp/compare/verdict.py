@@ -1,13 +1,18 @@
-"""The verdict on a pair in a cell: the first rule that holds."""
+"""The verdicts on the pairs of a cell: of each the first rule that holds."""
 
+import math
 from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
 
 from cloudcmp.analysis import FEWEST_LAUNCHES
 from cloudcmp.compare.family import ALPHA
-from cloudcmp.compare.pairing import Figures
+from cloudcmp.compare.pairing import Figures, Flags
 from cloudcmp.model.metric import Better, Metric
 from cloudcmp.model.plan import Plan
-from cloudcmp.model.result import Bounds, Estimate, Verdict
+from cloudcmp.model.result import Estimate, Verdict
+from cloudcmp.stats.check import Floats
 
 # Ratios inside (1 / SAME_RATIO, SAME_RATIO) make no practical difference.
 SAME_RATIO = 1.03
@@ -15,6 +20,9 @@ LARGEST_FAILED_PERCENT = 10
 TOO_WIDE = "interval too wide"
 # The pair alone would be told apart; corrected for all questions of the family it is not.
 TOO_WIDE_FOR_ALL = f"{TOO_WIDE} after correction for all questions"
+# In a column a verdict is its place here.
+CODES = (None, *Verdict)
+Codes = npt.NDArray[np.int8]
 
 _Key = tuple[str | None, int | None]
 
@@ -56,29 +64,27 @@ def _lost_launches(one: Estimate, schedule: Sequence[_Key]) -> tuple[int, int]:
     return due - sum(planned[:due]), due
 
 
-def verdict_of(figures: Figures, metric: Metric, margin: float | None, p_adjusted: float | None) -> tuple[Verdict, str]:
-    """The verdict of a pair that nothing bars, for the first candidate against the second, and its reason.
+def verdicts_of(figures: Figures, metric: Metric, margin: float | None, p_adjusted: Floats) -> Codes:
+    """The verdict of each pair for its first candidate against the second, as its place in `CODES`.
 
-    In this order: `cannot tell yet` for fewer than 6 pairs; `practically the same` when the 90 % interval lies inside
-    (1/1.03, 1.03), or for differences inside the margin that the study gives; `better` or `worse` when `p_adjusted` is
-    below 0.05; else `cannot tell yet`.
+    For pairs that nothing bars, in this order: `cannot tell yet` for fewer than 6 pairs; `practically the same` when
+    the 90 % interval lies inside (1/1.03, 1.03), or for differences inside the margin that the study gives; `better` or
+    `worse` when `p_adjusted` is below 0.05; else `cannot tell yet`.
     """
-    if figures.n < FEWEST_LAUNCHES:
-        what = "rounds with both" if figures.by_rounds else "launches"
-        return Verdict.CANNOT_TELL, f"{figures.n} of at least {FEWEST_LAUNCHES} {what}"
-    if _inside(figures.bounds_90, metric, margin):
-        return Verdict.SAME, ""
-    if p_adjusted is not None and p_adjusted < ALPHA:
-        none = 0.0 if metric.signed else 1.0
-        higher = figures.effect > none
-        return (Verdict.BETTER if higher == (metric.better is Better.HIGHER) else Verdict.WORSE), ""
-    alone = figures.p_paired is not None and figures.p_paired < ALPHA
-    return Verdict.CANNOT_TELL, TOO_WIDE_FOR_ALL if alone else TOO_WIDE
+    better, worse = CODES.index(Verdict.BETTER), CODES.index(Verdict.WORSE)
+    higher = (figures.centre > 0.0) == (metric.better is Better.HIGHER)
+    codes = np.where(p_adjusted < ALPHA, np.where(higher, better, worse), CODES.index(Verdict.CANNOT_TELL))
+    codes[_inside(figures, metric, margin)] = CODES.index(Verdict.SAME)
+    codes[figures.n < FEWEST_LAUNCHES] = CODES.index(Verdict.CANNOT_TELL)
+    return codes.astype(np.int8)
 
 
-def _inside(bounds: Bounds | None, metric: Metric, margin: float | None) -> bool:
-    if bounds is None:
-        return False
+def _inside(figures: Figures, metric: Metric, margin: float | None) -> Flags:
+    """Which 90 % intervals lie inside what makes no practical difference."""
+    low, high = figures.centre - figures.half_90, figures.centre + figures.half_90
     if metric.signed:
-        return margin is not None and -margin < bounds.low and bounds.high < margin
-    return bounds.low > 1.0 / SAME_RATIO and bounds.high < SAME_RATIO
+        return np.zeros(low.shape, dtype=np.bool_) if margin is None else (-margin < low) & (high < margin)
+    inside = (low > -2.0 * math.log(SAME_RATIO)) & (high < 2.0 * math.log(SAME_RATIO))
+    for at in np.flatnonzero(inside).tolist():  # of the very ratios that are shown
+        inside[at] = math.exp(low[at]) > 1.0 / SAME_RATIO and math.exp(high[at]) < SAME_RATIO
+    return inside

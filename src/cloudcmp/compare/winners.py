@@ -1,7 +1,7 @@
 """Who wins a cell: those that nobody beats; among equals the cheapest gets a star (Rodamilans, tables 6 and 7)."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cloudcmp.analysis import NOT_OFFERED
@@ -9,8 +9,12 @@ from cloudcmp.compare.verdict import bars_of
 from cloudcmp.cost import price_of
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Metric
+from cloudcmp.model.pairs import CellPairs, Pairs
 from cloudcmp.model.plan import Plan
-from cloudcmp.model.result import Comparison, Estimate, Verdict, Winner
+from cloudcmp.model.result import Estimate, Verdict, Winner
+
+# More pairs than this are counted: nobody reads each by its names.
+_MOST_OPEN = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ def winner_of(
     cell: str,
     metric: Metric,
     estimates: Sequence[Estimate],
-    comparisons: Sequence[Comparison],
+    pairs: CellPairs,
     bars: Mapping[tuple[str, int], str],
 ) -> Winner:
     """The winners of one cell among the candidates of `estimates`, best median first; `bars` as from `bars_of`.
@@ -42,31 +46,29 @@ def winner_of(
     calls it the same. `reason` says what is still open. The star goes to the cheapest of those that are practically
     the same as the best, where it is cheaper than one of them and all their prices are known in one currency.
     """
-    offered = {one.candidate for one in estimates if one.reason != NOT_OFFERED}
-    comparisons = [one for one in comparisons if {one.a, one.b} <= offered]
-    if not comparisons:
+    pairs = pairs.among({one.candidate for one in estimates if one.reason != NOT_OFFERED})
+    if not pairs:
         return Winner(cell, (), None, "one candidate: nothing to compare")
-    if not any(one.decides for one in comparisons):
+    if not pairs.decides:
         return Winner(cell, (), None, "exploratory: no verdict")
-    settled = [one for one in comparisons if one.verdict not in (None, Verdict.CANNOT_TELL)]
-    if not settled:
-        return Winner(cell, (), None, f"cannot tell yet: {_why(comparisons)}")
+    if not pairs.settled():
+        return Winner(cell, (), None, f"cannot tell yet: {_why(pairs.reasons())}")
     able = {one.candidate: one.median or 0.0 for one in estimates if not bars[cell, one.candidate]}
-    beaten = {one.b if one.verdict is Verdict.BETTER else one.a for one in settled if one.verdict is not Verdict.SAME}
+    beaten = pairs.beaten()
     sign = -1.0 if metric.better is Better.HIGHER else 1.0
     unbeaten = sorted((at for at in able if at not in beaten), key=lambda at: (sign * able[at], at))
     if not unbeaten:
         return Winner(cell, (), None, "the verdicts contradict each other: rounds with all candidates are needed")
-    same = {one.a + one.b - unbeaten[0] for one in settled
-            if one.verdict is Verdict.SAME and unbeaten[0] in (one.a, one.b)}  # fmt: skip
-    starred, why_none = _star(plan, [at for at in unbeaten if at == unbeaten[0] or at in same])
-    notes = [*_open(plan, comparisons, unbeaten), *_left_out(estimates, bars), *why_none]
+    best = unbeaten[0]
+    equals = [at for at in unbeaten if at == best or pairs.verdict(best, at) is Verdict.SAME]
+    starred, why_none = _star(plan, equals)
+    notes = [*_open(plan, pairs, unbeaten), *_left_out(estimates, bars), *why_none]
     return Winner(cell, tuple(unbeaten), starred, "; ".join(notes))
 
 
-def _why(comparisons: Sequence[Comparison]) -> str:
+def _why(reasons: Iterable[str]) -> str:
     """Why no pair is settled: each reason once, with whom it concerns, or of how many where these are many."""
-    clauses = dict.fromkeys(part for one in comparisons for part in one.reason.split("; "))
+    clauses = dict.fromkeys(part for reason in reasons for part in reason.split("; "))
     concerned: dict[str, list[str]] = {}
     for clause in clauses:
         name, colon, reason = clause.rpartition(": ")
@@ -80,7 +82,7 @@ def _why(comparisons: Sequence[Comparison]) -> str:
 
 
 def winner_rows(
-    plan: Plan, estimates: Sequence[Estimate], comparisons: Sequence[Comparison], metrics: Mapping[str, Metric]
+    plan: Plan, estimates: Sequence[Estimate], comparisons: Pairs, metrics: Mapping[str, Metric]
 ) -> tuple[WinnerRow, ...]:
     """The winners by operation x class x threads, for every cell that decides; classes as the study asked for them.
 
@@ -90,15 +92,17 @@ def winner_rows(
     for candidate in plan.candidates:
         asked = candidate.asked.category if candidate.asked else None
         groups.setdefault(asked or candidate.offering.category or "", set()).add(candidate.index)
-    rows = []
     bars = bars_of(plan, estimates)
-    deciding = dict.fromkeys(one.cell for one in comparisons if one.decides)
-    for text, (group, members) in itertools.product(deciding, sorted(groups.items())):
+    by_cell: dict[str, list[Estimate]] = {}
+    for one in estimates:
+        by_cell.setdefault(one.cell, []).append(one)
+    deciding = {text: pairs for text in by_cell if (pairs := comparisons.of(text)) and pairs.decides}
+    rows = []
+    for (text, pairs), (group, members) in itertools.product(deciding.items(), sorted(groups.items())):
         cell = Cell.parse(text)
-        some = [one for one in estimates if one.cell == text and one.candidate in members]
-        pairs = [one for one in comparisons if one.cell == text and {one.a, one.b} <= members]
+        some = [one for one in by_cell[text] if one.candidate in members]
         rest = Cell(cell.metric, tuple(pair for pair in cell.params if pair[0] != "threads"))
-        winner = winner_of(plan, text, metrics[cell.metric], some, pairs, bars)
+        winner = winner_of(plan, text, metrics[cell.metric], some, pairs.among(members), bars)
         rows.append(WinnerRow(str(rest), group, cell.get("threads"), winner))
     return tuple(rows)
 
@@ -120,11 +124,13 @@ def _star(plan: Plan, equals: Sequence[int]) -> tuple[int | None, list[str]]:
     return cheapest, []
 
 
-def _open(plan: Plan, comparisons: Sequence[Comparison], unbeaten: Sequence[int]) -> Iterator[str]:
-    for one in comparisons:
-        if one.verdict is Verdict.CANNOT_TELL and one.a in unbeaten and one.b in unbeaten:
-            a, b = plan.candidates[one.a].id, plan.candidates[one.b].id
-            yield f"cannot tell {a} from {b} yet ({one.reason})"
+def _open(plan: Plan, pairs: CellPairs, unbeaten: Sequence[int]) -> Iterator[str]:
+    undecided = pairs.undecided(unbeaten)
+    for a, b in itertools.islice(undecided, _MOST_OPEN):
+        yield f"cannot tell {plan.candidates[a].id} from {plan.candidates[b].id} yet ({pairs.reason(a, b)})"
+    rest = sum(1 for _ in undecided)
+    if rest:
+        yield f"cannot tell {rest} more pairs apart yet"
 
 
 def _left_out(estimates: Sequence[Estimate], bars: Mapping[tuple[str, int], str]) -> Iterator[str]:

@@ -2,8 +2,12 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from cloudcmp.units import Money
+
+if TYPE_CHECKING:
+    from cloudcmp.model.pairs import Pairs
 
 
 class Verdict(StrEnum):
@@ -61,7 +65,8 @@ class Comparison:
     """Candidate `a` against candidate `b` in one cell; `effect` is a/b, or a - b for a metric that can be 0.
 
     `p_paired` decides, after Holm over the family (`p_adjusted`); for exploratory cells `p_adjusted` is
-    Benjamini-Hochberg's and `verdict` is None. `detectable` is the smallest true effect found with 80 % power.
+    Benjamini-Hochberg's and `verdict` is None. `hodges_lehmann` and `cliffs_delta` are None also where they were not
+    asked for (`CellPairs.between`). `detectable` is the smallest true effect found with 80 % power.
     """
 
     cell: str
@@ -129,7 +134,6 @@ class Analysis:
     """Everything that the report shows about a study's numbers, computed once from the store."""
 
     estimates: tuple[Estimate, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: "Pairs"
     winners: tuple[Winner, ...]
-    warnings: tuple[str, ...] = ()
     answer: tuple[str, ...] = ()

@@ -47,3 +47,23 @@ class Series:
     cell: str
     t_s: tuple[float, ...]
     values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Which samples over time are wanted for drawing: of each cell and trial with at least `least` samples, the first
+    `most` of these, each thinned to `points` evenly spaced ones with the first and the last."""
+
+    least: int = 10
+    most: int = 100
+    points: int = 2000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """All that a study's samples say, read at once: values of trials, histograms of ok trials in the order of trial and
+    frame, and series where they were asked for."""
+
+    values: TrialValues
+    histograms: tuple[HistogramRow, ...] = ()
+    series: tuple[Series, ...] = ()

@@ -1,6 +1,6 @@
 """All that a reader is shown of a study: the one argument of every report."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from cloudcmp.model.command import CommandUse
 from cloudcmp.model.metric import Metric
@@ -45,6 +45,5 @@ class View:
     warnings: tuple[str, ...] = ()
     scaling: tuple[Scaling, ...] = ()
     spend: Spend | None = None
-    labels: dict[str, str] = field(default_factory=dict)
     under: Terms | None = None
     commands: tuple[CommandUse, ...] = ()

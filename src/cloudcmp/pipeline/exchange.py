@@ -49,9 +49,10 @@ def _percentiles(store: StudyStore) -> Mapping[tuple[int, str], float]:
         return {}
     totals = frozenset(name for name, metric in metrics.items() if metric.reduce is Reduce.TOTAL)
     launches = _launch_index(plan)
+    measured = store.measured(totals)
     return {
         (launches[one.candidate, session, round_], one.cell): value
-        for one in analysis.estimate(plan, store.trial_values(totals), store.histograms(), metrics)
+        for one in analysis.estimate(plan, measured.values, measured.histograms, metrics)
         if "percentile=" in one.cell
         for value, round_, session in zip(one.values, one.rounds, one.sessions, strict=True)
     }

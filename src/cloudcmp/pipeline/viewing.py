@@ -17,6 +17,7 @@ from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.price import Purchase
 from cloudcmp.model.result import Analysis, Estimate
 from cloudcmp.model.trial import Attempt
+from cloudcmp.model.values import Drawn
 from cloudcmp.model.view import View
 from cloudcmp.owned_folder import FOR_ALL, OwnedPath, write_whole
 from cloudcmp.pipeline.commands import commands, commands_as_data
@@ -54,11 +55,12 @@ def _accounts(store: StudyStore) -> dict[str, str]:
 
 def view(
     folder: Path, *, reprice: bool = False, include_ids: bool = False, purchase: Purchase | None = None,
-    terms: Path | None = None,
+    terms: Path | None = None, drawn: bool = True,
 ) -> View:  # fmt: skip
     """Everything that a report shows of a study; `reprice` sets today's prices in place of the study's own, `purchase`
     those of another way of buying, and `terms` what a file of an account's terms makes of them: only figures of cost
-    change, and the study keeps its own.
+    change, and the study keeps its own. What only a figure shows, series and distributions, is there where it is to be
+    `drawn`.
 
     Public addresses, account ids and instance ids are pseudonyms, unless `include_ids`.
 
@@ -73,7 +75,7 @@ def view(
         plan = under_terms(plan, terms.name, purchase) if terms else plan
         if plan.terms and not terms:
             plan = _told(plan, _AT_LIST)
-        found = replace(_view(store, plan, metrics_of(store)), under=own)
+        found = replace(_view(store, plan, metrics_of(store), drawn=drawn), under=own)
         return found if include_ids else hidden(found, pseudonyms(store))
 
 
@@ -93,12 +95,12 @@ def _without_rounds(store: StudyStore, estimates: tuple[Estimate, ...]) -> tuple
     return tuple(replace(one, rounds=(None,) * len(one.rounds)) for one in estimates)
 
 
-def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric]) -> View:
+def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric], *, drawn: bool) -> View:
     attempts = store.attempts()
     counted = tuple(attempt for attempt in attempts if not attempt.interrupted)
-    histograms = store.histograms()
     totals = frozenset(name for name, metric in metrics.items() if metric.reduce is Reduce.TOTAL)
-    estimates = analysis.estimate(plan, store.trial_values(totals), histograms, metrics)
+    measured = store.measured(totals, Drawn() if drawn else None)
+    estimates = analysis.estimate(plan, measured.values, measured.histograms, metrics)
     estimates = cost.with_cost(plan, _without_rounds(store, estimates), metrics)
     facts = analysis.facts_of(plan, counted)
     comparisons, winners = compare.compare(plan, estimates, metrics, facts)
@@ -106,10 +108,10 @@ def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric]) -> View:
     return View(
         plan=plan,
         metrics=dict(metrics),
-        analysis=Analysis(estimates, comparisons, winners, (), words),
+        analysis=Analysis(estimates, comparisons, winners, words),
         attempts=counted,
-        series=store.series(),
-        cdfs=analysis.cdfs(plan, histograms),
+        series=measured.series,
+        cdfs=analysis.cdfs(plan, measured.histograms) if drawn else (),
         scaling=analysis.scaling(plan, estimates, counted),
         hosts=tuple((at, _flat(plan, counted, at)) for at in sorted(facts)),
         spend=spend_of(plan, store.lease_rows(), budget_of(store), time.time()),
@@ -200,13 +202,13 @@ def only(shown: View, metric: str | None) -> View:
         raise UserMistake.at("--metric", f"the study has no cell {metric!r}", nearest)
     found = shown.analysis
     estimates = tuple(one for one in found.estimates if one.cell in kept)
-    comparisons = tuple(one for one in found.comparisons if one.cell in kept)
+    comparisons = found.comparisons.only(kept)
     winners = tuple(one for one in found.winners if one.cell in kept)
     # Told from the whole family: what it takes to tell two apart must not depend on what is shown.
     names = _names(estimates)
     words = answer.in_words(shown.plan, found.estimates, found.comparisons, winners, shown.metrics, names)
     scaling = tuple(one for one in shown.scaling if one.cell in kept)
-    return replace(shown, analysis=Analysis(estimates, comparisons, winners, found.warnings, words), scaling=scaling)
+    return replace(shown, analysis=Analysis(estimates, comparisons, winners, words), scaling=scaling)
 
 
 def _named(cell: str, wanted: str) -> bool:

@@ -4,11 +4,12 @@ from dataclasses import dataclass, field
 
 from cloudcmp.analysis import NOT_OFFERED
 from cloudcmp.model.metric import Better, Group, Metric
+from cloudcmp.model.pairs import CellPairs
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.result import Comparison, Estimate, Verdict, Winner
 from cloudcmp.model.view import View
 from cloudcmp.report.numbers import Scale, known
-from cloudcmp.report.words import CellNames, flipped, origin, parse_cell
+from cloudcmp.report.words import CellNames, origin, parse_cell
 
 MARKS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.SAME: "=", Verdict.CANNOT_TELL: "?"}
 
@@ -23,22 +24,17 @@ class Page:
     scale: Scale
     decides: bool
     estimates: dict[int, Estimate]
-    comparisons: tuple[Comparison, ...]
+    comparisons: CellPairs
     winner: Winner | None
 
     def against(self, a: int, b: int) -> tuple[Comparison, bool] | None:
         """The comparison of two candidates, and whether it is stored the other way round."""
-        for one in self.comparisons:
-            if (one.a, one.b) == (a, b):
-                return one, False
-            if (one.a, one.b) == (b, a):
-                return one, True
-        return None
+        found = self.comparisons.between(a, b)
+        return None if found is None else (found, found.a != a)
 
     def verdict(self, a: int, b: int) -> Verdict | None:
         """The verdict on a candidate as seen from a against b; None for exploratory cells."""
-        found = self.against(a, b)
-        return None if found is None else flipped(found[0].verdict) if found[1] else found[0].verdict
+        return self.comparisons.verdict(a, b)
 
     @property
     def leader(self) -> int | None:
@@ -50,6 +46,12 @@ class Page:
             return None
         sign = -1 if self.metric.better is Better.HIGHER else 1
         return min(medians, key=lambda at: (sign * (medians[at] or 0.0), at))
+
+    def of_leader(self) -> list[Comparison]:
+        """The comparisons of the leader with each other candidate."""
+        leader = self.leader
+        pairs = [] if leader is None else [self.against(leader, at) for at in self.estimates if at != leader]
+        return [pair[0] for pair in pairs if pair is not None]
 
     def marks(self) -> dict[int, Verdict]:
         """What is to be said of each candidate against the leader, and of the leader; empty unless the cell decides."""
@@ -99,16 +101,14 @@ class Book:
         for one in view.analysis.estimates:
             if one.reason != NOT_OFFERED:
                 estimates.setdefault(one.cell, {})[one.candidate] = one
-        pairs: dict[str, list[Comparison]] = {}
-        for pair in view.analysis.comparisons:
-            if {pair.a, pair.b} <= estimates.get(pair.cell, {}).keys():
-                pairs.setdefault(pair.cell, []).append(pair)
+        pairs = view.analysis.comparisons
         winners = {one.cell: one for one in view.analysis.winners}
-        names = CellNames(estimates, view.labels)
+        names = CellNames(estimates)
         rank = {name: at for at, name in enumerate(view.metrics)}
         cells = sorted(estimates, key=lambda cell: rank[parse_cell(cell).metric])
         pages = tuple(
-            _page(view, cell, names, estimates[cell], tuple(pairs.get(cell, ())), winners.get(cell)) for cell in cells
+            _page(view, cell, names, estimates[cell], pairs.of(cell).among(estimates[cell]), winners.get(cell))
+            for cell in cells
         )
         return cls(view, pages, names, origin(view.plan), {page.cell: page for page in pages})
 
@@ -118,13 +118,13 @@ def _page(
     cell: str,
     names: CellNames,
     estimates: dict[int, Estimate],
-    comparisons: tuple[Comparison, ...],
+    comparisons: CellPairs,
     winner: Winner | None,
 ) -> Page:
     metric = view.metrics[parse_cell(cell).metric]
     medians = [one.median for one in estimates.values() if known(one.median)]
     asked = {one.cell for one in view.plan.decide}
     named = not asked or cell in asked or metric.name in asked
-    decides = any(pair.decides for pair in comparisons) if comparisons else named
+    decides = comparisons.decides if comparisons else named
     ordered = dict(sorted(estimates.items()))
     return Page(cell, metric, names.short(cell), Scale.of(medians, metric.unit), decides, ordered, comparisons, winner)

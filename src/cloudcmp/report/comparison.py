@@ -223,8 +223,8 @@ def _words(screen: _Screen, page: Page, marks: dict[int, Verdict]) -> Iterator[s
             yield f"* {names[page.winner.starred]} is the cheapest of these"
     elif marks:
         yield "cannot tell yet: no candidate gave values"
-    sizes = [one for one in page.comparisons if leader in (one.a, one.b) and known(one.detectable)]
-    if sizes and marks:
+    sizes = [one for one in page.of_leader() if known(one.detectable)] if marks else []
+    if sizes:
         widest = max(sizes, key=lambda one: one.detectable or 0.0)
         yield f"detectable {numbers.detectable(widest, page.metric.unit)}"
     counts = [one.n for one in page.estimates.values()]

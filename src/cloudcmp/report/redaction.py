@@ -103,7 +103,6 @@ def hidden(view: View, by: Pseudonyms) -> View:
         warnings=tuple(map(text, view.warnings)),
         spend=None if view.spend is None else replace(view.spend, note=text(view.spend.note)),
         commands=tuple(_use(one, text) for one in view.commands),
-        labels={key: text(said) for key, said in view.labels.items()},
     )
 
 
@@ -140,9 +139,8 @@ def _analysis(found: Analysis, text: Callable[[str], str]) -> Analysis:
         tuple(
             replace(one, reason=text(one.reason), warnings=tuple(map(text, one.warnings))) for one in found.estimates
         ),
-        tuple(replace(one, reason=text(one.reason), marks=tuple(map(text, one.marks))) for one in found.comparisons),
+        found.comparisons.worded(text),
         tuple(replace(one, reason=text(one.reason)) for one in found.winners),
-        tuple(map(text, found.warnings)),
         tuple(map(text, found.answer)),
     )
 

@@ -1,12 +1,11 @@
 """What readers call things: cells, candidates, verdicts and where numbers come from."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Group, Metric
 from cloudcmp.model.plan import Candidate, Plan
-from cloudcmp.model.result import Verdict
 from cloudcmp.model.untrusted_text import one_line
 
 # Parameters in the order in which people say them; all others come before the threads, by name.
@@ -23,7 +22,6 @@ _COUNTED = {"streams": "stream", "copies": "copy", "clients": "client", "count":
 _PLURALS = {"count": "machines at once"}
 _PATTERNS = {"to": "to {}", "percentile": "p{}", "pages": "{} pages", "rate_bytes_per_s": "rate {}"}
 _SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
-_FLIPPED = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
 
 
 def metric_words(name: str) -> str:
@@ -69,8 +67,7 @@ def parse_cell(text: str) -> Cell:
 class CellNames:
     """Short names for the cells of one study: parameters that all cells of a metric share are said once, apart."""
 
-    def __init__(self, cells: Iterable[str], labels: Mapping[str, str] | None = None) -> None:
-        self._labels = labels or {}
+    def __init__(self, cells: Iterable[str]) -> None:
         self._values: dict[str, dict[str, set[str]]] = {}
         self._count: dict[str, int] = {}
         for cell in map(parse_cell, dict.fromkeys(cells)):
@@ -85,10 +82,8 @@ class CellNames:
 
     def short(self, text: str, without: frozenset[str] = frozenset()) -> str:
         """A cell's name with only the parameters that set it apart from the metric's other cells."""
-        if text in self._labels:
-            return one_line(self._labels[text])
         cell = parse_cell(text)
-        name = self._labels.get(cell.metric, metric_words(cell.metric))
+        name = metric_words(cell.metric)
         kept = [pair for pair in cell.params if not self._shared(cell.metric, pair) and pair[0] not in without]
         return one_line(", ".join([name, *_phrases(kept)]))
 
@@ -136,8 +131,3 @@ def origin(plan: Plan) -> str:
     standing = [one for one in plan.candidates if not one.simulated and stands_in(one)]
     words += dict.fromkeys(f"on {one.runner}, which stands in for {one.offering.provider}" for one in standing)
     return one_line("; ".join(words))
-
-
-def flipped(verdict: Verdict | None) -> Verdict | None:
-    """The same verdict as seen from the other candidate."""
-    return _FLIPPED.get(verdict, verdict) if verdict is not None else None

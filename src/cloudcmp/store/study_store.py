@@ -15,7 +15,7 @@ from cloudcmp.model.metric import Metric
 from cloudcmp.model.offering import Price
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.trial import Attempt, Sample
-from cloudcmp.model.values import HistogramRow, Series, TrialValues
+from cloudcmp.model.values import Drawn, Measured, TrialValues
 from cloudcmp.store import attempts as attempt_rows
 from cloudcmp.store import imported, ledger, outputs, planned, samples, values
 from cloudcmp.store.attempts import Begin
@@ -35,6 +35,7 @@ from cloudcmp.store.seals import MadeElsewhere, Seals, sign_all, unsigned_rows
 from cloudcmp.store.user_key import new_study_key, study_key
 
 T = TypeVar("T")
+_Ended = tuple[tuple[Attempt, str | None], ...]
 
 
 class StudyStore:
@@ -264,39 +265,35 @@ class StudyStore:
         from the first ok attempt; a cell is ok where that gave a sample with a finite value, a percentile cell where it
         gave a histogram. The rows of an imported study are those of its table.
         """
+        return self.measured(totals).values
+
+    def measured(self, totals: frozenset[str], drawn: Drawn | None = None) -> Measured:
+        """All that the samples of every trial's first ok attempt say, read at once: the values of `trial_values`, the
+        histograms, and what `drawn` asks for, if anything."""
         if self.plan.imported:
-            return imported.trial_values(self.imported_rows())
-        rows = attempt_rows.ended(self._database)
-        started = frozenset(attempt.trial for attempt, _ in rows if not attempt.interrupted)
-        return self._reading(lambda chosen, files: values.trial_values(self.plan, started, chosen, files, totals))
+            return Measured(imported.trial_values(self.imported_rows()))
 
-    def histograms(self) -> tuple[HistogramRow, ...]:
-        """The histograms of every trial's first ok attempt, in the order of trial and frame."""
-        launches = {trial.index: trial.launch for trial in self.plan.trials}
-        return self._reading(lambda chosen, files: values.histograms(launches, chosen, files))
+        def read(rows: _Ended, files: Sequence[Path]) -> Measured:
+            started = frozenset(attempt.trial for attempt, _ in rows if not attempt.interrupted)
+            chosen = [(attempt.trial, attempt.attempt, attempt.n_samples) for attempt, _ in self._chosen(rows)]
+            return values.measured(self.plan, started, chosen, files, totals, drawn)
 
-    def series(self, *, least: int = 10, most: int = 100, points: int = 2000) -> tuple[Series, ...]:
-        """The samples over time of each trial and cell with at least `least` of them; the first `most` such series.
+        return self._reading(read)
 
-        Of a longer series `points` samples are kept, evenly spaced, with the first and the last: for drawing only.
-        """
-        return self._reading(lambda chosen, files: values.series(self.plan, chosen, files, least, most, points))
-
-    def _reading(self, read: Callable[[Sequence[values.Chosen], Sequence[Path]], T]) -> T:
+    def _reading(self, read: Callable[[_Ended, Sequence[Path]], T]) -> T:
         """Read the samples of every trial's first ok attempt, once the digests of their files were checked."""
-        rows = self._chosen()
+        rows = attempt_rows.ended(self._database)
+        chosen = self._chosen(rows)
         try:
-            files = [samples.checked(source) for source in samples.sources(self._database, self._samples, rows)]
-            return read([(attempt.trial, attempt.attempt, attempt.n_samples) for attempt, _ in rows], files)
+            return read(rows, [samples.checked(one) for one in samples.sources(self._database, self._samples, chosen)])
         except CorruptStore:
-            if rows == self._chosen():
+            if chosen == self._chosen(attempt_rows.ended(self._database)):
                 raise
         return self._reading(read)  # the files were made one meanwhile, by the process that writes
 
-    def _chosen(self) -> tuple[tuple[Attempt, str | None], ...]:
+    def _chosen(self, rows: _Ended) -> _Ended:
         planned_trials = {trial.index for trial in self.plan.trials}
-        chosen = attempt_rows.first_ok(attempt_rows.ended(self._database))
-        return tuple(found for trial, found in chosen.items() if trial in planned_trials)
+        return tuple(found for trial, found in attempt_rows.first_ok(rows).items() if trial in planned_trials)
 
     def consistent(self, read: Callable[[], T]) -> T:
         """What `read` returns, whose reads of this store all see the study as it was at one moment.

@@ -1,4 +1,4 @@
-"""From samples to one value for each trial and cell, by DuckDB over the Parquet files."""
+"""From samples to one value for each trial and cell, by DuckDB over the Parquet files, which are read once."""
 
 import os
 import tempfile
@@ -13,7 +13,7 @@ from cloudcmp.errors import Fault, StorageFault
 from cloudcmp.model.cell import parse_params
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import nothing
-from cloudcmp.model.values import HistogramRow, Series, TrialValues
+from cloudcmp.model.values import Drawn, HistogramRow, Measured, Series, TrialValues
 from cloudcmp.store.arrow import numbers, texts
 from cloudcmp.store.faults import corrupt, from_os
 from cloudcmp.store.signals import held_signals
@@ -28,9 +28,9 @@ T = TypeVar("T")
 
 MEMORY_LIMIT = "1GB"
 SAMPLES_AT_ONCE = 5_000_000
+"""So many fit into the memory limit with room to spare; more are taken in several steps."""
 # How often a query that goes on after a signal is ended once more.
 _AGAIN_S = 0.1
-"""So many fit into the memory limit with room to spare; more are taken in several steps."""
 
 Chosen = tuple[int, int, int]
 """Trial, attempt and number of samples of an attempt that gives the values of its trial."""
@@ -50,9 +50,8 @@ SELECT trial_id, cell, sum(part ORDER BY t_s, seq) / max(t_s) AS value FROM (
 GROUP BY trial_id, cell
 """
 _HISTOGRAMS = """
-SELECT DISTINCT trial_id, cell, 0.0 AS value
-FROM samples JOIN chosen USING (trial_id, attempt) JOIN histogram_cells USING (metric, params)
-WHERE trial_id BETWEEN $first AND $last AND hist IS NOT NULL
+SELECT trial_id, metric, params, hist
+FROM samples JOIN chosen USING (trial_id, attempt) WHERE hist IS NOT NULL ORDER BY trial_id, seq
 """
 
 
@@ -140,17 +139,19 @@ def scratch_folder() -> Iterator[Path]:
         yield Path(path)
 
 
-def trial_values(
+def measured(
     plan: Plan,
     started: frozenset[int],
     chosen: Sequence[Chosen],
     files: Sequence[Path],
     totals: frozenset[str],
-) -> TrialValues:
-    """One row for each trial of `started` and each of its cells, in the order of the plan.
+    drawn: Drawn | None = None,
+) -> Measured:
+    """What the files say, each read by one engine: a value for each trial of `started` and each of its cells, in the
+    order of the plan, the histograms, and the series where `drawn` asks for them.
 
-    `chosen` are the attempts that give the values. A cell without a sample, or with a value that
-    is not finite, is not ok.
+    `chosen` are the attempts that give the values. A cell without a sample, or with a value that is not finite, is not
+    ok; a percentile cell is where its trial gave a histogram.
     """
     import numpy as np
 
@@ -165,29 +166,44 @@ def trial_values(
     launch, of_trial, cell = np.array(rows, dtype=np.int64).reshape(-1, 3).T
     value = np.zeros(len(rows))
     ok = np.zeros(len(rows), dtype=np.bool_)
+    histograms: tuple[HistogramRow, ...] = ()
+    series: tuple[Series, ...] = ()
     if files and chosen:
-        keys, found = _measured(cells, chosen, files, totals)
+        launches = {trial.index: trial.launch for trial in plan.trials}
+        with engine(files) as one:
+            one.register(_tables(cells, chosen, totals))
+            histograms = tuple(HistogramRow(launches[row[0]], *row) for row in one.rows(_HISTOGRAMS))
+            keys, found = _keyed(one, cells, chosen, totals, histograms)
+            series = _series(one, cells, launches, drawn) if drawn else ()
         wanted = of_trial * len(cells) + cell
         at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
         if len(keys):
             ok = (keys[at] == wanted) & np.isfinite(found[at])
             value[ok] = found[at][ok]
-    return TrialValues(tuple(cells), launch.astype(np.int32), cell.astype(np.int32), ok, value)
+    values = TrialValues(tuple(cells), launch.astype(np.int32), cell.astype(np.int32), ok, value)
+    return Measured(values, histograms, series)
 
 
-def _measured(
-    cells: Sequence[str], chosen: Sequence[Chosen], files: Sequence[Path], totals: frozenset[str]
+def _keyed(
+    one: Engine,
+    cells: Sequence[str],
+    chosen: Sequence[Chosen],
+    totals: frozenset[str],
+    histograms: Sequence[HistogramRow],
 ) -> tuple["NDArray[np.int64]", "NDArray[np.float64]"]:
-    """Values by trial x number of cells + cell, in the order of these keys."""
+    """Values by trial x number of cells + cell, in the order of these keys; 0 for a cell that has a histogram."""
     import numpy as np
 
-    with engine(files) as one:
-        one.register(tables(cells, chosen, totals))
-        parts = [
-            one.columns(query, {"first": first, "last": last})
-            for first, last in _steps(chosen)
-            for query in (_MEDIANS, _TOTALS, _HISTOGRAMS)
-        ]
+    plain, percentile = _kinds(cells)
+    named = {metric in totals for _, metric, _ in plain}
+    queries = [query for query, total in ((_MEDIANS, False), (_TOTALS, True)) if total in named]
+    parts = [one.columns(query, {"first": first, "last": last}) for first, last in _steps(chosen) for query in queries]
+    of_histogram: dict[tuple[str, str], list[int]] = {}
+    for i, metric, params in percentile:
+        of_histogram.setdefault((metric, params), []).append(i)
+    told = {(row.trial, i) for row in histograms for i in of_histogram.get((row.metric, row.params), ())}
+    pairs = np.array(sorted(told), dtype=np.int64).reshape(-1, 2)
+    parts.append({"trial_id": pairs[:, 0], "cell": pairs[:, 1], "value": np.zeros(len(pairs))})
     trials, indexes, values = (
         np.concatenate([np.ma.filled(part[name].astype(np.float64), np.nan) for part in parts])
         for name in ("trial_id", "cell", "value")
@@ -211,15 +227,13 @@ def _steps(chosen: Sequence[Chosen]) -> Iterator[tuple[int, int]]:
         yield first, last
 
 
-def tables(
-    cells: Sequence[str], chosen: Sequence[Chosen], totals: frozenset[str] = frozenset()
-) -> "dict[str, pa.Table]":
-    """The tables `chosen`, `cells` and `histogram_cells` (whose params are without the percentile) for queries."""
-    import numpy as np
-    import pyarrow as pa
+_Named = tuple[int, str, str]
 
-    plain: list[tuple[int, str, str]] = []
-    percentile: list[tuple[int, str, str]] = []
+
+def _kinds(cells: Sequence[str]) -> tuple[list[_Named], list[_Named]]:
+    """Place, metric and params of each cell, then of the percentile cells, whose params are without the percentile."""
+    plain: list[_Named] = []
+    percentile: list[_Named] = []
     for i, cell in enumerate(cells):
         metric, _, params = cell.partition(" ")
         rest = parse_params(params)
@@ -227,33 +241,27 @@ def tables(
             plain.append((i, metric, params))
         else:
             percentile.append((i, metric, ";".join(f"{key}={value}" for key, value in sorted(rest.items()))))
+    return plain, percentile
+
+
+def _tables(cells: Sequence[str], chosen: Sequence[Chosen], totals: frozenset[str]) -> "dict[str, pa.Table]":
+    """The tables `chosen` and `cells` (those without a percentile) for queries."""
+    import numpy as np
+    import pyarrow as pa
+
+    plain, _ = _kinds(cells)
     pairs = np.array(chosen, dtype=np.int32).reshape(-1, 3)
     columns = [numbers(np.ascontiguousarray(pairs[:, 0])), numbers(np.ascontiguousarray(pairs[:, 1]))]
-    named = {"chosen": pa.Table.from_arrays(columns, ["trial_id", "attempt"])}
-    for name, rows in (("cells", plain), ("histogram_cells", percentile)):
-        columns = [
-            numbers(np.array([i for i, _, _ in rows], np.int32)),
-            texts([metric for _, metric, _ in rows]),
-            texts([params for _, _, params in rows]),
-            numbers(np.array([metric in totals for _, metric, _ in rows], np.int32)),
-        ]
-        named[name] = pa.Table.from_arrays(columns, ["cell", "metric", "params", "total"])
-    return named
-
-
-def histograms(
-    launches: Mapping[int, int], chosen: Sequence[Chosen], files: Sequence[Path]
-) -> tuple[HistogramRow, ...]:
-    """Every histogram of the chosen attempts; `launches` gives the launch of each trial."""
-    if not files:
-        return ()
-    with engine(files) as one:
-        one.register(tables((), chosen))
-        rows = one.rows(
-            "SELECT trial_id, metric, params, hist FROM samples JOIN chosen USING (trial_id, attempt)"
-            " WHERE hist IS NOT NULL ORDER BY trial_id, seq",
-        )
-    return tuple(HistogramRow(launches[trial], trial, metric, params, hist) for trial, metric, params, hist in rows)
+    of_cells = [
+        numbers(np.array([i for i, _, _ in plain], np.int32)),
+        texts([metric for _, metric, _ in plain]),
+        texts([params for _, _, params in plain]),
+        numbers(np.array([metric in totals for _, metric, _ in plain], np.int32)),
+    ]
+    return {
+        "chosen": pa.Table.from_arrays(columns, ["trial_id", "attempt"]),
+        "cells": pa.Table.from_arrays(of_cells, ["cell", "metric", "params", "total"]),
+    }
 
 
 _SERIES = """
@@ -272,17 +280,9 @@ GROUP BY trial_id, cell ORDER BY trial_id, cell
 """
 
 
-def series(
-    plan: Plan, chosen: Sequence[Chosen], files: Sequence[Path], least: int, most: int, points: int
-) -> tuple[Series, ...]:
+def _series(one: Engine, cells: Sequence[str], launches: Mapping[int, int], drawn: Drawn) -> tuple[Series, ...]:
     """The samples over time of each cell with at least `least` of them, thinned to `points`; at most `most` series."""
-    if not files:
-        return ()
-    cells = list(dict.fromkeys(cell for trial in plan.trials for cell in trial.cells))
-    launches = {trial.index: trial.launch for trial in plan.trials}
-    with engine(files) as one:
-        one.register(tables(cells, chosen))
-        rows = one.rows(_SERIES, {"least": least, "most": most, "points": points})
+    rows = one.rows(_SERIES, {"least": drawn.least, "most": drawn.most, "points": drawn.points})
     return tuple(
         Series(launches[trial], trial, cells[cell], tuple(t_s), tuple(value)) for trial, cell, t_s, value in rows
     )

@@ -26,9 +26,11 @@ from cloudcmp.study.faults import Faults, Path, Place, shown
 
 MAX_BYTES = 2**20
 MAX_DEPTH = 20
-# Far beyond what a person writes; they keep the time for a hostile file well under a second.
+# Far beyond what a person writes; they keep the time for a hostile file well under a second. Candidates may be written
+# by a program: a thousand of them, each with a volume and a price, have 17,000 values.
 MAX_VALUES = 10_000
-MAX_LINES = 10_000
+MAX_VALUES_OF = {"candidates": 25_000}
+MAX_LINES = 20_000
 MAX_LINE = 4_000
 
 # Stands in a path for what no value is at: a key itself, and a key's second value.
@@ -118,7 +120,7 @@ class _Reader:
         self._faults = faults
         self._tree = tree
         self._last: Place = (1, 1)
-        self._count = 0
+        self._counts: dict[object, int] = {}
         self._events = self._parse(text)
 
     def _parse(self, text: str) -> Iterator[Event]:
@@ -155,9 +157,12 @@ class _Reader:
         """The value that begins with an event, its place noted."""
         place = self._last
         self._tree.values[path] = place
-        self._count += 1
-        if self._count > MAX_VALUES:
-            _refuse(self._faults, place, f"more than {MAX_VALUES} values", "split the study")
+        part = path[0] if path and path[0] in MAX_VALUES_OF else None
+        self._counts[part] = self._counts.get(part, 0) + 1
+        most = MAX_VALUES_OF.get(str(part), MAX_VALUES)
+        if self._counts[part] > most:
+            where = f" in {part}" if part else ""
+            _refuse(self._faults, place, f"more than {most} values{where}", "split the study")
         if len(path) > MAX_DEPTH:
             _refuse(self._faults, place, f"nested deeper than {MAX_DEPTH} levels", "a study needs five")
         if isinstance(event, AliasEvent):

@@ -50,7 +50,7 @@ def _reasons(attempts: list[Attempt]) -> str:
 
 def warnings(book: Book) -> tuple[str, ...]:
     """Everything that a reader must know before trusting a number, each once."""
-    said = [*book.view.analysis.warnings, *book.view.warnings]
+    said = list(book.view.warnings)
     places: dict[str, tuple[list[str], list[str]]] = {}
     for page in book.pages:
         for at, one in page.estimates.items():

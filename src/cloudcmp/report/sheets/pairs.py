@@ -1,5 +1,7 @@
 """Every candidate against every other: effects, tests and what could have been told."""
 
+from collections.abc import Sequence
+
 from cloudcmp.model.result import Comparison
 from cloudcmp.report import numbers
 from cloudcmp.report.book import MARKS, Book, Page
@@ -35,19 +37,19 @@ def sheets(book: Book) -> tuple[Sheet, ...]:
 
 def _sheet(book: Book, words: str, pages: list[Page]) -> Sheet:
     rows: list[Row] = []
-    left = 0
+    left, names = 0, without_common([some.id for some in book.candidates])
     for page in pages:
         if len(rows) + len(page.comparisons) > MOST_ROWS:
             left += len(page.comparisons)
             continue
         rows.append(heading(page.name, direction(page.metric)))
-        rows += [_line(book, page, one) for one in page.comparisons]
+        rows += [_line(names, page, one) for one in page.comparisons]
     note = f"{left} further pairs are left to `cloudcmp compare --json`." if left else ""
     return Sheet(captioned(book.origin, words), _COLUMNS, tuple(rows), note)
 
 
-def _line(book: Book, page: Page, one: Comparison) -> Row:
-    unit, names = page.metric.unit, without_common([some.id for some in book.candidates])
+def _line(names: Sequence[str], page: Page, one: Comparison) -> Row:
+    unit = page.metric.unit
     kind, verdict = (KINDS[one.verdict], f"{MARKS[one.verdict]} {one.verdict}") if one.verdict else ("", "exploratory")
     marks = "; ".join(filter(None, (one.reason, *one.marks)))
     both = [page.estimates[at] for at in (one.a, one.b) if at in page.estimates]

@@ -1,0 +1,199 @@
+"""How cost grows with the work: processor time and memory of real commands on studies of growing size.
+
+    .venv/bin/python benchmarks/scale.py                  # every case but the long ones
+    .venv/bin/python benchmarks/scale.py --long           # every case
+    .venv/bin/python benchmarks/scale.py compare-10x10    # the named ones; --keep FOLDER keeps their studies for later
+
+Each case makes its study in a process of its own, which is not measured, then runs one command as a process and prints
+its processor seconds (user + system), its wall time and its peak of resident memory. A row is one line of CASES.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cloudcmp.model.plan import Plan
+
+ROOT = Path(__file__).parent.parent
+CLOUDCMP = Path(os.environ.get("CLOUDCMP", ROOT / ".venv/bin/cloudcmp"))
+
+Make = Callable[[Path], None]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A row: what is made in an empty folder, and the command that is then run in that folder and measured."""
+
+    name: str
+    what: str
+    make: Make
+    command: tuple[str, ...]
+    long: bool = False
+
+
+def nothing(folder: Path) -> None:
+    """For commands that need no study."""
+
+
+def table(candidates: int, cells: int, rounds: int = 8) -> Make:
+    """An imported study: lognormal values whose true levels span 10 % over the candidates, a launch a round."""
+
+    def make(folder: Path) -> None:
+        import random
+
+        rng = random.Random(1)
+        with (folder / "table.csv").open("w", encoding="utf-8") as file:
+            file.write("provider,region,offering,instance,round,metric,params,unit,better,value,price_usd_per_hour\n")
+            for at in range(candidates):
+                level = 1e3 * (1.0 + 0.1 * at / max(candidates - 1, 1))
+                for number in range(rounds):
+                    for cell in range(cells):
+                        value = level * rng.lognormvariate(0.0, 0.03)
+                        file.write(f"cloud,r,type-{at:04},i{at}-{number},{number + 1},ops_per_s,case={cell},op/s,"
+                                   f"higher,{value!r},{0.1 + at / 1000:.4f}\n")  # fmt: skip
+        subprocess.run([CLOUDCMP, "import", "table.csv", "--out", "study"], cwd=folder, check=True, capture_output=True)
+
+    return make
+
+
+def measured(samples: int, candidates: int = 20, rounds: int = 6, probes: int = 38, *, compacted: bool = True) -> Make:
+    """A measured study of `samples` in all: two cells a trial, every tenth trial a latency's histogram beside them."""
+
+    def make(folder: Path) -> None:
+        import numpy as np
+
+        from cloudcmp.model.trial import Attempt, Outcome, Sample
+        from cloudcmp.stats.histogram import encode
+        from cloudcmp.store import StudyStore
+
+        plan = measured_plan(candidates, rounds, probes)
+        rng = np.random.default_rng(1)
+        count = max(2, samples // len(plan.trials) // 2)
+        with StudyStore.create(folder / "study", plan, study_text="", provenance={}, created_at=0.0) as store:
+            for trial in plan.trials:
+                level = 1e9 * (1.0 + 0.005 * plan.launches[trial.launch].candidate)
+                found: list[Sample] = []
+                for cell in trial.cells:
+                    metric, _, params = cell.partition(" ")
+                    if "percentile" in params:
+                        rest = ";".join(part for part in params.split(";") if not part.startswith("percentile"))
+                        hist = encode(rng.lognormal(11.0, 0.3, 200))
+                        found.append(Sample(len(found), metric, rest, 1.0, None, hist))
+                        continue
+                    values = (level * rng.lognormal(0.0, 0.03, count)).tolist()
+                    first = len(found)
+                    found += [Sample(first + i, metric, params, 0.1 * (i + 1), value, None)
+                              for i, value in enumerate(values)]  # fmt: skip
+                store.begin_attempt(trial.index, 0, 0.0)
+                store.finish_attempt(Attempt(trial.index, 0, Outcome.OK, 0.0, 1.0, ""), found)
+            if compacted:
+                store.compact()
+
+    return make
+
+
+def measured_plan(candidates: int, rounds: int, probes: int) -> "Plan":
+    """A plan of `rounds` launches of each candidate, on which each probe runs once."""
+    from cloudcmp.model.offering import Offering
+    from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial, Quote
+
+    sold = [Candidate(at, f"type-{at:02}", Offering("simulated", "r", f"type-{at:02}"), "simulated")
+            for at in range(candidates)]  # fmt: skip
+    launches = [Launch(i, i % candidates, i // candidates, None, 60.0 * i, i) for i in range(candidates * rounds)]
+    trials = []
+    for launch in launches:
+        for probe in range(probes):
+            cells = [f"fma_flop_per_s precision=f64;threads={probe + 1}",
+                     f"chase_latency_s pages=base;size_bytes={1024 * (probe + 1)}"]  # fmt: skip
+            if probe % 10 == 0:
+                cells.append(f"rtt_s path=loopback;percentile=99;protocol=tcp;size_bytes={64 * (probe + 1)}")
+            trials.append(PlannedTrial(len(trials), launch.index, "fma", (), tuple(cells), 0, 0.0, 1.0, 20.0, 1))
+    quote = Quote(len(trials), 60.0, None, None, (), 0.05)
+    return Plan("scale", "which?", tuple(sold), tuple(launches), tuple(trials), (), (), rounds, 1, 7, 0.0, quote)
+
+
+def many(candidates: int) -> Make:
+    """The file of a study with so many candidates, a volume and a price each."""
+
+    def make(folder: Path) -> None:
+        lines = ["schema: 1", "name: many", "question: which?", "probes: [{probe: fma}]", "candidates:"]
+        for at in range(candidates):
+            lines += [
+                "  - provider: simulated",
+                f"    region: region-{at:04}",
+                "    offering: medium",
+                "    volume: {type: block, size: 10 GiB, price: 0.002 USD/h}",
+                f"    price: {0.1 + at / 10000:.4f} USD/h",
+            ]
+        (folder / "study.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    return make
+
+
+COMPARE = ("compare", "study")
+
+CASES = [
+    Case("help", "--help", nothing, ("--help",)),
+    Case("list-offerings", "list offerings", nothing, ("list", "offerings")),
+    Case("compare-2x10", "compare, 2 candidates x 10 cells", table(2, 10), COMPARE),
+    Case("compare-30x10", "compare, 30 x 10 (4,350 pairs)", table(30, 10), COMPARE),
+    Case("compare-10x100", "compare, 10 x 100 (4,500 pairs)", table(10, 100), COMPARE),
+    Case("compare-10x1000", "compare, 10 x 1,000 (45,000 pairs)", table(10, 1000), COMPARE),
+    Case("compare-100x10", "compare, 100 x 10 (49,500 pairs)", table(100, 10), COMPARE),
+    Case("compare-300x1", "compare, 300 x 1 (44,850 pairs)", table(300, 1), COMPARE),
+    Case("compare-1000x1", "compare, 1,000 x 1 (499,500 pairs)", table(1000, 1), COMPARE),
+    Case("json-100x10", "compare --json, 100 x 10", table(100, 10), (*COMPARE, "--json")),
+    Case("report-100x10", "report, 100 x 10", table(100, 10), ("report", "study"), long=True),
+    Case("measured-1e6", "compare, 10^6 measured samples, one file", measured(10**6), COMPARE),
+    Case("measured-1e7", "compare, 10^7 measured samples, one file", measured(10**7), COMPARE, long=True),
+    Case("measured-1e7-small", "compare, 10^7 measured samples, 4,560 files", measured(10**7, compacted=False), COMPARE,
+         long=True),
+    Case("plan-300", "plan, 300 candidates", many(300), ("plan", "study.yaml")),
+    Case("plan-1000", "plan, 1,000 candidates", many(1000), ("plan", "study.yaml")),
+]  # fmt: skip
+
+
+def spent(command: tuple[str, ...], folder: Path) -> tuple[int, float, float, float]:
+    """The exit status of a command, and its processor seconds, wall seconds and peak MB."""
+    begun = time.monotonic()
+    with (folder / "out.txt").open("wb") as out, (folder / "err.txt").open("wb") as err:
+        process = subprocess.Popen([CLOUDCMP, *command], cwd=folder, stdout=out, stderr=err)
+        _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, used.ru_utime + used.ru_stime, time.monotonic() - begun, used.ru_maxrss / 1000
+
+
+def measure(case: Case, folder: Path) -> None:
+    """Make the study of a case, unless an earlier call left it there, run its command, and print the row."""
+    if not folder.is_dir():
+        folder.mkdir(parents=True)
+        # A process begins with the memory of the one that starts it, so that this one stays small.
+        subprocess.run([sys.executable, __file__, "--make", case.name, str(folder)], check=True)
+    code, cpu_s, wall_s, megabytes = spent(case.command, folder)
+    told = "" if code == 0 else f"  exit {code}: {(folder / 'err.txt').read_text(encoding='utf-8').strip()[:200]}"
+    print(f"{case.name:20} {case.what:44} {cpu_s:8.2f} {wall_s:8.2f} {megabytes:8.0f}{told}", flush=True)
+
+
+def main(arguments: list[str]) -> None:
+    """Measure the cases that are named, or all."""
+    by_name = {case.name: case for case in CASES}
+    if arguments[:1] == ["--make"]:
+        by_name[arguments[1]].make(Path(arguments[2]))
+        return
+    keep = Path(arguments[arguments.index("--keep") + 1]).absolute() if "--keep" in arguments else None
+    named = [by_name[word] for word in arguments if word in by_name]
+    print(f"{'case':20} {'what':44} {'cpu s':>8} {'wall s':>8} {'MB':>8}")
+    with tempfile.TemporaryDirectory() as scratch:
+        for case in named or [one for one in CASES if not one.long or "--long" in arguments]:
+            measure(case, (keep or Path(scratch)) / case.name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

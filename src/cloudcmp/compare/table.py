@@ -1,0 +1,349 @@
+"""The comparisons of a study in columns: tests are arrays over all pairs, an object is made when one is asked for."""
+
+import bisect
+import functools
+import itertools
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+from cloudcmp.analysis import FEWEST_LAUNCHES
+from cloudcmp.compare.family import ALPHA
+from cloudcmp.compare.pairing import Figures, Flags, Launches, pairs_of, robust_of
+from cloudcmp.compare.unlike import Likeness
+from cloudcmp.compare.verdict import CODES, TOO_WIDE, TOO_WIDE_FOR_ALL
+from cloudcmp.model.cell import Cell
+from cloudcmp.model.metric import Metric
+from cloudcmp.model.pairs import CellPairs, Pairs
+from cloudcmp.model.result import Bounds, Comparison, Verdict
+from cloudcmp.stats.check import Floats, Integers
+from cloudcmp.stats.power import detectable_log_difference
+
+POWER = 0.8
+# exp() beyond this leaves the range of floats.
+_LARGEST_LOG = 700.0
+# So many objects are made at once where all pairs are gone through.
+_AT_ONCE = 4096
+_BETTER, _WORSE, _SAME, _CANNOT_TELL = (CODES.index(one) for one in Verdict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """One cell before the family is corrected.
+
+    `candidates` are in order; `bars` says of each why it can neither win nor lose there, empty if it can; `offered`
+    whether the plan gives it the cell. `notes` are marks of every pair.
+    """
+
+    cell: Cell
+    metric: Metric
+    decides: bool
+    margin: float | None
+    candidates: tuple[int, ...]
+    bars: tuple[str, ...]
+    offered: Flags
+    likeness: Likeness
+    notes: tuple[str, ...]
+    launches: Launches
+    figures: Figures
+    barred: Flags
+    asked: Flags
+
+    @classmethod
+    def of(
+        cls, cell: Cell, metric: Metric, decides: bool, margin: float | None, candidates: tuple[int, ...],
+        bars: tuple[str, ...], offered: Flags, likeness: Likeness, notes: tuple[str, ...], launches: Launches,
+        figures: Figures,
+    ) -> "Question":  # fmt: skip
+        """With `barred`, which pairs can get no verdict, and `asked`, which belong to a family, both by pair."""
+        first, second = pairs_of(len(candidates))
+        able = np.array([not bar for bar in bars], dtype=np.bool_)
+        barred = ~(able[first] & able[second]) | likeness.refused | (figures.n == 0)
+        asked = offered[first] & offered[second]
+        return cls(cell, metric, decides, margin, candidates, bars, offered, likeness, notes, launches, figures,
+                   barred, asked)  # fmt: skip
+
+    @property
+    def p(self) -> Floats:
+        """The p values with which the pairs stand in their family; NaN stands for 1."""
+        return np.where(self.barred, np.nan, self.figures.p)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellTable(CellPairs):
+    """The pairs of one cell in columns of shape (pairs,): NaN is unknown, a verdict is its place in `CODES`.
+
+    `present` says which candidates are here, `family` how many questions were corrected for together with these.
+    """
+
+    cell: str
+    decides: bool
+    question: Question
+    p_adjusted: Floats
+    codes: npt.NDArray[np.int8]
+    family: int
+    present: Flags
+    text: Callable[[str], str] = str
+
+    def __len__(self) -> int:
+        count = int(self.present.sum())
+        return count * (count - 1) // 2
+
+    @overload
+    def __getitem__(self, at: int) -> Comparison: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Comparison, ...]: ...
+    def __getitem__(self, at: int | slice) -> Comparison | tuple[Comparison, ...]:
+        chosen = self._chosen()[at]
+        return tuple(self._made(chosen)) if isinstance(at, slice) else next(self._made(np.array([chosen])))
+
+    def __iter__(self) -> Iterator[Comparison]:
+        chosen = self._chosen()
+        for first in range(0, len(chosen), _AT_ONCE):
+            yield from self._made(chosen[first : first + _AT_ONCE])
+
+    def between(self, a: int, b: int) -> Comparison | None:
+        """The comparison of two candidates as it is stored, without its robust figures; None where there is none."""
+        at = self._at(a, b)
+        return None if at is None else next(self._made(np.array([at]), robust=False))
+
+    def reason(self, a: int, b: int) -> str:
+        """Why a pair that is here has no better verdict, empty where there is nothing to say."""
+        at = self._at(a, b)
+        return "" if at is None else self.text(self._reason(at))
+
+    def verdict(self, a: int, b: int) -> Verdict | None:
+        """The verdict on `a` against `b`; None in an exploratory cell, and for a pair that is not here."""
+        at = self._at(a, b)
+        code = 0 if at is None else int(self.codes[at])
+        if a > b:
+            code = {_BETTER: _WORSE, _WORSE: _BETTER}.get(code, code)
+        return CODES[code]
+
+    def spread(self, a: int, b: int) -> float | None:
+        """The standard deviation of one difference of a pair, of logarithms unless by difference; None if unknown."""
+        at = self._at(a, b)
+        return None if at is None else _known(float(self.question.figures.spread[at]))
+
+    def among(self, members: Collection[int]) -> "CellTable":
+        """The pairs of which both candidates are members."""
+        wanted = set(members)
+        kept = np.array([one in wanted for one in self.question.candidates], dtype=np.bool_)
+        return self if kept.all() else replace(self, present=self.present & kept)
+
+    def settled(self) -> bool:
+        """True if some pair is told apart, or is practically the same."""
+        return bool(np.isin(self.codes[self._chosen()], (_BETTER, _WORSE, _SAME)).any())
+
+    def beaten(self) -> frozenset[int]:
+        """The candidates that some verdict puts behind another."""
+        chosen, (first, second) = self._chosen(), self._pairs
+        codes = self.codes[chosen]
+        behind = np.concatenate((second[chosen[codes == _BETTER]], first[chosen[codes == _WORSE]]))
+        return frozenset(self.question.candidates[at] for at in np.unique(behind).tolist())
+
+    def undecided(self, members: Collection[int]) -> Iterator[tuple[int, int]]:
+        """The pairs of members that cannot be told apart yet, in order."""
+        some, (first, second) = self.among(members), self._pairs
+        chosen = some._chosen()
+        chosen = chosen[self.codes[chosen] == _CANNOT_TELL]
+        names = self.question.candidates
+        return ((names[a], names[b]) for a, b in zip(first[chosen].tolist(), second[chosen].tolist(), strict=True))
+
+    def reasons(self) -> Iterator[str]:
+        """The reasons of the pairs in their order; one that says nothing new is mostly left out."""
+        return (self.text(self._reason(at)) for at in self._telling())
+
+    @property
+    def _pairs(self) -> tuple[Integers, Integers]:
+        return pairs_of(len(self.question.candidates))
+
+    def _chosen(self) -> Integers:
+        """The places of the pairs that are here."""
+        first, second = self._pairs
+        if self.present.all():
+            return np.arange(len(first))
+        return np.flatnonzero(self.present[first] & self.present[second])
+
+    def _at(self, a: int, b: int) -> int | None:
+        """The place of a pair, None where it is not here."""
+        names = self.question.candidates
+        i, j = (bisect.bisect_left(names, one) for one in (min(a, b), max(a, b)))
+        if a == b or j >= len(names) or (names[i], names[j]) != (min(a, b), max(a, b)):
+            return None
+        return _place(i, j, len(names)) if self.present[i] and self.present[j] else None
+
+    def _telling(self) -> list[int]:
+        """Places of pairs that have between them every part of every reason, the first of each."""
+        question, (first, second) = self.question, self._pairs
+        here = np.flatnonzero(self.present)
+        if len(here) < 2:
+            return []
+        count, start = len(question.candidates), int(here[0])
+        told = {_place(start, int(at if at != start else here[1]), count) for at in here if question.bars[at]}
+        able = np.array([not bar for bar in question.bars], dtype=np.bool_)
+        chosen = self._chosen()
+        chosen = chosen[able[first[chosen]] & able[second[chosen]]]
+        _, at = np.unique(self._kinds_of_reason(chosen), return_index=True)
+        return sorted(told | set(chosen[at].tolist()))
+
+    def _kinds_of_reason(self, at: Integers) -> Integers:
+        """A number for each pair without a barred candidate: pairs of one number have one reason."""
+        figures, (first, second), kinds = self.question.figures, self._pairs, self.question.likeness.kinds
+        n, base = np.minimum(figures.n[at], FEWEST_LAUNCHES), int(kinds.max(initial=0)) + 1
+        alone = figures.by_rounds[at] & (figures.p[at] < ALPHA)
+        told = (self.codes[at] != _CANNOT_TELL) & (n > 0)
+        open_ = np.where(told, 4 * FEWEST_LAUNCHES + 4, 4 * n + 2 * figures.by_rounds[at] + alone)
+        return np.where(self.question.likeness.refused[at], -1 - kinds[first[at]] * base - kinds[second[at]], open_)
+
+    def _reason(self, at: int) -> str:
+        question, figures, (first, second) = self.question, self.question.figures, self._pairs
+        a, b, n = int(first[at]), int(second[at]), int(figures.n[at])
+        if self.barred_by(a, b):
+            return self.barred_by(a, b)
+        if question.likeness.refused[at]:
+            return f"unlike: {question.likeness.refusal(a, b)}"
+        if n == 0:
+            return "no rounds with both, or a value of 0 or below"
+        if not question.asked[at] or self.codes[at] != _CANNOT_TELL:
+            return ""
+        if n < FEWEST_LAUNCHES:
+            return f"{n} of at least {FEWEST_LAUNCHES} {'rounds with both' if figures.by_rounds[at] else 'launches'}"
+        return TOO_WIDE_FOR_ALL if figures.by_rounds[at] and figures.p[at] < ALPHA else TOO_WIDE
+
+    def barred_by(self, a: int, b: int) -> str:
+        """What bars the candidates at two places from a verdict, empty where nothing does."""
+        return "; ".join(filter(None, (self.question.bars[a], self.question.bars[b])))
+
+    def _marks(self, at: int) -> tuple[str, ...]:
+        question, figures, (first, second) = self.question, self.question.figures, self._pairs
+        marks = list(question.likeness.marks(int(first[at]), int(second[at])))
+        if figures.n[at] and not figures.by_rounds[at]:
+            marks.append("no rounds: Welch's t decides")
+        marks += question.notes
+        if figures.spread[at] == 0.0:
+            marks.append("no spread at all: coarse or copied values")
+        return tuple(map(self.text, marks))
+
+    def _made(self, at: Integers, *, robust: bool = True) -> Iterator[Comparison]:
+        """The comparisons at some places, with their robust figures where asked."""
+        figures, signed, (first, second) = self.question.figures, self.question.metric.signed, self._pairs
+        unknown = (np.full(at.shape, np.nan),) * 2
+        asked = robust_of(self.question.launches, first[at], second[at], figures.by_rounds[at]) if robust else unknown
+        columns = (
+            at, first[at], second[at], figures.n[at], figures.by_rounds[at], figures.centre[at], figures.half_95[at],
+            figures.half_90[at], figures.p[at], self.p_adjusted[at], figures.p_welch[at], figures.spread[at],
+            self.codes[at], self.question.asked[at], *asked,
+        )  # fmt: skip
+        names = self.question.candidates
+        for row in zip(*(column.tolist() for column in columns), strict=True):
+            pair, a, b, n, by_rounds, centre, half_95, half_90, p, p_adjusted, p_welch, spread, code, member = row[:14]
+            middle, delta = row[14:]
+            known = n > 0
+            yield Comparison(
+                cell=self.cell,
+                a=names[a],
+                b=names[b],
+                n=n,
+                decides=self.decides,
+                by_difference=signed,
+                effect=_shown(centre, signed) if known else None,
+                bounds=_bounds(centre, half_95, 0.95, signed),
+                bounds_90=_bounds(centre, half_90, 0.90, signed),
+                p_paired=_known(p) if by_rounds else None,
+                p_adjusted=_known(p_adjusted),
+                p_welch=_known(p_welch),
+                hodges_lehmann=_shown(middle, signed) if known and robust else None,
+                cliffs_delta=delta if known and robust else None,
+                detectable=self._detectable(n, spread) if member and known else None,
+                verdict=CODES[code],
+                reason=self.text(self._reason(pair)),
+                marks=self._marks(pair),
+            )
+
+    def _detectable(self, n: int, spread: float) -> float | None:
+        factor = None if math.isnan(spread) else _detectable_factor(n, self.family)
+        # A spread of 0 says nothing of what could be found; a factor of 700 spreads is beyond any ratio.
+        if factor is None or spread == 0.0:
+            return None
+        difference = factor * spread
+        if self.question.metric.signed:
+            return difference
+        return math.exp(difference) if difference < _LARGEST_LOG else None
+
+
+class PairTable(Pairs):
+    """Every pair of a study, a table for each cell."""
+
+    def __init__(self, tables: Mapping[str, CellTable], family: int) -> None:
+        self.family = family
+        self._tables = dict(tables)
+        self._ends = list(itertools.accumulate(map(len, self._tables.values())))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __iter__(self) -> Iterator[Comparison]:
+        return itertools.chain.from_iterable(self._tables.values())
+
+    @overload
+    def __getitem__(self, at: int) -> Comparison: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Comparison, ...]: ...
+    def __getitem__(self, at: int | slice) -> Comparison | tuple[Comparison, ...]:
+        if isinstance(at, slice):
+            return tuple(self[one] for one in range(*at.indices(len(self))))
+        place = range(len(self))[at]
+        cell = bisect.bisect_right(self._ends, place)
+        return list(self._tables.values())[cell][place - (self._ends[cell - 1] if cell else 0)]
+
+    def of(self, cell: str) -> CellTable:
+        """The pairs of a cell."""
+        return self._tables[cell]
+
+    def only(self, cells: Collection[str]) -> "PairTable":
+        """The pairs of some cells, with the family that the verdicts were corrected for."""
+        return PairTable({cell: table for cell, table in self._tables.items() if cell in cells}, self.family)
+
+    def worded(self, text: Callable[[str], str]) -> "PairTable":
+        """The same with every reason and mark as `text` gives it."""
+        words = functools.cache(text)
+        tables = {
+            cell: replace(table, text=lambda said, own=table.text: words(own(said)))
+            for cell, table in self._tables.items()
+        }
+        return PairTable(tables, self.family)
+
+
+def _place(i: int, j: int, count: int) -> int:
+    return i * count - i * (i + 1) // 2 + j - i - 1
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _shown(difference: float, by_difference: bool) -> float:
+    return difference if by_difference else math.exp(difference)
+
+
+def _bounds(centre: float, half: float, confidence: float, by_difference: bool) -> Bounds | None:
+    low, high = centre - half, centre + half
+    if math.isnan(low):
+        return None
+    if by_difference:
+        return Bounds(low, high, confidence)
+    # An interval that leaves the range of floats (two launches orders of magnitude apart) bounds nothing.
+    if max(abs(low), abs(high)) > _LARGEST_LOG:
+        return None
+    return Bounds(math.exp(low), math.exp(high), confidence)
+
+
+@functools.lru_cache(maxsize=4096)
+def _detectable_factor(n: int, family: int) -> float | None:
+    """The detectable difference in standard deviations of a difference: the same for all pairs of a plan."""
+    return detectable_log_difference(1.0, n, ALPHA / family, POWER)

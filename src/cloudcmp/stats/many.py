@@ -1,0 +1,104 @@
+"""The t tests, intervals and robust effects of many pairs at once, a row or an entry for each pair.
+
+Unknown is NaN here: where one value says nothing of a spread. Each formula is that of the function for a single pair in
+`tests`, `describe` and `effect`, in the same order of operations.
+"""
+
+import numpy as np
+from scipy import special
+
+from cloudcmp.stats.check import Floats
+from cloudcmp.stats.effect import cliffs_delta, hodges_lehmann, hodges_lehmann_shift
+
+# So many sums are listed at once, so that memory does not grow with the number of pairs.
+_AT_ONCE = 1 << 20
+
+
+def moments(rows: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation (divisor n - 1) of each row, shape (k, n), n >= 1; unit of the values.
+
+    The mean never lies outside a row's values; the deviation is exactly 0 for equal values, NaN for n = 1.
+    """
+    low, high = rows.min(axis=1), rows.max(axis=1)
+    mean = np.clip(rows.mean(axis=1), low, high)
+    if rows.shape[1] < 2:
+        return mean, np.full(mean.shape, np.nan)
+    return mean, np.where(low == high, 0.0, rows.std(axis=1, ddof=1))
+
+
+def t_test(difference: Floats, error: Floats, df: Floats) -> Floats:
+    """The two-sided p values of differences with standard errors on degrees of freedom, all of shape (k,).
+
+    Without any error p is 1 for a difference of 0, and 0 for another.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2.0 * special.stdtr(df, -np.abs(difference / error))
+    return np.where(error == 0.0, np.where(difference == 0.0, 1.0, 0.0), p)
+
+
+def t_critical(df: Floats, confidence: float) -> Floats:
+    """Student's t that is passed on one side with probability (1 - confidence) / 2, for each of shape (k,)."""
+    unique, inverse = np.unique(df, return_inverse=True)  # of whole degrees there are few, and this is dear
+    return np.asarray(-special.stdtrit(unique, (1.0 - confidence) / 2.0)[inverse], dtype=np.float64)
+
+
+def welch(
+    mean: tuple[Floats, Floats], sd: tuple[Floats, Floats], n: tuple[Floats, Floats]
+) -> tuple[Floats, Floats, Floats]:
+    """Difference of the means, its standard error and the degrees of freedom of Welch's test, each of shape (k,).
+
+    Each argument holds the first and the second of all pairs, of shape (k,); sd and n are those of single values.
+    Source: as `tests.welch_t`.
+    """
+    n_a, n_b = n
+    u, v = sd[0] / np.sqrt(n_a), sd[1] / np.sqrt(n_b)
+    error = np.hypot(u, v)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = _squared(u / error)
+        df = 1.0 / (_squared(share) / (n_a - 1) + _squared(1.0 - share) / (n_b - 1))
+    return mean[0] - mean[1], error, np.where(error == 0.0, n_a + n_b - 2, df)
+
+
+def _squared(values: Floats) -> Floats:
+    """Squares to the last bit as `tests.welch_t` has them: `**` multiplies arrays, and calls pow for numbers."""
+    return np.float_power(values, 2.0)
+
+
+def hodges_lehmann_rows(rows: Floats) -> Floats:
+    """`effect.hodges_lehmann` of each row of differences, shape (k, n)."""
+    k, n = rows.shape
+    if n * n > _AT_ONCE:
+        return np.array([hodges_lehmann(row) for row in rows])
+    first, second = np.triu_indices(n)
+    ordered, found = np.sort(rows, axis=1), np.empty(k)
+    step = max(1, _AT_ONCE // first.size)
+    for at in range(0, k, step):
+        some = ordered[at : at + step]
+        found[at : at + step] = np.median(some[:, first] + some[:, second], axis=1) / 2.0
+    return found
+
+
+def hodges_lehmann_shifts(a: Floats, b: Floats) -> Floats:
+    """`effect.hodges_lehmann_shift` of each row of `a`, shape (k, n), against that of `b`, shape (k, m)."""
+    k, size = len(a), a.shape[1] * b.shape[1]
+    if size > _AT_ONCE:
+        return np.array([hodges_lehmann_shift(x, y) for x, y in zip(a, b, strict=True)])
+    first, second, found = np.sort(a, axis=1), np.sort(-b, axis=1), np.empty(k)
+    step = max(1, _AT_ONCE // size)
+    for at in range(0, k, step):
+        sums = first[at : at + step, :, None] + second[at : at + step, None, :]
+        found[at : at + step] = np.median(sums.reshape(len(sums), -1), axis=1)
+    return found
+
+
+def cliffs_deltas(a: Floats, b: Floats) -> Floats:
+    """`effect.cliffs_delta` of each row of `a`, shape (k, n), against that of `b`, shape (k, m)."""
+    k, size, found = len(a), a.shape[1] * b.shape[1], np.empty(len(a))
+    if size > _AT_ONCE:
+        return np.array([cliffs_delta(x, y) for x, y in zip(a, b, strict=True)])
+    step = max(1, _AT_ONCE // size)
+    for at in range(0, k, step):
+        x, y = a[at : at + step, :, None], b[at : at + step, None, :]
+        above, below = (np.count_nonzero(beside, axis=(1, 2)) for beside in (x > y, x < y))
+        found[at : at + step] = (above - below) / size
+    return found

@@ -1,0 +1,391 @@
+"""A study compared pair by pair, one object after another, with the statistics of single samples: a second witness."""
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from cloudcmp.analysis import FEWEST_LAUNCHES, NOT_OFFERED
+from cloudcmp.compare import ALPHA, REPLICATION_UNKNOWN, SAME_RATIO, TOO_WIDE, deciding
+from cloudcmp.compare.unlike import trial_params, unlike
+from cloudcmp.compare.verdict import TOO_WIDE_FOR_ALL, bars_of
+from cloudcmp.compare.winners import _left_out, _star, _why
+from cloudcmp.model.cell import Cell
+from cloudcmp.model.metric import Better, Metric
+from cloudcmp.model.plan import Plan
+from cloudcmp.model.result import Bounds, Comparison, Estimate, Verdict, Winner
+from cloudcmp.stats import describe, effect, tests
+from cloudcmp.stats.adjust import benjamini_hochberg, holm
+from cloudcmp.stats.power import detectable_log_difference
+
+Floats = npt.NDArray[np.float64]
+Facts = Mapping[int, Mapping[str, str]]
+Bars = Mapping[tuple[str, int], str]
+POWER = 0.8
+_LARGEST_LOG = 700.0
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What the launch values of a pair say; fields as in `Comparison`. `p` decides; `spread` is the standard deviation
+    of one difference (of logarithms, unless by difference), None where fewer than two are known."""
+
+    n: int
+    by_rounds: bool
+    effect: float
+    bounds: Bounds | None
+    bounds_90: Bounds | None
+    p: float | None
+    p_paired: float | None
+    p_welch: float | None
+    hodges_lehmann: float
+    cliffs_delta: float
+    spread: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """One pair in one cell before the family is corrected. `bar` says why no verdict is possible, empty if it is.
+
+    `asked` is whether the plan gives the cell to both: only then does the pair belong to a family.
+    """
+
+    cell: Cell
+    metric: Metric
+    a: Estimate
+    b: Estimate
+    decides: bool
+    margin: float | None
+    asked: bool
+    figures: Figures | None
+    bar: str
+    marks: tuple[str, ...]
+
+    @property
+    def p(self) -> float | None:
+        """The p value with which the question stands in its family; None stands for 1."""
+        return None if self.bar or self.figures is None else self.figures.p
+
+
+def one_by_one(
+    plan: Plan, estimates: Sequence[Estimate], metrics: Mapping[str, Metric], facts: Facts
+) -> tuple[tuple[Comparison, ...], tuple[Winner, ...]]:
+    """What `cloudcmp.compare.compare` promises, a pair at a time."""
+    bars = bars_of(plan, estimates)
+    questions = _questions(plan, estimates, metrics, facts, bars)
+    found: list[Comparison | None] = [None] * len(questions)
+    for decides in (True, False):
+        members = [at for at, one in enumerate(questions) if one.asked and one.decides is decides]
+        corrected = adjusted([questions[at].p for at in members], decides)
+        for at, p_adjusted in zip(members, corrected, strict=True):
+            found[at] = _answered(questions[at], p_adjusted, len(members))
+    comparisons = tuple(
+        _not_asked(question) if one is None else one for question, one in zip(questions, found, strict=True)
+    )
+    return comparisons, _winners(plan, estimates, metrics, comparisons, bars)
+
+
+def _questions(
+    plan: Plan, estimates: Sequence[Estimate], metrics: Mapping[str, Metric], facts: Facts, bars: Bars
+) -> list[_Question]:
+    by_cell: dict[str, list[Estimate]] = {}
+    for one in estimates:
+        by_cell.setdefault(one.cell, []).append(one)
+    margins = deciding(plan, by_cell)
+    params = trial_params(plan)
+    questions = []
+    for text, some in by_cell.items():
+        cell = Cell.parse(text)
+        metric = metrics[cell.metric]
+        for a, b in itertools.combinations(sorted(some, key=lambda one: one.candidate), 2):
+            refused, marks = unlike(plan, cell, a.candidate, b.candidate, facts)
+            if params.get((text, a.candidate)) != params.get((text, b.candidate)) and not plan.imported:
+                refused = "; ".join(filter(None, (refused, "probe parameters")))
+            figures = figures_of(a, b, metric.signed)
+            bar = "; ".join(filter(None, (bars[text, a.candidate], bars[text, b.candidate])))
+            bar = bar or (f"unlike: {refused}" if refused else "") or _untestable(figures)
+            questions.append(
+                _Question(
+                    cell, metric, a, b, text in margins, margins.get(text),
+                    NOT_OFFERED not in (a.reason, b.reason), figures, bar,
+                    (*marks, *_more_marks(plan, figures)),
+                )
+            )  # fmt: skip
+    return questions
+
+
+def _untestable(figures: Figures | None) -> str:
+    return "no rounds with both, or a value of 0 or below" if figures is None else ""
+
+
+def _more_marks(plan: Plan, figures: Figures | None) -> tuple[str, ...]:
+    marks = []
+    if figures is not None and not figures.by_rounds:
+        marks.append("no rounds: Welch's t decides")
+    if REPLICATION_UNKNOWN in plan.quote.notes:
+        marks.append(REPLICATION_UNKNOWN)
+    if figures is not None and figures.spread == 0.0:
+        marks.append("no spread at all: coarse or copied values")
+    return tuple(marks)
+
+
+def _answered(question: _Question, p_adjusted: float | None, family: int) -> Comparison:
+    """The comparison of a pair that belongs to a family of `family` questions."""
+    bare, figures = _bare(question), question.figures
+    if figures is not None:
+        bare = replace(bare, p_adjusted=p_adjusted, detectable=_detectable(figures, question.metric, family))
+    if not question.decides:
+        return bare
+    if question.bar or figures is None:
+        return replace(bare, verdict=Verdict.CANNOT_TELL, reason=question.bar)
+    verdict, reason = verdict_of(figures, question.metric, question.margin, p_adjusted)
+    return replace(bare, verdict=verdict, reason=reason)
+
+
+def _not_asked(question: _Question) -> Comparison:
+    """A pair of which one has no such cell: told, but no part of any family."""
+    return replace(_bare(question), verdict=Verdict.CANNOT_TELL if question.decides else None)
+
+
+def _bare(question: _Question) -> Comparison:
+    figures = question.figures
+    return Comparison(
+        cell=str(question.cell),
+        a=question.a.candidate,
+        b=question.b.candidate,
+        n=0 if figures is None else figures.n,
+        decides=question.decides,
+        by_difference=question.metric.signed,
+        effect=None if figures is None else figures.effect,
+        bounds=None if figures is None else figures.bounds,
+        bounds_90=None if figures is None else figures.bounds_90,
+        p_paired=None if figures is None else figures.p_paired,
+        p_adjusted=None,
+        p_welch=None if figures is None else figures.p_welch,
+        hodges_lehmann=None if figures is None else figures.hodges_lehmann,
+        cliffs_delta=None if figures is None else figures.cliffs_delta,
+        detectable=None,
+        verdict=None,
+        reason=question.bar,
+        marks=question.marks,
+    )
+
+
+def _detectable(figures: Figures, metric: Metric, family: int) -> float | None:
+    if figures.spread is None:
+        return None
+    factor = _detectable_factor(figures.n, family)
+    # A spread of 0 says nothing of what could be found; a factor of 700 spreads is beyond any ratio.
+    if factor is None or figures.spread == 0.0:
+        return None
+    difference = factor * figures.spread
+    if metric.signed:
+        return difference
+    return math.exp(difference) if difference < 700.0 else None
+
+
+def _detectable_factor(n: int, family: int) -> float | None:
+    """The detectable difference in standard deviations of a difference: the same for all pairs of a plan."""
+    return detectable_log_difference(1.0, n, ALPHA / family, POWER)
+
+
+def _winners(
+    plan: Plan,
+    estimates: Sequence[Estimate],
+    metrics: Mapping[str, Metric],
+    comparisons: Sequence[Comparison],
+    bars: Bars,
+) -> tuple[Winner, ...]:
+    by_cell: dict[str, tuple[list[Estimate], list[Comparison]]] = {}
+    for one in estimates:
+        by_cell.setdefault(one.cell, ([], []))[0].append(one)
+    for comparison in comparisons:
+        by_cell[comparison.cell][1].append(comparison)
+    return tuple(
+        winner_of(plan, text, metrics[Cell.parse(text).metric], some, pairs, bars)
+        for text, (some, pairs) in by_cell.items()
+    )
+
+
+def figures_of(a: Estimate, b: Estimate, by_difference: bool) -> Figures | None:
+    """Compare the launch values of `a` with those of `b`; None when there is nothing to set against each other.
+
+    Ratios come from differences of natural logarithms; `by_difference` takes the values as they are. Launches of the
+    same session and round are paired (several of one candidate in a round are averaged first) and the paired t
+    decides. Where a round is unknown, Welch's t decides and n is the smaller number of launches.
+    None also when a ratio is asked for and a value is not above 0.
+    """
+    if not a.values or not b.values:
+        return None
+    if not by_difference and min(*a.values, *b.values) <= 0.0:
+        return None
+    x, y = (_scaled(one, by_difference) for one in (a, b))
+    if None in a.rounds or None in b.rounds:
+        return _unpaired(x, y, by_difference)
+    return _paired(a, b, x, y, by_difference)
+
+
+def _paired(a: Estimate, b: Estimate, x: Floats, y: Floats, by_difference: bool) -> Figures | None:
+    first, second = _by_round(a, x), _by_round(b, y)
+    d = np.array([first[key] - second[key] for key in first if key in second])
+    if d.size == 0:
+        return None
+    test, welch = tests.paired_t(d), tests.welch_t(x, y)
+    p = None if test is None else test.p_value
+    return Figures(
+        n=d.size,
+        by_rounds=True,
+        effect=_shown(describe.mean(d), by_difference),
+        bounds=_bounds(describe.t_interval(d, 0.95), 0.95, by_difference),
+        bounds_90=_bounds(describe.t_interval(d, 0.90), 0.90, by_difference),
+        p=p,
+        p_paired=p,
+        p_welch=None if welch is None else welch.p_value,
+        hodges_lehmann=_shown(effect.hodges_lehmann(d), by_difference),
+        cliffs_delta=effect.cliffs_delta(x, y),
+        spread=describe.sd(d),
+    )
+
+
+def _unpaired(x: Floats, y: Floats, by_difference: bool) -> Figures:
+    welch = tests.welch_t(x, y)
+    p = None if welch is None else welch.p_value
+    return Figures(
+        n=min(x.size, y.size),
+        by_rounds=False,
+        effect=_shown(describe.mean(x) - describe.mean(y), by_difference),
+        bounds=_bounds(effect.difference_interval(x, y, 0.95), 0.95, by_difference),
+        bounds_90=_bounds(effect.difference_interval(x, y, 0.90), 0.90, by_difference),
+        p=p,
+        p_paired=None,
+        p_welch=p,
+        hodges_lehmann=_shown(effect.hodges_lehmann_shift(x, y), by_difference),
+        cliffs_delta=effect.cliffs_delta(x, y),
+        spread=_spread_of_two(x, y),
+    )
+
+
+def _scaled(one: Estimate, by_difference: bool) -> Floats:
+    values = np.array(one.values, dtype=np.float64)
+    return values if by_difference else np.log(values)
+
+
+def _by_round(one: Estimate, scaled: Floats) -> dict[tuple[str | None, int | None], float]:
+    found: dict[tuple[str | None, int | None], list[float]] = defaultdict(list)
+    for key, value in zip(zip(one.sessions, one.rounds, strict=True), scaled.tolist(), strict=True):
+        found[key].append(value)
+    return {key: some[0] if len(some) == 1 else describe.mean(some) for key, some in found.items()}
+
+
+def _spread_of_two(x: Floats, y: Floats) -> float | None:
+    """The spread of a difference that, over the smaller n, gives the standard error of Welch's test."""
+    first, second = describe.sd(x), describe.sd(y)
+    if first is None or second is None:
+        return None
+    return math.hypot(first / math.sqrt(x.size), second / math.sqrt(y.size)) * math.sqrt(min(x.size, y.size))
+
+
+def _shown(difference: float, by_difference: bool) -> float:
+    return difference if by_difference else math.exp(difference)
+
+
+def _bounds(interval: describe.Interval | None, confidence: float, by_difference: bool) -> Bounds | None:
+    if interval is None:
+        return None
+    if by_difference:
+        return Bounds(interval.low, interval.high, confidence)
+    # An interval that leaves the range of floats (two launches orders of magnitude apart) bounds nothing.
+    if max(abs(interval.low), abs(interval.high)) > _LARGEST_LOG:
+        return None
+    return Bounds(math.exp(interval.low), math.exp(interval.high), confidence)
+
+
+def verdict_of(figures: Figures, metric: Metric, margin: float | None, p_adjusted: float | None) -> tuple[Verdict, str]:
+    """The verdict of a pair that nothing bars, for the first candidate against the second, and its reason.
+
+    In this order: `cannot tell yet` for fewer than 6 pairs; `practically the same` when the 90 % interval lies inside
+    (1/1.03, 1.03), or for differences inside the margin that the study gives; `better` or `worse` when `p_adjusted` is
+    below 0.05; else `cannot tell yet`.
+    """
+    if figures.n < FEWEST_LAUNCHES:
+        what = "rounds with both" if figures.by_rounds else "launches"
+        return Verdict.CANNOT_TELL, f"{figures.n} of at least {FEWEST_LAUNCHES} {what}"
+    if _inside(figures.bounds_90, metric, margin):
+        return Verdict.SAME, ""
+    if p_adjusted is not None and p_adjusted < ALPHA:
+        none = 0.0 if metric.signed else 1.0
+        higher = figures.effect > none
+        return (Verdict.BETTER if higher == (metric.better is Better.HIGHER) else Verdict.WORSE), ""
+    alone = figures.p_paired is not None and figures.p_paired < ALPHA
+    return Verdict.CANNOT_TELL, TOO_WIDE_FOR_ALL if alone else TOO_WIDE
+
+
+def _inside(bounds: Bounds | None, metric: Metric, margin: float | None) -> bool:
+    if bounds is None:
+        return False
+    if metric.signed:
+        return margin is not None and -margin < bounds.low and bounds.high < margin
+    return bounds.low > 1.0 / SAME_RATIO and bounds.high < SAME_RATIO
+
+
+def adjusted(p: Sequence[float | None], decides: bool) -> tuple[float | None, ...]:
+    """Holm's adjusted p values for the cells that decide, Benjamini and Hochberg's for all others; in the order of `p`.
+
+    `p` is one whole family: every pair in every cell that the plan gives to both candidates, whatever came of it. A
+    question that could not be tested, or that was barred from a verdict, is None: it stays in the family with p = 1.
+    Leaving it out would let the data choose the size of the family; a larger p than a test's own never adds a false
+    `better`. Its own adjusted value is None.
+    """
+    if not p:
+        return ()
+    correct = holm if decides else benjamini_hochberg
+    raw = [1.0 if value is None else value for value in p]
+    return tuple(None if was is None else now for was, now in zip(p, correct(raw).tolist(), strict=True))
+
+
+def winner_of(
+    plan: Plan,
+    cell: str,
+    metric: Metric,
+    estimates: Sequence[Estimate],
+    comparisons: Sequence[Comparison],
+    bars: Mapping[tuple[str, int], str],
+) -> Winner:
+    """The winners of one cell among the candidates of `estimates`, best median first; `bars` as from `bars_of`.
+
+    A candidate that failed, that has too few launches or no figure can not win, whatever its figures are. Of the rest
+    the winners are those that no verdict puts behind another; nobody wins before a verdict tells some pair apart or
+    calls it the same. `reason` says what is still open. The star goes to the cheapest of those that are practically
+    the same as the best, where it is cheaper than one of them and all their prices are known in one currency.
+    """
+    offered = {one.candidate for one in estimates if one.reason != NOT_OFFERED}
+    comparisons = [one for one in comparisons if {one.a, one.b} <= offered]
+    if not comparisons:
+        return Winner(cell, (), None, "one candidate: nothing to compare")
+    if not any(one.decides for one in comparisons):
+        return Winner(cell, (), None, "exploratory: no verdict")
+    settled = [one for one in comparisons if one.verdict not in (None, Verdict.CANNOT_TELL)]
+    if not settled:
+        return Winner(cell, (), None, f"cannot tell yet: {_why(one.reason for one in comparisons)}")
+    able = {one.candidate: one.median or 0.0 for one in estimates if not bars[cell, one.candidate]}
+    beaten = {one.b if one.verdict is Verdict.BETTER else one.a for one in settled if one.verdict is not Verdict.SAME}
+    sign = -1.0 if metric.better is Better.HIGHER else 1.0
+    unbeaten = sorted((at for at in able if at not in beaten), key=lambda at: (sign * able[at], at))
+    if not unbeaten:
+        return Winner(cell, (), None, "the verdicts contradict each other: rounds with all candidates are needed")
+    same = {one.a + one.b - unbeaten[0] for one in settled
+            if one.verdict is Verdict.SAME and unbeaten[0] in (one.a, one.b)}  # fmt: skip
+    starred, why_none = _star(plan, [at for at in unbeaten if at == unbeaten[0] or at in same])
+    notes = [*_open(plan, comparisons, unbeaten), *_left_out(estimates, bars), *why_none]
+    return Winner(cell, tuple(unbeaten), starred, "; ".join(notes))
+
+
+def _open(plan: Plan, comparisons: Sequence[Comparison], unbeaten: Sequence[int]) -> Iterator[str]:
+    for one in comparisons:
+        if one.verdict is Verdict.CANNOT_TELL and one.a in unbeaten and one.b in unbeaten:
+            a, b = plan.candidates[one.a].id, plan.candidates[one.b].id
+            yield f"cannot tell {a} from {b} yet ({one.reason})"
