@@ -6,9 +6,9 @@ from cloudcmp.store.records import parquet_columns, parquet_rows
 from cloudcmp.store.study_store import StudyStore, open_to_end, tag_in
 from cloudcmp.store.tidy import TidyRow, csv_text, write_csv, write_parquet
 from cloudcmp.store.tidy_agree import TidyTable
+from cloudcmp.store.tidy_check import read_tidy
 from cloudcmp.store.tidy_export import NO_ROUNDS, REPLICATION_UNKNOWN, export_rows
 from cloudcmp.store.tidy_import import import_table
-from cloudcmp.store.tidy_rows import read_tidy
 
 __all__ = [
     "CRASH_POINTS",
