@@ -10,7 +10,7 @@ from cloudcmp.model.codec import CodecError, from_json, to_json
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.trial import Outcome
 from cloudcmp.model.values import LARGEST_VALUE, TrialValues
-from cloudcmp.store.arrow import numbers, texts
+from cloudcmp.store.arrow import numbers, texts, to_numpy
 from cloudcmp.store.database import Database
 from cloudcmp.store.faults import corrupt, understood
 from cloudcmp.store.planned import OWN, digest_of, get_meta
@@ -98,7 +98,7 @@ def _part(batch: "pa.RecordBatch", cells: TextColumn, outcomes: TextColumn) -> "
 
     launch, cell, value, outcome, time = batch.columns
     return [
-        np.asarray(launch.cast("int32").fill_null(-1), np.int32),
+        to_numpy(launch.cast("int32"), -1),
         cells.codes(cell, str).astype(np.int32),
         floats(value),
         outcomes.codes(outcome, str).astype(np.int32),

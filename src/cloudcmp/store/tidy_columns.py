@@ -3,9 +3,11 @@
 What is surely right is told apart here from what may be wrong; what may be wrong is left to who reads row by row.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cloudcmp.store.arrow import texts, to_numpy
 from cloudcmp.store.tidy import time_of
 from cloudcmp.store.tidy_agree import NUMBER_PATTERN, number_of
 
@@ -72,8 +74,8 @@ def distinct_of(column: "pa.Array") -> "tuple[NDArray[np.int64], list[Any]]":
         return np.array([places[cell] for cell in cells], np.int64), list(places)
     except (pa.ArrowException, ValueError) as error:
         raise UnreadableColumn((str(error).splitlines() or ["unknown"])[0]) from None
-    indices = encoded.indices.fill_null(len(distinct)) if encoded.null_count else encoded.indices
-    return np.asarray(indices, np.int64), [*distinct, None] if encoded.null_count else distinct
+    indices = to_numpy(encoded.indices, len(distinct)).astype(np.int64)
+    return indices, [*distinct, None] if encoded.null_count else distinct
 
 
 def groups(columns: "Sequence[NDArray[np.int64]]") -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
@@ -89,7 +91,7 @@ def groups(columns: "Sequence[NDArray[np.int64]]") -> "tuple[NDArray[np.int64], 
         combined = combined * size + column
     buffer = pa.py_buffer(np.ascontiguousarray(combined))
     encoded = pa.Array.from_buffers(pa.int64(), len(combined), [None, buffer]).dictionary_encode()
-    numbers = np.asarray(encoded.indices, np.int64)
+    numbers = to_numpy(encoded.indices).astype(np.int64)
     first = np.zeros(len(encoded.dictionary), np.int64)
     first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)
     return numbers, first
@@ -102,7 +104,7 @@ def values_of(column: "pa.Array", text_of: TextOf) -> "tuple[NDArray[np.float64]
 
     kind = column.type
     if pa.types.is_floating(kind) or pa.types.is_integer(kind):
-        found, empty = floats(column), np.asarray(column.is_null())
+        found, empty = floats(column), to_numpy(column.is_null())
     elif _is_text(kind):
         found, empty = _parsed(column)
     else:
@@ -121,7 +123,7 @@ def times_of(column: "pa.Array", text_of: TextOf) -> "tuple[NDArray[np.float64],
 
     kind = column.type
     if pa.types.is_floating(kind) or pa.types.is_integer(kind):
-        found, empty = floats(column), np.asarray(column.is_null())
+        found, empty = floats(column), to_numpy(column.is_null())
     else:
         quick = _iso_times(column) if _is_text(kind) and not pa.types.is_dictionary(kind) else None
         if quick is not None:
@@ -142,10 +144,9 @@ def _is_text(kind: "pa.DataType") -> bool:
 
 def floats(column: "pa.Array") -> "NDArray[np.float64]":
     """The numbers of a column, NaN for null."""
-    import numpy as np
     import pyarrow as pa
 
-    return np.array(column.cast(pa.float64(), safe=False).fill_null(float("nan")), np.float64)
+    return to_numpy(column.cast(pa.float64(), safe=False), math.nan).copy()
 
 
 def _parsed(column: "pa.Array") -> "tuple[NDArray[np.float64], NDArray[np.bool_]]":
@@ -154,9 +155,8 @@ def _parsed(column: "pa.Array") -> "tuple[NDArray[np.float64], NDArray[np.bool_]
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column = column.fill_null("")
-    empty = pc.equal(column, "")
-    nothing = pa.scalar(None, column.type)
+    nothing = pa.nulls(1, column.type)[0]
+    empty = _empty(column)
     try:
         found = pc.if_else(empty, nothing, column).cast(pa.float64())
     except pa.ArrowInvalid:
@@ -164,8 +164,15 @@ def _parsed(column: "pa.Array") -> "tuple[NDArray[np.float64], NDArray[np.bool_]
         try:
             found = pc.if_else(plain, column, nothing).cast(pa.float64())
         except pa.ArrowInvalid:
-            return np.full(len(column), np.nan), np.asarray(empty)
-    return np.array(found.fill_null(float("nan")), np.float64), np.asarray(empty)
+            return np.full(len(column), np.nan), to_numpy(empty)
+    return to_numpy(found, math.nan).copy(), to_numpy(empty)
+
+
+def _empty(column: "pa.Array") -> "pa.Array":
+    """Of each text whether it is empty or null."""
+    import pyarrow.compute as pc
+
+    return pc.or_kleene(column.is_null(), pc.equal(column, texts([""])[0].cast(column.type)))
 
 
 def _iso_times(column: "pa.Array") -> "tuple[NDArray[np.float64], NDArray[np.bool_]] | None":
@@ -174,18 +181,17 @@ def _iso_times(column: "pa.Array") -> "tuple[NDArray[np.float64], NDArray[np.boo
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column = column.fill_null("")
-    empty = pc.equal(column, "")
-    if not pc.all(pc.or_(empty, pc.match_substring_regex(column, _ISO))).as_py():
+    empty = _empty(column)
+    missing = to_numpy(empty)
+    if not (missing | to_numpy(pc.match_substring_regex(column, _ISO), missing=False)).all():
         return None
     try:
-        found = pc.if_else(empty, pa.scalar(None, column.type), column).cast(pa.timestamp("us", "UTC"))
+        found = pc.if_else(empty, pa.nulls(1, column.type)[0], column).cast(pa.timestamp("us", "UTC"))
     except pa.ArrowInvalid:
         return None
-    micros = np.asarray(found.cast(pa.int64()).fill_null(0), np.int64)
+    micros = to_numpy(found.cast(pa.int64()), 0)
     if ((micros < 0) | (micros >= _EXACT)).any():
         return None
-    missing = np.asarray(empty)
     return np.where(missing, np.nan, micros / 1e6), missing
 
 
