@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -137,6 +137,71 @@ def many(candidates: int) -> Make:
     return make
 
 
+def write_rows(folder: Path, rows: int, ending: str) -> None:
+    """A tidy table of 10 candidates, 10 cells and 8 rounds, with named instances, times and prices."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet as pq
+
+    at = np.arange(rows)
+    candidate, cell, round_ = at % 10, at // 10 % 10, at // (100) % 8
+    value = np.random.default_rng(7).lognormal(0.02 * candidate, 0.1)
+    day = np.datetime64("2026-01-31T12:00:00") + (at // 1000).astype("timedelta64[s]")
+
+    def text(codes: "np.ndarray[tuple[int], np.dtype[np.int64]]", names: Iterable[str]) -> pa.Array:
+        return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(list(names))).dictionary_decode()
+
+    zero = np.zeros(rows, np.int64)
+    made = pa.table({
+        "provider": text(zero, ["aws"]), "region": text(zero, ["eu-west-1"]),
+        "offering": text(candidate, (f"type-{one:04d}" for one in range(10))),
+        "instance": text(round_ * 10 + candidate, (f"i-{one:04d}" for one in range(80))),
+        "round": pa.array(round_), "session": text(zero, [""]),
+        "time": pa.array([f"{one}.000000Z" for one in day.astype(str).tolist()]),
+        "metric": text(cell, (f"metric{one:02d}" for one in range(10))), "params": text(zero, ["case=0"]),
+        "unit": text(zero, ["op/s"]), "better": text(zero, ["higher"]), "value": pa.array(value),
+        "outcome": text(zero, ["ok"]),
+        "price_usd_per_hour": text(candidate, (f"{0.1 + one / 100:.2f}" for one in range(10))),
+    })  # fmt: skip
+    path = folder / f"table.{ending}"
+    if ending == "csv":
+        pyarrow.csv.write_csv(made, path, pyarrow.csv.WriteOptions(quoting_style="none"))
+    else:
+        pq.write_table(made, path, compression="zstd")
+
+
+def rows_of(rows: int, ending: str) -> Make:
+    """A table of so many rows, to be imported."""
+    return lambda folder: write_rows(folder, rows, ending)
+
+
+def imported(rows: int) -> Make:
+    """A study that was imported of such a table."""
+
+    def make(folder: Path) -> None:
+        write_rows(folder, rows, "parquet")
+        words = [CLOUDCMP, "import", "table.parquet", "--out", "study"]
+        subprocess.run(words, cwd=folder, check=True, capture_output=True)
+
+    return make
+
+
+def of_rows(rows: int, told: str, *, long: bool = False) -> list[Case]:
+    """What a table of so many rows costs, in and out."""
+    return [
+        Case(f"import-{told}", f"import, {told} rows of Parquet", rows_of(rows, "parquet"),
+             ("import", "table.parquet", "--out", "study"), long=long),
+        Case(f"import-csv-{told}", f"import, {told} rows of CSV", rows_of(rows, "csv"),
+             ("import", "table.csv", "--out", "study"), long=long),
+        Case(f"imported-{told}", f"compare, {told} imported rows", imported(rows), COMPARE, long=long),
+        Case(f"export-{told}", f"export, {told} rows to Parquet", imported(rows),
+             ("export", "study", "--out", "out.parquet"), long=long),
+        Case(f"export-csv-{told}", f"export, {told} rows to CSV", imported(rows),
+             ("export", "study", "--out", "out.csv"), long=long),
+    ]  # fmt: skip
+
+
 COMPARE = ("compare", "study")
 
 CASES = [
@@ -157,6 +222,9 @@ CASES = [
          long=True),
     Case("plan-300", "plan, 300 candidates", many(300), ("plan", "study.yaml")),
     Case("plan-1000", "plan, 1,000 candidates", many(1000), ("plan", "study.yaml")),
+    *of_rows(10**5, "1e5"),
+    *of_rows(10**6, "1e6"),
+    *of_rows(10**7, "1e7", long=True),
 ]  # fmt: skip
 
 

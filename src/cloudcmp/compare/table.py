@@ -312,10 +312,11 @@ class PairTable(Pairs):
     def worded(self, text: Callable[[str], str]) -> "PairTable":
         """The same with every reason and mark as `text` gives it."""
         words = functools.cache(text)
-        tables = {
-            cell: replace(table, text=lambda said, own=table.text: words(own(said)))
-            for cell, table in self._tables.items()
-        }
+
+        def after(own: Callable[[str], str]) -> Callable[[str], str]:
+            return lambda said: words(own(said))
+
+        tables = {cell: replace(table, text=after(table.text)) for cell, table in self._tables.items()}
         return PairTable(tables, self.family)
 
 

@@ -20,10 +20,10 @@ from cloudcmp.report.redaction import Pseudonyms
 from cloudcmp.store import StudyStore, tidy
 from cloudcmp.store.output_files import check_replaceable
 from cloudcmp.store.tidy import TidyRow
+from cloudcmp.store.tidy_check import check_table, read_tidy
 from cloudcmp.store.tidy_export import export_rows
 from cloudcmp.store.tidy_import import import_table as import_folder
-from cloudcmp.store.tidy_read import RawTable
-from cloudcmp.store.tidy_rows import check_table, read_tidy
+from cloudcmp.store.tidy_read import table_of
 
 
 def _rows(folder: Path, *, include_ids: bool) -> tuple[TidyRow, ...]:
@@ -110,7 +110,7 @@ def import_files(
     else:
         found = foreign.read(given, asked)
         path = _stem(given[0].path)
-        read, told = check_table(path, RawTable(foreign.COLUMNS, iter(found.rows)), METRICS), found.told
+        read, told = check_table(path, table_of(foreign.COLUMNS, found.rows), METRICS), found.told
     if name is not None:
         read = replace(read, path=read.path.with_name(f"{name}{read.path.suffix}"))
     folder = out or _free_folder(read.path.stem)

@@ -7,9 +7,9 @@ from cloudcmp.store.seals import MadeElsewhere
 from cloudcmp.store.study_store import StudyStore, open_to_end, tag_in
 from cloudcmp.store.tidy import TidyRow, csv_text, write_csv, write_parquet
 from cloudcmp.store.tidy_agree import TidyTable
+from cloudcmp.store.tidy_check import read_tidy
 from cloudcmp.store.tidy_export import NO_ROUNDS, REPLICATION_UNKNOWN, export_rows
 from cloudcmp.store.tidy_import import import_table
-from cloudcmp.store.tidy_rows import read_tidy
 from cloudcmp.store.user_key import state_folder
 
 __all__ = [

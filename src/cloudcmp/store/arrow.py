@@ -1,4 +1,4 @@
-"""Arrow arrays made from buffers: `pyarrow.array` loads pandas where that is installed, which takes a second."""
+"""Arrow arrays to and from buffers: `pyarrow.array` and `to_numpy` load pandas where it is installed, for a second."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,30 @@ def texts(values: Sequence[str | None]) -> "pa.Array":
     valid = np.array([value is not None for value in values], np.bool_)
     buffers = [_bits(valid), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
     return pa.Array.from_buffers(pa.string(), len(values), buffers)
+
+
+def to_numpy(column: "pa.Array", missing: float | None = None) -> "NDArray[Any]":
+    """The integers, float64s or booleans of an Arrow array, with `missing` for null; raises ValueError for others."""
+    import numpy as np
+    import pyarrow as pa
+
+    if column.null_count and missing is None:
+        raise ValueError("an array with nulls has no numbers for them")
+    valid, data = column.buffers()
+    if pa.types.is_boolean(column.type):
+        return _truths(data, column)
+    kind = np.float64 if pa.types.is_float64(column.type) else np.dtype(str(column.type))
+    found = np.frombuffer(data, kind, column.offset + len(column))[column.offset :]
+    if column.null_count:
+        found = np.where(_truths(valid, column), found, np.asarray(missing, kind))
+    return found
+
+
+def _truths(bits: "pa.Buffer", column: "pa.Array") -> "NDArray[np.bool_]":
+    import numpy as np
+
+    count = column.offset + len(column)
+    return np.unpackbits(np.frombuffer(bits, np.uint8), count=count, bitorder="little")[column.offset :].astype(bool)
 
 
 def _bits(valid: "NDArray[np.bool_]") -> "pa.Buffer":

@@ -1,51 +1,75 @@
 """The rows of an imported table, as they rest in the folder of samples."""
 
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+from cloudcmp.errors import UserMistake
 from cloudcmp.model.codec import CodecError, from_json, to_json
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.trial import Outcome
-from cloudcmp.model.values import TrialValues
-from cloudcmp.store.arrow import numbers, texts
+from cloudcmp.model.values import LARGEST_VALUE, TrialValues
+from cloudcmp.store.arrow import numbers, texts, to_numpy
 from cloudcmp.store.database import Database
 from cloudcmp.store.faults import corrupt, understood
 from cloudcmp.store.planned import OWN, digest_of, get_meta
 from cloudcmp.store.samples import IMPORTED_FILE, Source, checked
+from cloudcmp.store.tidy_agree import OUTCOMES, TidyRows
+from cloudcmp.store.tidy_columns import TextColumn, UnreadableColumn, floats
+from cloudcmp.store.untrusted_parquet import batches, opened_parquet
 
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+_ROWS_AT_ONCE = 256 * 1024
 METRICS_KEY = f"{OWN}metrics"
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedRow:
-    """One row of an imported table: its launch in the plan, and what it says; `time` in Unix seconds."""
-
-    launch: int
-    cell: str
-    value: float | None
-    outcome: Outcome
-    time: float | None
+_SCHEMA = (("launch", "int32"), ("cell", "string"), ("value", "float64"), ("outcome", "string"), ("time", "float64"))
 
 
-def encode(rows: Sequence[ImportedRow]) -> bytes:
-    """The Parquet file of the rows of a table."""
-    import numpy as np
+@dataclass(frozen=True, slots=True, eq=False)
+class ImportedRows:
+    """The rows of an imported table in columns: the launch in the plan, and places in `cells` and `outcomes`.
+
+    What has no value or time (Unix seconds) has NaN; `cells` are in the order of their first rows.
+    """
+
+    cells: tuple[str, ...]
+    outcomes: tuple[Outcome, ...]
+    launch: "NDArray[np.int32]"
+    cell: "NDArray[np.int32]"
+    value: "NDArray[np.float64]"
+    outcome: "NDArray[np.int32]"
+    time: "NDArray[np.float64]"
+
+    def launches(self) -> set[int]:
+        """The launches that have a row."""
+        import numpy as np
+
+        return set(np.unique(self.launch).tolist())
+
+
+def write(rows: TidyRows, places: "NDArray[np.int32]", file: BinaryIO) -> None:
+    """Write the rows of a table as Parquet; `places` are those of their launches in the plan."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns = [
-        numbers(np.array([row.launch for row in rows], np.int32)),
-        texts([row.cell for row in rows]),
-        numbers(np.array([row.value for row in rows], np.float64)),
-        texts([row.outcome.value for row in rows]),
-        numbers(np.array([row.time for row in rows], np.float64)),
-    ]
-    table = pa.Table.from_arrays(columns, ["launch", "cell", "value", "outcome", "time"])
-    buffer = io.BytesIO()
-    pq.write_table(table, buffer, compression="zstd")
-    return buffer.getvalue()
+    schema = pa.schema([(name, getattr(pa, kind)()) for name, kind in _SCHEMA])
+    cells, outcomes = texts(rows.cells), texts([outcome.value for outcome in OUTCOMES])
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        for chunk in rows.chunks:
+            columns = [
+                numbers(places[chunk.launch]),
+                pa.DictionaryArray.from_arrays(numbers(chunk.cell), cells).dictionary_decode(),
+                numbers(chunk.value),
+                pa.DictionaryArray.from_arrays(numbers(chunk.outcome.astype("int32")), outcomes).dictionary_decode(),
+                numbers(chunk.time),
+            ]
+            writer.write_table(pa.Table.from_arrays(columns, schema=schema))
 
 
 def source(database: Database, samples: Path) -> Source | None:
@@ -54,38 +78,56 @@ def source(database: Database, samples: Path) -> Source | None:
     return None if digest is None else Source(samples / IMPORTED_FILE, digest, "the imported table")
 
 
-def rows(database: Database, samples: Path) -> tuple[ImportedRow, ...]:
+def rows(database: Database, samples: Path) -> ImportedRows:
     """The rows of the table, in its order; raises CorruptStore where they are not those that were imported."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     found = source(database, samples)
-    if found is None:
-        return ()
-    try:
-        table = pq.read_table(checked(found))
-        columns = [table.column(name).to_pylist() for name in ("launch", "cell", "value", "outcome", "time")]
-    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        raise corrupt(found.path, "the imported table can not be read") from error
-    with understood(found.path, "the imported table"):
-        return tuple(
-            ImportedRow(int(launch), cell, value, Outcome(outcome), time)
-            for launch, cell, value, outcome, time in zip(*columns, strict=True)
-        )
+    parts: list[list[NDArray[Any]]] = []
+    cells, outcomes = TextColumn(bool), TextColumn(bool)
+    if found is not None:
+        try:
+            with opened_parquet(checked(found), "", ("cell", "outcome")) as file:
+                for batch in batches(file, found.path, [name for name, _ in _SCHEMA], _ROWS_AT_ONCE):
+                    parts.append(_part(batch, cells, outcomes))
+        except (UserMistake, UnreadableColumn) as error:
+            raise corrupt(found.path, f"the imported table can not be read ({error})") from error
+    return _ordered(parts, cells.texts, outcomes.texts, samples / IMPORTED_FILE)
 
 
-def trial_values(table: Sequence[ImportedRow]) -> TrialValues:
+def _part(batch: "pa.RecordBatch", cells: TextColumn, outcomes: TextColumn) -> "list[NDArray[Any]]":
+    import numpy as np
+
+    launch, cell, value, outcome, time = batch.columns
+    return [
+        to_numpy(launch.cast("int32"), -1),
+        cells.codes(cell, str).astype(np.int32),
+        floats(value),
+        outcomes.codes(outcome, str).astype(np.int32),
+        floats(time),
+    ]
+
+
+def _ordered(parts: "list[list[NDArray[Any]]]", cells: list[str], outcomes: list[str], path: Path) -> ImportedRows:
+    """The parts as one, the cells in the order of their first rows."""
+    import numpy as np
+
+    empty: list[NDArray[Any]] = [np.zeros(0, kind) for kind in (np.int32, np.int32, float, np.int32, float)]
+    launch, cell, value, outcome, time = [np.concatenate(column) for column in zip(empty, *parts, strict=True)]
+    first = np.full(len(cells), len(cell), np.int64)
+    first[cell[::-1]] = np.arange(len(cell) - 1, -1, -1)
+    order = [at for at in np.argsort(first, kind="stable").tolist() if first[at] < len(cell)]
+    place = np.zeros(len(cells), np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    with understood(path, "the imported table"):
+        known = tuple(Outcome(text) for text in outcomes)
+    return ImportedRows(tuple(cells[at] for at in order), known, launch, place[cell], value, outcome, time)
+
+
+def trial_values(table: ImportedRows) -> TrialValues:
     """The rows as values of trials, one trial a row."""
     import numpy as np
 
-    index = {cell: i for i, cell in enumerate(dict.fromkeys(row.cell for row in table))}
-    return TrialValues(
-        tuple(index),
-        np.array([row.launch for row in table], dtype=np.int32),
-        np.array([index[row.cell] for row in table], dtype=np.int32),
-        np.array([row.value is not None for row in table], dtype=np.bool_),
-        np.array([0.0 if row.value is None else row.value for row in table], dtype=np.float64),
-    )
+    ok = np.abs(table.value) < LARGEST_VALUE
+    return TrialValues(table.cells, table.launch, table.cell, ok, np.where(ok, table.value, 0.0))
 
 
 def metrics_text(metrics: Mapping[str, Metric]) -> str:

@@ -25,7 +25,7 @@ from cloudcmp.store.creation import lay_out
 from cloudcmp.store.database import DATABASE_FILE, Database, no_study
 from cloudcmp.store.faults import corrupt, disk_is_full, storage
 from cloudcmp.store.files import Reserve, write_durably
-from cloudcmp.store.imported import ImportedRow
+from cloudcmp.store.imported import ImportedRows
 from cloudcmp.store.ledger import LaunchRecord
 from cloudcmp.store.lock import StudyLock
 from cloudcmp.store.planned import OWN, Origin
@@ -329,11 +329,10 @@ class StudyStore:
         """Make the small files of samples one; for the end of a study, and safe to be cut short."""
         compact(self._database, self._samples)
 
-    def imported_rows(self) -> tuple[ImportedRow, ...]:
+    def imported_rows(self) -> ImportedRows:
         """The rows of an imported study's table, in its order; none of a measured study."""
         rows = imported.rows(self._database, self._samples)
-        launches = {launch.index for launch in self.plan.launches}
-        if any(row.launch not in launches for row in rows):
+        if not rows.launches() <= {launch.index for launch in self.plan.launches}:
             raise corrupt(self._samples / IMPORTED_FILE, "the table names a launch that the plan does not have")
         return rows
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.cell import Cell
@@ -13,9 +14,15 @@ from cloudcmp.model.metric import Better, Group, Metric, Reduce
 from cloudcmp.model.trial import Outcome
 from cloudcmp.store.tidy import COLUMNS
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 MOST_FAULTS = 20
 PRICE = re.compile(r"price_([a-z]{3})_per_hour", re.ASCII)
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+NUMBER_PATTERN = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+_NUMBER = re.compile(NUMBER_PATTERN, re.ASCII)
+OUTCOMES = tuple(Outcome)
 Key = tuple[str, str, str]
 
 
@@ -34,11 +41,45 @@ class CheckedRow:
 
 
 @dataclass(frozen=True, slots=True)
+class MetLaunch:
+    """A launch as its first row tells it; `key` counts the offerings of the table."""
+
+    key: int
+    round: int | None
+    session: str
+    time: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TidyChunk:
+    """Rows in columns of equal length; `launch`, `cell` and `outcome` count those of the table; NaN is unknown."""
+
+    launch: "NDArray[np.int32]"
+    cell: "NDArray[np.int32]"
+    value: "NDArray[np.float64]"
+    outcome: "NDArray[np.int8]"
+    time: "NDArray[np.float64]"
+
+
+@dataclass(frozen=True, slots=True)
+class TidyRows:
+    """The rows of a table in its order, with what they count: each in the order in which it was first met."""
+
+    chunks: tuple[TidyChunk, ...]
+    keys: tuple[Key, ...]
+    cells: tuple[str, ...]
+    launches: tuple[MetLaunch, ...]
+
+    def __len__(self) -> int:
+        return sum(len(chunk.launch) for chunk in self.chunks)
+
+
+@dataclass(frozen=True, slots=True)
 class TidyTable:
     """A table whose rows agree with each other; `attributes` are texts by offering and name."""
 
     path: Path
-    rows: tuple[CheckedRow, ...]
+    rows: TidyRows
     metrics: dict[str, Metric]
     attributes: dict[Key, dict[str, str]]
     has_rounds: bool
@@ -168,7 +209,7 @@ class Agreement:
             self._faults.add(where, what, "keep one of them, or name the offerings apart")
         self._told.add((key, name, text))
 
-    def table(self, path: Path, rows: tuple[CheckedRow, ...]) -> TidyTable:
+    def table(self, path: Path, rows: TidyRows) -> TidyTable:
         """The table of all rows that were taken; raises UserMistake where there was any fault."""
         for name, where in self._without.items():
             if name in self._with:

@@ -1,5 +1,6 @@
 """A study's values as rows of the tidy table."""
 
+import math
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
@@ -54,8 +55,14 @@ def export_rows(
 
 
 def _imported(store: StudyStore) -> Iterator[_Value]:
-    for row in store.imported_rows():
-        yield row.launch, row.cell, row.value, row.outcome, row.time
+    rows = store.imported_rows()
+    columns = (column.tolist() for column in (rows.launch, rows.cell, rows.value, rows.outcome, rows.time))
+    for launch, cell, value, outcome, time in zip(*columns, strict=True):
+        yield launch, rows.cells[cell], _known(value), rows.outcomes[outcome], _known(time)
+
+
+def _known(number: float) -> float | None:
+    return None if math.isnan(number) else number
 
 
 def _measured(

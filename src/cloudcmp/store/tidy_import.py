@@ -1,21 +1,27 @@
 """A table from people as a study of its own, which is analysed like one that was measured."""
 
-import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cloudcmp.model.offering import Offering, Price, Volume
 from cloudcmp.model.plan import Candidate, Launch, Plan, Quote
 from cloudcmp.store.creation import lay_out
-from cloudcmp.store.files import write_durably
-from cloudcmp.store.imported import METRICS_KEY, ImportedRow, encode, metrics_text
+from cloudcmp.store.faults import storage
+from cloudcmp.store.files import sha256_of, write_durably
+from cloudcmp.store.imported import METRICS_KEY, metrics_text, write
 from cloudcmp.store.planned import Origin, digest_key
 from cloudcmp.store.samples import IMPORTED_FILE
 from cloudcmp.store.study_store import StudyStore
-from cloudcmp.store.tidy_agree import PRICE, Key, TidyTable
+from cloudcmp.store.tidy_agree import PRICE, Key, TidyChunk, TidyRows, TidyTable
 from cloudcmp.store.tidy_export import NO_ROUNDS, REPLICATION_UNKNOWN
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _FIELDS = {"vcpus", "memory_gib", "category", "volume", "count", "runner"}
 
@@ -26,9 +32,10 @@ def import_table(table: TidyTable, folder: Path, *, provenance: Mapping[str, str
     Without `instance` each row is a launch of its own, and without `round` every launch is in round 0; the notes
     `replication_unknown` and `no_rounds` say so. Raises UserMistake where the folder is not empty.
     """
-    keys = list(dict.fromkeys(row.key for row in table.rows))
-    start_at = min((row.time for row in table.rows if row.time is not None), default=0.0)
-    launches, launch_of = _launches(table, {key: i for i, key in enumerate(keys)}, start_at)
+    keys = list(table.rows.keys)
+    start_at = min((_earliest(chunk) for chunk in table.rows.chunks), default=math.inf)
+    start_at = start_at if math.isfinite(start_at) else 0.0
+    launches, places = _launches(table.rows, start_at)
     plan = Plan(
         name=table.path.stem,
         question=f"What does the table {table.path.name} say?",
@@ -47,35 +54,37 @@ def import_table(table: TidyTable, folder: Path, *, provenance: Mapping[str, str
     notes = {METRICS_KEY: metrics_text(table.metrics)}
     notes |= {} if table.has_rounds else {NO_ROUNDS: "the table has no rounds"}
     notes |= {} if table.has_instances else {REPLICATION_UNKNOWN: "the table does not say which rows share a launch"}
-    content = encode(
-        [
-            ImportedRow(launch, row.cell, row.value, row.outcome, row.time)
-            for launch, row in zip(launch_of, table.rows, strict=True)
-        ]
-    )
 
     def fill(samples: Path) -> Mapping[str, str]:
-        write_durably(samples / IMPORTED_FILE, content)
-        return {**notes, digest_key(IMPORTED_FILE): hashlib.sha256(content).hexdigest()}
+        path = samples / IMPORTED_FILE
+        write_durably(path, lambda file: write(table.rows, places, file))
+        with storage(path):
+            return {**notes, digest_key(IMPORTED_FILE): sha256_of(path)}
 
     lay_out(folder, plan, Origin("", dict(provenance), created_at), fill)
     return StudyStore.open(folder, write=True)
 
 
-def _launches(table: TidyTable, candidates: Mapping[Key, int], start_at: float) -> tuple[tuple[Launch, ...], list[int]]:
-    """The launches by session, round and time, else in the order of their first rows; and each row's launch."""
-    index: dict[tuple[Key, str], int] = {}
-    met: list[Launch] = []
-    met_of: list[int] = []
-    for number, row in enumerate(table.rows):
-        found = index.setdefault((row.key, row.instance or f"row {number}"), len(met))
-        if found == len(met):
-            start_s = 0.0 if row.time is None else row.time - start_at
-            met.append(Launch(found, candidates[row.key], row.round or 0, row.session or None, start_s, 0))
-        met_of.append(found)
+def _earliest(chunk: TidyChunk) -> float:
+    """The earliest time of some rows, infinite where none has one."""
+    import numpy as np
+
+    known = chunk.time[~np.isnan(chunk.time)]
+    return float(known.min(initial=np.inf))
+
+
+def _launches(rows: TidyRows, start_at: float) -> "tuple[tuple[Launch, ...], NDArray[np.int32]]":
+    """The launches by session, round and time, else in the order of their first rows; and each one's place there."""
+    import numpy as np
+
+    met = [
+        Launch(at, one.key, one.round or 0, one.session or None, 0.0 if one.time is None else one.time - start_at, 0)
+        for at, one in enumerate(rows.launches)
+    ]
     ordered = sorted(met, key=lambda one: (one.session or "", one.round, one.start_s, one.index))
-    place = {one.index: at for at, one in enumerate(ordered)}
-    return tuple(replace(one, index=place[one.index]) for one in ordered), [place[found] for found in met_of]
+    places = np.zeros(len(met), np.int32)
+    places[[one.index for one in ordered]] = np.arange(len(met), dtype=np.int32)
+    return tuple(replace(one, index=at) for at, one in enumerate(ordered)), places
 
 
 def _candidate(index: int, key: Key, keys: list[Key], attributes: Mapping[str, str]) -> Candidate:

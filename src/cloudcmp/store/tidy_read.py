@@ -1,39 +1,79 @@
-"""Tables from people, read row by row into text: CSV or Parquet, untrusted."""
+"""Tables from people, read as blocks of columns: CSV or Parquet, untrusted."""
 
 import csv
-from collections.abc import Iterable, Iterator
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cloudcmp.errors import Fault, UserMistake
+from cloudcmp.store.arrow import texts
 from cloudcmp.store.faults import storage
 from cloudcmp.store.tidy import PARQUET_MAGIC, plain
 from cloudcmp.store.untrusted_parquet import batches, opened_parquet
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _ROWS_AT_ONCE = 64 * 1024
+_BLOCK_BYTES = 8 * 2**20
+_LONGEST_LINE = 64 * 2**20
+_NUMERIC = ("value", "time")
+_AGAIN = "write it again"
+_NEWLINE = b"\n"
+
+Row = tuple[str, list[str]]
+"""The place of a row, and a text for each of its cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some rows of a table: Arrow columns of any type, as the file holds them, and each row as texts.
+
+    `text_of` makes the text of a cell that a row has; `row` gives a row's place and cells, None for one that counts for
+    nothing, such as a line of commas alone. `uneven` are rows with another number of cells than there are columns.
+    """
+
+    columns: "tuple[pa.Array, ...]"
+    count: int
+    text_of: Callable[[Any], str]
+    row: Callable[[int], Row | None]
+    uneven: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RawTable:
-    """The column names of a table and its rows: the place of each, and a text for each column."""
+    """The column names of a table, and its rows."""
 
     columns: tuple[str, ...]
-    rows: Iterator[tuple[str, list[str]]]
+    blocks: Iterator[Block]
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """The names of columns; of a CSV file also the line of the header, and the lines and bytes up to its end."""
+
+    names: list[str]
+    line: int = 0
+    lines: int = 0
+    offset: int = 0
 
 
 def read_table(path: Path) -> RawTable:
     """Open a table; the format is found from the first bytes.
 
-    Raises UserMistake where the file is missing, is no table, or its columns have no or equal names; so may the rows.
+    Raises UserMistake where the file is missing, is no table, or its columns have no or equal names; so may the blocks.
     """
     if not path.is_file():
         raise _mistake(str(path), "is a folder" if path.is_dir() else "no such file", "name a CSV or Parquet file")
     with storage(path), path.open("rb") as file:
         is_parquet = file.read(4) == PARQUET_MAGIC
-    rows = _parquet_rows(path) if is_parquet else _csv_rows(path)
-    place, header = next(rows, (str(path), []))
-    columns = tuple(name.strip() for name in header)
+    header = _parquet_header(path) if is_parquet else _csv_header(path)
+    place = f"{path}:{header.line}" if header.line else str(path)
+    columns = tuple(name.strip() for name in header.names)
     if not any(columns):
         raise _mistake(str(path), "the table is empty", "write a header line with offering, metric, unit and value")
     for index, name in enumerate(columns):
@@ -41,44 +81,149 @@ def read_table(path: Path) -> RawTable:
             raise _mistake(place, f"column {index + 1} has no name", "name it, or remove it")
         if name in columns[:index]:
             raise _mistake(place, f"there are two columns {name!r}", "remove or rename one")
-    return RawTable(columns, rows)
+    return RawTable(columns, _parquet_blocks(path, header.names) if is_parquet else _csv_blocks(path, header))
 
 
-def _csv_rows(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """The lines of a CSV file, header first; the place of a row is the line on which it begins."""
-    line = 0
+def table_of(columns: tuple[str, ...], rows: Iterable[Row]) -> RawTable:
+    """A table of rows that were read already."""
+    return RawTable(columns, _blocks_of_rows(len(columns), rows))
+
+
+def _blocks_of_rows(width: int, rows: Iterable[Row]) -> Iterator[Block]:
+    waiting = iter(rows)
+    while some := list(islice(waiting, _ROWS_AT_ONCE)):
+        uneven = tuple(at for at, (_, cells) in enumerate(some) if len(cells) != width)
+        even = [(cells + [""] * width)[:width] for _, cells in some] if uneven else [cells for _, cells in some]
+        columns = tuple(texts(column) for column in zip(*even, strict=True))
+        yield Block(columns, len(some), str, some.__getitem__, uneven)
+
+
+# CSV
+
+
+def _csv_header(path: Path) -> _Header:
     with storage(path), path.open("rb") as file:
-        reader = csv.reader(_decoded(path, file), strict=True)
-        try:
-            for cells in reader:
-                begun, line = line + 1, reader.line_num
-                if any(cells):
-                    yield f"{path}:{begun}", [plain(cell).strip() for cell in cells]
-        except csv.Error as error:
-            raise _mistake(f"{path}:{line + 1}", f"no CSV ({error})", "check the quotes of this line") from None
+        for begun, line, cells in _csv_rows(path, iter(file.readline, b""), 0):
+            return _Header([plain(cell).strip() for cell in cells], begun, line, file.tell())
+    return _Header([])
 
 
-def _decoded(path: Path, lines: Iterable[bytes]) -> Iterator[str]:
-    for number, line in enumerate(lines, 1):
+def _csv_rows(path: Path, lines: Iterable[bytes], before: int) -> Iterator[tuple[int, int, list[str]]]:
+    """The rows of some lines, `before` which there are so many: the first and the last line of each, and its cells."""
+    line = before
+    reader = csv.reader(_decoded(path, lines, before), strict=True)
+    try:
+        for cells in reader:
+            begun, line = line + 1, before + reader.line_num
+            if any(cells):
+                yield begun, line, cells
+    except csv.Error as error:
+        raise _mistake(f"{path}:{line + 1}", f"no CSV ({error})", "check the quotes of this line") from None
+
+
+def _decoded(path: Path, lines: Iterable[bytes], before: int) -> Iterator[str]:
+    for number, line in enumerate(lines, before + 1):
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
             raise _mistake(f"{path}:{number}", "is not UTF-8 text", "save the table as UTF-8") from None
 
 
-def _parquet_rows(path: Path) -> Iterator[tuple[str, list[str]]]:
-    number = 0
-    with opened_parquet(path, "write it again") as file:
-        names = list(file.schema_arrow.names)
-        yield str(path), names
+def _csv_blocks(path: Path, header: _Header) -> Iterator[Block]:
+    """Lines without quotes are split by Arrow, where that surely sees what Python's reader does; all others by that."""
+    line, width = header.lines, len(header.names)
+    with storage(path), path.open("rb") as file:
+        file.seek(header.offset)
+        rest = b""
+        while part := rest + (read := file.read(_BLOCK_BYTES)):
+            end = part.rfind(b"\n") + 1 if read else len(part)
+            if len(part) - end > _LONGEST_LINE:
+                what = f"a line of more than {_LONGEST_LINE >> 20} MiB"
+                raise _mistake(f"{path}:{line + part.count(_NEWLINE) + 1}", what, "check the quotes and line ends")
+            data, rest = part[:end], part[end:]
+            if b'"' in data:  # a cell may go on in the lines behind these
+                file.seek(-len(rest), io.SEEK_CUR)
+                yield from _csv_texts(path, chain(io.BytesIO(data), iter(file.readline, b"")), line, width)
+                return
+            block = _split_by_arrow(path, data, line, header.names)
+            yield from [block] if block else _csv_texts(path, io.BytesIO(data), line, width)
+            line += _line_count(data)
+
+
+def _csv_texts(path: Path, lines: Iterable[bytes], before: int, width: int) -> Iterator[Block]:
+    rows = _csv_rows(path, lines, before)
+    yield from _blocks_of_rows(
+        width, ((f"{path}:{begun}", [plain(cell).strip() for cell in cells]) for begun, _, cells in rows)
+    )
+
+
+def _line_count(data: bytes) -> int:
+    return data.count(_NEWLINE) + (not data.endswith(_NEWLINE))
+
+
+def _split_by_arrow(path: Path, data: bytes, before: int, names: Sequence[str]) -> Block | None:
+    """The lines as columns; None where Python's reader may see something else in them."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.csv
+
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE[0])
+    longest = np.diff(ends, prepend=-1, append=len(data)).max(initial=0)
+    count = _line_count(data)
+    if data.count(b"\r") != data.count(b"\r\n") or longest > csv.field_size_limit() or not count:
+        return None
+    text = pa.dictionary(pa.int32(), pa.string())
+    places = [str(at) for at in range(len(names))]
+    try:
+        table = pyarrow.csv.read_csv(
+            pa.BufferReader(data),
+            pyarrow.csv.ReadOptions(column_names=places, use_threads=False, block_size=len(data) + 1),
+            pyarrow.csv.ParseOptions(quote_char=False),
+            pyarrow.csv.ConvertOptions(
+                column_types={at: pa.string() if names[int(at)] in _NUMERIC else text for at in places},
+                strings_can_be_null=False,
+            ),
+        )
+    except pa.ArrowInvalid:
+        return None
+    if table.num_rows != count:
+        return None
+    columns = tuple(column.combine_chunks() for column in table.columns)
+
+    def row(at: int) -> Row | None:
+        cells = [column[at].as_py() for column in columns]
+        return (f"{path}:{before + at + 1}", [plain(cell).strip() for cell in cells]) if any(cells) else None
+
+    return Block(columns, count, _csv_text, row)
+
+
+def _csv_text(cell: str) -> str:
+    return plain(cell).strip()
+
+
+# Parquet
+
+
+def _parquet_header(path: Path) -> _Header:
+    with opened_parquet(path, _AGAIN) as file:
+        return _Header(list(file.schema_arrow.names))
+
+
+def _parquet_blocks(path: Path, names: Sequence[str]) -> Iterator[Block]:
+    count = 0
+    texts = [name for name in names if name not in _NUMERIC]
+    with opened_parquet(path, _AGAIN, texts) as file:
         for batch in batches(file, path, names, _ROWS_AT_ONCE):
-            columns = [[_text(cell) for cell in column.to_pylist()] for column in batch.columns]
-            for cells in zip(*columns, strict=True):
-                number += 1
-                yield f"{path}:row {number}", list(cells)
+            row = partial(_parquet_row, path, tuple(batch.columns), count)
+            yield Block(tuple(batch.columns), batch.num_rows, _parquet_text, row)
+            count += batch.num_rows
 
 
-def _text(cell: Any) -> str:
+def _parquet_row(path: Path, columns: "tuple[pa.Array, ...]", before: int, at: int) -> Row:
+    return f"{path}:row {before + at + 1}", [_parquet_text(column[at].as_py()) for column in columns]
+
+
+def _parquet_text(cell: Any) -> str:
     """One cell of a Parquet file as the text that a CSV file would hold."""
     if cell is None:
         return ""

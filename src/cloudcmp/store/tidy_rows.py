@@ -1,49 +1,22 @@
-"""The rows of a table from people, each checked by itself and then against the others: every fault at once."""
+"""A row of a table from people, checked by itself and then against the others."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from cloudcmp.errors import Fault, UserMistake
+from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell, parse_params
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.trial import Outcome
 from cloudcmp.model.untrusted_text import steering_character, without_steering
 from cloudcmp.model.values import LARGEST_VALUE
 from cloudcmp.store.tidy import NEEDED, time_of
-from cloudcmp.store.tidy_agree import Agreement, CheckedRow, Faults, Key, TidyTable, number_of
-from cloudcmp.store.tidy_read import RawTable, read_table
+from cloudcmp.store.tidy_agree import Agreement, CheckedRow, Faults, Key, number_of
 
 _OUTCOMES = frozenset({"", *Outcome})
 
 
-def read_tidy(path: Path, known: Mapping[str, Metric]) -> TidyTable:
-    """Read a tidy table, CSV or Parquet; `known` are the metrics whose unit and direction are fixed.
-
-    Raises UserMistake with every fault, as `file:line: what; next`: missing columns, numbers that are none or not
-    finite, unknown outcomes, a metric with two units or directions, an offering with two values of one attribute.
-    """
-    return check_table(path, read_table(path), known)
-
-
-def check_table(path: Path, table: RawTable, known: Mapping[str, Metric]) -> TidyTable:
-    """Check a table that is not from a file of its own; `path` names the study. Raises UserMistake as `read_tidy`."""
-    missing = [name for name in NEEDED if name not in table.columns]
-    if missing:
-        what = f"the column {missing[0]} is" if len(missing) == 1 else f"the columns {', '.join(missing)} are"
-        raise UserMistake(Fault(f"{path}:1", f"{what} missing", f"a table needs {', '.join(NEEDED)}"))
-    for name in table.columns:
-        if steering_character(name):
-            raise UserMistake(Fault(f"{path}:1", _steered(name, name), "remove it"))
-    faults = Faults(path)
-    checker = _Checker(faults, known, table.columns)
-    rows = [row for place, cells in table.rows if (row := checker.row(place, cells)) is not None]
-    if not rows and not faults:
-        faults.add(str(path), "the table has no rows", "write at least one")
-    return checker.agreement.table(path, tuple(rows))
-
-
-def _steered(name: str, text: str) -> str:
+def steered(name: str, text: str) -> str:
+    """What is wrong with a text of a column that steers a terminal."""
     return f"the column {without_steering(name)!r} holds {steering_character(text)}, which steers a terminal"
 
 
@@ -55,7 +28,7 @@ class _Bad(Exception):
         self.next = next
 
 
-class _Checker:
+class RowChecker:
     """Checks rows one after the other; what must agree between rows is in `agreement`."""
 
     def __init__(self, faults: Faults, known: Mapping[str, Metric], columns: tuple[str, ...]) -> None:
@@ -72,8 +45,8 @@ class _Checker:
             self._faults.add(where, what, "write one cell for each column")
             return None
         of = dict(zip(self._columns, cells, strict=True))
-        if steered := [name for name in self._columns if steering_character(of[name])]:
-            self._faults.add(where, _steered(steered[0], of[steered[0]]), "remove it")
+        if steering := next((name for name in self._columns if steering_character(of[name])), None):
+            self._faults.add(where, steered(steering, of[steering]), "remove it")
             return None
         parts: list[Any] = []
         for part in (_key, self._cell, self._result, _round, _time):
@@ -92,7 +65,7 @@ class _Checker:
         key = (of["metric"] or "missing", of.get("params", ""))  # that a metric is missing is told by _key
         if key not in self._cells:
             try:
-                self._cells[key] = str(Cell.of(key[0], parse_params(key[1])))
+                self._cells[key] = cell_of(*key)
             except UserMistake as error:
                 raise _Bad(error.faults[0].what, error.faults[0].next) from None
         return self._cells[key]
@@ -119,21 +92,39 @@ class _Checker:
         return Outcome.OK, value
 
 
+def cell_of(metric: str, params: str) -> str:
+    """The cell of a metric with its parameters as text; raises UserMistake."""
+    return str(Cell.of(metric, parse_params(params)))
+
+
+def key_of(provider: str, region: str, offering: str) -> Key:
+    """What tells one offering from others; who does not name a provider means their own table."""
+    return provider or "imported", region, offering
+
+
+def round_of(text: str) -> int:
+    """The number of a round; raises ValueError for a text that is none."""
+    number = number_of(text)
+    if number is None or not number.is_integer() or not 0 <= number <= 1e9:
+        raise ValueError(text)
+    return int(number)
+
+
 def _key(of: dict[str, str]) -> Key:
     empty = [name for name in NEEDED[:3] if not of[name]]
     if empty:
         raise _Bad(f"no {' and no '.join(empty)}", "fill in the empty cells")
-    return of.get("provider") or "imported", of.get("region", ""), of["offering"]
+    return key_of(of.get("provider", ""), of.get("region", ""), of["offering"])
 
 
 def _round(of: dict[str, str]) -> int | None:
     text = of.get("round", "")
     if not text:
         return None
-    number = number_of(text)
-    if number is None or not number.is_integer() or not 0 <= number <= 1e9:
-        raise _Bad(f"the round {text!r} is not a whole number", "write 0, 1, 2, ...")
-    return int(number)
+    try:
+        return round_of(text)
+    except ValueError:
+        raise _Bad(f"the round {text!r} is not a whole number", "write 0, 1, 2, ...") from None
 
 
 def _time(of: dict[str, str]) -> float | None:

@@ -29,14 +29,17 @@ _BATCH_BYTES = 32 * 2**20
 
 
 @contextmanager
-def opened_parquet(path: Path, next: str) -> Iterator["pq.ParquetFile"]:
-    """A Parquet file whose footer can be read; raises UserMistake with `next` where the file is not what it says."""
+def opened_parquet(path: Path, next: str, as_dictionaries: Sequence[str] = ()) -> Iterator["pq.ParquetFile"]:
+    """A Parquet file whose footer can be read; raises UserMistake with `next` where the file is not what it says.
+
+    Of the columns of `as_dictionaries` each text is read once, whatever number of rows has it.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     with storage(path):
         try:
-            with pq.ParquetFile(path, memory_map=True) as file:
+            with pq.ParquetFile(path, memory_map=True, read_dictionary=list(as_dictionaries)) as file:
                 if file.metadata.num_columns > MOST_COLUMNS:
                     raise _too_large(path, f"has more than {MOST_COLUMNS} columns")
                 yield file

@@ -1,0 +1,297 @@
+"""A table from people, checked as a whole: columns at once, and row by row only what may be wrong or is new."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from cloudcmp.errors import Fault, UserMistake
+from cloudcmp.model.metric import Metric
+from cloudcmp.model.trial import Outcome
+from cloudcmp.model.untrusted_text import steering_character
+from cloudcmp.model.values import LARGEST_VALUE
+from cloudcmp.store.tidy import COLUMNS, NEEDED
+from cloudcmp.store.tidy_agree import (
+    OUTCOMES,
+    Faults,
+    Key,
+    MetLaunch,
+    TidyChunk,
+    TidyRows,
+    TidyTable,
+)
+from cloudcmp.store.tidy_columns import TextColumn, UnreadableColumn, groups, times_of, values_of
+from cloudcmp.store.tidy_read import Block, RawTable, read_table
+from cloudcmp.store.tidy_rows import RowChecker, cell_of, key_of, round_of, steered
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Codes = dict[str, NDArray[np.int64]]
+
+T = TypeVar("T")
+
+_OUTCOME = {"": OUTCOMES.index(Outcome.OK), **{outcome.value: at for at, outcome in enumerate(OUTCOMES)}}
+_NUMBERS = ("value", "time")
+_KEY = ("provider", "region", "offering")
+_CELL = ("metric", "params")
+
+
+def read_tidy(path: Path, known: Mapping[str, Metric]) -> TidyTable:
+    """Read a tidy table, CSV or Parquet; `known` are the metrics whose unit and direction are fixed.
+
+    Raises UserMistake with every fault, as `file:line: what; next`: missing columns, numbers that are none or not
+    finite, unknown outcomes, a metric with two units or directions, an offering with two values of one attribute.
+    """
+    return check_table(path, read_table(path), known)
+
+
+def check_table(path: Path, table: RawTable, known: Mapping[str, Metric]) -> TidyTable:
+    """Check a table that is not from a file of its own; `path` names the study. Raises UserMistake as `read_tidy`."""
+    missing = [name for name in NEEDED if name not in table.columns]
+    if missing:
+        what = f"the column {missing[0]} is" if len(missing) == 1 else f"the columns {', '.join(missing)} are"
+        raise UserMistake(Fault(f"{path}:1", f"{what} missing", f"a table needs {', '.join(NEEDED)}"))
+    for name in table.columns:
+        if steering_character(name):
+            raise UserMistake(Fault(f"{path}:1", steered(name, name), "remove it"))
+    faults = Faults(path)
+    check = _TableCheck(RowChecker(faults, known, table.columns), faults, known, table.columns)
+    for block in table.blocks:
+        try:
+            check.take(block)
+        except UnreadableColumn as error:
+            raise UserMistake(Fault(str(path), f"a column can not be read ({error})", "write it as text")) from None
+    rows = check.rows()
+    if not len(rows) and not faults:
+        faults.add(str(path), "the table has no rows", "write at least one")
+    return check.checker.agreement.table(path, rows)
+
+
+class _TableCheck:
+    """Takes blocks one after the other: sure rows by their columns, doubtful ones and the first of a kind by rows.
+
+    Rows of one kind say the same of a metric, of an offering and of a launch: what agrees with the first of them, or
+    does not, does so for all.
+    """
+
+    def __init__(
+        self, checker: RowChecker, faults: Faults, known: Mapping[str, Metric], columns: tuple[str, ...]
+    ) -> None:
+        self.checker = checker
+        self._faults = faults
+        self._columns = columns
+        self._texts = {name: TextColumn(_IS_SOUND.get(name, _is_plain)) for name in columns if name not in _NUMBERS}
+        attributes = [name for name in columns if name not in COLUMNS]
+        self._kinds = (
+            ("metric", "params", "unit", "better"),
+            (*_KEY, *attributes),
+            (*_KEY, "instance", "round", "session"),
+        )
+        self._seen: tuple[set[tuple[int, ...]], ...] = (set(), set(), set())
+        self._above_zero = {name for name, metric in known.items() if not metric.signed}
+        self._cells = _Counted(self._cell)
+        self._keys = _Counted(self._key)
+        self._launches = _Launches(self._texts)
+        self._chunks: list[TidyChunk] = []
+
+    def rows(self) -> TidyRows:
+        """All rows that were taken; of no use where there was a fault."""
+        return TidyRows(tuple(self._chunks), self._keys.things(), self._cells.things(), tuple(self._launches.met))
+
+    def take(self, block: Block) -> None:
+        """Check a block of rows, and keep them while there is no fault."""
+        import numpy as np
+
+        columns = dict(zip(self._columns, block.columns, strict=True))
+        codes = {name: text.codes(columns[name], block.text_of) for name, text in self._texts.items()}
+        value, empty = values_of(columns["value"], block.text_of)
+        time, timeless = np.full(block.count, np.nan), np.ones(block.count, np.bool_)
+        if "time" in columns:
+            time, timeless = times_of(columns["time"], block.text_of)
+        outcome = self._outcomes(codes, block.count)
+        cell = self._cells.codes(_columns(codes, _CELL, block.count))
+        doubtful = self._doubtful(codes, value, empty, outcome, cell)
+        doubtful |= np.isnan(time) & ~timeless
+        doubtful[list(block.uneven)] = True
+        kept = np.ones(block.count, np.bool_)
+        for at in self._to_read(codes, value, doubtful):
+            found = block.row(at)
+            if found is None:
+                kept[at] = False
+                continue
+            row = self.checker.row(*found)
+            if row is not None and doubtful[at]:
+                value[at], time[at] = _float(row.value), _float(row.time)
+        if not self._faults:
+            self._keep(codes, cell, value, outcome, time, kept)
+
+    def _doubtful(
+        self, codes: "Codes", value: "NDArray[np.float64]", empty: "NDArray[np.bool_]", outcome: "NDArray[np.int8]",
+        cell: "NDArray[np.int64]",
+    ) -> "NDArray[np.bool_]":  # fmt: skip
+        """The rows that may have a fault of their own."""
+        import numpy as np
+
+        doubtful = cell < 0
+        for name, text in self._texts.items():
+            doubtful |= ~text.sound(codes[name])
+        ok = outcome == _OUTCOME[""]
+        positive = np.array([name in self._above_zero for name in self._texts["metric"].texts], np.bool_)
+        doubtful |= np.where(ok, empty | ~(np.abs(value) < LARGEST_VALUE), ~empty)
+        doubtful |= positive[codes["metric"]] & (value <= 0)
+        return doubtful
+
+    def _to_read(self, codes: "Codes", value: "NDArray[np.float64]", doubtful: "NDArray[np.bool_]") -> Iterable[int]:
+        """The rows to be read as such, in their order: the doubtful ones, and of each new kind the first sure one."""
+        import numpy as np
+
+        sure = np.flatnonzero(~doubtful)
+        chosen = set(np.flatnonzero(doubtful).tolist())
+        not_positive = (value <= 0).astype(np.int64)
+        for kind, seen in zip(self._kinds, self._seen, strict=True):
+            columns = [codes[name][sure] for name in kind if name in codes]
+            if kind[0] == "metric":
+                columns.append(not_positive[sure])
+            if not len(sure):
+                continue
+            _, first = groups(columns)
+            for at, *numbers in zip(sure[first].tolist(), *(column[first].tolist() for column in columns), strict=True):
+                if tuple(numbers) not in seen:
+                    seen.add(tuple(numbers))
+                    chosen.add(at)
+        return sorted(chosen)
+
+    def _keep(
+        self, codes: "Codes", cell: "NDArray[np.int64]", value: "NDArray[np.float64]", outcome: "NDArray[np.int8]",
+        time: "NDArray[np.float64]", kept: "NDArray[np.bool_]",
+    ) -> None:  # fmt: skip
+        import numpy as np
+
+        count = len(value)
+        if not kept.all():
+            codes = {name: column[kept] for name, column in codes.items()}
+            cell, value, outcome, time, count = cell[kept], value[kept], outcome[kept], time[kept], int(kept.sum())
+        if not count:
+            return
+        key = self._keys.codes(_columns(codes, _KEY, count))
+        launch = self._launches.codes(key, codes, time)
+        self._chunks.append(TidyChunk(launch, cell.astype(np.int32), value, outcome, time))
+
+    def _outcomes(self, codes: "Codes", count: int) -> "NDArray[np.int8]":
+        import numpy as np
+
+        if "outcome" not in codes:
+            return np.full(count, _OUTCOME[""], np.int8)
+        texts = self._texts["outcome"].texts
+        return np.array([_OUTCOME.get(text, _OUTCOME[""]) for text in texts], np.int8)[codes["outcome"]]
+
+    def _cell(self, numbers: tuple[int, ...]) -> str | None:
+        try:
+            return cell_of(*self._named(_CELL, numbers))
+        except UserMistake:
+            return None
+
+    def _key(self, numbers: tuple[int, ...]) -> Key:
+        return key_of(*self._named(_KEY, numbers))
+
+    def _named(self, names: tuple[str, ...], numbers: tuple[int, ...]) -> list[str]:
+        return [
+            self._texts[name].texts[number] if name in self._texts else ""
+            for name, number in zip(names, numbers, strict=True)
+        ]
+
+
+class _Counted(Generic[T]):
+    """Things that columns together name, each with a number in the order in which they were met; -1 for no thing."""
+
+    def __init__(self, thing_of: Callable[[tuple[int, ...]], T | None]) -> None:
+        self._thing_of = thing_of
+        self._numbers: dict[T, int] = {}
+        self._known: dict[tuple[int, ...], int] = {}
+
+    def things(self) -> tuple[T, ...]:
+        """All of them, by number."""
+        return tuple(self._numbers)
+
+    def codes(self, columns: "list[NDArray[np.int64]]") -> "NDArray[np.int64]":
+        """The number of each row's thing."""
+        import numpy as np
+
+        rows, first = groups(columns)
+        named = zip(*(column[first].tolist() for column in columns), strict=True)
+        return np.array([self._number(numbers) for numbers in named], np.int64)[rows]
+
+    def _number(self, numbers: tuple[int, ...]) -> int:
+        if numbers not in self._known:
+            thing = self._thing_of(numbers)
+            self._known[numbers] = -1 if thing is None else self._numbers.setdefault(thing, len(self._numbers))
+        return self._known[numbers]
+
+
+class _Launches:
+    """The launches of a table: rows of one offering and instance share one, a row without an instance is its own."""
+
+    def __init__(self, texts: Mapping[str, TextColumn]) -> None:
+        self.met: list[MetLaunch] = []
+        self._texts = texts
+        self._known: dict[tuple[int, int], int] = {}
+
+    def codes(self, key: "NDArray[np.int64]", codes: "Codes", time: "NDArray[np.float64]") -> "NDArray[np.int32]":
+        """The number of each row's launch."""
+        import numpy as np
+
+        instance = codes.get("instance")
+        if instance is None or "" in [self._texts["instance"].texts[code] for code in np.unique(instance)]:
+            begun = len(self.met)
+            self._meet(np.arange(len(key)), key, codes, time)
+            return np.arange(begun, len(self.met), dtype=np.int32)
+        rows, first = groups([key, instance])
+        pairs = list(zip(key[first].tolist(), instance[first].tolist(), strict=True))
+        new = [at for at, pair in enumerate(pairs) if pair not in self._known]
+        self._known.update({pairs[at]: len(self.met) + number for number, at in enumerate(new)})
+        self._meet(first[new], key, codes, time)
+        return np.array([self._known[pair] for pair in pairs], np.int32)[rows]
+
+    def _meet(
+        self, rows: "NDArray[np.int64]", key: "NDArray[np.int64]", codes: "Codes", time: "NDArray[np.float64]"
+    ) -> None:
+        rounds, sessions = (
+            [self._texts[name].texts[code] for code in codes[name][rows].tolist()]
+            if name in codes
+            else [""] * len(rows)
+            for name in ("round", "session")
+        )
+        for of, round_, session, at in zip(key[rows].tolist(), rounds, sessions, time[rows].tolist(), strict=True):
+            number = round_of(round_) if round_ else None
+            self.met.append(MetLaunch(of, number, session, None if math.isnan(at) else at))
+
+
+def _columns(codes: "Codes", names: tuple[str, ...], count: int) -> "list[NDArray[np.int64]]":
+    """The codes of some columns; of one that the table does not have zeros."""
+    import numpy as np
+
+    return [codes[name] if name in codes else np.zeros(count, np.int64) for name in names]
+
+
+def _float(number: float | None) -> float:
+    return math.nan if number is None else number
+
+
+def _is_plain(text: str) -> bool:
+    return steering_character(text) is None
+
+
+def _is_named(text: str) -> bool:
+    return bool(text) and _is_plain(text)
+
+
+def _is_round(text: str) -> bool:
+    try:
+        return not text or round_of(text) >= 0
+    except ValueError:
+        return False
+
+
+_IS_SOUND = {"round": _is_round, "outcome": _OUTCOME.__contains__, **dict.fromkeys(NEEDED[:3], _is_named)}
