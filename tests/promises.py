@@ -137,6 +137,16 @@ def _lost(n: int, seed: int) -> list[Any]:
     return lost_answers(n, seed)
 
 
+def strangers_folders() -> Row:
+    """Forged study folders, acted on by every verb, with and without --adopt."""
+    from tests.pipeline.forgeries import forged
+
+    n = 2000 if LONG else 200
+    wrong = _seeded(forged, n)
+    show(wrong[:60])
+    return Row("P41", "a stranger's folder touches no byte, process or machine of the user's", n, len(wrong))
+
+
 def answers_lost() -> Row:
     """Lost answers through Amazon's own client; each history mostly waits."""
     n = 300
@@ -317,7 +327,7 @@ ROWS = (
     *map(cloud_rows.crash_walk, KINDS), cloud_rows.cloud_kills, cloud_rows.all_clouds_kills, guest_kills, stopped,
     makers_killed, guests_die, debian_guests_die, swept, swept_on_ec2, cloud_rows.swept_everywhere, unreadable,
     wrong_hosts, cloud_rows.wrong_hosts_everywhere, silent_lines, silent_clouds, capped, strangers, hostile_bytes,
-    leases_end,
+    leases_end, strangers_folders,
     poisoned_prices, mutated_prices,
 )  # fmt: skip
 
