@@ -236,27 +236,6 @@ def test_only_the_owner_can_read(full: StudyStore) -> None:
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
 
 
-def test_a_folder_with_signs_of_a_pattern(tmp_path: Path) -> None:
-    with create(tmp_path / "odd [a-z]* ?%20#'") as store:
-        run_trial(store, store.plan.trials[0])
-        assert store.trial_values(TOTALS).value.tolist() == [11.0]
-
-
-def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "mine").write_text("x")
-    with pytest.raises(UserMistake, match="is there already and is not empty"):
-        create(tmp_path)
-    with pytest.raises(UserMistake, match="is there already"):
-        create(tmp_path / "mine")
-    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
-
-
-def test_an_empty_folder_is_used(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
-    with create(tmp_path):
-        assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
-
-
 def break_nothing(folder: Path) -> None:
     """Leave the folder without anything."""
 

@@ -1,10 +1,11 @@
 """Studies on disk: what was planned, what happened, and every sample, none of it lost once it was acknowledged."""
 
+from cloudcmp.store.access import tag_in
 from cloudcmp.store.crash import CRASH_POINTS, crash_point
 from cloudcmp.store.ledger import LaunchRecord
 from cloudcmp.store.records import parquet_columns, parquet_rows
 from cloudcmp.store.seals import MadeElsewhere
-from cloudcmp.store.study_store import StudyStore, open_to_end, tag_in
+from cloudcmp.store.study_store import StudyStore, open_to_end
 from cloudcmp.store.tidy import TidyRow, csv_text, write_csv, write_parquet
 from cloudcmp.store.tidy_agree import TidyTable
 from cloudcmp.store.tidy_check import read_tidy

@@ -18,6 +18,7 @@ from cloudcmp.model.trial import Attempt, Sample
 from cloudcmp.model.values import Drawn, Measured, TrialValues
 from cloudcmp.store import attempts as attempt_rows
 from cloudcmp.store import imported, ledger, outputs, planned, samples, values
+from cloudcmp.store.access import lock_of, open_database
 from cloudcmp.store.attempts import Begin
 from cloudcmp.store.compact import compact
 from cloudcmp.store.crash import crash_point
@@ -84,10 +85,10 @@ class StudyStore:
         with storage(folder):
             if not (folder / DATABASE_FILE).is_file():
                 raise no_study(folder)
-        lock = _locked(folder, write=write, ending=ending)
+        lock = lock_of(folder, write=write, ending=ending)
         try:
             crash_point("open.locked")
-            database = _opened(folder, write=write, reserve=ending)
+            database = open_database(folder, write=write, reserve=ending)
             try:
                 store = cls(folder, database, lock)
                 if write and not store.made_here():
@@ -111,9 +112,9 @@ class StudyStore:
 
         Raises what `open` raises for a study that cannot be written.
         """
-        lock = _locked(folder, write=True, ending=True)
+        lock = lock_of(folder, write=True, ending=True)
         try:
-            with closing(_opened(folder, write=True, reserve=True)) as database:
+            with closing(open_database(folder, write=True, reserve=True)) as database:
                 store = cls(folder, database, None)
                 database.seals = Seals(new_study_key(store.tag))
                 with database.transaction() as connection:
@@ -364,16 +365,6 @@ class StudyStore:
         crash_point("meta.after_commit")
 
 
-def _locked(folder: Path, *, write: bool, ending: bool) -> StudyLock | None:
-    """The lock for whoever writes; who only ends what a study made takes it too, where it can be had."""
-    if write:
-        return StudyLock(folder)
-    if ending:
-        with suppress(StorageFault):
-            return StudyLock(folder, write=False)
-    return None
-
-
 def open_to_end(folder: Path) -> tuple[StudyStore, str]:
     """A study opened by whoever only ends what it made, to be written if it can be; and why it can not, else nothing.
 
@@ -386,20 +377,3 @@ def open_to_end(folder: Path) -> tuple[StudyStore, str]:
             return StudyStore.open(folder, write=False, ending=True), str(fault)
         except (StorageFault, CorruptStore):
             raise fault from None
-
-
-def tag_in(folder: Path) -> str | None:
-    """The tag of a study of which hardly anything can be read any more, None where not even that can."""
-    with suppress(CloudcmpError), closing(Database(folder, write=False)) as database:
-        return planned.load_tag(database)
-    return None
-
-
-def _opened(folder: Path, *, write: bool, reserve: bool) -> Database:
-    """The database; on a full disk SQLite has no room for the index of its log, and may be given the `reserve`."""
-    try:
-        return Database(folder, write=write)
-    except CloudcmpError as error:
-        if not (reserve and disk_is_full(error) and Reserve(folder).free()):
-            raise
-        return Database(folder, write=write)
