@@ -11,12 +11,14 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from cloudcmp.model.lease import LeaseEvent, LeaseRow
 from cloudcmp.pipeline import viewing
-from cloudcmp.provision import Patience
+from cloudcmp.provision import Patience, token_of
 from cloudcmp.store import StudyStore
 from tests.cli.command import COMMAND
 from tests.emulated.ec2 import ec2
@@ -230,3 +232,27 @@ def test_a_study_that_can_not_be_read_at_all_says_how_to_go_on_without_it(stand:
     job = stand.begin("cleanup", out)
     assert job.wait() == 3, job.said()
     assert f"cloudcmp sweep --study {tag} --delete" in " ".join(job.said().split())
+
+
+def test_what_rows_name_and_is_not_the_studys_is_kept_and_told(stand: Stand) -> None:
+    """A machine without tags, one of another study, and the study's own: only those of its own are ended."""
+    out, sky = died(stand), stand.sky
+    theirs = [one.split()[-1] for one in sorted(sky.foreign) if one.startswith("aws instance")]
+    before = sky.there()
+    production = sky.cloud.plant("instance", "us-east-1", "production-db", {})
+    sky.foreign |= sky.there() - before
+    with StudyStore.open(out, write=True) as store:
+        for number, id in enumerate((production, *theirs)):
+            slot, at = f"launch-{90 + number}", time.time() - 86400.0
+            head = ("aws", "us-east-1", "instance", "production-db", token_of(store.tag, slot, 1), at)
+            intent = LeaseRow(slot, 1, LeaseEvent.INTENT, *head, ttl_s=3600.0)
+            store.append_lease(intent)
+            store.append_lease(replace(intent, event=LeaseEvent.CREATED, cloud_id=id, ttl_s=None))
+    said = sky.shortly("cleanup", out)
+    told = " ".join(said.out.split())
+    assert said.code == 3, said.out
+    assert f"{1 + len(theirs)} left" in told
+    assert all(f"instance {id}: it is" in told for id in (production, *theirs))
+    assert told.count("it is kept") >= 1 + len(theirs)
+    assert stand.seen() == []
+    assert sky.shortly("cleanup", out).code == 3  # they stay open in the ledger, and are told each time

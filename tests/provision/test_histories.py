@@ -63,7 +63,7 @@ MUTANTS: dict[str, tuple[object, str, object]] = {
     "the ledger's word is enough": (Ownership, "is_made_here", lambda *_: True),
     "no budget": (Guard, "allow", lambda self, ask: ask.wanted_ttl_s),
     "it ends before its time": (counting, "SLACK_S", -1800.0),
-    "the past is forgotten": (Tally, "read", lambda self, now: None),
+    "the past is forgotten": (Tally, "read", lambda self, now: frozenset()),
 }
 
 

@@ -4,7 +4,7 @@ What is committed is counted in `counting`.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -94,12 +94,12 @@ class Guard:
         where not even the shortest time to live fits, or a cap is reached.
         """
         self.let_go(ask.slots)
-        found = self._open()
-        self._check_caps(ask, found)
+        self._read()
+        self._check_caps(ask)
         billing = self._terms.get(ask.provider)
         if billing is not None and ask.hourly:
             billing = billing.in_hours()
-        ttl_s = ask.wanted_ttl_s if billing is None else self._fitting(ask, billing, found)
+        ttl_s = ask.wanted_ttl_s if billing is None else self._fitting(ask, billing)
         for slot in ask.slots:
             key = (slot, 1 + self._tally.last_attempt(slot))
             one = Charge(key, ask.provider, ask.price_per_hour, ask.currency, ttl_s, 0.0, open=True,
@@ -156,10 +156,14 @@ class Guard:
 
     def _open(self) -> tuple[Charge, ...]:
         """The machines that may be there by the rows, and what is allowed and not yet in them."""
-        now = self._time.now()
-        self._tally.read(now)
-        self._held = {slot: one for slot, one in self._held.items() if not self._tally.is_written(one.key)}
-        return (*self._tally.open(now), *map(self._aged, self._held.values()))
+        self._read()
+        return (*self._tally.open(self._time.now()), *map(self._aged, self._held.values()))
+
+    def _read(self) -> None:
+        """Take in what was written: what was allowed and is in the rows by now is held no more."""
+        for key in self._tally.read(self._time.now()):
+            if key[0] in self._held and self._held[key[0]].key == key:
+                del self._held[key[0]]
 
     def _aged(self, charge: Charge) -> Charge:
         """A charge that is at least as old as the clock says that nobody sets: the wall's may have been set back."""
@@ -169,19 +173,19 @@ class Guard:
             self._least_s[charge.key] = moment - since
         return replace(charge, age_s=max(charge.age_s, self._least_s.get(charge.key, 0.0)))
 
-    def _check_caps(self, ask: Ask, found: Sequence[Charge]) -> None:
-        cap, count = self._limits.at_once, sum(charge.open for charge in found)
+    def _check_caps(self, ask: Ask) -> None:
+        cap, count = self._limits.at_once, self._tally.open_count() + len(self._held)
         if cap is not None and count + len(ask.slots) > cap:
             what = f"the cap is {cap} machines at once, {count} are counted, this would add {len(ask.slots)}"
             raise BudgetSpent.at(ask.where, what, "raise the cap, or launch fewer")
 
-    def _fitting(self, ask: Ask, billing: Billing, found: Sequence[Charge]) -> float:
+    def _fitting(self, ask: Ask, billing: Billing) -> float:
         """The longest time to live up to the wanted one that the budget bears."""
         budget = self._budget
         if budget is None:
             raise Refused.at(ask.where, "it is billed, and the study has no budget", 'write one, e.g. "budget: 5 USD"')
         _checked(ask, budget.currency)
-        base = self._sum(found, worst=True)
+        base = self._sum(self._open(), worst=True)
         if base is None:
             what = f"a machine that was created before has no known price in {budget.currency}"
             raise Refused.at(ask.where, what, "cloudcmp cleanup, then begin a new study")

@@ -67,24 +67,26 @@ class Tally:
         self._total = Decimal(0)
         self._unpriced = 0
 
-    def read(self, now: float) -> None:
-        """Take in the rows that are new; `now` in Unix seconds."""
+    def read(self, now: float) -> frozenset[Key]:
+        """Take in the rows that are new; the machines that they are of. `now` in Unix seconds."""
         for row in self._rows(self._read):
             self._read += 1
             self._attempts[row.slot] = max(row.attempt, self._attempts.get(row.slot, 0))
             if row.kind == INSTANCE:
                 self._take(row)
-        for key in self._changed:
-            self._settle(key, now)
+        changed = frozenset(self._changed)
         self._changed.clear()
+        for key in changed:
+            self._settle(key, now)
+        return changed
 
     def last_attempt(self, slot: str) -> int:
         """The number of a slot's last attempt, 0 where there is none."""
         return self._attempts.get(slot, 0)
 
-    def is_written(self, key: Key) -> bool:
-        """Whether a machine is in the rows."""
-        return key in self._by_key
+    def open_count(self) -> int:
+        """How many machines may still be there."""
+        return len(self._open)
 
     def open(self, now: float) -> Iterator[Charge]:
         """The machines that may still be there."""
