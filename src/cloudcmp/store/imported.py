@@ -63,7 +63,8 @@ def rows(database: Database, samples: Path) -> tuple[ImportedRow, ...]:
     if found is None:
         return ()
     try:
-        table = pq.read_table(checked(found))
+        with pq.ParquetFile(checked(found)) as file:  # `read_table` loads pandas where that is installed
+            table = file.read()
         columns = [table.column(name).to_pylist() for name in ("launch", "cell", "value", "outcome", "time")]
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise corrupt(found.path, "the imported table can not be read") from error
