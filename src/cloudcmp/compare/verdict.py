@@ -21,7 +21,7 @@ TOO_WIDE = "interval too wide"
 # The pair alone would be told apart; corrected for all questions of the family it is not.
 TOO_WIDE_FOR_ALL = f"{TOO_WIDE} after correction for all questions"
 # In a column a verdict is its place here.
-CODES = (None, *Verdict)
+CODES: tuple[Verdict | None, ...] = (None, *Verdict)
 Codes = npt.NDArray[np.int8]
 
 _Key = tuple[str | None, int | None]

@@ -1,5 +1,6 @@
 """Estimates of one sample: centre, spread and quantiles, each with the interval that belongs to it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,9 +55,15 @@ def quantile(x: npt.ArrayLike, p: float) -> float:
     Says nothing of the tail beyond the largest value: a p99 of 20 values is near their maximum, whatever is true.
     Source: Hyndman and Fan, "Sample quantiles in statistical packages", The American Statistician 50(4), 1996.
     """
-    if not 0.0 <= p <= 1.0:
-        raise ValueError(f"quantile: p = {p} is not between 0 and 1; write 0.95 for the 95th percentile")
-    return float(np.quantile(finite(x, "quantile"), p))
+    return quantiles(x, (p,))[0]
+
+
+def quantiles(x: npt.ArrayLike, p: Sequence[float]) -> tuple[float, ...]:
+    """Several quantiles of one sample, each as `quantile`."""
+    for one in p:
+        if not 0.0 <= one <= 1.0:
+            raise ValueError(f"quantile: p = {one} is not between 0 and 1; write 0.95 for the 95th percentile")
+    return tuple(np.quantile(finite(x, "quantile"), p).tolist())
 
 
 def geometric_mean(x: npt.ArrayLike) -> float | None:
