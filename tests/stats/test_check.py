@@ -15,7 +15,7 @@ STATISTICS: dict[str, Callable[[object], object]] = {
     "mean": describe.mean,
     "sd": describe.sd,
     "cov": describe.cov,
-    "quantile": lambda x: describe.quantile(x, 0.5),
+    "quantiles": lambda x: describe.quantiles(x, (0.5,)),
     "geometric_mean": describe.geometric_mean,
     "t_interval": describe.t_interval,
     "median_interval": describe.median_interval,
@@ -76,4 +76,4 @@ def test_a_confidence_outside_0_and_1_is_refused(confidence: float) -> None:
 @pytest.mark.parametrize("p", [-0.1, 1.1, float("nan")])
 def test_a_quantile_outside_0_and_1_is_refused(p: float) -> None:
     with pytest.raises(ValueError, match="not between 0 and 1"):
-        describe.quantile(GOOD, p)
+        describe.quantiles(GOOD, (p,))

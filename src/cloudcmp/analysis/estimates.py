@@ -139,6 +139,7 @@ def _estimate(
         return replace(bare, reason=_why_nothing(n_started, n_ok, is_offered), warnings=failed)
     x = found.values
     share = between_share(found.trial_values, found.trial_launches)
+    p5, p95 = describe.quantiles(x, (0.05, 0.95))
     return replace(
         bare,
         value=value_in_order(plan, x, sessions),
@@ -146,8 +147,8 @@ def _estimate(
         median_bounds=_bounds(describe.median_interval(x)),
         mean=describe.mean(x),
         mean_bounds=_bounds(describe.t_interval(x)),
-        p5=describe.quantile(x, 0.05),
-        p95=describe.quantile(x, 0.95),
+        p5=p5,
+        p95=p95,
         cov=describe.cov(x),
         between_share=share,
         warnings=tuple(warnings_of(plan, bare, metric, x, found.trial_values, found.trial_launches)),

@@ -135,6 +135,11 @@ class CellTable(CellPairs):
         kept = np.array([one in wanted for one in self.question.candidates], dtype=np.bool_)
         return self if kept.all() else replace(self, present=self.present & kept)
 
+    def worded(self, text: Callable[[str], str]) -> "CellTable":
+        """The same with every reason and mark as `text` gives it."""
+        own = self.text
+        return replace(self, text=lambda said: text(own(said)))
+
     def settled(self) -> bool:
         """True if some pair is told apart, or is practically the same."""
         return bool(np.isin(self.codes[self._chosen()], (_BETTER, _WORSE, _SAME)).any())
@@ -312,12 +317,7 @@ class PairTable(Pairs):
     def worded(self, text: Callable[[str], str]) -> "PairTable":
         """The same with every reason and mark as `text` gives it."""
         words = functools.cache(text)
-
-        def after(own: Callable[[str], str]) -> Callable[[str], str]:
-            return lambda said: words(own(said))
-
-        tables = {cell: replace(table, text=after(table.text)) for cell, table in self._tables.items()}
-        return PairTable(tables, self.family)
+        return PairTable({cell: table.worded(words) for cell, table in self._tables.items()}, self.family)
 
 
 def _place(i: int, j: int, count: int) -> int:

@@ -14,7 +14,7 @@ from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Estimate, Verdict, Winner
 
 # More pairs than this are counted: nobody reads each by its names.
-_MOST_OPEN = 200
+_MOST_OPEN = 1000
 
 
 @dataclass(frozen=True, slots=True)

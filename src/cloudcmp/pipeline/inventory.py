@@ -6,7 +6,6 @@ from itertools import product
 from pathlib import Path
 
 from cloudcmp import published
-from cloudcmp.analysis.published import NO_CURRENCY, price_lists
 from cloudcmp.catalog import METRICS, PROBES, SUITES, TOOLS, expected_s, fill, hint, tool_settings
 from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.model.metric import Param, Suite
@@ -79,6 +78,8 @@ def _prices(name: str | None, asked: _Asked) -> Table:
 
 def _printed(name: str) -> Table:
     """The prices that a published document prints or implies: history, which no study is ever made on."""
+    from cloudcmp.analysis.published import price_lists  # loads scipy, which nothing else here needs
+
     rows = [
         (row.provider, row.name, row.item.value, f"{row.amount} {row.currency}/{row.unit.value}", one.source,
          str(one.published))
@@ -89,6 +90,8 @@ def _printed(name: str) -> Table:
 
 def _doubted(name: str) -> tuple[str, ...]:
     """What is to be known of a document's prices, a line each."""
+    from cloudcmp.analysis.published import NO_CURRENCY, price_lists
+
     document = published.load(name)
     lines = [f"{document.title} ({document.year}), {document.source}: published prices, never used to create anything"]
     lines += dict.fromkeys(f"table {one.table}: {one.dated_by}" for one in document.catalogues)

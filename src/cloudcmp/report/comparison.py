@@ -20,7 +20,7 @@ from cloudcmp.report.sheets import offered, scaling
 from cloudcmp.report.sheets.asked import no_price
 from cloudcmp.report.sheets.outcomes import warnings
 from cloudcmp.report.sheets.verdicts import said_of
-from cloudcmp.report.table import WIDEST, Head, ascii_only, say, table
+from cloudcmp.report.table import WIDEST, Head, ascii_only, put, say, table
 from cloudcmp.report.text import plain_ascii, short_names, without_common
 from cloudcmp.report.words import direction, group_words
 
@@ -33,9 +33,12 @@ Exploratory = Literal["hidden", "brief", "full"]
 
 @dataclass(frozen=True, slots=True)
 class _Screen:
-    """Where the comparison is printed: the console, its usable width, and what the candidates are called there."""
+    """Where the comparison is printed: the console, its whole and its usable width, whether it shows nothing but ASCII,
+    and what the candidates are called there."""
 
     console: Console
+    whole: int
+    ascii: bool
     width: int
     names: tuple[str, ...]
     label: int
@@ -46,7 +49,7 @@ class _Screen:
         width, count = min(console.width, WIDEST), max(1, len(book.candidates))
         column = max(_LEAST_COLUMN, min(18, (width - 24) // count))
         names = _names(book, column - 2)
-        return cls(console, width, names, max(10, width - count * column), column)
+        return cls(console, console.width, ascii_only(console), width, names, max(10, width - count * column), column)
 
     @property
     def in_columns(self) -> bool:
@@ -58,9 +61,9 @@ class _Screen:
         for part in parts:
             text, style = (part, "") if isinstance(part, str) else part
             shown = visible(text)  # as long as before, so that columns stay
-            line.append(plain_ascii(shown) if ascii_only(self.console) else shown, style)
-        line.truncate(self.console.width, overflow="crop")
-        self.console.print(line, highlight=False, soft_wrap=False)
+            line.append(plain_ascii(shown) if self.ascii else shown, style)
+        line.truncate(self.whole, overflow="crop")
+        put(self.console, line)
 
 
 def show(console: Console, view: View, *, exploratory: Exploratory = "hidden") -> None:

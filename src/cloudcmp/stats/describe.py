@@ -1,5 +1,6 @@
 """Estimates of one sample: centre, spread and quantiles, each with the interval that belongs to it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,17 +47,18 @@ def cov(x: npt.ArrayLike) -> float | None:
     return None if spread is None or centre == 0.0 else spread / abs(centre)
 
 
-def quantile(x: npt.ArrayLike, p: float) -> float:
-    """The p-quantile by linear interpolation between order statistics (type 7, the default of R and numpy).
+def quantiles(x: npt.ArrayLike, p: Sequence[float]) -> tuple[float, ...]:
+    """The p-quantiles by linear interpolation between order statistics (type 7, the default of R and numpy).
 
-    `x` has shape (n,), n >= 1; `p` lies in [0, 1]. With h = (n - 1) p the result is
+    `x` has shape (n,), n >= 1; each `p` lies in [0, 1]. With h = (n - 1) p the result is
     x[floor h] + (h - floor h) (x[floor h + 1] - x[floor h]), counted from 0.
     Says nothing of the tail beyond the largest value: a p99 of 20 values is near their maximum, whatever is true.
     Source: Hyndman and Fan, "Sample quantiles in statistical packages", The American Statistician 50(4), 1996.
     """
-    if not 0.0 <= p <= 1.0:
-        raise ValueError(f"quantile: p = {p} is not between 0 and 1; write 0.95 for the 95th percentile")
-    return float(np.quantile(finite(x, "quantile"), p))
+    for one in p:
+        if not 0.0 <= one <= 1.0:
+            raise ValueError(f"quantiles: p = {one} is not between 0 and 1; write 0.95 for the 95th percentile")
+    return tuple(np.quantile(finite(x, "quantiles"), p).tolist())
 
 
 def geometric_mean(x: npt.ArrayLike) -> float | None:

@@ -5,8 +5,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, UserMistake
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Lease, Listing
@@ -19,8 +18,10 @@ from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.simulated import offerings as sold
 from cloudcmp.provider.simulated.inventory import Inventory, Resource
 from cloudcmp.provider.simulated.stream import Fate, SimulatedChannel, encode, frame_of, hello, ready
-from cloudcmp.provider.simulated.values import Encode, Moment, readings
 from cloudcmp.provider.time import VirtualTime
+
+if TYPE_CHECKING:
+    from cloudcmp.provider.simulated.values import Encode
 
 BARRIERS = (
     Barrier("teardown", True, "a launch's machine ends with it, in virtual time"),
@@ -41,7 +42,7 @@ class World:
 
     metrics: Mapping[str, Metric]
     time: VirtualTime
-    encode_histogram: Encode
+    encode_histogram: "Encode"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,8 @@ class SimulatedInstance:
         greeting = hello(offering.vcpus, offering.memory_gib)
         if json.loads(job)["role"] == "server":
             return SimulatedChannel(encode([greeting, ready(_SERVER)], 0), Fate.ENDS, 0.0, self.taken)
+        from cloudcmp.provider.simulated.values import Moment, readings
+
         moment = Moment(self.world.time.at(trial.start_s), trial.start_s)
         found = readings(
             trial, self.launch.seed, earlier, moment, self.truth, self.world.metrics, self.world.encode_histogram
@@ -95,7 +98,7 @@ class SimulatedProvider:
         self,
         metrics: Mapping[str, Metric],
         time: VirtualTime,
-        encode_histogram: Encode,
+        encode_histogram: "Encode",
         candidates: Sequence[Candidate] = (),
         state_file: OwnedPath | None = None,
     ) -> None:
@@ -207,6 +210,8 @@ def _cells(candidate: Candidate) -> dict[str, CellTruth]:
 
 def _draws(*seeds: int) -> list[float]:
     """Four uniform numbers that belong to the seeds."""
+    import numpy as np  # here, so that a list of what is sold does not load it
+
     numbers: list[float] = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seeds))).random(4).tolist()
     return numbers
 

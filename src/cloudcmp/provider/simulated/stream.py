@@ -5,8 +5,10 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from cloudcmp.provider.simulated.values import Reading
+if TYPE_CHECKING:
+    from cloudcmp.provider.simulated.values import Reading
 
 _BROKEN = b"\xff\xfe\x00 not a frame \xff"
 
@@ -36,7 +38,7 @@ def ready(address: str) -> dict[str, object]:
     return {"type": "ready", "addr": address}
 
 
-def frame_of(reading: Reading) -> dict[str, object]:
+def frame_of(reading: "Reading") -> dict[str, object]:
     """The frame of one sample or histogram."""
     frame: dict[str, object] = {"metric": reading.metric, "params": dict(reading.params), "t_s": reading.t_s}
     if reading.hist is not None:
