@@ -58,12 +58,16 @@ def _places(store: StudyStore, used: Sequence[int]) -> tuple[TidyPlace, ...]:
 
 
 def _cell(store: StudyStore, known: Mapping[str, Metric], cell: str) -> TidyCell:
-    name, _, params = cell.partition(" ")
-    metric = known.get(name)
-    if metric is None:
+    metric = _metric(store, known, cell)
+    return TidyCell(metric.name, cell.partition(" ")[2], metric.unit, metric.better.value)
+
+
+def _metric(store: StudyStore, known: Mapping[str, Metric], cell: str) -> Metric:
+    name = cell.partition(" ")[0]
+    if name not in known:
         what = f"holds {name}, a metric that is not known here"
         raise UserMistake(Fault(str(store.folder), what, "use the version that wrote it"))
-    return TidyCell(name, params, metric.unit, metric.better.value)
+    return known[name]
 
 
 def _columns(rows: Iterable[_Value]) -> ImportedRows:
@@ -99,7 +103,7 @@ def _measured(
             shared.add((trial.launch, cell))
             value = percentile_values.get((trial.launch, cell))
         attempt = told[trial.index]
-        if value is None and attempt.outcome is Outcome.OK and metrics[cell.partition(" ")[0]].sparse:
+        if value is None and attempt.outcome is Outcome.OK and _metric(store, metrics, cell).sparse:
             continue  # what it counts did not happen
         yield trial.launch, cell, value, _outcome(value, attempt), attempt.started_at
 
