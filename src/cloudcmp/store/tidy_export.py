@@ -96,14 +96,14 @@ def _measured(
     started = [(trial, cell) for trial in store.plan.trials if trial.index in told for cell in trial.cells]
     shared: set[tuple[int, str]] = set()
     for (trial, cell), ok, number in zip(started, values.ok.tolist(), values.value.tolist(), strict=True):
-        value = number if ok else None
+        value, metric = number if ok else None, _metric(store, metrics, cell)
         if "percentile" in parse_params(cell.partition(" ")[2]):
             if (trial.launch, cell) in shared:
                 continue
             shared.add((trial.launch, cell))
             value = percentile_values.get((trial.launch, cell))
         attempt = told[trial.index]
-        if value is None and attempt.outcome is Outcome.OK and _metric(store, metrics, cell).sparse:
+        if value is None and attempt.outcome is Outcome.OK and metric.sparse:
             continue  # what it counts did not happen
         yield trial.launch, cell, value, _outcome(value, attempt), attempt.started_at
 
