@@ -19,12 +19,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
     from cloudcmp.model.plan import Plan
 
 ROOT = Path(__file__).parent.parent
 CLOUDCMP = Path(os.environ.get("CLOUDCMP", ROOT / ".venv/bin/cloudcmp"))
 
 Make = Callable[[Path], None]
+ROWS_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -139,21 +143,35 @@ def many(candidates: int) -> Make:
 
 def write_rows(folder: Path, rows: int, ending: str) -> None:
     """A tidy table of 10 candidates, 10 cells and 8 rounds, with named instances, times and prices."""
-    import numpy as np
-    import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet as pq
 
-    at = np.arange(rows)
+    path = folder / f"table.{ending}"
+    schema = _part(0, 1).schema
+    options = pyarrow.csv.WriteOptions(quoting_style="none")
+    with (
+        pyarrow.csv.CSVWriter(path, schema, write_options=options)
+        if ending == "csv"
+        else pq.ParquetWriter(path, schema, compression="zstd") as writer
+    ):
+        for first in range(0, rows, ROWS_AT_ONCE):
+            writer.write_table(_part(first, min(ROWS_AT_ONCE, rows - first)))
+
+
+def _part(first: int, rows: int) -> "pa.Table":
+    import numpy as np
+    import pyarrow as pa
+
+    at = np.arange(first, first + rows)
     candidate, cell, round_ = at % 10, at // 10 % 10, at // (100) % 8
-    value = np.random.default_rng(7).lognormal(0.02 * candidate, 0.1)
+    value = np.random.default_rng(first).lognormal(0.02 * candidate, 0.1)
     day = np.datetime64("2026-01-31T12:00:00") + (at // 1000).astype("timedelta64[s]")
 
     def text(codes: "np.ndarray[tuple[int], np.dtype[np.int64]]", names: Iterable[str]) -> pa.Array:
         return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(list(names))).dictionary_decode()
 
     zero = np.zeros(rows, np.int64)
-    made = pa.table({
+    return pa.table({
         "provider": text(zero, ["aws"]), "region": text(zero, ["eu-west-1"]),
         "offering": text(candidate, (f"type-{one:04d}" for one in range(10))),
         "instance": text(round_ * 10 + candidate, (f"i-{one:04d}" for one in range(80))),
@@ -164,11 +182,6 @@ def write_rows(folder: Path, rows: int, ending: str) -> None:
         "outcome": text(zero, ["ok"]),
         "price_usd_per_hour": text(candidate, (f"{0.1 + one / 100:.2f}" for one in range(10))),
     })  # fmt: skip
-    path = folder / f"table.{ending}"
-    if ending == "csv":
-        pyarrow.csv.write_csv(made, path, pyarrow.csv.WriteOptions(quoting_style="none"))
-    else:
-        pq.write_table(made, path, compression="zstd")
 
 
 def rows_of(rows: int, ending: str) -> Make:

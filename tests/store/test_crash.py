@@ -15,7 +15,7 @@ from tests.store.conftest import QUICK, RTT
 
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import UserMistake
-from cloudcmp.store import CRASH_POINTS, StudyStore, csv_text, export_rows
+from cloudcmp.store import CRASH_POINTS, StudyStore, csv_parts, export_table
 
 ROOT = Path(__file__).parents[2]
 KILLS = 500 if os.environ.get("CLOUDCMP_PROMISES") else 20
@@ -60,7 +60,7 @@ def table(folder: Path) -> str:
     with StudyStore.open(folder, write=False) as store:
         store.verify()
         percentiles = {(launch.index, RTT): 1e-4 for launch in store.plan.launches}
-        return csv_text(export_rows(store, METRICS, percentiles))
+        return "".join(csv_parts(export_table(store, METRICS, percentiles)))
 
 
 @pytest.fixture(scope="module")

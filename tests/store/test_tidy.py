@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,17 +21,36 @@ from cloudcmp.store import (
     NO_ROUNDS,
     REPLICATION_UNKNOWN,
     StudyStore,
-    TidyRow,
-    csv_text,
-    export_rows,
+    TidyColumns,
+    csv_parts,
+    export_table,
     import_table,
     read_tidy,
     write_csv,
     write_parquet,
 )
+from cloudcmp.store.tidy import TidyCell, TidyPlace
 
+PLACE = ("provider", "region", "offering", "instance", "round", "session", "attributes")
 HEADER = "provider,region,offering,instance,round,session,time,metric,params,unit,better,value,outcome"
 PERCENTILES = {(launch, cell): 1e-4 * (launch + 1) for launch in range(4) for cell in (RTT, RTT.replace("99", "50"))}
+
+
+def row(**more: object) -> dict[str, object]:
+    """A row of a table, as words say it."""
+    least = {"provider": "p", "region": "r", "offering": "o", "instance": "i", "round": 0, "session": "", "time": None,
+             "metric": "rtt_s", "params": "", "unit": "s", "better": "lower", "value": 1.0, "outcome": "ok",
+             "attributes": {}}  # fmt: skip
+    return {**least, **more}
+
+
+def table_of(rows: list[dict[str, object]]) -> TidyColumns:
+    """A table whose rows share nothing."""
+    places = tuple(TidyPlace(*(one[name] for name in PLACE)) for one in rows)  # type: ignore[arg-type]
+    cells = tuple(TidyCell(*(str(one[name]) for name in ("metric", "params", "unit", "better"))) for one in rows)
+    own = np.arange(len(rows), dtype=np.int32)
+    value, time = (np.array([one[name] for one in rows], np.float64) for name in ("value", "time"))
+    return TidyColumns(places, cells, tuple(str(one["outcome"]) for one in rows), own, own, own, value, time)
 
 
 def taken(text: str | bytes, folder: Path, name: str = "table.csv") -> StudyStore:
@@ -49,8 +69,8 @@ def faults(text: str | bytes, folder: Path) -> list[str]:
 
 
 def test_a_measured_study_as_a_table(full: StudyStore) -> None:
-    rows = export_rows(full, METRICS, PERCENTILES)
-    lines = csv_text(rows).splitlines()
+    table = export_table(full, METRICS, PERCENTILES)
+    lines = "".join(csv_parts(table)).splitlines()
     assert lines[0] == f"{HEADER},price_usd_per_hour,vcpus"
     assert lines[1] == (
         "local,here,one,0,0,,2023-11-14T22:13:20.000000Z,fma_flop_per_s,precision=f64;threads=one,flop/s,higher,11,ok,,1"
@@ -60,16 +80,17 @@ def test_a_measured_study_as_a_table(full: StudyStore) -> None:
         "local,here,all,1,0,,2023-11-14T22:13:28.000000Z,"
         "chase_latency_s,pages=base;size_bytes=16384,s,lower,,timeout,0.10,2"
     )
-    assert len(rows) == 16
+    assert len(table.value) == 16
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_what_is_exported_is_imported_again(full: StudyStore, tmp_path: Path, suffix: str) -> None:
-    rows = export_rows(full, METRICS, PERCENTILES)
+    exported = export_table(full, METRICS, PERCENTILES)
+    rows = list(exported.records())
     path = tmp_path / f"table.{suffix}"
-    (write_csv if suffix == "csv" else write_parquet)(path, rows)
+    (write_csv if suffix == "csv" else write_parquet)(path, exported)
     with import_table(read_tidy(path, METRICS), tmp_path / "imported", provenance={}, created_at=1.0) as store:
-        assert export_rows(store, METRICS, {}) == rows
+        assert list(export_table(store, METRICS, {}).records()) == rows
         assert store.plan.imported
         assert [candidate.id for candidate in store.plan.candidates] == ["one", "all"]
         assert store.plan.candidates[1].offering.price is not None
@@ -78,7 +99,7 @@ def test_what_is_exported_is_imported_again(full: StudyStore, tmp_path: Path, su
         values = store.trial_values(frozenset({"fma_flop_per_s"}))
         assert values.cells[:2] == (FMA, CHASE)
         assert values.value.tolist()[:2] == [11.0, 21.0]
-        assert values.ok.tolist() == [row.value is not None for row in rows]
+        assert values.ok.tolist() == [row["value"] is not None for row in rows]
         assert store.meta(NO_ROUNDS) is None
         assert store.meta(REPLICATION_UNKNOWN) is None
         assert store.imported_metrics()["rtt_s"].reduce is Reduce.MEDIAN
@@ -109,58 +130,33 @@ TEXTS = (
 )
 def test_any_table_that_is_written_is_read_back(values: list[tuple[str, int, str, float | None]], suffix: str) -> None:
     units = {"udp_jitter_s": ("s", "lower"), "my_score": ("score", "higher"), "fma_flop_per_s": ("flop/s", "higher")}
-    rows = tuple(
-        TidyRow(
-            "p",
-            "r",
-            name,
-            f"i{n}",
-            n % 3,
-            "",
-            None,
-            metric,
-            f"k={k}",
-            *units[metric],
-            value,
-            "ok" if value else "failed",
-        )
+    rows = [
+        row(offering=name, instance=f"i{n}", round=n % 3, metric=metric, params=f"k={k}", unit=units[metric][0],
+            better=units[metric][1], value=value, outcome="ok" if value else "failed")
         for n, (name, k, metric, value) in enumerate(values)
-    )
+    ]  # fmt: skip
     with TemporaryDirectory(dir=QUICK) as folder:
         path = Path(folder) / f"t.{suffix}"
-        (write_csv if suffix == "csv" else write_parquet)(path, rows)
+        (write_csv if suffix == "csv" else write_parquet)(path, table_of(rows))
         table = read_tidy(path, METRICS)
-        assert [None if math.isnan(one) else one for one in table.rows.chunks[0].value] == [row.value for row in rows]
+        assert [None if math.isnan(one) else one for one in table.rows.chunks[0].value] == [
+            one["value"] for one in rows
+        ]
         launches = [table.rows.launches[at] for at in table.rows.chunks[0].launch]
-        assert [table.rows.keys[launch.key][2] for launch in launches] == [row.offering for row in rows]
+        assert [table.rows.keys[launch.key][2] for launch in launches] == [one["offering"] for one in rows]
         with import_table(table, Path(folder) / "study", provenance={}, created_at=1.0) as store:
-            again = export_rows(store, METRICS, {})
-    assert [(row.offering, row.metric, row.params, row.value, row.outcome) for row in again] == [
-        (row.offering, row.metric, row.params, row.value, row.outcome) for row in rows
-    ]
+            again = list(export_table(store, METRICS, {}).records())
+    kept = ("offering", "metric", "params", "value", "outcome")
+    assert [[one[name] for name in kept] for one in again] == [[one[name] for name in kept] for one in rows]
 
 
 def test_no_cell_of_a_table_is_a_formula() -> None:
     rows = [
-        TidyRow(
-            sign + "p",
-            sign + "r",
-            f"{sign}cmd",
-            sign,
-            0,
-            sign,
-            0.0,
-            "=m",
-            "k=v",
-            "@u",
-            "higher",
-            -1.5,
-            "ok",
-            {"-a": "+x"},
-        )
+        row(provider=sign + "p", region=sign + "r", offering=f"{sign}cmd", instance=sign, session=sign, time=0.0,
+            metric="=m", unit="@u", value=-1.5, attributes={"-a": "+x"})
         for sign in "=+-@\t\r'"
-    ]
-    cells = [cell for line in csv.reader(io.StringIO(csv_text(rows), newline="")) for cell in line]
+    ]  # fmt: skip
+    cells = [cell for line in csv.reader(io.StringIO("".join(csv_parts(table_of(rows))), newline="")) for cell in line]
     assert not [cell for cell in cells if cell[:1] in tuple("=+-@\t\r") and cell not in ("-1.5", "")]
     assert "-1.5" in cells
 
@@ -173,8 +169,8 @@ def test_the_least_table(tmp_path: Path) -> None:
         assert [launch.round for launch in store.plan.launches] == [0, 0, 0]
         assert store.meta(NO_ROUNDS)
         assert store.meta(REPLICATION_UNKNOWN)
-        assert {row.instance for row in export_rows(store, METRICS, {})} == {""}
-        assert {row.round for row in export_rows(store, METRICS, {})} == {None}
+        rows = list(export_table(store, METRICS, {}).records())
+        assert {(row["instance"], row["round"]) for row in rows} == {("", None)}
     with StudyStore.open(tmp_path / "imported", write=False) as store:
         assert store.trial_values(frozenset()).value.tolist() == [0.0, -1e-6, 2.0]
 
@@ -328,7 +324,7 @@ def test_any_bytes_are_read_or_refused(content: bytes) -> None:
 
 def test_a_metric_that_is_not_known_here_is_told(full: StudyStore) -> None:
     with pytest.raises(UserMistake, match="holds fma_flop_per_s, a metric that is not known here"):
-        export_rows(full, {}, {})
+        export_table(full, {}, {})
 
 
 def test_launches_stand_by_round_and_time_whatever_the_order_of_the_rows(tmp_path: Path) -> None:
@@ -366,12 +362,13 @@ def test_a_column_whose_name_steers_a_terminal_is_refused(text: str, tmp_path: P
 def test_no_table_that_is_written_steers_a_terminal(tmp_path: Path) -> None:
     """A study may hold such names from elsewhere: a cloud's list, or an earlier version."""
     attributes = [{f"a{number}{text}": f"x{text}"} for number, text in enumerate(STEERING)]
-    rows = [TidyRow("p", "r", f"o{text}", "i", 0, "", 0.0, "rtt_s", "", "s", "lower", 1.0, "ok", more)
-            for text, more in zip(STEERING, attributes, strict=True)]  # fmt: skip
-    written = csv_text(rows)
+    table = table_of(
+        [row(offering=f"o{text}", attributes=more) for text, more in zip(STEERING, attributes, strict=True)]
+    )
+    written = "".join(csv_parts(table))
     assert written.replace("\n", "").isprintable()
     for name in ("t.csv", "t.parquet"):
-        (write_csv if name == "t.csv" else write_parquet)(tmp_path / name, rows)
+        (write_csv if name == "t.csv" else write_parquet)(tmp_path / name, table)
         assert len(read_tidy(tmp_path / name, METRICS).rows) == len(STEERING)
 
 

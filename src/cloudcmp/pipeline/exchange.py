@@ -19,27 +19,28 @@ from cloudcmp.pipeline.viewing import metrics_of, pseudonyms
 from cloudcmp.report.redaction import Pseudonyms
 from cloudcmp.store import StudyStore, tidy
 from cloudcmp.store.output_files import check_replaceable
-from cloudcmp.store.tidy import TidyRow
+from cloudcmp.store.tidy import TidyColumns, TidyPlace
 from cloudcmp.store.tidy_check import check_table, read_tidy
-from cloudcmp.store.tidy_export import export_rows
+from cloudcmp.store.tidy_export import export_table
 from cloudcmp.store.tidy_import import import_table as import_folder
 from cloudcmp.store.tidy_read import table_of
+from cloudcmp.store.tidy_write import csv_parts, write_csv, write_parquet
 
 
-def _rows(folder: Path, *, include_ids: bool) -> tuple[TidyRow, ...]:
+def _table(folder: Path, *, include_ids: bool) -> TidyColumns:
     with StudyStore.open(folder, write=False) as store:
-        found = store.consistent(lambda: export_rows(store, metrics_of(store), _percentiles(store)))
+        found = store.consistent(lambda: export_table(store, metrics_of(store), _percentiles(store)))
         if include_ids:
             return found
         by = pseudonyms(store)
-        return tuple(_hidden(row, by) for row in found)
+        return replace(found, places=tuple(_hidden(place, by) for place in found.places))
 
 
-def _hidden(row: TidyRow, by: Pseudonyms) -> TidyRow:
-    """A row without ids; a name that holds one has its pseudonym, so that rows of one thing stay together."""
+def _hidden(place: TidyPlace, by: Pseudonyms) -> TidyPlace:
+    """A launch without ids; a name that holds one has its pseudonym, so that rows of one thing stay together."""
     told = {name: by.text(said) if isinstance(said, str) and not said.isdigit() else said
-            for name, said in row.attributes.items()}  # fmt: skip
-    return replace(row, offering=by.text(row.offering), instance=by.text(row.instance), attributes=told)
+            for name, said in place.attributes.items()}  # fmt: skip
+    return replace(place, offering=by.text(place.offering), instance=by.text(place.instance), attributes=told)
 
 
 def _percentiles(store: StudyStore) -> Mapping[tuple[int, str], float]:
@@ -64,9 +65,7 @@ def _launch_index(plan: Plan) -> dict[tuple[int, str | None, int | None], int]:
 
 def rows(folder: Path, *, include_ids: bool = False) -> list[dict[str, Any]]:
     """A study's values as records with the tidy table's columns; ids are pseudonyms, unless `include_ids`."""
-    found = _rows(folder, include_ids=include_ids)
-    names = tidy.attribute_names(found)
-    return [dict(zip((*tidy.COLUMNS, *names), row.cells(names), strict=True)) for row in found]
+    return list(_table(folder, include_ids=include_ids).records())
 
 
 def export(folder: Path, out: Path | None, format_: str | None, *, include_ids: bool = False) -> int:
@@ -84,16 +83,16 @@ def export(folder: Path, out: Path | None, format_: str | None, *, include_ids: 
         raise UserMistake.at("--format", "parquet is not for a terminal", "name a file with --out")
     if out is not None:
         check_replaceable(out, "tidy table", tidy.is_tidy)
-    found = _rows(folder, include_ids=include_ids)
+    found = _table(folder, include_ids=include_ids)
     if out is None:
         import sys
 
-        sys.stdout.write(tidy.csv_text(found))
+        sys.stdout.writelines(csv_parts(found))
     elif format_ == "csv":
-        tidy.write_csv(out, found)
+        write_csv(out, found)
     else:
-        tidy.write_parquet(out, found)
-    return len(found)
+        write_parquet(out, found)
+    return len(found.value)
 
 
 def import_files(

@@ -6,11 +6,12 @@ from cloudcmp.store.ledger import LaunchRecord
 from cloudcmp.store.records import parquet_columns, parquet_rows
 from cloudcmp.store.seals import MadeElsewhere
 from cloudcmp.store.study_store import StudyStore, open_to_end
-from cloudcmp.store.tidy import TidyRow, csv_text, write_csv, write_parquet
+from cloudcmp.store.tidy import TidyColumns
 from cloudcmp.store.tidy_agree import TidyTable
 from cloudcmp.store.tidy_check import read_tidy
-from cloudcmp.store.tidy_export import NO_ROUNDS, REPLICATION_UNKNOWN, export_rows
+from cloudcmp.store.tidy_export import NO_ROUNDS, REPLICATION_UNKNOWN, export_table
 from cloudcmp.store.tidy_import import import_table
+from cloudcmp.store.tidy_write import csv_parts, write_csv, write_parquet
 from cloudcmp.store.user_key import state_folder
 
 __all__ = [
@@ -20,11 +21,11 @@ __all__ = [
     "LaunchRecord",
     "MadeElsewhere",
     "StudyStore",
-    "TidyRow",
+    "TidyColumns",
     "TidyTable",
     "crash_point",
-    "csv_text",
-    "export_rows",
+    "csv_parts",
+    "export_table",
     "import_table",
     "open_to_end",
     "parquet_columns",

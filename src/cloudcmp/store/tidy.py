@@ -1,16 +1,17 @@
-"""The tidy table: what one value is of, in columns that any tool reads. Rows, their text forms, and files of them."""
+"""The tidy table: what one value is of, in columns that any tool reads, and the text forms of its cells."""
 
 import math
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from cloudcmp.model.untrusted_text import without_steering
-from cloudcmp.store.files import write_durably
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 COLUMNS = (
     "provider", "region", "offering", "instance", "round", "session", "time",
@@ -19,15 +20,16 @@ COLUMNS = (
 NEEDED = ("offering", "metric", "unit", "value")
 PARQUET_MAGIC = b"PAR1"
 _FORMULA = "=+-@\t\r"
-_TO_QUOTE = re.compile(r'[",\r\n]|^\s|\s$')
-_NUMBERS = {"value", "vcpus", "memory_gib"}
+
+
+Attribute = str | float | Decimal
 
 
 @dataclass(frozen=True, slots=True)
-class TidyRow:
-    """One value, or the outcome of a trial that gave none. Unknown texts are empty, unknown numbers None.
+class TidyPlace:
+    """What the rows of one launch share. Unknown texts are empty; `instance` names the launch.
 
-    `instance` names the launch, `time` is Unix seconds, `params` is the cell's; `attributes` are those of the offering.
+    `attributes` are those of the offering.
     """
 
     provider: str
@@ -36,91 +38,55 @@ class TidyRow:
     instance: str
     round: int | None
     session: str
-    time: float | None
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TidyCell:
+    """What the rows of one cell share."""
+
     metric: str
     params: str
     unit: str
     better: str
-    value: float | None
-    outcome: str
-    attributes: dict[str, str | float | Decimal] = field(default_factory=dict)
-
-    def cells(self, attributes: Sequence[str]) -> list[str | int | float | Decimal | None]:
-        """The row in the order of `COLUMNS` and then `attributes`; times as text."""
-        time = None if self.time is None else time_text(self.time)
-        return [
-            self.provider, self.region, self.offering, self.instance, self.round, self.session, time, self.metric,
-            self.params, self.unit, self.better, self.value, self.outcome,
-            *(self.attributes.get(name) for name in attributes),
-        ]  # fmt: skip
 
 
-def attribute_names(rows: Iterable[TidyRow]) -> list[str]:
-    """The names of all attributes that some row has, sorted."""
-    return sorted({name for row in rows for name in row.attributes})
+@dataclass(frozen=True, slots=True, eq=False)
+class TidyColumns:
+    """A tidy table, a value a row: places in `places`, `cells` and `outcomes`; the value, and the Unix time.
+
+    NaN is no value, and no time.
+    """
+
+    places: tuple[TidyPlace, ...]
+    cells: tuple[TidyCell, ...]
+    outcomes: tuple[str, ...]
+    place: "NDArray[np.int32]"
+    cell: "NDArray[np.int32]"
+    outcome: "NDArray[np.int32]"
+    value: "NDArray[np.float64]"
+    time: "NDArray[np.float64]"
+
+    def attribute_names(self) -> list[str]:
+        """The names of all attributes that some row has, sorted."""
+        return sorted({name for place in self.places for name in place.attributes})
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """The rows as records with the columns of the table; times as text, None for what is unknown."""
+        names = self.attribute_names()
+        columns = (column.tolist() for column in (self.place, self.cell, self.outcome, self.value, self.time))
+        for at, number, outcome, value, time in zip(*columns, strict=True):
+            place, cell = self.places[at], self.cells[number]
+            told = (place.provider, place.region, place.offering, place.instance, place.round, place.session,
+                    None if math.isnan(time) else time_text(time), cell.metric, cell.params, cell.unit, cell.better,
+                    None if math.isnan(value) else value, self.outcomes[outcome])  # fmt: skip
+            more = {name: place.attributes.get(name) for name in names}
+            yield {**dict(zip(COLUMNS, told, strict=True)), **more}
 
 
 def is_tidy(head: bytes) -> bool:
-    """Whether a file is a tidy table as `write_csv` or `write_parquet` writes it, by its first bytes."""
+    """Whether a file is a tidy table as `tidy_write` writes it, by its first bytes."""
     return head.startswith((",".join(COLUMNS).encode(), PARQUET_MAGIC))
-
-
-def write_csv(path: Path, rows: Sequence[TidyRow]) -> None:
-    """Write rows as CSV (UTF-8, LF); the same rows give the same bytes.
-
-    A text that a spreadsheet would run as a formula gets a `'` in front, which `read_tidy` takes off again.
-    """
-    write_durably(path, csv_text(rows).encode())
-
-
-def csv_text(rows: Sequence[TidyRow]) -> str:
-    """The text of `write_csv`."""
-    attributes = attribute_names(rows)
-    lines = [[*COLUMNS, *map(neutral, attributes)]]
-    lines.extend([_csv_cell(cell) for cell in row.cells(attributes)] for row in rows)
-    return "".join(",".join(map(_quoted, line)) + "\n" for line in lines)
-
-
-def write_parquet(path: Path, rows: Sequence[TidyRow]) -> None:
-    """Write rows as Parquet: text, but `round` an integer, `value`, `vcpus` and `memory_gib` floats, money decimal."""
-
-    def fill(file: BinaryIO) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        attributes = attribute_names(rows)
-        names = [*COLUMNS, *map(without_steering, attributes)]
-        cells = [row.cells(attributes) for row in rows]
-        arrays = [_array(name, [row[i] for row in cells]) for i, name in enumerate(names)]
-        pq.write_table(pa.table(dict(zip(names, arrays, strict=True))), file, compression="zstd")
-
-    write_durably(path, fill)
-
-
-def _array(name: str, cells: list[str | int | float | Decimal | None]) -> object:
-    import pyarrow as pa
-
-    if name in _NUMBERS:
-        return pa.array([None if cell is None else float(cell) for cell in cells], pa.float64())
-    if name == "round":
-        return pa.array(cells, pa.int64())
-    if any(isinstance(cell, Decimal) for cell in cells):
-        return pa.array(cells)
-    return pa.array([None if cell is None else _csv_cell(cell, raw=True) for cell in cells], pa.string())
-
-
-def _csv_cell(cell: str | int | float | Decimal | None, *, raw: bool = False) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, str):
-        return without_steering(cell) if raw else neutral(cell)
-    return number_text(cell) if isinstance(cell, float) else str(cell)
-
-
-def _quoted(cell: str) -> str:
-    if _TO_QUOTE.search(cell):
-        return '"' + cell.replace('"', '""') + '"'
-    return cell
 
 
 def neutral(text: str) -> str:

@@ -1,7 +1,6 @@
 """A study's values as rows of the tidy table."""
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from cloudcmp.errors import Fault, UserMistake
@@ -9,8 +8,9 @@ from cloudcmp.model.cell import parse_params
 from cloudcmp.model.metric import Metric, Reduce
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.trial import Attempt, Outcome
+from cloudcmp.store.imported import ImportedRows
 from cloudcmp.store.study_store import StudyStore
-from cloudcmp.store.tidy import COLUMNS, TidyRow
+from cloudcmp.store.tidy import COLUMNS, TidyCell, TidyColumns, TidyPlace
 
 NO_ROUNDS = "no_rounds"
 REPLICATION_UNKNOWN = "replication_unknown"
@@ -19,50 +19,73 @@ _Value = tuple[int, str, float | None, Outcome, float | None]
 """Launch, cell, value, outcome and Unix time (s)."""
 
 
-def export_rows(
+def export_table(
     store: StudyStore, metrics: Mapping[str, Metric], percentile_values: Mapping[tuple[int, str], float]
-) -> tuple[TidyRow, ...]:
-    """The rows of a study in the order of the plan: one for each value of a trial, and each trial and cell without one.
+) -> TidyColumns:
+    """The values of a study, in the order of the plan, one for each trial and cell also where there is none.
 
     A percentile cell has one row a launch, with the value that `percentile_values` holds for (launch, cell), because
     histograms are merged by the caller. All is of one moment only inside `store.consistent`. Attempts that the
     controller's own end cut short are left out. `metrics` are the catalogue's; those of an imported study come from the
     study. Raises UserMistake for a metric in neither.
     """
-    plan = store.plan
+    import numpy as np
+
     known = {**metrics, **store.imported_metrics()}
-    found = _imported(store) if plan.imported else _measured(store, known, percentile_values)
+    found = store.imported_rows() if store.plan.imported else _columns(_measured(store, known, percentile_values))
+    used, place = np.unique(found.launch, return_inverse=True)
+    cells = tuple(_cell(store, known, cell) for cell in found.cells)
+    outcomes = tuple(outcome.value for outcome in found.outcomes)
+    places = _places(store, used.tolist())
+    return TidyColumns(
+        places, cells, outcomes, place.astype(np.int32), found.cell, found.outcome, found.value, found.time
+    )
+
+
+def _places(store: StudyStore, used: Sequence[int]) -> tuple[TidyPlace, ...]:
+    plan = store.plan
     launches = {launch.index: launch for launch in plan.launches}
     things = [_thing(plan, candidate) for candidate in plan.candidates]
     no_rounds = store.meta(NO_ROUNDS) is not None
     no_instances = store.meta(REPLICATION_UNKNOWN) is not None
-    rows = []
-    for index, cell, value, outcome, time in found:
+    places = []
+    for index in used:
         launch = launches[index]
         provider, region, offering, attributes = things[launch.candidate]
         instance, round_ = "" if no_instances else str(index), None if no_rounds else launch.round
-        name, _, params = cell.partition(" ")
-        metric = known.get(name)
-        if metric is None:
-            fault = Fault(
-                str(store.folder), f"holds {name}, a metric that is not known here", "use the version that wrote it"
-            )
-            raise UserMistake(fault)
-        where = (provider, region, offering, instance, round_, launch.session or "", time)
-        what = (name, params, metric.unit, metric.better.value, value, outcome.value)
-        rows.append(TidyRow(*where, *what, attributes))
-    return tuple(rows)
+        places.append(TidyPlace(provider, region, offering, instance, round_, launch.session or "", attributes))
+    return tuple(places)
 
 
-def _imported(store: StudyStore) -> Iterator[_Value]:
-    rows = store.imported_rows()
-    columns = (column.tolist() for column in (rows.launch, rows.cell, rows.value, rows.outcome, rows.time))
-    for launch, cell, value, outcome, time in zip(*columns, strict=True):
-        yield launch, rows.cells[cell], _known(value), rows.outcomes[outcome], _known(time)
+def _cell(store: StudyStore, known: Mapping[str, Metric], cell: str) -> TidyCell:
+    metric = _metric(store, known, cell)
+    return TidyCell(metric.name, cell.partition(" ")[2], metric.unit, metric.better.value)
 
 
-def _known(number: float) -> float | None:
-    return None if math.isnan(number) else number
+def _metric(store: StudyStore, known: Mapping[str, Metric], cell: str) -> Metric:
+    name = cell.partition(" ")[0]
+    if name not in known:
+        what = f"holds {name}, a metric that is not known here"
+        raise UserMistake(Fault(str(store.folder), what, "use the version that wrote it"))
+    return known[name]
+
+
+def _columns(rows: Iterable[_Value]) -> ImportedRows:
+    """Rows of a measured study as columns."""
+    import numpy as np
+
+    found = list(rows)
+    cells = {cell: at for at, cell in enumerate(dict.fromkeys(cell for _, cell, *_ in found))}
+    outcome = {one: at for at, one in enumerate(Outcome)}
+    return ImportedRows(
+        tuple(cells),
+        tuple(outcome),
+        np.array([launch for launch, *_ in found], np.int32),
+        np.array([cells[cell] for _, cell, *_ in found], np.int32),
+        np.array([value for *_, value, _, _ in found], np.float64),
+        np.array([outcome[one] for *_, one, _ in found], np.int32),
+        np.array([time for *_, time in found], np.float64),
+    )
 
 
 def _measured(
@@ -73,14 +96,14 @@ def _measured(
     started = [(trial, cell) for trial in store.plan.trials if trial.index in told for cell in trial.cells]
     shared: set[tuple[int, str]] = set()
     for (trial, cell), ok, number in zip(started, values.ok.tolist(), values.value.tolist(), strict=True):
-        value = number if ok else None
+        value, metric = number if ok else None, _metric(store, metrics, cell)
         if "percentile" in parse_params(cell.partition(" ")[2]):
             if (trial.launch, cell) in shared:
                 continue
             shared.add((trial.launch, cell))
             value = percentile_values.get((trial.launch, cell))
         attempt = told[trial.index]
-        if value is None and attempt.outcome is Outcome.OK and metrics[cell.partition(" ")[0]].sparse:
+        if value is None and attempt.outcome is Outcome.OK and metric.sparse:
             continue  # what it counts did not happen
         yield trial.launch, cell, value, _outcome(value, attempt), attempt.started_at
 

@@ -45,8 +45,8 @@ class RowChecker:
             self._faults.add(where, what, "write one cell for each column")
             return None
         of = dict(zip(self._columns, cells, strict=True))
-        if steering := next((name for name in self._columns if steering_character(of[name])), None):
-            self._faults.add(where, steered(steering, of[steering]), "remove it")
+        if name := next((name for name in self._columns if steering_character(of[name])), None):
+            self._faults.add(where, steered(name, of[name]), "remove it")
             return None
         parts: list[Any] = []
         for part in (_key, self._cell, self._result, _round, _time):

@@ -19,7 +19,7 @@ _NEEDED = "72 GiB"
 _SERVE = "from cloudcmp.report.charts.drawing import serve; serve()"
 
 
-def svg_of(spec: Mapping[str, Any]) -> str:
+def svg_of(spec: dict[str, Any]) -> str:
     """A Vega-Lite specification as SVG; nothing is fetched. Raises OutsideFault where a limit does not let it."""
     if _is_limited():
         return _apart().ask({"spec": spec})
