@@ -1,4 +1,4 @@
-"""A command (see warm.py), in which something is always left, a call hangs for ten minutes, and Ctrl-C comes amid the end.
+"""A command (see warm.py), in which something is always left, a call hangs for minutes, and Ctrl-C comes amid the end.
 
 By `$MOMENT` it comes while the threads of what is over are waited for (`threads`), or amid the last step of a study
 (`compact`): neither the study nor its ending heeds signals any more then.
