@@ -9,7 +9,7 @@ import pytest
 from cloudcmp.pipeline.starting import SIGNS
 from tests.cost.served import Sources, served
 
-from .command import Said, cloudcmp, forked
+from .command import Said, cloudcmp, forked, installed
 from .terminal import Terminal
 
 PROMPTS = ("1/5", "2/5", "3/5", "4/5", "5/5")
@@ -120,7 +120,8 @@ def test_what_price_lists_say_is_shown_as_not_measured(tmp_path: Path) -> None:
         f"gcp,n2-standard-2,0.1103,USD,h,europe-west3,2,8,{today}\n"
         f"gcp,n2-standard-4,0.2206,USD,h,europe-west3,4,16,{today}\n"
     )
-    assert said(tmp_path, "fetch", "--from", "own.csv", "--as", "csv").code == 0
+    fetch = ("fetch", "--from", "own.csv", "--as", "csv")
+    assert installed(*fetch, cwd=tmp_path, XDG_DATA_HOME=str(tmp_path / "data")).code == 0
     shown = said(tmp_path, "start", "--yes").out
     assert max(map(len, shown.splitlines())) <= 80
     assert "by price list, not measured" in shown

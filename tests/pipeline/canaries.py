@@ -255,8 +255,10 @@ def _watch(pid: int, seen: Seen, over: threading.Event) -> None:
                 ours = above == pid and words != Path(f"/proc/{pid}/cmdline").read_bytes()
                 agent = b"cloudcmp-agent" in words
                 seen.arguments.add(words)
-                if ours or agent:
-                    seen.children[words] = seen.children.get(words, b"") + Path(f"/proc/{one}/environ").read_bytes()
+                environ = Path(f"/proc/{one}/environ").read_bytes() if ours or agent else b""
+                # Amid an exec, the one may be of the program before and the other of the program after.
+                if environ and words and words == Path(f"/proc/{one}/cmdline").read_bytes():
+                    seen.children[words] = seen.children.get(words, b"") + environ
             except OSError:
                 continue
 

@@ -1,4 +1,4 @@
-"""The real command, in which something is always left, a call hangs for a minute, and Ctrl-C comes amid the end.
+"""A command (see warm.py), in which something is always left, a call hangs for minutes, and Ctrl-C comes amid the end.
 
 By `$MOMENT` it comes while the threads of what is over are waited for (`threads`), or amid the last step of a study
 (`compact`): neither the study nor its ending heeds signals any more then.
@@ -11,7 +11,6 @@ import threading
 import time
 from typing import Any
 
-from cloudcmp.cli.entry import main
 from cloudcmp.cli.interruption import Interruption
 from cloudcmp.model.lease import INSTANCE, Lease, LeaseState
 from cloudcmp.pipeline import cleaning, running, sweeping
@@ -27,7 +26,7 @@ def _hang() -> None:
         time.sleep(0.02)
     time.sleep(0.5)
     os.kill(os.getpid(), signal.SIGINT)
-    time.sleep(60.0)
+    time.sleep(600.0)
 
 
 def _hang_once() -> None:
@@ -50,9 +49,9 @@ def _interrupted(_: StudyStore) -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-if __name__ == "__main__":
+def prepare() -> None:
+    """Have this process be held up."""
     cleaning.release_all = running.release_all = contract.release_all = _stuck
     sweeping._in_turn = _swept
     if os.environ["MOMENT"] == "compact":
         StudyStore.compact = _interrupted  # type: ignore[method-assign]
-    main()

@@ -13,10 +13,15 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 _LEAST = 12
 _DEEP = 3
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{24,}={0,2}")
 _MOST_STREAMS = 400
+_MOST_UNPACKED = 2**22
+_MOST_PACKED = 2**22 + 2**16  # so much as gives that, whatever is in it
 
 
 def forms(secret: bytes) -> set[bytes]:
@@ -44,16 +49,34 @@ class Searcher:
     """`secrets` are named lists of what must not be seen, each of at least 12 bytes."""
 
     def __init__(self, secrets: Mapping[str, Iterable[bytes]]) -> None:
-        self._needles = {form: name for name, pieces in secrets.items() for piece in pieces for form in forms(piece)}
-        assert set(self._needles.values()) == set(secrets)
+        needles = {form: name for name, pieces in secrets.items() for piece in pieces for form in forms(piece)}
+        assert set(needles.values()) == set(secrets)
         self._known: dict[bytes, set[str]] = {}
+        # By their first eight bytes as a number, and which hashes of such numbers there are: thousands of needles are
+        # looked for at every byte at once.
+        self._by_head: dict[int, list[tuple[bytes, str]]] = {}
+        for form, name in needles.items():
+            self._by_head.setdefault(int.from_bytes(form[:8], "little"), []).append((form, name))
+        self._hashes = np.zeros(1 << 16, dtype=bool)
+        self._hashes[_hashed(np.array(list(self._by_head), dtype=np.uint64))] = True
 
     def hits(self, data: bytes, deep: int = _DEEP) -> set[str]:
         """The names of the secrets that the data hold, compressed or encoded ones too."""
-        found = {name for needle, name in self._needles.items() if needle in data}
+        found = self._plain(data)
         if deep:
             for inner in _inside(data):
                 found |= self.hits(inner, deep - 1)
+        return found
+
+    def _plain(self, data: bytes) -> set[str]:
+        """The names of the secrets that stand in the data as they are."""
+        found = set()
+        for shift in range(min(8, len(data) - 7)):  # none where the data are shorter
+            words = np.frombuffer(data, dtype="<u8", count=(len(data) - shift) // 8, offset=shift)
+            for at in np.flatnonzero(self._hashes[_hashed(words)]).tolist():
+                for needle, name in self._by_head.get(int(words[at]), ()):
+                    if data.startswith(needle, shift + 8 * at):
+                        found.add(name)
         return found
 
     def in_file(self, path: Path) -> set[str]:
@@ -89,6 +112,12 @@ class Searcher:
         return found
 
 
+def _hashed(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """A number of 16 bits for each of 64, by Knuth's multiplication with the golden ratio."""
+    hashed: npt.NDArray[np.uint64] = (words * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(48)
+    return hashed
+
+
 def _inside(data: bytes) -> Iterator[bytes]:
     """What is packed or encoded in the data."""
     for begins in (b"\x1f\x8b\x08", b"\x78\x01", b"\x78\x9c", b"\x78\xda"):
@@ -97,7 +126,7 @@ def _inside(data: bytes) -> Iterator[bytes]:
             at = data.find(begins, at + 1)
             if at < 0:
                 break
-            unpacked = _unpacked(data[at:], 31 if begins[0] == 0x1F else 15)
+            unpacked = _unpacked(memoryview(data)[at : at + _MOST_PACKED], 31 if begins[0] == 0x1F else 15)
             if len(unpacked) > _LEAST:
                 yield unpacked
     runs = [_decoded(run) for run in _BASE64.findall(data)]
@@ -111,9 +140,9 @@ def _inside(data: bytes) -> Iterator[bytes]:
             yield plain
 
 
-def _unpacked(data: bytes, bits: int) -> bytes:
+def _unpacked(data: memoryview, bits: int) -> bytes:
     try:
-        return zlib.decompressobj(bits).decompress(data, 2**22)
+        return zlib.decompressobj(bits).decompress(data, _MOST_UNPACKED)
     except zlib.error:
         return b""
 

@@ -1,15 +1,11 @@
 """Who interrupts a command when its work is over, and only its end takes long, is told what is left all the same."""
 
 import os
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import Said, cloudcmp
-from tests.pipeline.warm import ROOT
+from tests.cli.command import Said, cloudcmp, forked
 
 SMALL = Path(__file__).with_name("small.yaml")
 LEFT = "simulated/stratus instance sim-stuck: it is still there"
@@ -17,15 +13,9 @@ LEFT = "simulated/stratus instance sim-stuck: it is still there"
 
 def held_up(*words: str | Path, cwd: Path, moment: str = "threads") -> Said:
     """See held_up.py; it must end long before the call that hangs does."""
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), "MOMENT": moment}
-    began = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.pipeline.held_up", *map(str, words)], cwd=cwd, env=environ,
-        capture_output=True, text=True, timeout=90, check=False,
-    )  # fmt: skip
-    assert time.monotonic() - began < 45.0
-    assert "Traceback" not in done.stderr, done.stderr
-    return Said(done.returncode, done.stdout, done.stderr)
+    done = forked(words, {**os.environ, "MOMENT": moment}, cwd, 300.0, prepare="tests.pipeline.held_up")
+    assert "Traceback" not in done.err, done.err
+    return done
 
 
 @pytest.mark.parametrize("moment", ["threads", "compact"])

@@ -23,7 +23,7 @@ from cloudcmp.provider.gcp.marks import label
 from cloudcmp.store import StudyStore
 from cloudcmp.units import Money
 from tests.analysis.planted import plan_of, price
-from tests.cli.command import cloudcmp
+from tests.cli.command import cloudcmp, installed
 from tests.cost import bills
 from tests.cost.bills import HOUR_S, NOVEMBER_9, Usage, write
 from tests.emulated.boot import ssh_boot
@@ -225,7 +225,7 @@ def test_an_unknown_format_names_the_nearest(tmp_path: Path) -> None:
 def test_the_command_shows_it_within_80_columns_and_ends_with_1_for_an_alarm(tmp_path: Path) -> None:
     folder, tag = study(tmp_path / "s")
     path = write(tmp_path / "b.csv", bills.aws_rows(whole_bill(tag)))
-    told = cloudcmp("reconcile", folder, "--bill", path)
+    told = installed("reconcile", folder, "--bill", path)
     assert told.code == 0, told.err
     assert "used: 0.576 USD billed, 0.545 USD estimated, ratio 1.057" in told.out
     assert "another study's tag 'another-study': 50.00 USD" in told.out

