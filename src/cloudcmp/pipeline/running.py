@@ -154,7 +154,9 @@ def _check_work(store: StudyStore, work: Path | None) -> None:
 def _drive(store: StudyStore, binary: Path | None, wait: bool, progress: Progress, leave: Leave) -> Ending:
     plan = store.plan
     moment = time_of(plan)
-    make_folder(work_of(store))
+    here = any(candidate.runner == "local" for candidate in plan.candidates)
+    # A link in the place of the launches' folder is no fault of a candidate: nothing is begun.
+    make_folder(work_of(store).below("launches") if here else work_of(store))
     providers = providers_of(store, binary, moment)
     rows = RowLog(store, store.lease_rows())
     ledger = ledger_of(store, moment, rows)
