@@ -38,7 +38,7 @@ def meanwhile(name: str, writer: StudyStore, monkeypatch: pytest.MonkeyPatch) ->
     return lambda: count - len(waiting)
 
 
-@pytest.mark.parametrize("name", ["attempts", "trial_values", "histograms"])
+@pytest.mark.parametrize("name", ["attempts", "trial_values", "measured"])
 def test_a_trial_that_ends_between_two_reads(name: str, running: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:
     before = exchange.rows(running.folder)
     ended = meanwhile(name, running, monkeypatch)
