@@ -1,10 +1,11 @@
 """What stands where a verb is to write: its like is replaced, anything else is kept and told in one line."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from .command import cloudcmp
+from .command import COMMAND, cloudcmp
 
 
 @pytest.mark.parametrize("verb", ["report", "export"])
@@ -29,12 +30,24 @@ def test_its_like_is_replaced(verb: str, name: str, measured: Path, tmp_path: Pa
     assert path.stat().st_size > 1000
 
 
-@pytest.mark.parametrize("verb", ["report", "export"])
-def test_a_device_is_no_file(verb: str, measured: Path) -> None:
-    said = cloudcmp(verb, measured, "--out", "/dev/null")
+def test_a_device_is_no_file(measured: Path) -> None:
+    said = cloudcmp("report", measured, "--out", "/dev/null")
     assert said.code == 2
     assert said.err == "/dev/null: is no plain file; name another file\n"
+    assert cloudcmp("export", measured, "--out", "/dev/null").code == 0
     assert Path("/dev/null").is_char_device()
+
+
+def test_a_table_goes_to_an_open_file_and_takes_no_place(measured: Path, tmp_path: Path) -> None:
+    """As root a file could be put into the place of /dev/stdout, for every program of the machine."""
+    expected = cloudcmp("export", measured).out
+    before = Path("/dev/stdout").readlink()
+    assert cloudcmp("export", measured, "--out", "/dev/stdout").out == expected
+    with (tmp_path / "table").open("w") as out:
+        words = [COMMAND, "export", measured, "--out", "/dev/stdout", "--format", "csv"]
+        subprocess.run(words, stdout=out, check=True, timeout=60)
+    assert (tmp_path / "table").read_text() == expected
+    assert Path("/dev/stdout").readlink() == before
 
 
 def test_figures_are_written_where_no_other_file_has_their_names(measured: Path, tmp_path: Path) -> None:

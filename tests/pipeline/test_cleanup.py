@@ -234,9 +234,10 @@ def test_a_study_that_can_not_be_read_at_all_says_how_to_go_on_without_it(stand:
     assert f"cloudcmp sweep --study {tag} --delete" in " ".join(job.said().split())
 
 
-def test_what_rows_name_and_is_not_the_studys_is_kept_and_told(stand: Stand) -> None:
+def test_what_rows_name_and_is_not_the_studys_is_kept_and_told(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without tags, one of another study, and the study's own: only those of its own are ended."""
     out, sky = died(stand), stand.sky
+    monkeypatch.setenv("XDG_STATE_HOME", sky.environ["XDG_STATE_HOME"])  # where the study's maker has the key
     theirs = [one.split()[-1] for one in sorted(sky.foreign) if one.startswith("aws instance")]
     before = sky.there()
     production = sky.cloud.plant("instance", "us-east-1", "production-db", {})

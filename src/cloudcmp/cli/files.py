@@ -24,7 +24,10 @@ def export(
     Example: cloudcmp export cloudcmp-studies/demo-20260105T000000Z --out demo.parquet
     """
     from cloudcmp.pipeline import exchange
+    from cloudcmp.store.output_files import is_standard_output
 
+    if out is not None and not json and is_standard_output(out):
+        out, format_ = None, format_ or "csv"
     if json and out is None:
         emit("export", exchange.rows(folder, include_ids=include_ids))
         return

@@ -18,7 +18,7 @@ from cloudcmp.pipeline.running import STUDIES
 from cloudcmp.pipeline.viewing import metrics_of, pseudonyms
 from cloudcmp.report.redaction import Pseudonyms
 from cloudcmp.store import StudyStore, tidy
-from cloudcmp.store.output_files import check_replaceable
+from cloudcmp.store.output_files import check_replaceable, is_stream
 from cloudcmp.store.tidy import TidyColumns, TidyPlace
 from cloudcmp.store.tidy_check import check_table, read_tidy
 from cloudcmp.store.tidy_export import export_table
@@ -81,13 +81,17 @@ def export(folder: Path, out: Path | None, format_: str | None, *, include_ids: 
         raise UserMistake.at("--format", f"unknown format {format_!r}", "use csv or parquet")
     if out is None and format_ == "parquet":
         raise UserMistake.at("--format", "parquet is not for a terminal", "name a file with --out")
-    if out is not None:
+    streamed = out is not None and format_ == "csv" and is_stream(out)
+    if out is not None and not streamed:
         check_replaceable(out, "tidy table", tidy.is_tidy)
     found = _table(folder, include_ids=include_ids)
     if out is None:
         import sys
 
         sys.stdout.writelines(csv_parts(found))
+    elif streamed:
+        with out.open("a", encoding="utf-8", newline="") as stream:
+            stream.writelines(csv_parts(found))
     elif format_ == "csv":
         write_csv(out, found)
     else:

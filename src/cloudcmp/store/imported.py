@@ -78,15 +78,18 @@ def source(database: Database, samples: Path) -> Source | None:
     return None if digest is None else Source(samples / IMPORTED_FILE, digest, "the imported table")
 
 
-def rows(database: Database, samples: Path) -> ImportedRows:
-    """The rows of the table, in its order; raises CorruptStore where they are not those that were imported."""
+def rows(database: Database, samples: Path, *, own: bool) -> ImportedRows:
+    """The rows of the table, in its order; `own` where this user imported it.
+
+    Raises CorruptStore where they are not those that were imported.
+    """
     found = source(database, samples)
     parts: list[list[NDArray[Any]]] = []
     cells, outcomes = TextColumn(bool), TextColumn(bool)
     if found is not None:
         try:
             with opened_parquet(checked(found), "", ("cell", "outcome")) as file:
-                for batch in batches(file, found.path, [name for name, _ in _SCHEMA], _ROWS_AT_ONCE):
+                for batch in batches(file, found.path, [name for name, _ in _SCHEMA], _ROWS_AT_ONCE, own=own):
                     parts.append(_part(batch, cells, outcomes))
         except (UserMistake, UnreadableColumn) as error:
             raise corrupt(found.path, f"the imported table can not be read ({error})") from error

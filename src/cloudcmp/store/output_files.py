@@ -1,5 +1,6 @@
 """Files that a person names to be written: one that is there is replaced only by its like."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,20 +10,34 @@ from cloudcmp.store.faults import storage
 _HEAD_BYTES = 4096
 
 
+def is_stream(path: Path) -> bool:
+    """Whether a path names a device, a pipe or an open file, such as /dev/stdout: it is written to, never replaced."""
+    folder = path.parent.resolve()
+    if folder == Path("/dev") or folder.is_relative_to("/proc"):
+        return True
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def is_standard_output(path: Path) -> bool:
+    """Whether a path in /dev or /proc names this process's own standard output, as /dev/stdout does."""
+    try:
+        return is_stream(path) and os.path.samestat(path.stat(), os.fstat(1))
+    except OSError:
+        return False
+
+
 def check_replaceable(path: Path, what: str, is_one: Callable[[bytes], bool]) -> None:
     """Raise UserMistake where something else than `what` stands at a path that is to be written.
 
     `is_one` is given the first bytes of the file. An empty file may be replaced, and so may a link, which is not
     followed.
     """
-    if path.is_symlink():
-        return
     if path.is_dir():
         raise UserMistake.at(str(path), "is a folder", "name a file")
-    if not path.exists():
-        return
-    if not path.is_file():
+    if is_stream(path):
         raise UserMistake.at(str(path), "is no plain file", "name another file")
+    if path.is_symlink() or not path.exists():
+        return
     with storage(path), path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
     if head and not is_one(head):

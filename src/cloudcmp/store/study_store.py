@@ -332,7 +332,7 @@ class StudyStore:
 
     def imported_rows(self) -> ImportedRows:
         """The rows of an imported study's table, in its order; none of a measured study."""
-        rows = imported.rows(self._database, self._samples)
+        rows = imported.rows(self._database, self._samples, own=self.made_here())
         if not rows.launches() <= {launch.index for launch in self.plan.launches}:
             raise corrupt(self._samples / IMPORTED_FILE, "the table names a launch that the plan does not have")
         return rows
