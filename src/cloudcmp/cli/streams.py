@@ -3,7 +3,7 @@
 import errno
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
@@ -30,6 +30,11 @@ class _Lasting:
         """All of it, as far as anybody is there to read it."""
         self._told(lambda: self._stream.write(text))
         return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Each of them in turn."""
+        for line in lines:
+            self.write(line)
 
     def flush(self) -> None:
         """What was written, to whoever reads."""
