@@ -22,6 +22,7 @@ from cloudcmp.pipeline.confirmation import (
 )
 from cloudcmp.store import StudyStore
 from tests.cli.command import Said
+from tests.forged import database_of, own_seals
 
 HEAD = """schema: 1
 question: "What does my own program cost?"
@@ -240,6 +241,19 @@ def test_a_strange_folder_runs_none_of_its_commands_unasked(cloudcmp, tmp_path):
     assert said.code == 0, said.err
     assert "touch PWNED" in "".join(line.strip() for line in said.err.splitlines()), "it is shown before it is run"
     assert (tmp_path / "PWNED").exists()
+
+
+def test_attempts_at_trials_that_are_not_there_confirm_no_command(cloudcmp, tmp_path):
+    """As many attempts as trials, of others: nothing is left to be run, as it seems."""
+    plan = strange(tmp_path)
+    with database_of(tmp_path / "out") as connection:
+        for trial in range(len(plan.trials)):
+            row = (1000 + trial, 0, "failed", 1.0, 2.0, "x", 0, 0, None, "{}", None)
+            values = (*row, own_seals(tmp_path / "out").make("attempt", *row))
+            connection.execute(f"INSERT INTO attempt VALUES ({','.join('?' * 12)})", values)
+    for adopt in ([], ["--adopt"]):
+        assert cloudcmp("run", "--resume", "out", *adopt).code in {2, 3}
+        assert not (tmp_path / "PWNED").exists()
 
 
 def test_the_report_and_compare_tell_what_ran_whatever_the_studys_text_says(cloudcmp, tmp_path):

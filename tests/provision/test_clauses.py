@@ -107,17 +107,18 @@ class TakesAnothers(AsksForTheSchema):
         return self._listed() if len(self.holds) > 1 else await super().find(study, token, region=region)
 
 
-class SaysWhatIsAsked(Honest):
-    """Tells of whatever it lists the token that it is asked for, and our schema."""
+class TellsOneToken(Honest):
+    """Tells of whatever it lists the token that it was given last."""
+
+    latest = ""
+
+    async def create(self, request: CreateRequest) -> str:
+        self.latest = request.token
+        return await super().create(request)
 
     async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
         found = await super().find(study, token, region=region)
-        return tuple(
-            replace(
-                one, token=token or one.token, tags=tuple(sorted({**dict(one.tags), "cloudcmp:schema": "1"}.items()))
-            )
-            for one in found
-        )
+        return tuple(replace(one, token=token or self.latest) for one in found)
 
 
 class SweepsNothing(Honest):
@@ -190,7 +191,7 @@ BREAKS: dict[str, type[Honest]] = {
     "not another": ListsAll,
     "leftovers": SweepsNothing,
     "decoy": SweepsAll,
-    "kept": SaysWhatIsAsked,
+    "kept": TellsOneToken,
     "reached": NeverUp,
     "destroy": GoneTooEarly,
     "only that": TakesAll,

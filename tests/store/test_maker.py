@@ -294,22 +294,57 @@ def test_a_launch_that_has_ended_needs_no_log(store: StudyStore, tmp_path: Path)
         assert len(copy.attempts()) == 3
 
 
-def test_what_crashes_leave_is_removed_and_told_as_no_loss(store: StudyStore) -> None:
+def test_what_crashes_leave_is_no_loss_and_no_whole_file_goes(store: StudyStore) -> None:
     first, second = store.plan.trials[:2]
     store.begin_attempt(first.index, 0, 5.0)
     folder = store.folder / "samples"
     (folder / "trial-000000-0.parquet").write_bytes(b"durable, and not yet acknowledged")
     (folder / "trial-000001-0.parquet.1.part").write_bytes(b"half")
-    (folder / "study-7.parquet").write_bytes(b"half a compaction")
     (folder / "notes.txt").write_bytes(b"the user's own")
     store.interrupt_open(lambda _: 6.0)
     store.begin_attempt(second.index, 0, 7.0)
     store.finish_attempt(attempt_of(second), samples_of(second))
+    shutil.copy(folder / "trial-000001-0.parquet", folder / "study-7.parquet")  # a compaction that was cut short
     store.close()
     with StudyStore.open(store.folder, write=False):
         pass
-    with StudyStore.open(store.folder, write=True):
-        assert sorted(the_samples(store.folder)) == ["notes.txt", "trial-000001-0.parquet"]
+    kept = "trial-000000-0.parquet.unacknowledged"
+    for moved in (("trial-000000-0.parquet",), ()):
+        with StudyStore.open(store.folder, write=True) as opened:
+            assert opened.moved_aside == moved
+            assert sorted(the_samples(store.folder)) == ["notes.txt", kept, "trial-000001-0.parquet"]
+
+
+def test_p18_the_samples_of_all_trials_are_no_leftover_of_a_database_that_lost_their_rows(full: StudyStore) -> None:
+    full.compact()
+    full.close()
+    with database_of(full.folder) as connection:  # as an early copy of it
+        connection.execute("DELETE FROM attempt")
+    before = the_samples(full.folder)
+    assert list(before) == ["study-0.parquet"]
+    for write in (False, True):
+        with pytest.raises(CorruptStore, match=r"lacks the rows of study-0\.parquet"):
+            StudyStore.open(full.folder, write=write)
+    (full.folder / "samples" / "study-0.parquet").write_bytes(b"damaged")
+    with pytest.raises(CorruptStore, match="is named by no row and cannot be read"):
+        StudyStore.open(full.folder, write=True)
+
+
+def test_p18_what_was_made_one_is_whole_before_its_parts_go(full: StudyStore) -> None:
+    parts = the_samples(full.folder)
+    full.compact()
+    full.close()
+    for name, content in parts.items():  # as if the process had died before it removed them
+        (full.folder / "samples" / name).write_bytes(content)
+    whole = full.folder / "samples" / "study-0.parquet"
+    content = whole.read_bytes()
+    whole.write_bytes(content[:100] + bytes([content[100] ^ 1]) + content[101:])
+    with pytest.raises(CorruptStore, match="were changed"):
+        StudyStore.open(full.folder, write=True)
+    assert parts.items() <= the_samples(full.folder).items()
+    whole.write_bytes(content)
+    StudyStore.open(full.folder, write=True).close()
+    assert list(the_samples(full.folder)) == ["study-0.parquet"]
 
 
 def test_a_forged_row_is_no_fault_of_our_own(study: Path) -> None:

@@ -91,7 +91,7 @@ def test_p19_what_the_disk_does_not_confirm_is_not_acknowledged(
     assert store.done() == frozenset()
     store.close()
     with StudyStore.open(store.folder, write=True) as again:
-        assert list((again.folder / "samples").iterdir()) == []
+        assert [path.suffix for path in (again.folder / "samples").iterdir()] in ([], [".unacknowledged"])
         assert again.interrupt_open(lambda _: 9.0) == 1
         run_trial(again, again.plan.trials[0])
         assert again.trial_values(TOTALS).value.tolist() == [11.0]

@@ -9,7 +9,7 @@ from pathlib import Path
 from cloudcmp.catalog import PROBES, metrics_with
 from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.measure import Bench, check_unchanged
-from cloudcmp.model.plan import Plan
+from cloudcmp.model.plan import Plan, PlannedTrial
 from cloudcmp.model.protocol import Progress
 from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.pipeline.adoption import check_maker, runs
@@ -119,11 +119,13 @@ def resume(
     with StudyStore.open(folder, write=True) as store:
         plan = store.plan
         store.verify()
+        for name in store.moved_aside:
+            progress.note(f"samples/{name} has no row: kept as {name}.unacknowledged, and its trial is run again")
         if plan.imported:
             raise UserMistake.at(str(folder), "an imported table has nothing to run", "use compare or report")
         _check_work(store, work)
         check_unchanged(plan)
-        if len(store.done()) < len(plan.trials):
+        if left_of(store):
             confirm_commands(plan, str(folder), confirm, progress.note)
         if budget is not None:
             _raise_budget(store, budget)
@@ -139,6 +141,12 @@ def resume(
             moment = time_of(plan)
             store.interrupt_open(lambda trial: moment.at(plan.trials[trial].start_s))
             return _drive(store, agent_of(plan), wait, progress, leave)
+
+
+def left_of(store: StudyStore) -> list[PlannedTrial]:
+    """The trials of a study that have not ended by themselves yet."""
+    done = store.done()
+    return [trial for trial in store.plan.trials if trial.index not in done]
 
 
 def _check_work(store: StudyStore, work: Path | None) -> None:
@@ -165,8 +173,7 @@ def _drive(store: StudyStore, binary: Path | None, wait: bool, progress: Progres
     guard.traffic_bytes = sent_in_all(plan, store.attempts())
     office = open_office(ledger, providers.values())
     crew = Crew(plan, store, providers, office, bench, guard, Halt(), wait=wait)
-    done = store.done()
-    todo = [trial for trial in plan.trials if trial.index not in done]
+    todo = left_of(store)
     # Virtual time is none of the reader's: how long the rest takes is then told from the trials so far.
     progress.begin(len(todo), 0.0 if is_simulated(plan) else sum(trial.expected_s for trial in todo))
     came: list[Ending] = []

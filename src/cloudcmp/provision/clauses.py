@@ -145,7 +145,7 @@ class _Unwritten:
 
 
 async def _kept(stage: Stage) -> None:
-    """A later process reads back what a ledger names, here two things that are not what it says."""
+    """A later process reads back what a ledger names, here something that is not what it says."""
     _, handle = stage.made()
     if stage.decoy is None or stage.lease is None:
         raise Untold("there is no other resource")
@@ -158,10 +158,9 @@ async def _kept(stage: Stage) -> None:
     if not await until(stage, look):
         raise Broken("it is not proved to be ours by what is listed of it")
     forged = replace(lease, token=stage.decoy.token)
-    for one, what in ((stage.decoy, "a resource without our tags"), (forged, "a resource of another token")):
-        done = await release(later, stage.provider, one, stage.waits)
-        if done.evidence is not None or await stage.provider.gone(_id_of(one)) is not None:
-            raise Broken(f"{what} was destroyed on the word of a ledger")
+    done = await release(later, stage.provider, forged, stage.waits)
+    if done.evidence is not None or await stage.provider.gone(handle) is not None:
+        raise Broken("a resource of another token was destroyed on the word of a ledger")
     await listed(stage, other, stage.study, stage.decoy.token)
 
 

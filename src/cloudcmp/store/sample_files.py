@@ -6,16 +6,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from cloudcmp.errors import CorruptStore, Fault
+from cloudcmp.errors import CorruptStore, Fault, UserMistake
 from cloudcmp.store import attempts as attempt_rows
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.database import Database
 from cloudcmp.store.faults import corrupt, storage
 from cloudcmp.store.planned import digest_of
-from cloudcmp.store.samples import IMPORTED_FILE
+from cloudcmp.store.samples import IMPORTED_FILE, checked, file_name, sources
+from cloudcmp.store.untrusted_parquet import batches, opened_parquet
 
 _TRIAL = re.compile(r"trial-(\d+)-(\d+)\.parquet")
 _STUDY = re.compile(r"study-\d+\.parquet")
+_ASIDE = ".unacknowledged"
+_ROWS_AT_ONCE = 1 << 20
 _PART = re.compile(r"(trial-\d+-\d+|study-\d+|imported)\.parquet\.\d+\.part")
 
 
@@ -29,9 +32,14 @@ def check_no_rows_lost(database: Database, folder: Path) -> None:
     if not os.path.lexists(folder):
         return  # what reads samples says that they are missing
     with _opened(folder) as descriptor:
-        names = os.listdir(descriptor)  # noqa: PTH208 - by the descriptor
+        names = sorted(os.listdir(descriptor))  # noqa: PTH208 - by the descriptor
     known = attempt_rows.begun(database)
-    unknown = sorted(name for name in names if (found := _TRIAL.fullmatch(name)) and _attempt(found) not in known)
+    unknown = [name for name in names if (found := _TRIAL.fullmatch(name)) and _attempt(found) not in known]
+    if whole := [name for name in names if _STUDY.fullmatch(name)]:
+        rows = attempt_rows.ended(database)
+        named = {file for _, file in rows}
+        kept = {(attempt.trial, attempt.attempt) for attempt, file in rows if file is not None}
+        unknown += [name for name in whole if name not in named and not _attempts_in(folder / name) <= kept]
     if unknown:
         files = f"{len(unknown)} files of samples, {unknown[0]} first," if len(unknown) > 1 else unknown[0]
         what = f"lacks the rows of {files} which were acknowledged"
@@ -39,47 +47,59 @@ def check_no_rows_lost(database: Database, folder: Path) -> None:
         raise CorruptStore(Fault(str(database.path), what, next_))
 
 
+def _attempts_in(path: Path) -> set[tuple[int, int]]:
+    """The attempts whose samples a file of several trials holds; raises CorruptStore where it cannot be read."""
+    found: set[tuple[int, int]] = set()
+    try:
+        with opened_parquet(path, "") as file:
+            for batch in batches(file, path, ("trial_id", "attempt"), _ROWS_AT_ONCE):
+                found.update(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    except FileNotFoundError:
+        return set()  # the process that writes has removed it meanwhile
+    except UserMistake as error:
+        raise corrupt(path, f"is named by no row and cannot be read ({error.faults[0].what})") from error
+    return found
+
+
 def _attempt(found: re.Match[str]) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def remove_leftovers(database: Database, folder: Path) -> None:
-    """Remove what a crash or compaction left: unfinished files, and files whose samples no row needs any more.
+def remove_leftovers(database: Database, folder: Path) -> tuple[str, ...]:
+    """Remove what a crash or compaction left: unfinished files, and files whose samples are in a later one.
 
-    Nothing is removed before every row is read and every file that a row names is seen; raises CorruptStore otherwise.
+    A whole file of an attempt that was cut short is kept under another name, because nothing tells whether its row was
+    lost or never written; returns these names. Nothing is removed before every row is read, every file that a row names
+    is seen, and the digest of the file that holds the samples now is right; raises CorruptStore otherwise.
     """
     rows = attempt_rows.ended(database)
     named = {file for _, file in rows if file is not None}
     if digest_of(database, IMPORTED_FILE) is not None:
         named.add(IMPORTED_FILE)
-    files_of = {(attempt.trial, attempt.attempt): file for attempt, file in rows}
-    known = attempt_rows.begun(database)
+    moved = {file_name(one.trial, one.attempt) for one, file in rows if file is not None and _STUDY.fullmatch(file)}
+    cut = {file_name(*key) for key in attempt_rows.begun(database)} - named - moved
     with _opened(folder) as descriptor:
         names = sorted(os.listdir(descriptor))  # noqa: PTH208 - by the descriptor
         missing = sorted(named.difference(names))
         if missing:
             raise corrupt(folder / missing[0], "the samples of acknowledged trials are missing")
-        left = [name for name in names if name not in named and _is_leftover(name, known, files_of)]
+        left = [name for name in names if name not in named and
+                (name in moved or _PART.fullmatch(name) or _STUDY.fullmatch(name))]  # fmt: skip
+        if not moved.isdisjoint(left) or any(_STUDY.fullmatch(name) for name in left):
+            for source in sources(database, folder, rows):
+                checked(source)
+        aside = tuple(name for name in names if name in cut)
+        with storage(folder):
+            for name in aside:
+                os.rename(name, f"{name}{_ASIDE}", src_dir_fd=descriptor, dst_dir_fd=descriptor)
         for name in left:
             crash_point("sweep.before_unlink")
             with suppress(OSError):  # what stays is removed when the study is next opened
                 os.unlink(name, dir_fd=descriptor)
-        if left:
+        if left or aside:
             with storage(folder):
                 os.fsync(descriptor)
-
-
-def _is_leftover(name: str, known: frozenset[tuple[int, int]], files_of: dict[tuple[int, int], str | None]) -> bool:
-    """Whether a file that no row names is one that crashes leave: its attempt was cut short, or its samples were moved
-    into the one file of the study.
-    """
-    if _PART.fullmatch(name) or _STUDY.fullmatch(name):
-        return True
-    found = _TRIAL.fullmatch(name)
-    if found is None or _attempt(found) not in known:
-        return False
-    file = files_of.get(_attempt(found))
-    return file is None or _STUDY.fullmatch(file) is not None
+    return aside
 
 
 @contextmanager

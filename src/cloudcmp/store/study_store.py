@@ -53,6 +53,7 @@ class StudyStore:
         self._lock = lock
         self._reserve = Reserve(folder)
         self._samples = folder / SAMPLES_FOLDER
+        self.moved_aside: tuple[str, ...] = ()
         self.plan = planned.load_plan(database)
         origin = planned.load_origin(database)
         self.study_text = origin.study_text
@@ -139,7 +140,7 @@ class StudyStore:
     def _tidy_up(self, *, ending: bool) -> None:
         crash_point("open.before_sweep")
         if not ending:
-            remove_leftovers(self._database, self._samples)
+            self.moved_aside = remove_leftovers(self._database, self._samples)
         with suppress(OSError):  # a study may go on without it, and its disk may be full just now
             self._reserve.keep()
 
