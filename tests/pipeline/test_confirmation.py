@@ -248,7 +248,7 @@ def test_attempts_at_trials_that_are_not_there_confirm_no_command(cloudcmp, tmp_
     plan = strange(tmp_path)
     with database_of(tmp_path / "out") as connection:
         for trial in range(len(plan.trials)):
-            row = (1000 + trial, 0, "failed", 1.0, 2.0, "x", 0, 0, None, "{}", None)
+            row = (-1 - trial, 0, "failed", 1.0, 2.0, "x", 0, 0, None, "{}", None)
             values = (*row, own_seals(tmp_path / "out").make("attempt", *row))
             connection.execute(f"INSERT INTO attempt VALUES ({','.join('?' * 12)})", values)
     for adopt in ([], ["--adopt"]):
