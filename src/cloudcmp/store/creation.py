@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import secrets
 import shutil
 import stat
 import tempfile
@@ -29,20 +30,21 @@ from cloudcmp.store.planned import (
 from cloudcmp.store.sample_files import is_file_of_samples
 from cloudcmp.store.samples import SAMPLES_FOLDER
 from cloudcmp.store.seals import Seals
-from cloudcmp.store.user_key import new_study_key
+from cloudcmp.store.user_key import KEY_BYTES, NoPlaceForKey, new_study_key
 
 _PART = ".part"
 _FILES = {LOCK_FILE, RESERVE_FILE, DATABASE_FILE, *(f"{DATABASE_FILE}-{end}" for end in ("wal", "shm", "journal"))}
 
 
-def lay_out(folder: Path, plan: Plan, origin: Origin, fill: Callable[[Path], Mapping[str, str]]) -> None:
-    """Make a study's folder; `fill` may put files into the folder of samples, and returns notes to be stored.
+def lay_out(folder: Path, plan: Plan, origin: Origin, fill: Callable[[Path], Mapping[str, str]]) -> Seals:
+    """Make a study's folder, and return its seals.
 
-    The folder is there whole or not at all, whenever the process dies: it is made beside its place under a hidden name
-    and renamed. Raises UserMistake where the folder is there and is not empty.
+    `fill` may put files into the folder of samples, and returns notes to be stored. The folder is there whole or not at
+    all, whenever the process dies: it is made beside its place under a hidden name and renamed. Raises UserMistake
+    where the folder is there and is not empty.
     """
     tag = tag_of(plan, origin.created_at)
-    seals = Seals(new_study_key(tag))
+    seals = Seals(_key_of(plan, tag))
     with storage(folder):
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise _taken(folder)
@@ -61,6 +63,17 @@ def lay_out(folder: Path, plan: Plan, origin: Origin, fill: Callable[[Path], Map
         raise type(error)(*(_as_asked(fault, part, folder) for fault in error.faults)) from error
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
+        raise
+    return seals
+
+
+def _key_of(plan: Plan, tag: str) -> bytes:
+    """The key that signs a new study; a passing one, for a study that rents and runs nothing, if none can be kept."""
+    try:
+        return new_study_key(tag)
+    except NoPlaceForKey:
+        if plan.imported or all(one.simulated for one in plan.candidates):
+            return secrets.token_bytes(KEY_BYTES)
         raise
 
 
