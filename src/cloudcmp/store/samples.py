@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from cloudcmp.model.trial import Attempt, Sample
 from cloudcmp.store.arrow import numbers, texts
@@ -123,7 +123,7 @@ def checked(source: Source) -> Path:
     return source.path
 
 
-def _opened(source: Source) -> BinaryIO:
+def _opened(source: Source) -> io.BufferedReader:
     """A file of samples, opened to be read; raises CorruptStore for a missing file, a link, a pipe, or a large hole.
 
     The folder may come from a stranger, and hashing a hole of terabytes would take days.
