@@ -7,12 +7,14 @@ from typing import NoReturn
 
 import pytest
 
-from cloudcmp.errors import StudyBusy
+from cloudcmp.errors import StorageFault, StudyBusy
 from cloudcmp.model.lease import LeaseEvent
 from cloudcmp.pipeline import cleaning, reconciling, running, viewing
+from cloudcmp.pipeline.adoption import check_maker, ends
 from cloudcmp.pipeline.exchange import rows
 from cloudcmp.report.progress import Silence
 from cloudcmp.store import MadeElsewhere, StudyStore
+from cloudcmp.store.user_key import new_study_key, state_folder
 from tests.cli.command import cloudcmp
 from tests.forged import as_a_stranger_made_it, change
 from tests.store.conftest import create, run_trial
@@ -119,3 +121,19 @@ def test_the_command_refuses_with_exit_2_and_adopts(folder: Path, tmp_path: Path
     said = cloudcmp("cleanup", tmp_path / "copy", "--adopt")
     assert said.code == 0, said.err
     assert "Documents" in said.err
+
+
+def test_a_key_that_cannot_be_used_is_told_instead_of_another_maker(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    new_study_key("any")
+    (state_folder() / "key").chmod(0o644)
+    before, lines = files_of(folder), list[str]()
+    for adopt in (False, True):
+        with pytest.raises(StorageFault, match="can be read or changed by others"):
+            check_maker(folder, ends, adopt=adopt, say=lines.append)
+        with pytest.raises(StorageFault, match="can be read or changed by others"):
+            cleaning.cleanup(folder, say=lines.append, adopt=adopt)
+    assert lines == []
+    assert files_of(folder) == before

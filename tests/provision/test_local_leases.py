@@ -1,9 +1,11 @@
 """Leases on this machine: folders, found again whatever a kill left of them."""
 
 import asyncio
+import json
 
 import pytest
 
+from cloudcmp.errors import NotOurs
 from cloudcmp.model.lease import LeaseEvent
 from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.local import LocalProvider
@@ -44,3 +46,19 @@ def test_p1_a_controller_killed_while_it_made_the_folder(world, tmp_path, left):
     assert (tmp_path / "of-somebody-else").exists()
     assert one.journal.rows[-1].event is LeaseEvent.GONE
     assert successor.open_leases() == ()
+
+
+def test_what_lies_planted_under_the_token_of_a_new_request_is_refused(world, tmp_path):
+    one = world()
+    provider = LocalProvider(OwnedPath(tmp_path), study="study-a")
+    ledger = Ledger(one.journal, "study-a", WallTime())
+    request = ledger.request_for(one.candidate, one.launch(), 60.0)
+    folder = tmp_path / request.token
+    folder.mkdir()
+    card = {"name": request.name, "token": request.token, "tags": dict(request.tags), "offering": request.offering}
+    (folder / "lease.json").write_text(json.dumps(card))
+    (folder / "GNUmakefile").write_text("all:\n\ttouch planted\n")
+    with pytest.raises(NotOurs, match="nothing is launched in it"):
+        asyncio.run(acquire(ledger, provider, one.candidate, one.launch(), 60.0))
+    assert one.journal.events == ["INTENT", "REFUSED"]
+    assert sorted(path.name for path in folder.iterdir()) == ["GNUmakefile", "lease.json"]

@@ -205,8 +205,8 @@ def test_a_study_goes_on_after_compaction(full: StudyStore) -> None:
 
 def test_each_file_is_read_and_checked_once_by_one_engine(full: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:
     checked, engines = [], []
-    sha256_of, engine = samples.sha256_of, values.engine
-    monkeypatch.setattr(samples, "sha256_of", lambda path: checked.append(path.name) or sha256_of(path))
+    opened, engine = samples._opened, values.engine
+    monkeypatch.setattr(samples, "_opened", lambda source: checked.append(source.path.name) or opened(source))
     monkeypatch.setattr(values, "engine", lambda files: engines.append(len(files)) or engine(files))
     found = full.measured(TOTALS, Drawn(least=1))
     assert found.histograms
@@ -370,12 +370,13 @@ def test_facts_are_kept_as_they_are(store: StudyStore) -> None:
 
 
 def test_a_folder_is_made_whole_or_not_at_all(tmp_path: Path) -> None:
-    left = tmp_path / ".study.killed.part"
+    left = tmp_path / ".study.killed__.part"
     left.mkdir()
+    (left / "study.lock").touch()
     (left / "reserve").write_bytes(b"left by a process that was killed")
-    being_made = tmp_path / ".study.alive.part"
+    being_made = tmp_path / ".study.alive___.part"
     being_made.mkdir()
     lock = StudyLock(being_made)
     create(tmp_path / "study").close()
     lock.release()
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".study.alive.part", "study"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".study.alive___.part", "study"]

@@ -20,11 +20,14 @@ def check_maker(folder: Path, touches: Touches, *, adopt: bool, say: Say, ending
     """Let a study be acted on if this user made it here; with `adopt` another one too, once `say` told what it touches.
 
     `ending` is for whoever only ends what the study made. Raises MadeElsewhere with a line for each thing that it would
-    touch, UserMistake where the folder holds no study, StorageFault and CorruptStore.
+    touch, UserMistake where the folder holds no study, StorageFault, also where this
+    user's key cannot be used, and CorruptStore.
     """
     with StudyStore.open(folder, write=False, ending=ending) as store:
         if store.made_here():
             return
+        if store.key_fault is not None:  # then nobody can tell whose it is
+            raise store.key_fault
         lines = [one_line(line) for line in touches(store)]
         refusal = MadeElsewhere.of(folder, store.version)
     if not adopt:

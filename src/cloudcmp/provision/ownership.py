@@ -95,11 +95,10 @@ class Ownership:
             own = lease.token == token_of(self._study, lease.slot, lease.attempt)
             return "" if own else "it bears no tags, and its token is not this study's"
         schema, study = tag(found, SCHEMA), tag(found, STUDY)
-        if study is None:
-            return f"it has no readable tag {STUDY}"
         # Study and token are proof enough where the schema is missing, as of what a try-out makes to be overlooked.
-        if schema is None and any(name == SCHEMA for name, _ in found.tags):
-            return f"it has no readable tag {SCHEMA}"
+        twice = schema is None and any(name == SCHEMA for name, _ in found.tags)
+        if study is None or twice:
+            return f"it has no readable tag {SCHEMA if twice else STUDY}"
         if schema not in (None, self._schema):
             return f"its tags are of schema {schema!r}, which this version does not know"
         if study != self._study:

@@ -3,7 +3,7 @@
 from contextlib import closing, suppress
 from pathlib import Path
 
-from cloudcmp.errors import CloudcmpError, StorageFault
+from cloudcmp.errors import CloudcmpError, CorruptStore, StorageFault
 from cloudcmp.store import planned
 from cloudcmp.store.database import Database
 from cloudcmp.store.faults import disk_is_full
@@ -14,12 +14,13 @@ from cloudcmp.store.lock import StudyLock
 def lock_of(folder: Path, *, write: bool, ending: bool) -> StudyLock | None:
     """The lock of a study for a writer; None for a reader.
 
-    A command that is `ending` what the study made takes the lock if it can be had. Raises StudyBusy and StorageFault.
+    A command that is `ending` what the study made takes the lock if it can be had. Raises StudyBusy, StorageFault and
+    CorruptStore.
     """
     if write:
         return StudyLock(folder)
     if ending:
-        with suppress(StorageFault):
+        with suppress(StorageFault, CorruptStore):
             return StudyLock(folder, write=False)
     return None
 

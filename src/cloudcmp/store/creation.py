@@ -1,19 +1,23 @@
 """The making of a study's folder: nothing in it is a study until the plan is committed."""
 
 import errno
-import glob
+import os
+import re
+import secrets
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from cloudcmp.errors import CloudcmpError, Fault, UserMistake
 from cloudcmp.model.plan import Plan
 from cloudcmp.store.crash import crash_point
-from cloudcmp.store.database import Database
+from cloudcmp.store.database import DATABASE_FILE, Database
 from cloudcmp.store.faults import storage
-from cloudcmp.store.files import Reserve, sync_folder
-from cloudcmp.store.lock import StudyLock
+from cloudcmp.store.files import RESERVE_FILE, Reserve, sync_folder
+from cloudcmp.store.lock import LOCK_FILE, StudyLock
 from cloudcmp.store.planned import (
     Origin,
     insert_origin,
@@ -23,21 +27,24 @@ from cloudcmp.store.planned import (
     put_meta,
     tag_of,
 )
+from cloudcmp.store.sample_files import is_file_of_samples
 from cloudcmp.store.samples import SAMPLES_FOLDER
 from cloudcmp.store.seals import Seals
-from cloudcmp.store.user_key import new_study_key
+from cloudcmp.store.user_key import KEY_BYTES, NoPlaceForKey, new_study_key
 
 _PART = ".part"
+_FILES = {LOCK_FILE, RESERVE_FILE, DATABASE_FILE, *(f"{DATABASE_FILE}-{end}" for end in ("wal", "shm", "journal"))}
 
 
-def lay_out(folder: Path, plan: Plan, origin: Origin, fill: Callable[[Path], Mapping[str, str]]) -> None:
-    """Make a study's folder; `fill` may put files into the folder of samples, and returns notes to be stored.
+def lay_out(folder: Path, plan: Plan, origin: Origin, fill: Callable[[Path], Mapping[str, str]]) -> Seals:
+    """Make a study's folder, and return its seals.
 
-    The folder is there whole or not at all, whenever the process dies: it is made beside its place under a hidden name
-    and renamed. Raises UserMistake where the folder is there and is not empty.
+    `fill` may put files into the folder of samples, and returns notes to be stored. The folder is there whole or not at
+    all, whenever the process dies: it is made beside its place under a hidden name and renamed. Raises UserMistake
+    where the folder is there and is not empty.
     """
     tag = tag_of(plan, origin.created_at)
-    seals = Seals(new_study_key(tag))
+    seals = Seals(_key_of(plan, tag))
     with storage(folder):
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise _taken(folder)
@@ -57,6 +64,17 @@ def lay_out(folder: Path, plan: Plan, origin: Origin, fill: Callable[[Path], Map
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
+    return seals
+
+
+def _key_of(plan: Plan, tag: str) -> bytes:
+    """The key that signs a new study; a passing one, for a study that rents and runs nothing, if none can be kept."""
+    try:
+        return new_study_key(tag)
+    except NoPlaceForKey:
+        if plan.imported or all(one.simulated for one in plan.candidates):
+            return secrets.token_bytes(KEY_BYTES)
+        raise
 
 
 def _as_asked(fault: Fault, part: Path, folder: Path) -> Fault:
@@ -74,14 +92,49 @@ def _taken(folder: Path) -> UserMistake:
 
 
 def _sweep_parts(folder: Path) -> None:
-    """Remove what killed processes left of folders of this name; one that is still being made holds its lock."""
-    for part in folder.parent.glob(f".{glob.escape(folder.name)}.*{_PART}"):
-        try:
-            lock = StudyLock(part)
-        except CloudcmpError:
-            continue
-        shutil.rmtree(part, ignore_errors=True)
+    """Remove what killed processes left of folders of this name; one that is still being made holds its lock.
+
+    Any other folder of such a name stays: another user's, and one that holds more than a study does when it is made.
+    """
+    pattern = re.compile(rf"\.{re.escape(folder.name)}\.[a-z0-9_]{{8}}{re.escape(_PART)}")  # the names of mkdtemp
+    parts: list[Path] = []
+    with suppress(OSError):  # a folder that cannot be listed may still take a study
+        parts = [path for path in folder.parent.iterdir() if pattern.fullmatch(path.name)]
+    for part in parts:
+        with suppress(OSError, CloudcmpError):
+            if _is_unfinished(part):
+                _remove_unfinished(part)
+
+
+def _remove_unfinished(part: Path) -> None:
+    with suppress(OSError):  # it was killed before its lock was there
+        part.rmdir()
+        return
+    lock = StudyLock(part, write=False)
+    try:
+        if _is_unfinished(part):
+            shutil.rmtree(part, ignore_errors=True)
+    finally:
         lock.release()
+
+
+def _is_unfinished(part: Path) -> bool:
+    """Whether a folder is this user's and holds only what `lay_out` puts into one; raises OSError."""
+    if not _is_own(part.lstat(), stat.S_ISDIR):
+        return False
+    samples = part / SAMPLES_FOLDER
+    for path in part.iterdir():
+        if not (_is_own(path.lstat(), stat.S_ISDIR) if path == samples else _is_own_file(path, path.name in _FILES)):
+            return False
+    return not samples.exists() or all(_is_own_file(path, is_file_of_samples(path.name)) for path in samples.iterdir())
+
+
+def _is_own_file(path: Path, is_named: bool) -> bool:
+    return is_named and _is_own(path.lstat(), stat.S_ISREG)
+
+
+def _is_own(found: os.stat_result, is_kind: Callable[[int], bool]) -> bool:
+    return is_kind(found.st_mode) and found.st_uid == os.geteuid()
 
 
 def _move(part: Path, folder: Path) -> None:

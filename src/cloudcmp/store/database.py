@@ -3,17 +3,18 @@
 import os
 import shutil
 import sqlite3
+import stat
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from cloudcmp.errors import Fault, NewerSchema, UserMistake
 from cloudcmp.store.crash import crash_point
-from cloudcmp.store.faults import corrupt, storage, unconfirmed
+from cloudcmp.store.faults import corrupt, not_plain, storage, unconfirmed
 from cloudcmp.store.seals import Seals
 
 DATABASE_FILE = "study.db"
@@ -193,10 +194,16 @@ def no_study(folder: Path) -> UserMistake:
 
 
 def _refuse_traps(path: Path) -> None:
-    """Refuses what would have SQLite write or delete elsewhere: links, and a rollback journal, which can name files."""
+    """Refuses what would have SQLite write or delete elsewhere, or wait without end: links, pipes and devices, and a
+    rollback journal, which can name files.
+    """
     for one in (path, _beside(path, "-wal"), _beside(path, "-shm")):
-        if one.is_symlink():
-            raise corrupt(one, "is a link, which a study does not hold")
+        with suppress(FileNotFoundError):
+            kind = one.lstat().st_mode
+            if stat.S_ISLNK(kind):
+                raise corrupt(one, "is a link, which a study does not hold")
+            if not stat.S_ISREG(kind):
+                raise not_plain(one)
     if os.path.lexists(_beside(path, "-journal")):
         raise corrupt(_beside(path, "-journal"), "is a rollback journal, which a study does not hold")
 

@@ -67,6 +67,11 @@ def corrupt(where: Path, what: str) -> CorruptStore:
     return CorruptStore(Fault(str(where), what, "restore the study's folder from a copy"))
 
 
+def not_plain(where: Path) -> CorruptStore:
+    """The fault of a link, a pipe or another thing that is no plain file in the place of a study's file."""
+    return corrupt(where, "is no plain file, which a study does not hold")
+
+
 def unconfirmed(where: Path) -> StorageFault:
     """The fault of going on after the disk did not confirm what was written."""
     return _storage(

@@ -1,7 +1,9 @@
 """Files that are on the disk when we say so: written aside, fsynced, renamed, and the folder fsynced."""
 
+import errno
 import hashlib
 import os
+import stat
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
@@ -79,6 +81,14 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _allocate(descriptor: int, path: Path) -> None:
+    try:
+        os.posix_fallocate(descriptor, 0, RESERVE_BYTES)
+    except OSError:
+        discard([path])
+        raise
+
+
 class Reserve:
     """A file that holds space which the clean-up of a study may need on a full disk."""
 
@@ -86,14 +96,18 @@ class Reserve:
         self._path = folder / RESERVE_FILE
 
     def keep(self) -> None:
-        """Set the space aside if it is not; raises OSError, and leaves no part of it, where the disk has none left."""
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        """Set the space aside if it is not; raises OSError, and leaves no part of it, where the disk has none left.
+
+        Raises OSError as well if something that is no plain file has its name.
+        """
+        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(self._path, flags, 0o600)
         try:
-            if os.fstat(descriptor).st_blocks * 512 < RESERVE_BYTES:
-                os.posix_fallocate(descriptor, 0, RESERVE_BYTES)
-        except OSError:
-            discard([self._path])
-            raise
+            kind = os.fstat(descriptor)
+            if not stat.S_ISREG(kind.st_mode):
+                raise OSError(errno.EINVAL, "is no plain file")
+            if kind.st_blocks * 512 < RESERVE_BYTES:
+                _allocate(descriptor, self._path)
         finally:
             os.close(descriptor)
 

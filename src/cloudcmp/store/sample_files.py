@@ -12,7 +12,7 @@ from cloudcmp.store.crash import crash_point
 from cloudcmp.store.database import Database
 from cloudcmp.store.faults import corrupt, storage
 from cloudcmp.store.planned import digest_of
-from cloudcmp.store.samples import IMPORTED_FILE, checked, file_name, sources
+from cloudcmp.store.samples import FILE_NAME, IMPORTED_FILE, checked, file_name, sources
 from cloudcmp.store.untrusted_parquet import batches, opened_parquet
 
 _TRIAL = re.compile(r"trial-(\d+)-(\d+)\.parquet")
@@ -20,6 +20,11 @@ _STUDY = re.compile(r"study-\d+\.parquet")
 _ASIDE = ".unacknowledged"
 _ROWS_AT_ONCE = 1 << 20
 _PART = re.compile(r"(trial-\d+-\d+|study-\d+|imported)\.parquet\.\d+\.part")
+
+
+def is_file_of_samples(name: str) -> bool:
+    """Whether a file's name is one that the store gives to files of samples, finished or not."""
+    return FILE_NAME.fullmatch(name) is not None or _PART.fullmatch(name) is not None
 
 
 def check_no_rows_lost(database: Database, folder: Path) -> None:

@@ -1,8 +1,12 @@
 """The Parquet files of samples, and the digests without which none is read."""
 
+import errno
+import hashlib
 import io
 import math
+import os
 import re
+import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +15,7 @@ from typing import TYPE_CHECKING
 from cloudcmp.model.trial import Attempt, Sample
 from cloudcmp.store.arrow import numbers, texts
 from cloudcmp.store.database import Database
-from cloudcmp.store.faults import corrupt, storage
-from cloudcmp.store.files import sha256_of
+from cloudcmp.store.faults import corrupt, not_plain, storage
 from cloudcmp.store.planned import digest_of
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 SAMPLES_FOLDER = "samples"
 COMPRESSION = "zstd"
 IMPORTED_FILE = "imported.parquet"
+_LARGE_BYTES = 64 * 1024 * 1024
 FILE_NAME = re.compile(r"(trial-\d+-\d+|study-\d+|imported)\.parquet")
 
 
@@ -111,11 +115,45 @@ def sources(database: Database, folder: Path, attempts: Iterable[tuple[Attempt, 
 
 def checked(source: Source) -> Path:
     """The path of a file whose bytes are those that were acknowledged; raises CorruptStore naming file and trial."""
-    if not source.path.is_file():
-        raise corrupt(source.path, f"the samples of {source.whose} are missing")
-    with storage(source.path):
-        found = sha256_of(source.path)
+    with storage(source.path), _opened(source) as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != source.sha256:
         what = f"SHA-256 {found[:12]}... instead of {source.sha256[:12]}..."
         raise corrupt(source.path, f"the samples of {source.whose} were changed ({what})")
     return source.path
+
+
+def _opened(source: Source) -> io.BufferedReader:
+    """A file of samples, opened to be read; raises CorruptStore for a missing file, a link, a pipe, or a large hole.
+
+    The folder may come from a stranger, and hashing a hole of terabytes would take days.
+    """
+    path = source.path
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        raise corrupt(path, f"the samples of {source.whose} are missing") from None
+    except OSError as error:
+        if error.errno in {errno.ELOOP, errno.ENXIO}:
+            raise not_plain(path) from error
+        raise
+    try:
+        kind = os.fstat(descriptor)
+        if not stat.S_ISREG(kind.st_mode):
+            raise not_plain(path)
+        if _has_hole(descriptor, kind):
+            raise corrupt(path, f"has a hole in its {kind.st_size} bytes, so it is not what was written")
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb")
+
+
+def _has_hole(descriptor: int, kind: os.stat_result) -> bool:
+    """Whether most of a large file is not on the disk; a file system that compresses files stores less than their size
+    without a hole."""
+    if kind.st_size <= _LARGE_BYTES or kind.st_blocks * 512 >= kind.st_size / 2:
+        return False
+    hole = os.lseek(descriptor, 0, os.SEEK_HOLE)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return hole < kind.st_size

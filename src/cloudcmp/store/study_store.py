@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -46,7 +46,7 @@ class StudyStore:
     CorruptStore for a file that does not hold what was acknowledged.
     """
 
-    def __init__(self, folder: Path, database: Database, lock: StudyLock | None) -> None:
+    def __init__(self, folder: Path, database: Database, lock: StudyLock | None, seals: Seals | None = None) -> None:
         """Made by `create` and `open` only."""
         self.folder = folder
         self._database = database
@@ -60,8 +60,13 @@ class StudyStore:
         self.provenance = dict(origin.provenance)
         self.created_at = origin.created_at
         self.tag = planned.load_tag(database) or planned.tag_of(self.plan, self.created_at)
-        with nullcontext() if lock else suppress(StorageFault):  # a reader needs no key
-            database.seals = Seals(study_key(self.tag))
+        self.key_fault: StorageFault | None = None
+        try:
+            database.seals = seals or Seals(study_key(self.tag))
+        except StorageFault as fault:
+            if lock:
+                raise
+            self.key_fault = fault  # a reader needs no key
 
     @classmethod
     def create(
@@ -71,17 +76,17 @@ class StudyStore:
 
         Raises UserMistake where the folder is there and is not empty; leaves nothing behind where it fails.
         """
-        lay_out(folder, plan, Origin(study_text, dict(provenance), created_at), lambda _: {})
-        return cls.open(folder, write=True)
+        seals = lay_out(folder, plan, Origin(study_text, dict(provenance), created_at), lambda _: {})
+        return cls.open(folder, write=True, seals=seals)
 
     @classmethod
-    def open(cls, folder: Path, *, write: bool, ending: bool = False) -> "StudyStore":
+    def open(cls, folder: Path, *, write: bool, ending: bool = False, seals: Seals | None = None) -> "StudyStore":
         """Open a study that is there; with `write` for this process alone, and leftovers of a crash are removed.
 
         `ending` is for whoever only ends what the study made: then what was set aside for a full disk may be used to
-        open it already, and nothing that is wrong with trials or samples matters. Raises UserMistake where the folder
-        holds no study, MadeElsewhere where it is to be written and another user's word is in it, StudyBusy, NewerSchema
-        and CorruptStore.
+        open it already, and nothing that is wrong with trials or samples matters. `seals` are those of a study that was
+        just made, by default this user's. Raises UserMistake where the folder holds no study, MadeElsewhere where it is
+        to be written and another user's word is in it, StudyBusy, NewerSchema and CorruptStore.
         """
         with storage(folder):
             if not (folder / DATABASE_FILE).is_file():
@@ -91,7 +96,7 @@ class StudyStore:
             crash_point("open.locked")
             database = open_database(folder, write=write, reserve=ending)
             try:
-                store = cls(folder, database, lock)
+                store = cls(folder, database, lock, seals)
                 if write and not store.made_here():
                     raise MadeElsewhere.of(folder, database.version)
                 if not ending:

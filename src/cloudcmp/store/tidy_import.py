@@ -61,8 +61,8 @@ def import_table(table: TidyTable, folder: Path, *, provenance: Mapping[str, str
         with storage(path):
             return {**notes, digest_key(IMPORTED_FILE): sha256_of(path)}
 
-    lay_out(folder, plan, Origin("", dict(provenance), created_at), fill)
-    return StudyStore.open(folder, write=True)
+    seals = lay_out(folder, plan, Origin("", dict(provenance), created_at), fill)
+    return StudyStore.open(folder, write=True, seals=seals)
 
 
 def _earliest(chunk: TidyChunk) -> float:

@@ -1,5 +1,6 @@
 """The secret of this user on this computer, by which the study folders that they made here are recognised."""
 
+import errno
 import hmac
 import os
 import secrets
@@ -9,22 +10,28 @@ from pathlib import Path
 
 from cloudcmp.errors import Fault, StorageFault
 from cloudcmp.store.faults import from_os
+from cloudcmp.store.files import sync_folder
 
 KEY_BYTES = 32
 _NEXT = "set XDG_STATE_HOME to a folder of yours that can be written"
+_NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
+
+
+class NoPlaceForKey(StorageFault):
+    """The folder of this user's key cannot be made, read or written, so there is no key."""
 
 
 def state_folder() -> Path:
     """The folder of what cloudcmp remembers of this user: cloudcmp under $XDG_STATE_HOME, by default ~/.local/state.
 
-    A relative $XDG_STATE_HOME is ignored (XDG Base Directory Specification). Raises StorageFault for a user without a
+    A relative $XDG_STATE_HOME is ignored (XDG Base Directory Specification). Raises NoPlaceForKey for a user without a
     home.
     """
     base = Path(os.environ.get("XDG_STATE_HOME") or "")
     try:
         return (base if base.is_absolute() else Path.home() / ".local" / "state") / "cloudcmp"
     except RuntimeError:
-        raise StorageFault.at("~", "this user has no home", _NEXT) from None
+        raise NoPlaceForKey.at("~", "this user has no home", _NEXT) from None
 
 
 def study_key(tag: str) -> bytes | None:
@@ -37,7 +44,10 @@ def study_key(tag: str) -> bytes | None:
 
 
 def new_study_key(tag: str) -> bytes:
-    """The same for a study that is being made: makes the user's key if there is none. Raises StorageFault."""
+    """The same for a study that is being made: makes the user's key if there is none.
+
+    Raises StorageFault, NoPlaceForKey where no key can be kept at all.
+    """
     path = state_folder() / "key"
     key = _read(path)
     return _derived(_make(path) if key is None else key, tag)
@@ -54,13 +64,10 @@ def _read(path: Path) -> bytes | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise _fault(path, error) from error
+        raise _not_plain(path) if error.errno in {errno.ELOOP, errno.ENXIO} else _fault(path, error) from error
     with os.fdopen(descriptor, "rb") as file:
         kind = os.fstat(descriptor)
-        if not stat.S_ISREG(kind.st_mode):
-            raise StorageFault.at(str(path), "is no plain file", "remove it")
-        if kind.st_uid != os.geteuid() or kind.st_mode & 0o077:
-            raise StorageFault.at(str(path), "can be read or changed by others", f"chmod 600 {path}, if it is yours")
+        _check_private(path, kind)
         key = file.read(KEY_BYTES + 1)
     if len(key) != KEY_BYTES:
         what = "does not hold a key; studies made with it count as made elsewhere without it"
@@ -68,21 +75,51 @@ def _read(path: Path) -> bytes | None:
     return key
 
 
+def _check_private(path: Path, kind: os.stat_result) -> None:
+    """Raise StorageFault for a key that others can read or change, as far as its file system tells."""
+    if not stat.S_ISREG(kind.st_mode):
+        raise _not_plain(path)
+    if kind.st_uid != os.geteuid():
+        what = f"belongs to another user (uid {kind.st_uid})"
+        raise StorageFault.at(str(path), what, "run as that user, or set HOME or XDG_STATE_HOME to a folder of yours")
+    if kind.st_mode & 0o022 or (kind.st_mode & 0o077 and _keeps_modes(path)):
+        raise StorageFault.at(str(path), "can be read or changed by others", f"chmod 600 {path}, if it is yours")
+
+
+def _keeps_modes(path: Path) -> bool:
+    """Whether a new file beside a key can be made private: FAT gives all files the mode of the mount."""
+    draft = _draft(path)
+    try:
+        descriptor = _new_file(draft)
+        try:
+            return os.fstat(descriptor).st_mode & 0o077 == 0
+        finally:
+            os.close(descriptor)
+            draft.unlink()
+    except OSError:
+        return True
+
+
+def _draft(path: Path) -> Path:
+    return path.with_name(f"key.{os.getpid()}.{secrets.token_hex(4)}")
+
+
+def _new_file(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+
+
 def _make(path: Path) -> bytes:
     """A new key, durable before it is used; that of another process if that one came first."""
-    draft = path.with_name(f"key.{os.getpid()}.{secrets.token_hex(4)}")
+    draft = _draft(path)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(KEY_BYTES))
-            file.flush()
-            os.fsync(descriptor)
         try:
+            _write_new(draft)
             with suppress(FileExistsError):
-                os.link(draft, path)
+                _link(draft, path)
         finally:
-            draft.unlink()
+            draft.unlink(missing_ok=True)
+        sync_folder(path.parent)
     except OSError as error:
         raise _fault(path, error) from error
     made = _read(path)
@@ -91,6 +128,32 @@ def _make(path: Path) -> bytes:
     return made
 
 
-def _fault(path: Path, error: OSError) -> StorageFault:
+def _link(draft: Path, path: Path) -> None:
+    """Give a finished key its name, or write it anew where the file system knows no hard links."""
+    try:
+        os.link(draft, path)
+    except OSError as error:
+        if error.errno not in _NO_HARD_LINKS:
+            raise
+        _write_new(path)
+
+
+def _write_new(path: Path) -> None:
+    """Write a random key to a new file; raises OSError, and leaves no part of it."""
+    with os.fdopen(_new_file(path), "wb") as file:
+        try:
+            file.write(secrets.token_bytes(KEY_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        except OSError:
+            path.unlink()
+            raise
+
+
+def _not_plain(path: Path) -> StorageFault:
+    return StorageFault.at(str(path), "is no plain file", "remove it")
+
+
+def _fault(path: Path, error: OSError) -> NoPlaceForKey:
     told = from_os(error, path).faults[0]
-    return StorageFault(Fault(told.where, f"your key for signing studies: {told.what}", _NEXT))
+    return NoPlaceForKey(Fault(told.where, f"your key for signing studies: {told.what}", _NEXT))

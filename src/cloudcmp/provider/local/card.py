@@ -89,6 +89,20 @@ def proved_card(folder: int, token: str, study: str | None, shown: Path) -> Card
     return card
 
 
+def check_unused(folder: int, token: str, study: str | None, shown: Path) -> None:
+    """Raise NotOurs for an opened folder that holds anything but a card of this lease, finished or not.
+
+    Tokens are predictable: whoever made a study's folder can put files where a launch will be. Other users lose their
+    access to the folder before its files are listed.
+    """
+    if os.fstat(folder).st_uid != os.geteuid():
+        raise NotOurs.at(str(shown), "it belongs to another user: nothing is launched in it", _NEXT)
+    proved_card(folder, token, study, shown)
+    os.fchmod(folder, 0o700)
+    if not {CARD, _DRAFT}.issuperset(names_in(folder)):
+        raise NotOurs.at(str(shown), "it was there and holds files: nothing is launched in it", _NEXT)
+
+
 def remove_draft(launches: int, token: str, folder: int) -> None:
     """Remove a folder that holds nothing but a card that was never finished; raises OSError where it holds more."""
     with suppress(FileNotFoundError):

@@ -15,7 +15,7 @@ from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.protocol import Channel
 from cloudcmp.model.safety import Barrier, Finding
 from cloudcmp.owned_folder import OwnedPath, folder_in, folders_in, new_file, remove_folder
-from cloudcmp.provider.local.card import CARD, STUDY_TAG, Card, proved_card, read_card, remove_draft
+from cloudcmp.provider.local.card import CARD, STUDY_TAG, Card, check_unused, proved_card, read_card, remove_draft
 from cloudcmp.provider.local.machine import Machine, read_machine
 from cloudcmp.provider.local.process import Process
 from cloudcmp.provider.local.processes import VARIABLE, Claim, end_processes_of
@@ -106,7 +106,10 @@ class LocalProvider:
         return (Finding("host", count > 0, f"{count} processors can be used"),)
 
     async def create(self, request: CreateRequest) -> str:
-        """A fresh folder named by the token, with the tags in it; the same token gives the same folder again."""
+        """A fresh folder named by the token, with the tags in it; the same token gives the same folder again.
+
+        Raises NotOurs for a folder that holds more than a card: commands would use a stranger's files.
+        """
         token, shown = _checked(request.token), self._shown(request.token)
         card = Card.of(request)
         try:
@@ -114,8 +117,8 @@ class LocalProvider:
                 with suppress(FileExistsError):
                     os.mkdir(token, 0o700, dir_fd=launches)
                 with folder_in(launches, token, shown) as folder:
-                    if proved_card(folder, token, card.tags.get(STUDY_TAG), shown) is None:
-                        card.write(folder)
+                    check_unused(folder, token, card.tags.get(STUDY_TAG), shown)
+                    card.write(folder)
         except OSError as error:
             raise Refused.at(str(shown), error.strerror or str(error), "choose another folder with --out") from error
         return token
