@@ -163,3 +163,10 @@ def test_all_of_the_model_is_covered() -> None:
     )
     for value in values:
         assert from_json(type(value), to_json(value)) == value
+
+
+@pytest.mark.parametrize("text", ['"\\ud800"', '"\\uDFFF"', '"\ud800"'])
+def test_half_of_a_pair_is_no_text(text: str) -> None:
+    with pytest.raises(CodecError, match="no JSON text"):
+        from_json(str, text)
+    assert from_json(str, '"\\ud83d\\ude00 \\u00e9"') == "\U0001f600 \u00e9"

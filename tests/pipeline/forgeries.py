@@ -227,7 +227,7 @@ def _templates(place: Path) -> None:
     sold = replace(machine.offering, provider="aws", region=REGION, name="t3.micro")
     one = replace(machine, index=0, offering=sold, runner="aws")
     launch = plan.launches[1]
-    plan = replace(plan, candidates=(one,), launches=(replace(launch, candidate=0),), trials=())
+    plan = replace(plan, candidates=(one,), launches=(replace(launch, index=0, candidate=0),), trials=())
     with create(place / "cloud", plan) as store:
         row = LeaseRow("launch-0", 1, LeaseEvent.INTENT, "aws", REGION, "instance", "cloudcmp-x", "t", 1.0)
         store.append_lease(row)

@@ -164,6 +164,15 @@ def test_a_machine_that_never_came_sent_nothing_and_a_controller_that_died_count
         assert sent_in_all(made.plan, store.attempts()) == MOST
 
 
+@pytest.mark.parametrize("facts", ['{"notes":5}', '{"notes":{"payload_bytes":Infinity}}', "{}"])
+def test_a_note_that_is_no_number_of_bytes_counts_as_all_that_may_have_been_sent(tmp_path: Path, facts: str) -> None:
+    with crew(tmp_path, 5_000_000) as made:
+        store, first = made.store, made.plan.trials[0]
+        store.begin_attempt(first.index, 0, 10.0)
+        store.finish_attempt(Attempt(first.index, 0, Outcome.FAILED, 10.0, 11.0, "lost", facts=facts), ())
+        assert sent_in_all(made.plan, store.attempts()) == MOST
+
+
 def test_what_stays_on_its_machine_counts_for_nothing(tmp_path: Path) -> None:
     plan = planned(PAIR, probes="[{probe: tcp}]", rest="caps: {bytes: 1 GB}\n")
     with StudyStore.create(tmp_path / "out", plan, study_text="", provenance={}, created_at=1.0) as store:

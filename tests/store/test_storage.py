@@ -328,7 +328,7 @@ def test_the_file_of_another_attempt_is_no_help(store: StudyStore) -> None:
             {"outcome": "fine"},
             "the row of trial 0, attempt 0 makes no sense ('fine' is not a valid Outcome)",
         ),
-        ("attempt", {"ended_at": "soon"}, "the row of trial 0, attempt 0 makes no sense (could not convert"),
+        ("attempt", {"ended_at": "soon"}, "the row of trial 0, attempt 0 makes no sense (a number is needed, not str"),
         (
             "lease",
             {"event": "MADE"},

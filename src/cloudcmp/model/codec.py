@@ -47,6 +47,8 @@ def from_json(cls: type[T], text: str) -> T:
     """
     try:
         plain = json.loads(text)
+        if "\\u" in text or not text.isascii():  # half of a pair is no text: nothing could write it again
+            json.dumps(plain, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise CodecError(f"no JSON text ({error})") from None
     wanted: Any = cls

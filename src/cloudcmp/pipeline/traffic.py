@@ -1,10 +1,11 @@
 """What trials may put on the network: caps for each, and the study's bytes shared out among those that run at once."""
 
 import asyncio
-import json
+import math
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
+from cloudcmp.analysis.facts import note, told
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
 from cloudcmp.model.trial import Attempt
 from cloudcmp.pipeline.crew import Stay
@@ -64,8 +65,8 @@ def _sent(attempt: Attempt, most: int) -> int:
     """The payload of an attempt, `most` where it does not tell; nothing where its machine never came."""
     if attempt.ended_at == attempt.started_at:
         return 0
-    sent = json.loads(attempt.facts or "{}").get("notes", {}).get("payload_bytes")
-    return int(sent) if isinstance(sent, int | float) and sent >= 0 else most
+    sent = note(told(attempt), "payload_bytes")
+    return int(sent) if isinstance(sent, int | float) and 0 <= sent < math.inf else most
 
 
 def _counts(candidate: Candidate, trial: PlannedTrial) -> bool:

@@ -4,9 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 from cloudcmp.model.trial import Attempt, Outcome
+from cloudcmp.store import row_values as of
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.database import Database
 from cloudcmp.store.faults import corrupt, understood
+from cloudcmp.store.samples import FILE_NAME
 from cloudcmp.store.seals import SEALED_COLUMNS, Seals, is_intact
 
 INTERRUPTED_WHY = "the controller ended before the trial did"
@@ -89,15 +91,16 @@ def interrupt_open(database: Database, at: Callable[[int], float]) -> int:
 
 def begun(database: Database) -> frozenset[tuple[int, int]]:
     """Trial and number of every attempt that was begun."""
-    return frozenset(
-        (int(trial), int(attempt)) for trial, attempt in database.rows("SELECT trial, attempt FROM attempt")
-    )
+    rows = database.rows("SELECT trial, attempt FROM attempt")
+    with understood(database.path, "the row of an attempt"):
+        return frozenset((of.count(trial), of.count(attempt)) for trial, attempt in rows)
 
 
 def open_attempts(database: Database) -> list[Begin]:
     """The attempts that have begun and not ended."""
     rows = database.rows("SELECT trial, attempt, started_at FROM attempt WHERE outcome IS NULL ORDER BY trial, attempt")
-    return [(trial, attempt, started_at) for trial, attempt, started_at in rows]
+    with understood(database.path, "the row of an attempt"):
+        return [(of.count(trial), of.count(attempt), of.moment(started_at)) for trial, attempt, started_at in rows]
 
 
 def ended(database: Database) -> tuple[tuple[Attempt, str | None], ...]:
@@ -113,9 +116,15 @@ def _attempt(database: Database, row: tuple[Any, ...]) -> tuple[Attempt, str | N
     if values[2] is None:
         return None
     trial, attempt, outcome, started_at, ended_at, why, interrupted, n_samples, sha256, facts, file = values
-    with understood(database.path, f"the row of trial {trial}, attempt {attempt}"):
-        head = (int(trial), int(attempt), Outcome(outcome), float(started_at), float(ended_at), why)
-        return Attempt(*head, bool(interrupted), int(n_samples), sha256, facts), file
+    whose = f"the row of trial {trial}, attempt {attempt}"
+    with understood(database.path, whose):
+        head = (of.count(trial), of.count(attempt), Outcome(outcome), of.moment(started_at), of.moment(ended_at))
+        told = (of.text(why), bool(of.count(interrupted)))
+        found = Attempt(*head, *told, of.count(n_samples), of.optional_digest(sha256), of.facts(facts))
+        file = of.optional_name(file)
+    if (file is None) != (found.sha256 is None) or not (file is None or FILE_NAME.fullmatch(file)):
+        raise corrupt(database.path, f"{whose} names no file of samples")
+    return found, file
 
 
 def count(database: Database, trial: int, *, interrupted_too: bool) -> int:

@@ -88,7 +88,7 @@ def understood(where: Path, what: str) -> Iterator[None]:
     """Turn what a value of the wrong kind raises inside into CorruptStore: a study may come from a stranger."""
     try:
         yield
-    except (ValueError, TypeError, ArithmeticError) as error:
+    except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
         raise corrupt(where, f"{what} makes no sense ({' '.join(str(error).split())})") from error
 
 

@@ -4,11 +4,11 @@ import sqlite3
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from cloudcmp.errors import CorruptStore
 from cloudcmp.model.lease import STATE_OF, Lease, LeaseEvent, LeaseRow
+from cloudcmp.store import row_values as of
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.database import Database
 from cloudcmp.store.faults import corrupt, understood
@@ -67,12 +67,14 @@ def _lease_row(database: Database, row: tuple[Any, ...]) -> LeaseRow:
     if not is_intact(row[-1], "lease", *row[:-1]):
         raise corrupt(database.path, f"a row of the ledger, of slot {row[0]}, was changed")
     slot, attempt, event, provider, region, kind, name, token, at, cloud_id, price, currency, ttl_s, detail, _ = row
-    thing = (provider, region, kind, name, token)
     with understood(database.path, f"a row of the ledger, of slot {slot},"):
-        amount = None if price is None else Decimal(price)
-        ttl_s = None if ttl_s is None else float(ttl_s)
-        head = (slot, int(attempt), LeaseEvent(event))
-        return LeaseRow(*head, *thing, float(at), cloud_id, amount, currency, ttl_s, detail)
+        amount = None if price is None else of.amount(price)
+        if ttl_s is not None:
+            of.moment(of.moment(at) + of.number(ttl_s))
+        head = (of.name(slot), of.count(attempt), LeaseEvent(event))
+        thing = (of.name(provider), of.name(region), of.name(kind), of.name(name), of.name(token))
+        id_, money = of.optional_name(cloud_id), of.optional_name(currency)
+        return LeaseRow(*head, *thing, of.moment(at), id_, amount, money, ttl_s, of.text(detail))
 
 
 def fold(rows: Iterable[LeaseRow]) -> tuple[Lease, ...]:
@@ -134,6 +136,10 @@ def launches(database: Database) -> tuple[LaunchRecord, ...]:
     ):
         if not is_intact(sealed, "launch", launch, event, at, slot, outcome, why):
             raise corrupt(database.path, f"a row of launch {launch} was changed")
+        with understood(database.path, f"a row of launch {launch}"):
+            of.count(launch), of.moment(at), of.name(slot), of.text(outcome), of.text(why)
+        if event not in {"BEGIN", "END"}:
+            raise corrupt(database.path, f"a row of launch {launch} names no event of a launch")
         if event == "BEGIN":
             records.append(LaunchRecord(launch, slot, at))
             continue

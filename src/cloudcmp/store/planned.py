@@ -6,12 +6,13 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date
-from decimal import Decimal
 
 from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.codec import CodecError, from_json, to_json
 from cloudcmp.model.offering import Price
 from cloudcmp.model.plan import Plan, PlannedTrial, steps_of
+from cloudcmp.model.untrusted_text import one_line
+from cloudcmp.store import row_values as of
 from cloudcmp.store.database import Database
 from cloudcmp.store.faults import corrupt, understood
 from cloudcmp.store.seals import Seals, is_intact
@@ -86,7 +87,9 @@ def load_plan(database: Database) -> Plan:
         raise UserMistake(
             Fault(str(database.path.parent), "the study was cut short while it was made", "start it again")
         )
-    if _digest(found[0][0], trials) != found[0][1]:
+    with understood(database.path, "the plan"):
+        texts = [of.text(body) for body in (found[0][0], *trials)]
+    if _digest(texts[0], texts[1:]) != found[0][1]:
         raise corrupt(database.path, "the plan was changed")
     try:
         plan = from_json(Plan, found[0][0])
@@ -95,21 +98,33 @@ def load_plan(database: Database) -> Plan:
         raise corrupt(database.path, f"the plan can not be read ({error})") from None
     with understood(database.path, "the plan"):
         steps_of(plan)
+        for one in (plan.launches, plan.trials):
+            of.moment(plan.start_at + max((part.start_s for part in one), default=0.0))
+            of.moment(plan.start_at + min((part.start_s for part in one), default=0.0))
     if not _holds_together(plan):
         raise corrupt(database.path, "the plan names a candidate or a launch that it does not have")
     return plan
 
 
 def _holds_together(plan: Plan) -> bool:
-    """Whether every index leads somewhere: a study's folder may come from a stranger."""
-    launches = {launch.index for launch in plan.launches}
+    """Whether every index is a place and leads somewhere: a study's folder may come from a stranger."""
     return (
-        [candidate.index for candidate in plan.candidates] == list(range(len(plan.candidates)))
+        all(
+            [one.index for one in indexed] == list(range(len(indexed)))
+            for indexed in (plan.candidates, plan.launches, plan.trials)
+        )
         and all(0 <= launch.candidate < len(plan.candidates) for launch in plan.launches)
-        and len(launches) == len(plan.launches)
-        and len({trial.index for trial in plan.trials}) == len(plan.trials)
-        and all(trial.launch in launches for trial in plan.trials)
+        and all(0 <= trial.launch < len(plan.launches) for trial in plan.trials)
     )
+
+
+def check_places(database: Database, plan: Plan) -> None:
+    """Raise CorruptStore if a row names a trial or a launch that the plan does not have."""
+    for what, table, planned in (("trial", "attempt", plan.trials), ("launch", "launch", plan.launches)):
+        odd = f"typeof({what}) != 'integer' OR {what} < 0 OR {what} >= ?"
+        for (named,) in database.rows(f"SELECT {what} FROM {table} WHERE {odd} LIMIT 1", (len(planned),)):  # noqa: S608
+            shown = one_line(named, 40)
+            raise corrupt(database.path, f"a row names {what} {shown}, which the plan does not have")
 
 
 def plan_is_signed(database: Database) -> bool:
@@ -134,7 +149,8 @@ def prices(database: Database) -> tuple[tuple[str, str, str, Price], ...]:
         provider, region, offering, amount, currency, source, as_of = values
         with understood(database.path, f"the price of {offering}"):
             day = None if as_of is None else date.fromisoformat(as_of)
-            found.append((provider, region, offering, Price(Decimal(amount), currency, source, day)))
+            price = Price(of.amount(amount), of.text(currency), of.text(source), day)
+            found.append((of.text(provider), of.text(region), of.text(offering), price))
     return tuple(found)
 
 
@@ -149,7 +165,8 @@ def get_meta(database: Database, key: str) -> str | None:
     for value, sealed in database.rows("SELECT value, seal FROM meta WHERE key = ?", (key,)):
         if not is_intact(sealed, "meta", key, value):
             raise corrupt(database.path, f"the note {key!r} was changed")
-        return str(value)
+        with understood(database.path, f"the note {key!r}"):
+            return of.name(value)
     return None
 
 
@@ -166,7 +183,8 @@ def insert_pseudonym_key(connection: sqlite3.Connection, seals: Seals) -> None:
 def pseudonym_key(database: Database) -> bytes:
     """That key; one for this time only where the study was made without."""
     kept = get_meta(database, OWN + "pseudonyms")
-    return bytes.fromhex(kept) if kept else secrets.token_bytes(32)
+    with understood(database.path, "the key of the pseudonyms"):
+        return bytes.fromhex(kept) if kept else secrets.token_bytes(32)
 
 
 def tag_of(plan: Plan, created_at: float) -> str:
@@ -189,9 +207,12 @@ def load_origin(database: Database) -> Origin:
     """Where the study comes from."""
     text = get_meta(database, OWN + "origin")
     try:
-        return from_json(Origin, text or "")
+        origin = from_json(Origin, text or "")
     except CodecError as error:
         raise corrupt(database.path, f"the study's origin can not be read ({error})") from None
+    with understood(database.path, "the study's origin"):
+        of.moment(origin.created_at)
+    return origin
 
 
 def digest_key(file: str) -> str:

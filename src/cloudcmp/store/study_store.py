@@ -100,6 +100,7 @@ class StudyStore:
                 if write and not store.made_here():
                     raise MadeElsewhere.of(folder, database.version)
                 if not ending:
+                    planned.check_places(database, store.plan)
                     check_no_rows_lost(database, store._samples)
                 if write:
                     store._tidy_up(ending=ending)
