@@ -15,6 +15,7 @@ from cloudcmp.errors import ProviderFault, Refused, Unlisted
 from cloudcmp.model.lease import Handle
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
+from cloudcmp.provider import ssh
 from cloudcmp.provider.ssh import SshProvider, aliases
 
 
@@ -171,3 +172,14 @@ def test_a_study_runs_on_it_from_launch_to_report_and_leaves_nothing(machine: Ss
     assert {one["n_ok"] for one in data["estimates"]} == {2}
     assert list((machine.home / ".cloudcmp").iterdir()) == []
     assert Path(data["report"]).is_file()
+
+
+@pytest.mark.parametrize("sent", [b"", b'{"name": "x"', b'{"name": "x", "tags": {}, "token": "token-1"}'])
+def test_a_card_that_a_broken_line_cut_short_gets_no_name_and_its_folder_goes(sent: bytes, tmp_path: Path) -> None:
+    words = ["sh", ".cloudcmp/token-1", "token-1"]
+    made = subprocess.run(["sh", "-c", ssh._MAKE, *words], input=sent, cwd=tmp_path, capture_output=True, check=False)
+    assert made.returncode == 1
+    assert not (tmp_path / ".cloudcmp" / "token-1" / "card.json").exists()
+    ended = subprocess.run(["sh", "-c", ssh._END, *words], cwd=tmp_path, capture_output=True, check=False)
+    assert ended.returncode == 0
+    assert not (tmp_path / ".cloudcmp" / "token-1").exists()

@@ -141,7 +141,7 @@ def _ask_at_length(one: values.Engine) -> None:
 def _register_for_ever(one: values.Engine) -> None:
     """Tables are read by calls back into Python, which a signal may reach."""
     while True:
-        one.register(values.tables([f"rate n={n}" for n in range(50)], [(0, 0, 1)]))
+        one.register(values._tables([f"rate n={n}" for n in range(50)], [(0, 0, 1)], frozenset()))
 
 
 @contextmanager

@@ -5,7 +5,6 @@ import math
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
-from cloudcmp.analysis.facts import note, told
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
 from cloudcmp.model.trial import Attempt
 from cloudcmp.pipeline.crew import Stay
@@ -63,6 +62,8 @@ def _sent_by(store: StudyStore, trial: PlannedTrial, number: int, held: int) -> 
 
 def _sent(attempt: Attempt, most: int) -> int:
     """The payload of an attempt, `most` where it does not tell; nothing where its machine never came."""
+    from cloudcmp.analysis.facts import note, told  # loads scipy, which a list of studies need not wait for
+
     if attempt.ended_at == attempt.started_at:
         return 0
     sent = note(told(attempt), "payload_bytes")

@@ -34,7 +34,10 @@ _CARD_BYTES = 8192
 _FOLDERS_MAX = 1000
 
 _MAKE = """if [ -L "${1%/*}" ] || [ -L "$1" ]; then echo "it is a symbolic link" >&2; exit 1; fi
-umask 077 && mkdir -p "$1" && cat > "$1/card.new" && mv -f "$1/card.new" "$1/card.json"
+umask 077 && mkdir -p "$1" && cat > "$1/card.new" || exit 1
+# A line that breaks ends the card early: it gets its name only when it is whole.
+grep -qF "\\"token\\": \\"$2\\"" "$1/card.new" && [ -z "$(tail -c 1 "$1/card.new")" ] || exit 1
+mv -f "$1/card.new" "$1/card.json"
 """
 _LIST = """[ -L "$1" ] && { echo "it is a symbolic link" >&2; exit 1; }
 cd "$1" 2>/dev/null || exit 0
@@ -123,7 +126,7 @@ class SshProvider:
         alias, folder = self._own(request.offering), self._path(request.token)
         tags = dict(request.tags)
         card = json.dumps({"name": request.name, "token": request.token, "tags": tags}, sort_keys=True)
-        said = await self._sh(alias, _MAKE, folder, input=card.encode() + b"\n")
+        said = await self._sh(alias, _MAKE, folder, request.token, input=card.encode() + b"\n")
         if said.exit_code != 0:
             raise Refused.at(alias, f"no folder can be made there: {_words(said)}", "see the disk and permissions")
         return f"{alias}/{request.token}"
