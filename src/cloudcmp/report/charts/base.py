@@ -6,7 +6,7 @@ from typing import Any
 
 from cloudcmp.model.untrusted_text import one_line, visible
 from cloudcmp.report.book import Book, Page
-from cloudcmp.report.charts.drawing import png_of, svg_of
+from cloudcmp.report.charts.renderer import png_of, svg_of
 from cloudcmp.report.text import short_names, without_common
 
 # Okabe and Ito's colours, which people with any kind of colour vision tell apart; shapes and dashes say the same again.

@@ -16,7 +16,7 @@ from typing import Any
 from cloudcmp.errors import Fault, OutsideFault
 
 _NEEDED = "72 GiB"
-_SERVE = "from cloudcmp.report.charts.drawing import serve; serve()"
+_SERVE = "from cloudcmp.report.charts.renderer import serve; serve()"
 
 
 def svg_of(spec: dict[str, Any]) -> str:
