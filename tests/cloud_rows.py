@@ -8,14 +8,14 @@ from tests.emulated.kinds import KINDS
 from tests.rows import LONG, SEED, Row, folder, pool, show
 
 if TYPE_CHECKING:
-    from tests.pipeline.cloud_walk import Toll
+    from tests.app.cloud_walk import Toll
 
 WALKS = (("run", "cleanup"), ("run", "resume"), ("resume", "cleanup"), ("cleanup", "cleanup"))
 """What dies, and what mends it."""
 
 
 def _walked(cloud: str, verb: str, mend: str) -> "Toll":
-    from tests.pipeline.cloud_walk import walk
+    from tests.app.cloud_walk import walk
 
     with folder() as place:
         return walk(place, verb=verb, mend=mend, cloud=cloud)
@@ -42,7 +42,7 @@ def crash_walk(cloud: str) -> Callable[[], Row]:
 
 
 def _killed(n: int, seed: int, clouds: tuple[str, ...]) -> "Toll":
-    from tests.pipeline.cloud_walk import OWNED, kills, rented
+    from tests.app.cloud_walk import OWNED, kills, rented
 
     with folder() as place:
         return kills(place, n, seed, (*rented(*clouds), OWNED))
@@ -66,7 +66,7 @@ def _cloud_kills(clouds: tuple[str, ...], n: int, statement: str) -> Row:
 
 
 def _lost_at(cloud: str) -> "Toll":
-    from tests.pipeline.lost_walk import lost
+    from tests.app.lost_walk import lost
 
     with folder() as place:
         return lost(place, cloud)
@@ -79,7 +79,7 @@ def answers_lost_everywhere() -> Row:
 
 
 def _impostors_at(cloud: str, n: int) -> "Toll":
-    from tests.pipeline.impostors import impostors
+    from tests.app.impostors import impostors
 
     with folder() as place:
         return impostors(place, cloud, n)
@@ -94,7 +94,7 @@ def wrong_hosts_everywhere() -> Row:
 
 def swept_everywhere() -> Row:
     """A sweep of all emulated clouds at once, from an empty home, among look-alikes."""
-    from tests.pipeline.test_sweep_clouds import swept_amid
+    from tests.app.test_sweep_clouds import swept_amid
 
     n = 400 if LONG else 200
     with folder() as place:

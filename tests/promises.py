@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from tests import cloud_rows
+from tests.app.planted import false_finds, missed
+from tests.app.test_kills import killed
+from tests.app.test_seed_studies import SEEDS, short
 from tests.emulated.kinds import KINDS
 from tests.keyboard import heed
 from tests.numbered import numbered
-from tests.pipeline.planted import false_finds, missed
-from tests.pipeline.test_kills import killed
-from tests.pipeline.test_seed_studies import SEEDS, short
 from tests.rows import LONG, SEED, Row, folder, pool, show
 
 __all__ = ["ROWS", "Row"]
@@ -139,7 +139,7 @@ def _lost(n: int, seed: int) -> list[Any]:
 
 def strangers_folders() -> Row:
     """Forged study folders, acted on by every verb, with and without --adopt."""
-    from tests.pipeline.forgeries import forged
+    from tests.app.forgeries import forged
 
     n = 2000 if LONG else 200
     wrong = _seeded(forged, n)
@@ -167,7 +167,7 @@ def _on_guests(numbers: str, statement: str, n: int, played: Callable[[Path], li
 
 def guest_kills() -> Row:
     """The same with guests of this host."""
-    from tests.pipeline.cloud_walk import GUEST, OWNED, kills
+    from tests.app.cloud_walk import GUEST, OWNED, kills
 
     return _on_guests("P1", "killed at random on guests: 0 left", 10,
                       lambda folder: kills(folder, 10, SEED, (GUEST, OWNED)).wrong)  # fmt: skip
@@ -203,7 +203,7 @@ def debian_guests_die() -> Row:
 
 def stopped() -> Row:
     """One, two and three signals at every phase of a study on two clouds."""
-    from tests.pipeline.test_stopping import signals
+    from tests.app.test_stopping import signals
 
     n = 400 if LONG else 120
     with folder() as place:
@@ -214,7 +214,7 @@ def stopped() -> Row:
 
 def swept() -> Row:
     """Sweeps among look-alikes."""
-    from tests.pipeline.test_sweep import misjudged
+    from tests.app.test_sweep import misjudged
 
     return Row("P6", "1,000 look-alikes survive, 200 of 200 studies are found", 1200, misjudged(200, 1000, SEED))
 
@@ -232,7 +232,7 @@ def swept_on_ec2() -> Row:
 
 def unreadable() -> Row:
     """Tags that fail, are empty or cut short."""
-    from tests.pipeline.test_sweep import wrongly_deleted
+    from tests.app.test_sweep import wrongly_deleted
 
     n = 10_000
     return Row("P7", "nothing is destroyed on missing or unreadable tags", n, wrongly_deleted(n, SEED))

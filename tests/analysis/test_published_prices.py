@@ -6,11 +6,11 @@ from decimal import Decimal
 import pytest
 
 from cloudcmp.analysis.published import NO_CURRENCY, Verdict, price_lists, recompute
+from cloudcmp.app.plan import plan_text
 from cloudcmp.errors import Refused, UserMistake
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.price import Item, Unit
-from cloudcmp.pipeline.planning import plan_text
 from cloudcmp.provision import price_to_create
 from cloudcmp.published import documents, load
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.pipeline.warm import warmth
+from tests.app.warm import warmth
 
 COMMAND = Path(sys.executable).with_name("cloudcmp")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.pipeline import planning
+from cloudcmp.app import plan as planning
 from cloudcmp.store import StudyStore
 
 from .terminal import Terminal

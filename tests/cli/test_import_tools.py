@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from cloudcmp.app import exchange
+from cloudcmp.app.tool_files import FORMATS, Asked, format_of
 from cloudcmp.catalog import READERS
 from cloudcmp.errors import UserMistake
-from cloudcmp.pipeline import exchange
-from cloudcmp.pipeline.foreign import FORMATS, Asked, format_of
 from tests.cli.command import cloudcmp
 from tests.tools.outputs import RAW, REAL, SAMPLES, real, sample
 

@@ -79,7 +79,7 @@ Types = Callable[..., Said]
 def cloud(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cloud:
     made = Cloud()
     monkeypatch.setattr(registry, "_MAKERS", {"cloud": lambda _: made})
-    monkeypatch.setattr("cloudcmp.pipeline.sweeping.patience_with", _quick)
+    monkeypatch.setattr("cloudcmp.app.sweep.patience_with", _quick)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     return made
@@ -197,7 +197,7 @@ def test_a_sweep_that_is_interrupted_before_it_begins_destroyed_nothing(
     def leave() -> None:
         sys.exit(130)
 
-    monkeypatch.setattr("cloudcmp.pipeline.opening.opened", interrupted)
+    monkeypatch.setattr("cloudcmp.app.provider_clients.opened", interrupted)
     monkeypatch.setattr("cloudcmp.cli.safety.leave_now", leave)
     said = types("sweep", "--delete")
     assert said.code == 130

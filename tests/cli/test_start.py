@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.pipeline.starting import SIGNS
+from cloudcmp.app.start import SIGNS
 from tests.cost.served import Sources, served
 
 from .command import Said, cloudcmp, forked, installed

@@ -10,9 +10,9 @@ from tests.cost.fates import Fate, own_data
 from tests.cost.served import said, served
 from tests.emulated.wire import Answer, Request
 
+from cloudcmp.app.fetch import fetch
 from cloudcmp.cost.sources.web import Web
 from cloudcmp.errors import CloudcmpError
-from cloudcmp.pipeline.fetching import fetch
 from cloudcmp.store.prices import PriceBook
 
 

@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 from tests.cost.served import said
 
+from cloudcmp.app.price_lists import take_in
 from cloudcmp.cost.asked import Asked, Unknown
 from cloudcmp.cost.lookup import Lookup
 from cloudcmp.errors import CloudcmpError
 from cloudcmp.model.offering import Price
-from cloudcmp.pipeline.catalogue import take_in
 from cloudcmp.store.prices import PriceBook
 
 TODAY = date(2026, 11, 22)

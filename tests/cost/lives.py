@@ -15,9 +15,9 @@ from tests.plan.clouds import MONDAY, host_of_any, study_text
 from cloudcmp import plan as planner
 from cloudcmp.cost.quote import Market as Known
 from cloudcmp.cost.quote import quoted
+from cloudcmp.execute.spending import beside_of
 from cloudcmp.model.lease import ENDS, STARTED, LeaseEvent, LeaseRow
 from cloudcmp.model.plan import Candidate, Plan, unit_cost
-from cloudcmp.pipeline.spending import beside_of
 from cloudcmp.provision import charges, committed, spent
 
 TIMER_S = 60

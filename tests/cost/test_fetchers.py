@@ -9,11 +9,11 @@ import pytest
 from tests.cost.served import Sources, said, served
 from tests.emulated.wire import Answer, Request
 
+from cloudcmp.app.fetch import Pace, fetch
 from cloudcmp.cost.sources.fetchers import KEY
 from cloudcmp.cost.sources.web import Web
 from cloudcmp.errors import CloudcmpError, NoCredentials, NotAllowed, ProviderFault, Throttled, Unreached, UserMistake
 from cloudcmp.model.price import Item
-from cloudcmp.pipeline.fetching import Pace, fetch
 from cloudcmp.store.prices import PriceBook
 
 QUICK = {"pause_s": 0.001, "idle_s": 2.0}

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.cost.test_aws import HEAD
 
+from cloudcmp.app.price_lists import take_in
 from cloudcmp.cost.asked import Asked, Unknown
 from cloudcmp.cost.lookup import Lookup
 from cloudcmp.cost.sources import libcloud, own, sparecores
@@ -24,7 +25,6 @@ from cloudcmp.cost.sources.base import LEAST, MOST, Odd, Unreadable, amount_of, 
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.offering import Price
 from cloudcmp.model.price import Item, PriceList, Purchase, Unit
-from cloudcmp.pipeline.catalogue import take_in
 from cloudcmp.store.prices import PriceBook
 
 DATA = Path(os.environ.get("CLOUDCMP_DATA", "nowhere"))

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 from tests.plan.clouds import planned
 
+from cloudcmp.app.plan import billing_of
 from cloudcmp.cost import told_terms
 from cloudcmp.cost.parts import with_beside
 from cloudcmp.cost.quote import Market, quoted
@@ -14,7 +15,6 @@ from cloudcmp.model.bill import Rate, Use
 from cloudcmp.model.offering import Billing, Price, Volume
 from cloudcmp.model.plan import hourly_cost, unit_cost
 from cloudcmp.model.price import Item, PriceRow, Unit
-from cloudcmp.pipeline.planning import billing_of
 from cloudcmp.provider.registry import names
 
 ONE = "[{provider: aws, region: eu, offering: large, count: 2, volume: {type: fast, size: 100 GiB}}]"
@@ -118,7 +118,7 @@ def test_each_of_several_commitments_covers_its_own_machines() -> None:
 
 
 def test_support_is_in_the_worst_case_and_in_what_the_guard_holds() -> None:
-    from cloudcmp.pipeline.spending import beside_of
+    from cloudcmp.execute.spending import beside_of
 
     terms = "terms: {support: [{provider: aws, minimum: 29 USD, spend: 5000 USD, shares: [{share: 10 %}]}]}"
     plan, plain = planned(ONE, WORK, terms, rate_of=listed), planned(ONE, WORK, rate_of=listed)

@@ -10,9 +10,9 @@ import pytest
 from tests.docs.pages import DOCS, PAGES, ROOT, Block, anchors, blocks, links, name_of, prose
 
 from cloudcmp.agent.frame import parse_frame
+from cloudcmp.app.plan import known_providers
 from cloudcmp.cli.main import build
 from cloudcmp.errors import UserMistake
-from cloudcmp.pipeline.planning import known_providers
 from cloudcmp.provider.registry import names
 from cloudcmp.stats.histogram import count, from_base64
 from cloudcmp.study import read_text

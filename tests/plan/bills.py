@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import NoReturn
 from unittest.mock import patch
 
+from cloudcmp.app import plan as planning
+from cloudcmp.app import run as running
+from cloudcmp.execute.teardown import Ending
 from cloudcmp.model.offering import Billing
-from cloudcmp.pipeline import planning, running
-from cloudcmp.pipeline.cleaning import Ending
 from cloudcmp.report.progress import Silence
 
 _STUDY = """\

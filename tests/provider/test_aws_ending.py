@@ -9,7 +9,7 @@ import pytest
 from tests.emulated.ec2_requests import launched, provider
 from tests.plan.clouds import planned
 
-from cloudcmp.pipeline import planning
+from cloudcmp.app import plan as planning
 from cloudcmp.provider.aws.barriers import BARRIERS
 from cloudcmp.provider.aws.ending import windows_end
 

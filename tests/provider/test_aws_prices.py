@@ -11,9 +11,9 @@ from tests.emulated.pointed import pointed
 from tests.plan.clouds import planned
 
 from cloudcmp.errors import Refused, UserMistake
+from cloudcmp.execute.spending import asked, restarts_s
 from cloudcmp.model.offering import Billing, Offering, Price
 from cloudcmp.model.plan import unit_cost
-from cloudcmp.pipeline.spending import asked, restarts_s
 from cloudcmp.plan import check_runnable
 
 SOLD = (

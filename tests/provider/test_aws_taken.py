@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.app.test_not_its_fault import command
 from tests.emulated.boot import ssh_boot
 from tests.emulated.ec2 import Ec2, Faults, ec2
 from tests.needs import needs_machines
-from tests.pipeline.test_not_its_fault import command
 
 from cloudcmp.model.trial import Attempt
 from cloudcmp.store import StudyStore

@@ -10,7 +10,7 @@ from tests.provision.conftest import MemoryJournal
 
 from cloudcmp.agent.keys import new_key
 from cloudcmp.errors import NoCapacity
-from cloudcmp.measure.zones import apart, with_zones
+from cloudcmp.execute.cast import apart, with_zones
 from cloudcmp.model.lease import Lease, LeaseState
 from cloudcmp.model.plan import Launch
 from cloudcmp.model.trial import Outcome, TrialResult

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.pipeline.search import Searcher
+from tests.app.search import Searcher
 from tests.provider.every import EVERY, pointed
 
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle

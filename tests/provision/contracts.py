@@ -6,10 +6,10 @@ from typing import Any
 
 from tests.emulated.standing import Standing
 
+from cloudcmp.execute.ssh_setup import open_office
 from cloudcmp.model.lease import Lease, LeaseRow
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider
-from cloudcmp.pipeline.office import open_office
 from cloudcmp.provider.time import WallTime
 from cloudcmp.provision import Ledger, Patience
 from cloudcmp.provision.contract import TESTED, Held, differences, hold

@@ -9,10 +9,10 @@ import pytest
 
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, Throttled, Unlisted, Unreached
+from cloudcmp.execute.ssh_setup import open_office
 from cloudcmp.model.lease import STATE_OF, CreateRequest, Found, Handle, Lease, LeaseRow, Listing
 from cloudcmp.model.offering import Offering, Truth
 from cloudcmp.model.plan import Candidate, Launch
-from cloudcmp.pipeline.office import open_office
 from cloudcmp.provider.simulated import SimulatedProvider
 from cloudcmp.provider.time import VirtualTime
 from cloudcmp.provision import Ledger

@@ -17,9 +17,9 @@ from tests.provision.contracts import held, is_as_said, of
 
 from cloudcmp.agent.keys import new_key
 from cloudcmp.agent.ssh import dial
+from cloudcmp.app.check_live import prepare, prove
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
-from cloudcmp.pipeline.proving import prepare, prove
 from cloudcmp.provider.aws import policy
 from cloudcmp.provider.ssh import SshProvider
 from cloudcmp.provision.contract import differences

@@ -14,7 +14,7 @@ SOURCE = HERE.parents[1] / "src" / "cloudcmp" / "provision"
 
 def test_every_crash_point_is_listed():
     named = re.findall(r'crash_point\("([^"]+)"\)', "".join(path.read_text() for path in SOURCE.glob("*.py")))
-    assert set(named) == {*CLOUD_CRASH_POINTS, *RESIZE_CRASH_POINTS}  # the latter: tests/pipeline/test_resizing.py
+    assert set(named) == {*CLOUD_CRASH_POINTS, *RESIZE_CRASH_POINTS}  # the latter: tests/app/test_resizing.py
 
 
 @pytest.fixture(scope="module")

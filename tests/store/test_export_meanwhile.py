@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.store.conftest import create, make_plan, run_trial
 
-from cloudcmp.pipeline import exchange
+from cloudcmp.app import exchange
 from cloudcmp.store import StudyStore
 
 

@@ -12,9 +12,11 @@ import pytest
 from tests.forged import change, change_plan, database_of
 from tests.store.conftest import create, make_plan, run_trial
 
+from cloudcmp.app import adoption, exchange
+from cloudcmp.app import cleanup as cleaning
+from cloudcmp.app import study_view as viewing
 from cloudcmp.errors import CloudcmpError, CorruptStore
 from cloudcmp.model.lease import LeaseEvent, LeaseRow
-from cloudcmp.pipeline import adoption, cleaning, exchange, viewing
 from cloudcmp.store import StudyStore
 from cloudcmp.store.seals import SEALED_COLUMNS
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from cloudcmp.app.tool_files import Asked, format_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.tool import Report
-from cloudcmp.pipeline.foreign import Asked, format_of
 from tests.tools.outputs import PKB, RAW, real, reports, values, why
 
 MBIT = 1e6 / 8

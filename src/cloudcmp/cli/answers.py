@@ -45,7 +45,7 @@ def compare(
     `--metric` chooses what is shown; the family of tests that the verdicts are corrected for stays the study's.
     Example: cloudcmp compare cloudcmp-studies/demo-20260105T000000Z --metric rtt_s
     """
-    from cloudcmp.pipeline import viewing
+    from cloudcmp.app import study_view as viewing
 
     view = viewing.view(folder, reprice=reprice, purchase=_bought(purchase), terms=terms, drawn=False)
     shown = viewing.only(view, metric)
@@ -73,7 +73,7 @@ def report(
 
     Example: cloudcmp report cloudcmp-studies/demo-20260105T000000Z --figures figures
     """
-    from cloudcmp.pipeline import viewing
+    from cloudcmp.app import study_view as viewing
 
     view = viewing.view(folder, reprice=reprice, include_ids=include_ids, purchase=_bought(purchase), terms=terms)
     path = viewing.write_report(view, out or folder / "report.html")
@@ -95,7 +95,7 @@ def published(
 
     Example: cloudcmp published deval-2017
     """
-    from cloudcmp.pipeline import published as recomputing
+    from cloudcmp.app import published as recomputing
 
     results = recomputing.recompute(document)
     if json:

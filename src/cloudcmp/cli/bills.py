@@ -31,7 +31,7 @@ def reconcile(
 
     Example: cloudcmp reconcile cloudcmp-studies/demo-20260105T000000Z --bill focus.parquet
     """
-    from cloudcmp.pipeline import reconciling
+    from cloudcmp.app import reconcile as reconciling
 
     found = reconciling.reconcile(folder, bill, format_, adopt=adopt, say=warn)
     if json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
-    from cloudcmp.pipeline.confirmation import Confirm, ConfirmationRequest
+    from cloudcmp.app.confirmation import Confirm, ConfirmationRequest
 
 
 def confirmation(*, yes: bool, json: bool) -> "Confirm":

@@ -11,7 +11,7 @@ from cloudcmp.cli.output import console, emit, folded, say, warn
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
-    from cloudcmp.pipeline.catalogue import Taken
+    from cloudcmp.app.price_lists import Taken
 
 _SHOWN = 3
 
@@ -47,14 +47,14 @@ def fetch(
 
     Example: cloudcmp fetch aws --region eu-central-1
     """
-    from cloudcmp.pipeline import catalogue
+    from cloudcmp.cost import offering_prices as catalogue
 
     if file:
         taken = [_from_files(catalogue, providers, file, kind, as_of)]
     else:
         if kind is not None or as_of is not None:
             raise UserMistake.at("cloudcmp fetch", "--as and --as-of are of a file", "name it with --from")
-        from cloudcmp.pipeline import fetching
+        from cloudcmp.app import fetch as fetching
 
         taken = list(fetching.fetch(providers or (), region or (), progress=None if json else warn))
     doubts = [one.line() for each in taken for one in each.kept.first]

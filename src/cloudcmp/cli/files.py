@@ -23,7 +23,7 @@ def export(
 
     Example: cloudcmp export cloudcmp-studies/demo-20260105T000000Z --out demo.parquet
     """
-    from cloudcmp.pipeline import exchange
+    from cloudcmp.app import exchange
     from cloudcmp.store.output_files import is_standard_output
 
     if out is not None and not json and is_standard_output(out):
@@ -70,8 +70,8 @@ def import_(
 
     Example: cloudcmp import small=a1.json small=a2.json large=b1.json
     """
-    from cloudcmp.pipeline import exchange
-    from cloudcmp.pipeline.foreign import Asked
+    from cloudcmp.app import exchange
+    from cloudcmp.app.tool_files import Asked
 
     folder, values, warnings = exchange.import_files(files, out, name, Asked(format_, offering, provider, region))
     if json:

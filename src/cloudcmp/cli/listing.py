@@ -68,8 +68,8 @@ def list_(
             raise UserMistake.at("cloudcmp list", "two providers are named", "name one")
         _filtered(kind, {**words, "provider": provider or name}, limit, as_csv=as_csv, json=json)
         return
-    from cloudcmp.pipeline import inventory
-    from cloudcmp.pipeline.selling import quiet
+    from cloudcmp.app import list_ as inventory
+    from cloudcmp.app.offerings.sources import quiet
 
     columns, rows, left_out = inventory.table(kind.value, name, quiet if json else warn)
     if json:
@@ -83,8 +83,8 @@ def list_(
 
 
 def _filtered(kind: Kind, words: dict[str, str | None], limit: int | None, *, as_csv: bool, json: bool) -> None:
-    from cloudcmp.pipeline import shelf
-    from cloudcmp.pipeline.selling import quiet
+    from cloudcmp.app.offerings import search as shelf
+    from cloudcmp.app.offerings.sources import quiet
 
     if as_csv and json:
         raise UserMistake.at("cloudcmp list", "--csv and --json are two forms of one answer", "give one of them")

@@ -13,8 +13,8 @@ from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, console, emit, say, warn
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
+    from cloudcmp.execute.teardown import Ending, Leave
     from cloudcmp.model.protocol import Progress
-    from cloudcmp.pipeline.cleaning import Ending, Leave
     from cloudcmp.units import Money
 
 Seed = Annotated[
@@ -58,7 +58,8 @@ def run(
 
     Example: cloudcmp run studies/deval-2017.yaml --on simulated --short
     """
-    from cloudcmp.pipeline import planning, running
+    from cloudcmp.app import plan as planning
+    from cloudcmp.app import run as running
 
     confirm = confirmation(yes=yes, json=json)
     if resume is not None:
@@ -104,7 +105,8 @@ def demo(
 
     Example: cloudcmp demo --seed 7
     """
-    from cloudcmp.pipeline import planning, running
+    from cloudcmp.app import plan as planning
+    from cloudcmp.app import run as running
 
     plan_, text = planning.plan_demo(seed=seed)
     folder, leave = running.new_folder(plan_, out), _leaving("demo", json)
@@ -164,7 +166,7 @@ def _ended(verb: str, ending: "Ending", figures: Path | None, json: bool, *, eve
     for line in ending.left:
         warn(f"left: {line}; end it with: cloudcmp cleanup {ending.folder}")
     # Only now, for it takes a while: whoever interrupts it knows already what is left.
-    from cloudcmp.pipeline import viewing
+    from cloudcmp.app import study_view as viewing
     from cloudcmp.report import terminal
 
     if not json:
@@ -203,7 +205,8 @@ def plan(
 
     Example: cloudcmp plan studies/cloudcmp-2010.yaml
     """
-    from cloudcmp.pipeline import commands, planning
+    from cloudcmp.app import command_uses as commands
+    from cloudcmp.app import plan as planning
 
     if study.is_dir():
         if on or short or seed is not None or terms is not None:

@@ -12,11 +12,11 @@ from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_NO, console, emit, s
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
+    from cloudcmp.app.check_live import Tryout
+    from cloudcmp.app.leftovers import Swept
+    from cloudcmp.app.provider_clients import Unopened
+    from cloudcmp.execute.teardown import Ending, Leave
     from cloudcmp.model.protocol import Provider
-    from cloudcmp.pipeline.cleaning import Ending, Leave
-    from cloudcmp.pipeline.leftovers import Swept
-    from cloudcmp.pipeline.opening import Unopened
-    from cloudcmp.pipeline.proving import Tryout
 
 
 def check(
@@ -69,8 +69,10 @@ def check(
 
 
 def _look(named: Sequence[str], json: bool) -> int:
-    from cloudcmp.pipeline import checking, found, planning
-    from cloudcmp.pipeline.asking import ask
+    from cloudcmp.app import check as checking
+    from cloudcmp.app import plan as planning
+    from cloudcmp.execute.interruptible import ask
+    from cloudcmp.report import check_summary as found
 
     study, say_aside = _study(named), None if json else warn
     if study is None:
@@ -98,7 +100,7 @@ def _study(named: Sequence[str]) -> Path | None:
 
 def _live(provider: str, budget: str | None, region: str | None, offering: str | None, price: str | None,
           allow: str | None, json: bool) -> int:  # fmt: skip
-    from cloudcmp.pipeline import proving
+    from cloudcmp.app import check_live as proving
 
     trial = proving.prepare(provider, budget=budget, region=region, offering=offering, price=price, allow=allow)
     if not json:
@@ -123,7 +125,7 @@ def _live(provider: str, budget: str | None, region: str | None, offering: str |
 
 def _leaving_live(trial: "Tryout", json: bool) -> "Leave":
     """Tells what is left of a try-out, and ends the process."""
-    from cloudcmp.pipeline import proving
+    from cloudcmp.app import check_live as proving
 
     def leave(ending: "Ending") -> NoReturn:
         try:
@@ -153,7 +155,7 @@ def cleanup(folder: Folder, adopt: Adopt = False, json: Json = False) -> int:
 
     Example: cloudcmp cleanup cloudcmp-studies/demo-20260105T000000Z
     """
-    from cloudcmp.pipeline import cleaning
+    from cloudcmp.app import cleanup as cleaning
 
     cleaned = cleaning.cleanup(folder, _leaving(json), warn, adopt=adopt)
     if not json:
@@ -201,7 +203,10 @@ def sweep(
 
     Example: cloudcmp sweep aws
     """
-    from cloudcmp.pipeline import asking, leftovers, opening, sweeping
+    from cloudcmp.app import leftovers
+    from cloudcmp.app import provider_clients as opening
+    from cloudcmp.app import sweep as sweeping
+    from cloudcmp.execute import interruptible as asking
     from cloudcmp.provider.time import WallTime
 
     def leave(swept: "Swept") -> NoReturn:
@@ -232,7 +237,7 @@ def sweep(
 
 def _tell(swept: "Swept", delete: bool, json: bool) -> None:
     """What a sweep came to, on standard output; what is wrong, on standard error."""
-    from cloudcmp.pipeline import leftovers
+    from cloudcmp.app import leftovers
 
     if json:
         emit("sweep", leftovers.as_data(swept, delete=delete))

@@ -13,8 +13,8 @@ from cloudcmp.cli.output import console, emit, say, warn
 from cloudcmp.errors import CloudcmpError, Fault, UserMistake
 
 if TYPE_CHECKING:
-    from cloudcmp.pipeline.first_prices import Brought
-    from cloudcmp.pipeline.starting import Seen, Started
+    from cloudcmp.app.first_prices import Brought
+    from cloudcmp.app.start import Seen, Started
     from cloudcmp.study.starter import Answers
 
 
@@ -56,7 +56,8 @@ def start(
 
     Example: cloudcmp start --for web --users europe --yes
     """
-    from cloudcmp.pipeline import first_prices, starting
+    from cloudcmp.app import first_prices
+    from cloudcmp.app import start as starting
     from cloudcmp.study import starter
 
     given = {"--for": purpose, "--users": users, "--size": size, "--matters": matters, "--budget": budget}
@@ -81,7 +82,7 @@ def start(
 
 
 def _show(found: "Started", brought: "tuple[Brought, ...]") -> None:
-    from cloudcmp.pipeline import starting
+    from cloudcmp.app import start as starting
     from cloudcmp.report import terminal
 
     for one in found.seen:
@@ -128,7 +129,7 @@ def _given(given: dict[str, str], out: Path, *, alone: bool, yes: bool) -> tuple
     Raises UserMistake with all that is wrong at once: the answers, then what is missing where nobody can be asked, then
     the file to write.
     """
-    from cloudcmp.pipeline import starting
+    from cloudcmp.app import start as starting
     from cloudcmp.study import starter
 
     told: dict[str, str] = {}
@@ -167,7 +168,7 @@ def _asked(option: str, told: dict[str, str]) -> str:
 
 def _fetch_now(answers: "Answers", seen: "tuple[Seen, ...]") -> bool:
     """Whether price lists are to be fetched now, if there are any to fetch; yes unless there are no credentials."""
-    from cloudcmp.pipeline import first_prices
+    from cloudcmp.app import first_prices
 
     usable = any(one.usable for one in seen)
     missing = first_prices.wanted(answers, seen, None if usable else True)

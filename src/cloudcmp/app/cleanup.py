@@ -1,0 +1,112 @@
+"""Destroys all that a study still owns."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cloudcmp.app.adoption import check_maker, ends
+from cloudcmp.errors import CorruptStore, Fault, StorageFault
+from cloudcmp.execute.environment import tools
+from cloudcmp.execute.interruptible import unheld
+from cloudcmp.execute.interruption import Stopping
+from cloudcmp.execute.teardown import Ending, Leave, leave_at_once, left_told, line_of, lines_left
+from cloudcmp.model.lease import Lease, LeaseRow
+from cloudcmp.model.protocol import Provider
+from cloudcmp.provision import Journal, Ledger, Release, release_all
+from cloudcmp.provision.waiting import told_while
+from cloudcmp.store import StudyStore, open_to_end, tag_in
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """A line for each thing destroyed, for each thing left, and for each reason why more may be there."""
+
+    destroyed: tuple[str, ...]
+    left: tuple[str, ...]
+    unsure: tuple[str, ...] = ()
+
+
+class _Salvage:
+    """The ledger of a study by those of its rows that can be read; `damaged` counts the others."""
+
+    def __init__(self, store: StudyStore) -> None:
+        self._store = store
+        self.damaged = store.readable_leases()[1]
+
+    def append_lease(self, row: LeaseRow) -> None:
+        self._store.append_lease(row)
+
+    def leases(self) -> tuple[Lease, ...]:
+        return self._store.readable_leases()[0]
+
+
+def cleanup(
+    folder: Path, leave: Leave | None = None, say: Callable[[str], None] = lambda _: None, *, adopt: bool = False
+) -> Cleaned:
+    """Destroy all that a study still owns, whatever of its folder can still be read or written.
+
+    A folder that was made elsewhere is refused, or adopted with `adopt`. `say` is told what is waited for. With `leave`
+    the first signal ends it: all is asked to go, and `leave` ends the process. Raises the store's fault, with the way
+    to go on without it, where nothing can be read.
+    """
+    try:
+        check_maker(folder, ends, adopt=adopt, say=say, ending=True)
+        store, unwritten = open_to_end(folder)
+        with store:
+            journal = _Salvage(store)
+            releases = _ended(folder, store, journal, leave, say)
+            unwritten = unwritten or next((one.unwritten for one in releases if one.unwritten), "")
+            unsure = tuple(_unsure(store.tag, unwritten, journal.damaged))
+    except (StorageFault, CorruptStore) as fault:
+        fault.faults = (*fault.faults, Fault("left", "what it made may be there", _swept(tag_in(folder))))
+        raise
+    return Cleaned(tuple(line_of(one) for one in releases if one.evidence), lines_left(releases), unsure)
+
+
+def _unsure(tag: str, unwritten: str, damaged: int) -> Iterator[str]:
+    if unwritten:
+        yield f"what was destroyed could not be written down: {unwritten}"
+    if damaged:
+        yield f"{damaged} damaged {'rows' if damaged > 1 else 'row'} of the ledger could not be read"
+    if unwritten or damaged:
+        yield f"whether anything else is there: {_swept(tag)}"
+
+
+def _swept(tag: str | None) -> str:
+    return f"cloudcmp sweep --study {tag} --delete" if tag else "cloudcmp sweep, then cloudcmp sweep --delete"
+
+
+def _ended(
+    folder: Path, store: StudyStore, journal: Journal, leave: Leave | None, say: Callable[[str], None]
+) -> tuple[Release, ...]:
+    """What came of ending all; whoever interrupts it outside of its own heeding is told what is left as well."""
+    releases: list[Release] = []
+    came: list[Ending] = []
+
+    async def work() -> None:
+        providers, ledger = tools(store, journal=journal)
+        releases.extend(await _end_all(ledger, providers, folder, leave, say))
+        came.append(Ending(folder, False, "interrupted", True, lines_left(releases)))
+
+    with left_told(folder, journal, leave, came):
+        unheld(work())
+    return tuple(releases)
+
+
+async def _end_all(
+    ledger: Ledger, providers: Mapping[str, Provider], folder: Path, leave: Leave | None, say: Callable[[str], None]
+) -> tuple[Release, ...]:
+    if leave is None:
+        return await told_while(release_all(ledger, providers), ledger, providers, say)
+    stop, releases = asyncio.Event(), list[Release]()
+    stop.set()  # it is the end already: there is nothing to wait for
+    stopping = Stopping(stop, lambda _: None)
+
+    async def work() -> None:
+        releases.extend(await told_while(release_all(ledger, providers), ledger, providers, say))
+
+    with stopping.heeding():
+        if not await stopping.unless_hurried(work()):
+            await leave_at_once(ledger, providers, folder, leave)
+    return tuple(releases)

@@ -1,0 +1,88 @@
+"""What a plan has run by a shell, where, and what that means for machines of the user's own."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from cloudcmp.errors import UserMistake
+from cloudcmp.execute.commands import work_of
+from cloudcmp.execute.shell_lines import is_free, shell_lines
+from cloudcmp.model.command import Command, CommandUse, ShellLine
+from cloudcmp.model.plan import Plan, PlannedTrial
+from cloudcmp.report.exact_text import exact
+
+_OWN_MACHINES = ("local", "ssh")
+"""Providers whose machines are there before a study and after it."""
+
+
+def commands(plan: Plan) -> tuple[CommandUse, ...]:
+    """Every command and tool of a plan with all its lines; those with the same lines and files once.
+
+    It is read from the plan's trials, as the agents are sent them. None of an imported table: nothing of it is run.
+    """
+    if plan.imported:
+        return ()
+    candidate = {launch.index: plan.candidates[launch.candidate].id for launch in plan.launches}
+    known: dict[tuple[str, tuple[tuple[str, str], ...]], CommandUse | None] = {}
+    found: dict[CommandUse, dict[str, None]] = {}
+    for trial in plan.trials:
+        kind = (trial.probe, trial.params)
+        if kind not in known:
+            known[kind] = _use(trial, plan.commands)
+        use = known[kind]
+        if use is not None:
+            found.setdefault(use, {})[candidate[trial.launch]] = None
+    return tuple(replace(use, on=tuple(sorted(ids))) for use, ids in found.items())
+
+
+def on_own_machines(plan: Plan) -> tuple[tuple[CommandUse, ...], tuple[str, ...]]:
+    """The commands and tools of a plan with machines of the user's own, and these machines: `local` and `ssh NAME`.
+
+    Both are empty where it has no command, or no such machine.
+    """
+    own = [one for one in plan.candidates if one.runner in _OWN_MACHINES]
+    uses = commands(plan) if own else ()
+    machines = {one.runner if one.runner == "local" else f"ssh {one.offering.name}" for one in own}
+    return uses, tuple(sorted(machines)) if uses else ()
+
+
+def notice(plan: Plan) -> str:
+    """What a plan's commands and tools mean for the user's own machines, in one line; empty where none runs there."""
+    uses, machines = on_own_machines(plan)
+    names = ", ".join(sorted({use.name for use in uses}))
+    return f"this study runs commands {where(machines)}: {names}" if uses else ""
+
+
+def where(machines: tuple[str, ...]) -> str:
+    """Machines of the user's own as people say them."""
+    others = [exact(name.removeprefix("ssh ")) for name in machines if name != "local"]
+    here = ["on this machine, as you"] if "local" in machines else []
+    return ", and ".join([*here, *([f"on {', '.join(others)}"] if others else [])])
+
+
+def commands_as_data(uses: Iterable[CommandUse]) -> list[dict[str, object]]:
+    """Commands and tools as JSON documents hold them; `run` is the one line of that kind, as `lines` has it too."""
+    return [
+        {
+            "name": use.name,
+            "run": next((line.text for line in use.lines if line.kind == "run"), ""),
+            "lines": use.lines,
+            "files": use.files,
+            "on": use.on,
+            "free": use.free,
+        }
+        for use in uses
+    ]
+
+
+def _use(trial: PlannedTrial, own: tuple[Command, ...]) -> CommandUse | None:
+    """What a shell gets for a trial; None where it gets nothing."""
+    try:
+        work = work_of(trial, own)
+    except UserMistake as mistake:  # a plan of another version, or one that was changed: it cannot be run either
+        name = dict(trial.params).get(trial.probe, trial.probe)
+        return CommandUse(name, (ShellLine("unknown", mistake.faults[0].line()),), (), (), True)
+    if work is None:
+        return None
+    command = work.command
+    files = (*command.files, *((command.image,) if command.image else ())) if command else ()
+    return CommandUse(dict(work.asked.params)["command"], shell_lines(work), files, (), is_free(work))

@@ -1,0 +1,172 @@
+"""From a study file to a plan: nothing is created, nothing is spent."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from cloudcmp import cost
+from cloudcmp import plan as planner
+from cloudcmp import study as studies
+from cloudcmp.app.command_uses import commands, commands_as_data
+from cloudcmp.catalog import hint
+from cloudcmp.cost import offering_prices as catalogue
+from cloudcmp.errors import ProviderFault, UserMistake
+from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.protocol import Particular, Provider
+from cloudcmp.model.safety import Barrier
+from cloudcmp.model.study import Study
+from cloudcmp.model.terms import Terms
+from cloudcmp.provider.registry import make, names
+from cloudcmp.store import StudyStore
+
+# A Monday at midnight, UTC: when virtual time begins in every simulated study.
+VIRTUAL_START = 1767571200.0
+
+
+def plan_file(
+    path: Path | None, *, on: str | None, short: bool, seed: int | None, terms: Path | None = None
+) -> tuple[Plan, str]:
+    """The plan of a study file and the file's text without comments; without a file, of this machine.
+
+    `terms` is a file of the account's terms, in place of the study's own.
+
+    Raises UserMistake with every fault of the file, or when `on` names no provider that can stand in.
+    """
+    if on is not None and on not in names():
+        raise UserMistake.at("--on", f"unknown provider {on!r}", hint(on, names(), "cloudcmp list providers"))
+    if path is None:
+        offerings = make("local").offerings()
+        return _planned(studies.default_study(offerings), on, short, seed), studies.default_text(offerings)
+    # Nothing is billed where another provider stands in for every candidate.
+    billed = _billed() if on is None else frozenset()
+    read = studies.read(path, providers=known_providers(), billed=billed)
+    if terms is not None:
+        read = replace(read, terms=read_terms(terms))
+    return _planned(read, on, short, seed), studies.without_comments(path.read_text(encoding="utf-8"))
+
+
+def read_terms(path: Path) -> Terms:
+    """The account's terms of a file of their own; raises UserMistake with every fault of it."""
+    return studies.read_terms(path, providers=known_providers())
+
+
+def plan_demo(*, seed: int | None) -> tuple[Plan, str]:
+    """The plan of three simulated clouds with planted truth, and its text."""
+    text = studies.demo_text()
+    read = studies.read_text(text, "demo.yaml", providers=known_providers())
+    return _planned(read, None, False, seed), text
+
+
+def plan_text(text: str, name: str) -> Plan:
+    """The plan of a study's text; `name` is what its file would be called. Raises UserMistake with every fault."""
+    read = studies.read_text(text, name, providers=known_providers(), billed=_billed())
+    return _planned(read, None, False, None)
+
+
+def plan_stored(folder: Path) -> Plan:
+    """The plan that a study's folder holds, as `run --resume` would go on with it.
+
+    Raises UserMistake where the folder holds no study, or an imported table.
+    """
+    with StudyStore.open(folder, write=False) as store:
+        plan = store.plan
+    if plan.imported:
+        raise UserMistake.at(str(folder), "an imported table has nothing to run", "use compare or report")
+    return plan
+
+
+def known_providers() -> frozenset[str]:
+    """Providers that a candidate may name: those that can be used, and those whose printed offerings are known."""
+    return frozenset(names()) | planner.printed_providers()
+
+
+def _billed() -> frozenset[str]:
+    return frozenset(name for name in names() if make(name).billed)
+
+
+def _planned(read: Study, on: str | None, short: bool, seed: int | None) -> Plan:
+    if seed is not None:
+        read = replace(read, seed=seed)
+    simulated = on == "simulated" or all(one.provider == "simulated" for one in read.candidates)
+    plan = planner.make(
+        read,
+        offerings_of=offerings_of if on is None else _without_asking,
+        host_of=host_of,
+        free=_free,
+        priced=catalogue.price if on is None else planner.as_listed,
+        on=on,
+        short=short,
+        start_at=VIRTUAL_START if simulated else time.time(),
+    )
+    return quoted(plan)
+
+
+def quoted(plan: Plan) -> Plan:
+    """The plan with its money, by what the price book says now."""
+    return cost.quoted(plan, cost.Market(billing_of, catalogue.rate_of, _free))
+
+
+def offerings_of(provider: str, region: str | None) -> tuple[Offering, ...]:
+    """What a provider offers, in a region or anywhere, with the price book's prices where it tells none.
+
+    For one that can not be asked it is what the price book knows: a study can be quoted without credentials, and it is
+    the look before a run that asks for them.
+    """
+    if provider not in names():
+        return catalogue.booked(provider, region)
+    try:
+        return catalogue.with_prices(make(provider).offerings(region))
+    except (ProviderFault, UserMistake):  # no answer, no credentials, no endpoint, no extra
+        return catalogue.booked(provider, region)
+
+
+def _without_asking(provider: str, region: str | None) -> tuple[Offering, ...]:
+    """The same where another provider stands in: an account is not needed to try a study out."""
+    return () if provider in names() and make(provider).billed else offerings_of(provider, region)
+
+
+def _free(candidate: Candidate) -> bool:
+    """Whether nobody bills what runs a candidate: one whose provider can not be asked is taken to be billed."""
+    return candidate.runner in names() and not make(candidate.runner).billed
+
+
+def billing_of(provider: str) -> Billing:
+    """How a provider bills; the coarsest way where it can not be asked."""
+    return make(provider).billing if provider in names() else Billing()
+
+
+def host_of(candidate: Candidate) -> str:
+    """The host that a candidate shares with others; its own where its provider can not be asked."""
+    return make(candidate.runner).host(candidate) if candidate.runner in names() else candidate.id
+
+
+def barriers(plan: Plan) -> dict[str, tuple[Barrier, ...]]:
+    """What keeps each provider of a plan from keeping anything; nothing of those that have no driver."""
+    runners = dict.fromkeys(one.runner for one in plan.candidates)
+    return {name: _barriers(make(name), plan) for name in runners if name in names()}
+
+
+def _barriers(provider: Provider, plan: Plan) -> tuple[Barrier, ...]:
+    return provider.barriers_of(plan) if isinstance(provider, Particular) else provider.barriers
+
+
+def as_data(plan: Plan) -> dict[str, Any]:
+    """The plan as the JSON document's data: candidates, order, and the quote."""
+    return {
+        "study": plan.name,
+        "question": plan.question,
+        "candidates": plan.candidates,
+        "rounds": plan.rounds,
+        "runs": plan.runs,
+        "seed": plan.seed,
+        "decide": plan.decide,
+        "sessions": plan.sessions,
+        "aggregation": plan.aggregation,
+        "quote": plan.quote,
+        "terms": plan.terms,
+        "budget": plan.budget,
+        "commands": commands_as_data(commands(plan)),
+        "barriers": barriers(plan),
+    }

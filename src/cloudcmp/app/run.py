@@ -1,0 +1,147 @@
+"""From a plan to a measured study: the one place where provisioning, measuring and storing are joined."""
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cloudcmp.app.adoption import check_maker, runs
+from cloudcmp.app.check import check_plan, refuse
+from cloudcmp.app.confirmation import Confirm, confirm_commands
+from cloudcmp.app.confirmation import refuse as refuse_commands
+from cloudcmp.app.preparation import prepare
+from cloudcmp.errors import CloudcmpError, UserMistake
+from cloudcmp.execute.environment import (
+    WORK,
+    agent_of,
+    is_simulated,
+    make_folder,
+    provenance_of,
+    time_of,
+)
+from cloudcmp.execute.interruptible import ask
+from cloudcmp.execute.shipped_files import check_unchanged
+from cloudcmp.execute.spending import BUDGET
+from cloudcmp.execute.study import drive, left_of
+from cloudcmp.execute.teardown import Ending, Leave, faults_of, left_told, untouched
+from cloudcmp.model.plan import Plan
+from cloudcmp.model.protocol import Progress
+from cloudcmp.owned_folder import OwnedPath
+from cloudcmp.plan import check_runnable
+from cloudcmp.provider.registry import make, names
+from cloudcmp.store import StudyStore
+from cloudcmp.units import Money
+
+STUDIES = Path("cloudcmp-studies")
+
+
+def new_folder(plan: Plan, out: Path | None) -> Path:
+    """Where a new study goes: `out`, else a folder of the study's name and the time in UTC."""
+    if out is not None:
+        return out
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    folder = STUDIES / f"{plan.name}-{stamp}"
+    again = (STUDIES / f"{plan.name}-{stamp}-{count}" for count in range(2, 1000))
+    return next(path for path in (folder, *again) if not path.exists())
+
+
+def start(
+    plan: Plan, text: str, folder: Path, *, work: Path | None, wait: bool, progress: Progress, leave: Leave,
+    confirm: Confirm = refuse_commands, study: str = "",
+) -> Ending:  # fmt: skip
+    """Measure a new study in `folder`; test files of `local` go under `work`, by default beside the samples.
+
+    `confirm` shows the lines that a study of its own text has machines of the user's own run, and says whether they may
+    be; `study` is the file that it came from.
+
+    Raises UserMistake where the folder is not empty, the plan can only be quoted, or its commands are not confirmed;
+    AgentMissing, StorageFault.
+    """
+    check_runnable(plan, names(), [name for name in names() if make(name).billed])
+    time_of(plan)  # refuses a mixture
+    check_unchanged(plan)
+    binary = agent_of(plan)
+    confirm_commands(plan, study or plan.name, confirm, progress.note)
+    _look_first(plan, progress)
+    if work is not None:
+        make_folder(OwnedPath(work))
+    created_at = plan.start_at if is_simulated(plan) else time.time()
+    with StudyStore.create(
+        folder, plan, study_text=text, provenance=provenance_of(plan, binary), created_at=created_at
+    ) as store:
+        if work is not None:
+            store.set_meta(WORK, str(work.absolute()))
+        return drive(store, binary, wait, progress, leave)
+
+
+def _look_first(plan: Plan, progress: Progress) -> None:
+    """Refuse a study whose providers would refuse it, before anything is created; raises what `refuse` raises."""
+    runners = {candidate.runner for candidate in plan.candidates} - {"simulated", "local"}
+    if runners:
+        progress.note(f"looking first: {', '.join(sorted(runners))}")
+        refuse([one.finding for one in ask(check_plan(plan, progress.note))])
+        ask(prepare(plan, progress.note))
+
+
+def resume(
+    folder: Path,
+    *,
+    work: Path | None,
+    wait: bool,
+    progress: Progress,
+    leave: Leave,
+    budget: Money | None = None,
+    adopt: bool = False,
+    confirm: Confirm = refuse_commands,
+) -> Ending:
+    """Go on with a study: attempts that were cut short are marked and run again, all others stay as they are.
+
+    A folder that was made elsewhere is refused, or adopted with `adopt`.
+
+    Test files are made where the study made them so far: another folder may be another disk. Raises UserMistake where
+    `work` names another one, or where it is gone, for a `budget` in another currency than the study's own, and where
+    `confirm` does not let the commands of the stored plan be run.
+    """
+    check_maker(folder, runs, adopt=adopt, say=progress.note)
+    with StudyStore.open(folder, write=True) as store:
+        plan = store.plan
+        store.verify()
+        for name in store.moved_aside:
+            progress.note(f"samples/{name} has no row: kept as {name}.unacknowledged, and its trial is run again")
+        if plan.imported:
+            raise UserMistake.at(str(folder), "an imported table has nothing to run", "use compare or report")
+        _check_work(store, work)
+        check_unchanged(plan)
+        if left_of(store):
+            confirm_commands(plan, str(folder), confirm, progress.note)
+        if budget is not None:
+            _raise_budget(store, budget)
+        try:
+            _look_first(plan, progress)
+        except CloudcmpError as error:
+            error.faults = (*error.faults, *faults_of(folder, untouched(store)))
+            raise
+        except KeyboardInterrupt:
+            lines = untouched(store)
+            leave(Ending(folder, False, "interrupted before it went on", True, lines))
+        with left_told(folder, store, leave):
+            moment = time_of(plan)
+            store.interrupt_open(lambda trial: moment.at(plan.trials[trial].start_s))
+            return drive(store, agent_of(plan), wait, progress, leave)
+
+
+def _check_work(store: StudyStore, work: Path | None) -> None:
+    """Raise UserMistake unless the folder for test files is the one that the study was begun with, and is there."""
+    kept = store.meta(WORK)
+    before = Path(kept) if kept else None
+    if work is not None and work.absolute() != (before or store.folder / "work").absolute():
+        raise UserMistake.at("--dir", f"the study makes its test files in {before or 'its own folder'}", "leave it out")
+    if before is not None and not before.is_dir():
+        raise UserMistake.at(str(before), "the folder for the study's test files is gone", "make it, on the same disk")
+
+
+def _raise_budget(store: StudyStore, budget: Money) -> None:
+    own = store.plan.budget
+    if own is None or own.currency != budget.currency:
+        told = f"the study's is in {own.currency}" if own else "the study has none, for nothing of it is billed"
+        raise UserMistake.at("--budget", told, "leave it out" if own is None else f"write e.g. 10 {own.currency}")
+    store.set_meta(BUDGET, f"{budget.amount} {budget.currency}")

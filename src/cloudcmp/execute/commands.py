@@ -1,0 +1,158 @@
+"""Trials whose values a command tells: what the agent is asked, and what is made of the texts that it sends."""
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from cloudcmp.catalog import COMMAND, DEFAULT, TOOL, measure_cell, settings_of, settings_text, tool_of
+from cloudcmp.errors import ProviderFault, UserMistake
+from cloudcmp.execute.command_values import values_of
+from cloudcmp.execute.shipped_files import check_command
+from cloudcmp.model.cell import Cell
+from cloudcmp.model.command import Command
+from cloudcmp.model.plan import PlannedTrial
+from cloudcmp.model.protocol import Carrying, Instance
+from cloudcmp.model.tool import Settings, Tool, Unsure
+from cloudcmp.model.trial import Outcome, Sample, TrialResult
+from cloudcmp.model.untrusted_text import one_line
+
+_MANAGERS = {"debian": "apt-get", "fedora": "dnf", "alpine": "apk"}
+_PROGRAM = re.compile(r"[A-Za-z0-9_.+-]+(?=\s|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A trial as the agent is asked for it, and the cells of which the agent itself sends samples."""
+
+    asked: PlannedTrial
+    cells: tuple[str, ...]
+    command: Command | None = None
+    tool: Tool | None = None
+    settings: Settings = field(default_factory=dict)
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """What the machine needs beside the agent, by its name in the folder for test files."""
+        own = self.command
+        if own is None:
+            return {}
+        files = {f"files/{own.name}/{one.path}": Path(own.folder) / one.path for one in own.files}
+        return files | ({f"images/{own.name}.tar": Path(own.folder) / own.image.path} if own.image else {})
+
+
+def work_of(trial: PlannedTrial, commands: Sequence[Command]) -> Work | None:
+    """What the agent does for a trial of a command or of a tool; None for every other one.
+
+    Raises UserMistake where the plan has no such command, or the table of tools no such tool or setting.
+    """
+    if trial.probe == TOOL:
+        return _work_of_tool(trial)
+    if trial.probe != COMMAND:
+        return None
+    name = dict(trial.params).get(COMMAND, "")
+    own = next((one for one in commands if one.name == name), None)
+    if own is None:
+        raise UserMistake.at(f"trial {trial.index}", "the plan does not hold its command", "begin a new study")
+    params = {
+        COMMAND: own.name,
+        "run": own.run,
+        "setup": own.setup,
+        "warmup": own.warmup,
+        "check": own.check,
+        "threads": own.threads,
+        "image": "yes" if own.image else "no",
+        "limit_s": f"{own.limit_s:g}",
+        "setup_limit_s": f"{own.setup_limit_s:g}",
+    }
+    cells = (f"command_time_s {COMMAND}={own.name}",)
+    return Work(replace(trial, params=tuple(params.items())), cells, own)
+
+
+def _work_of_tool(trial: PlannedTrial) -> Work:
+    params = dict(trial.params)
+    tool = tool_of(params.get(TOOL, ""))
+    settings = settings_of(tool.name, params.get("settings", DEFAULT))
+    line = tool.command(settings)
+    named = ((_MANAGERS[system], package) for system, package in tool.packages if system in _MANAGERS)
+    asked = {
+        COMMAND: tool.name,
+        "run": line,
+        "program": word[0] if (word := _PROGRAM.match(line)) else "",
+        "packages": " ".join(f"{manager}={package}" for manager, package in named),
+        "install": params.get("install", "no"),
+        "limit_s": f"{trial.deadline_s:g}",
+    }
+    cells = (f"command_time_s {COMMAND}={tool.name}",)
+    asked_trial = replace(trial, probe=COMMAND, params=tuple(asked.items()))
+    return Work(asked_trial, cells, tool=tool, settings=settings)
+
+
+async def carry(work: Work, instance: Instance, there: set[str]) -> None:
+    """Bring the work's files to a machine, unless they are `there`; raises ProviderFault, OSError, and
+    UserMistake for a file that was changed since it was planned.
+    """
+    todo = {name: file for name, file in work.files.items() if name not in there}
+    if todo and not isinstance(instance, Carrying):
+        raise ProviderFault.at("machine", "no files can be brought to it", "leave files out, or take another provider")
+    if todo and work.command and isinstance(instance, Carrying):
+        await asyncio.to_thread(check_command, work.command)
+        await instance.carry(todo)
+        there.update(todo)
+
+
+async def believed(work: Work, trial: PlannedTrial, result: TrialResult, texts: Mapping[str, str]) -> TrialResult:
+    """The result with the values that the texts tell, `invalid` where one of the trial's cells is in doubt."""
+    result = replace(result, texts=tuple(texts.items()))
+    if result.outcome is not Outcome.OK:
+        return result
+    try:
+        told = await _told(work, result, texts.get("stdout", ""))
+        result = _with_version(work, result, texts.get("stdout", ""))
+    except Unsure as doubt:
+        return replace(result, outcome=Outcome.INVALID, samples=(), why=str(doubt))
+    ended_s = result.samples[-1].t_s
+    samples = [*result.samples] if work.command else []  # of a tool, its own figures alone
+    for cell, value in told.items():
+        samples.append(Sample(len(samples), cell.metric, cell.params_text, ended_s, value, None))
+    given = {f"{one.metric} {one.params}" for one in samples}
+    if given != set(trial.cells):
+        odd = sorted(given ^ set(trial.cells))[0]
+        return replace(result, outcome=Outcome.INVALID, samples=(), why=f"{odd} was not what the trial measures")
+    return replace(result, samples=tuple(samples))
+
+
+async def _told(work: Work, result: TrialResult, stdout: str) -> dict[Cell, float]:
+    """The cells that an output tells; raises Unsure."""
+    own = work.command
+    if own is None or own.told:
+        _refuse_parts(result)
+    if work.tool is not None:
+        name, settings = work.tool.name, settings_text(work.tool.name, work.settings)
+        readings = work.tool.read(stdout, work.settings)
+        return {measure_cell(name, settings, one.measure, one.metric): one.value for one in readings}
+    if own is None:
+        return {}
+    values = await values_of(own.told, stdout)
+    return {Cell.of(metric, {COMMAND: own.name}): value for metric, value in values.items()}
+
+
+def _with_version(work: Work, result: TrialResult, stdout: str) -> TrialResult:
+    """The result with the version that a tool tells of itself among its notes."""
+    if work.tool is None:
+        return result
+    facts = json.loads(result.facts)
+    told = dict.fromkeys(one.version for one in work.tool.reader.reports(stdout) if one.tool == work.tool.name)
+    facts["notes"] = {**facts.get("notes", {}), "tool_version": one_line(", ".join(filter(None, told)))}
+    return replace(result, facts=json.dumps(facts, sort_keys=True, separators=(",", ":")))
+
+
+def _refuse_parts(result: TrialResult) -> None:
+    """An output that is not all that was printed says nothing surely."""
+    notes = json.loads(result.facts).get("notes", {})
+    if notes.get("stdout_cut"):
+        raise Unsure("the output is longer than 1 MiB and was cut: print less, or what matters alone")
+    if notes.get("stdout_not_utf8"):
+        raise Unsure("the output is not UTF-8")

@@ -1,0 +1,157 @@
+"""What a launch asks of the budget, and what is done as the money goes."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from cloudcmp.cost import added_support
+from cloudcmp.cost.offering_prices import with_prices
+from cloudcmp.errors import Refused
+from cloudcmp.model.lease import LeaseRow
+from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, Extra, Plan, PlannedTrial, unit_cost
+from cloudcmp.model.price import OLD_BY_NATURE
+from cloudcmp.model.protocol import Progress, Provider
+from cloudcmp.model.safety import Spend
+from cloudcmp.plan import as_listed_for, price_of_resized
+from cloudcmp.provider.registry import make, names
+from cloudcmp.provision import Ask, Beside, Guard, charges, committed, launch_of, spent, terms_of
+from cloudcmp.store import StudyStore
+from cloudcmp.units import Money, format_money, parse_money
+
+_SHORTEST_MARGIN_S = 600.0
+"""The least that a machine gets beyond its trials' deadlines: to boot, to be made ready and to be ended."""
+_LOOK_S = 2.0
+BUDGET = "budget"
+"""The note in a study that holds a budget raised after it was planned."""
+
+
+def budget_of(store: StudyStore) -> Money | None:
+    """What may be spent: as the plan says, or as it was raised when the study went on."""
+    raised = store.meta(BUDGET)
+    return parse_money(raised) if raised else store.plan.budget
+
+
+def asked(provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial], slots: tuple[str, ...]) -> Ask:
+    """What a launch of a candidate wants: a machine for each slot, for the deadlines of its trials and a margin.
+
+    What its restarts cost is counted as time that it lives.
+    """
+    beside_s = restarts_s(provider, candidate, todo)
+    sold, work_s = candidate.offering, sum(trial.deadline_s for trial in todo)
+    return Ask(
+        provider=provider.name,
+        where=f"{sold.provider}/{sold.region}/{sold.name}",
+        price_per_hour=unit_cost(candidate),
+        currency=sold.price.currency if sold.price else None,
+        wanted_ttl_s=work_s + LEASE_MARGIN_S + beside_s,
+        shortest_ttl_s=work_s + _SHORTEST_MARGIN_S + beside_s,
+        slots=slots,
+        hourly=provider.billing.hourly(dict(candidate.options)),
+    )
+
+
+def restarts_s(provider: Provider, candidate: Candidate, todo: Iterable[PlannedTrial]) -> float:
+    """Seconds that are paid beside a machine's time to live: each start begins a period of billing anew."""
+    billing = provider.billing.in_hours() if provider.billing.hourly(dict(candidate.options)) else provider.billing
+    return sum(billing.anew_s for trial in todo if trial.probe == "resize" and provider.billed)
+
+
+def beside_of(plan: Plan) -> Beside:
+    """What is counted beside the prices in a ledger's rows, as the plan bounds it: of each launch, and for support."""
+    extra = {one.candidate: one.extra for one in plan.stays}
+    of_launch = {launch.index: extra.get(launch.candidate, Extra()) for launch in plan.launches}
+
+    def of(slot: str) -> Extra:
+        launch, first = launch_of(slot)
+        found = of_launch.get(launch, Extra())
+        return found if first else Extra(found.timed)
+
+    def on_top(spend: Decimal) -> Decimal:
+        """What support plans add: at most as if each were of all that is spent."""
+        return sum((added_support(one, spend) for one in plan.terms.support), Decimal(0))
+
+    return Beside(of, on_top)
+
+
+def paid_for(
+    provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial], candidates: Sequence[Candidate] = ()
+) -> Candidate:
+    """The candidate at the dearest price that its machine will have: a trial may make it another type.
+
+    What the study says counts, by the candidate itself or by another one of its `candidates`; then what is listed.
+    Raises Refused where that type's price is not known and the provider bills it.
+    """
+    sold = candidate.offering
+    types = {dict(trial.params)["to"] for trial in todo if trial.probe == "resize"}
+    if not types or not provider.billed or sold.price is None:
+        return candidate
+    said = {name: price_of_resized(candidate, name, candidates) for name in types}
+    missing = any(price is None for price in said.values())
+    known = provider.offerings(sold.region) if missing else ()
+    known = with_prices(known) if as_listed_for(candidate) else known
+    listed = {one.name: one.price for one in known}
+    prices = [sold.price]
+    for name in types:
+        price = said[name] or listed.get(name)
+        if price is None or price.how in OLD_BY_NATURE or price.currency != sold.price.currency:
+            what = f"its price is not known in {sold.price.currency}, and a trial makes the machine one"
+            raise Refused.at(f"{sold.provider}/{sold.region}/{name}", what, "write resize_price, or leave resize out")
+        prices.append(price)
+    dearest = max(prices, key=lambda price: price.amount_per_hour)
+    return replace(candidate, offering=replace(sold, price=dearest))
+
+
+async def watch_money(
+    guard: Guard,
+    progress: Progress,
+    drain: Callable[[str], None],
+    teardown: Callable[[str], None],
+    look_s: float = _LOOK_S,
+) -> None:
+    """Look at the money until cancelled: tell it, launch nothing new from 95 % on, and end all at 100 %.
+
+    What can not be counted any more may be above the budget: then all is ended too.
+    """
+    level = "ok"
+    while True:
+        try:
+            spend = guard.spend()
+        except Exception as fault:
+            teardown(f"what was spent can not be counted ({fault}): everything is ended")
+            return
+        if spend.accrued is None:
+            if spend.level == "teardown":
+                teardown(f"{spend.note}: everything is ended")
+            return
+        line = spent_line(spend)
+        progress.money(line)
+        if spend.level != level:
+            level = spend.level
+            progress.note(line)
+            if level == "drain":
+                drain(f"{line}: nothing new is launched")
+            elif level == "teardown":
+                teardown(f"{line}: everything is ended")
+        await asyncio.sleep(look_s)
+
+
+def spend_of(plan: Plan, rows: Iterable[LeaseRow], budget: Money | None, now: float) -> Spend | None:
+    """What a study has spent by its own ledger, None where nothing of it is billed; `now` in Unix seconds."""
+    runners = dict.fromkeys(one.runner for one in plan.candidates)
+    terms = terms_of({name: make(name) for name in runners if name in names()})
+    if not terms or budget is None:
+        return None
+    found = charges(rows, now)
+    beside = beside_of(plan)
+    accrued, worst = spent(found, terms, budget.currency, beside), committed(found, terms, budget.currency, beside)
+    note = "" if accrued is not None else f"a machine has no known price in {budget.currency}"
+    return Spend(accrued, worst, budget, note=note)
+
+
+def spent_line(spend: Spend) -> str:
+    """The money in a line: spent, at worst, allowed."""
+    if spend.accrued is None or spend.committed is None or spend.budget is None:
+        return spend.note
+    worst = f"at worst {format_money(spend.committed)}"
+    return f"{format_money(spend.accrued)} of {format_money(spend.budget)} spent by our own count, {worst}"

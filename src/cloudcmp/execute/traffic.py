@@ -1,0 +1,75 @@
+"""What trials may put on the network: caps for each, and the study's bytes shared out among those that run at once."""
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+
+from cloudcmp.execute.crew import Stay
+from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
+from cloudcmp.model.trial import Attempt
+from cloudcmp.plan import caps_of, most_bytes
+from cloudcmp.store import StudyStore
+
+_LOOK_S = 0.1
+_LOOPBACK = "loopback"
+
+
+@asynccontextmanager
+async def allowance(stay: Stay, trial: PlannedTrial) -> AsyncIterator[dict[str, float]]:
+    """The caps of a trial between two agents; its share of the study's bytes is nobody else's until it is left.
+
+    Waits while others that run hold too much of what is left. Raises BudgetSpent where nothing is left.
+    """
+    crew, caps = stay.crew, caps_of(stay.crew.plan.caps, stay.candidate.runner)
+    if crew.plan.caps.bytes is None or not _counts(stay.candidate, trial):
+        yield caps
+        return
+    most, where = most_bytes(caps, trial.probe, dict(trial.params)), f"{stay.candidate.id}: {trial.probe}"
+    while (held := crew.guard.hold_traffic(where, most)) is None and not crew.bench.stop.is_set():
+        await asyncio.sleep(_LOOK_S)
+    number = crew.store.next_attempt(trial.index)
+    try:
+        yield caps if held is None else {**caps, "bytes": held}
+    finally:
+        if held is not None:
+            crew.guard.settle_traffic(held, _sent_by(crew.store, trial, number, held))
+
+
+def sent_in_all(plan: Plan, attempts: Iterable[Attempt]) -> int:
+    """The payload that attempts put on the network between machines, as their agents noted it.
+
+    One whose note never came counts as all that it may have sent, at most what the study's cap left to it.
+    """
+    cap, total = plan.caps.bytes, 0
+    for one in attempts:
+        trial = plan.trials[one.trial]
+        candidate = plan.candidates[plan.launches[trial.launch].candidate]
+        if _counts(candidate, trial):
+            most = most_bytes(caps_of(plan.caps, candidate.runner), trial.probe, dict(trial.params))
+            total += _sent(one, most if cap is None else max(0, min(most, cap - total)))
+    return total
+
+
+def _sent_by(store: StudyStore, trial: PlannedTrial, number: int, held: int) -> int:
+    """What an attempt made of its allowance: nothing where it was never begun, all of it while it is open."""
+    if store.next_attempt(trial.index) == number:
+        return 0
+    return next(
+        (_sent(one, held) for one in store.attempts() if (one.trial, one.attempt) == (trial.index, number)), held
+    )
+
+
+def _sent(attempt: Attempt, most: int) -> int:
+    """The payload of an attempt, `most` where it does not tell; nothing where its machine never came."""
+    from cloudcmp.analysis.facts import note, told  # loads scipy, which a list of studies need not wait for
+
+    if attempt.ended_at == attempt.started_at:
+        return 0
+    sent = note(told(attempt), "payload_bytes")
+    return int(sent) if isinstance(sent, int | float) and 0 <= sent < math.inf else most
+
+
+def _counts(candidate: Candidate, trial: PlannedTrial) -> bool:
+    """Whether a trial puts anything on a network: it leaves its machine, and that machine is there."""
+    return not candidate.simulated and dict(trial.params).get("path", _LOOPBACK) != _LOOPBACK

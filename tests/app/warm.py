@@ -1,0 +1,280 @@
+"""The command in processes forked from one that has imported everything: an import takes longer than a study's crash.
+
+`with Warm() as warm: job = warm.start(["run", ...], environ, folder)` runs `cloudcmp run ...` in a process and session
+of its own. `waits` shortens, in that process only, how long it waits for clouds: what is proven then is what is done
+and in which order, not how long is waited for it (tests/provider/test_aws_study.py waits in full).
+
+`warm.run` waits for the command. `python -m tests.app.warm` is the process that forks; it has one thread, as
+forking asks for.
+"""
+
+import atexit
+import contextlib
+import importlib
+import inspect
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tests.guard_side import import_all
+
+IMPORTS = "asyncssh duckdb pyarrow.parquet rich.console rich.progress rich.table scipy.stats"
+"""What the product imports late; all of the product itself is imported too."""
+CLIENTS = {
+    "AWS_": "boto3 botocore.session",
+    "AZURE_": "azure.identity azure.mgmt.compute azure.mgmt.network azure.mgmt.resource.resources",
+    "DIGITALOCEAN_": "libcloud.compute.drivers.digitalocean",
+    "GOOGLE_": "google.auth google.cloud.compute_v1",
+    "LINODE_": "libcloud.compute.drivers.linode",
+    "OS_": "openstack.config keystoneauth1.session",
+    "VULTR_": "libcloud.compute.drivers.vultr",
+}
+"""What is imported besides, before the first command whose environment has a name that begins so."""
+ROOT = Path(__file__).parents[2]
+SHORT = {"grace_s": 1.0, "settle_s": 1.0, "poll_s": 0.1, "interval_s": 0.05, "drain_s": 50.0, "give_up_s": 120.0}
+"""Seconds: ten times the emulated clouds' lag, where the product waits ten times a real one's. With `nohup` (not 0) a
+closed terminal is ignored."""
+
+
+@dataclass
+class Job:
+    """One command; `out` is the file of all that it prints. The `number` is its own, a `pid` is used again."""
+
+    warm: "Warm"
+    pid: int
+    out: Path
+    number: int
+
+    def code(self) -> int | None:
+        """How it ended: the exit code, minus the signal's number, None while it runs."""
+        code = self.warm.ask({"look": self.number})["code"]
+        return None if code is None else int(code)
+
+    def wait(self, within_s: float = 300.0) -> int:
+        """The same, once it has ended; raises TimeoutError, and kills it, where it does not in time."""
+        end = time.monotonic() + within_s
+        while (code := self.code()) is None:
+            if time.monotonic() > end:
+                self.kill()
+                raise TimeoutError(f"not ended after {within_s:g} s: {self.said()}")
+            time.sleep(0.005)
+        return code
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """A signal to all of its group; to one that has ended it does nothing."""
+        if self.code() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, number)
+
+    def said(self) -> str:
+        """What it has printed so far."""
+        return self.out.read_text(errors="replace")
+
+
+class Warm:
+    """A process that has imported everything, and forks."""
+
+    def __enter__(self) -> "Warm":
+        self._count = 0
+        self._asking = threading.Lock()
+        self._jobs: list[Job] = []
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.app.warm"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, bufsize=1,
+        )  # fmt: skip
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for job in self._jobs:
+            if job.code() is None:
+                job.kill()
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.close()
+        self._process.wait(30)
+        self._process.stdout.close()
+
+    def ask(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        """One question and its answer."""
+        assert self._process.stdin
+        assert self._process.stdout
+        try:
+            with self._asking:
+                self._process.stdin.write(json.dumps(said) + "\n")
+                answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        except (BrokenPipeError, ValueError) as error:
+            raise RuntimeError(f"the process that forks has ended with {self._process.wait(5)}") from error
+        return answer
+
+    def run(
+        self, words: Sequence[str | Path], environ: Mapping[str, str], cwd: Path, within_s: float, prepare: str = ""
+    ) -> tuple[int, str, str]:
+        """How a command ended, and what it printed on its two streams."""
+        with tempfile.TemporaryDirectory(prefix="cloudcmp-said-") as place:
+            out, err = Path(place) / "out", Path(place) / "err"
+            code = self.start(words, environ, cwd, out=out, err=err, prepare=prepare).wait(within_s)
+            return code, out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8")
+
+    def start(
+        self, words: Sequence[str | Path], environ: Mapping[str, str], cwd: Path,
+        waits: Mapping[str, float] | None = None, terminal: str | None = None, out: Path | None = None,
+        err: Path | None = None, prepare: str = "",
+    ) -> Job:  # fmt: skip
+        """Begin a command; `terminal` names one that becomes its own, else it prints to `Job.out` (and to `err`).
+
+        `prepare` names a module of the tests whose function of that name is called in the process before.
+        """
+        self._count += 1
+        out = out or cwd / f"said-{os.getpid()}-{self._count}"
+        said = {"words": [str(one) for one in words], "environ": dict(environ), "cwd": str(cwd), "out": str(out)}
+        said |= {"err": str(err or ""), "prepare": prepare}
+        found = self.ask({**said, "waits": dict(waits or (SHORT if prepare else {})), "terminal": terminal})
+        job = Job(self, int(found["pid"]), out, int(found["number"]))
+        self._jobs.append(job)
+        return job
+
+
+def warmth() -> Warm:
+    """This process's own, which ends with it; a process that was forked from one that has it gets another."""
+    return _warmth(os.getpid())
+
+
+@cache
+def _warmth(_pid: int) -> Warm:
+    one = Warm().__enter__()
+    atexit.register(one.__exit__)
+    return one
+
+
+def _serve() -> None:
+    import_all(IMPORTS.split())
+    loaded: set[str] = set()
+    pids: list[int] = []
+    ended: dict[int, int] = {}
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if "look" in asked:
+            number = asked["look"]
+            if number not in ended:
+                done, status = os.waitpid(pids[number], os.WNOHANG)
+                if done:
+                    ended[number] = os.waitstatus_to_exitcode(status)
+            answer = {"code": ended.get(number)}
+        else:
+            _load(asked["environ"], loaded)
+            pids.append(_fork(asked))
+            answer = {"pid": pids[-1], "number": len(pids) - 1}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+    os._exit(0)  # what is frozen would be called leaked
+
+
+def _load(environ: Mapping[str, str], loaded: set[str]) -> None:
+    """Import the official clients that a command will use, once; what they read for a first client too."""
+    for begins in CLIENTS.keys() - loaded:
+        if any(name.startswith(begins) for name in environ):
+            loaded.add(begins)
+            for name in CLIENTS[begins].split():
+                __import__(name)
+            if begins == "AWS_":
+                from cloudcmp.provider.aws.sdk import new_session
+
+                keys = {"aws_access_key_id": "-", "aws_secret_access_key": "-"}
+                new_session("aws").client("ec2", region_name="us-east-1", **keys)
+
+
+def _fork(asked: dict[str, Any]) -> int:
+    ready, begun = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(begun)
+        os.read(ready, 1)  # whoever signals its group at once must find one
+        os.close(ready)
+        return pid
+    code = 70
+    try:
+        os.setsid()
+        os.close(ready)
+        code = _run(asked, begun)
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+
+
+def _run(asked: dict[str, Any], begun: int) -> int:
+    """The command, as its own process would run it; `begun` is closed once it has its session and its terminal."""
+    os.environ.clear()
+    os.environ.update(asked["environ"])
+    os.chdir(asked["cwd"])
+    nowhere = os.open(asked["terminal"] or os.devnull, os.O_RDWR)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    out = nowhere if asked["terminal"] else os.open(asked["out"], flags, 0o600)
+    err = os.open(asked["err"], flags, 0o600) if asked["err"] else out
+    for number, to in ((0, nowhere), (1, out), (2, err)):
+        os.dup2(to, number)
+    for number in {nowhere, out, err}:
+        os.close(number)
+    os.close(begun)
+    waits = asked["waits"]
+    signal.signal(signal.SIGHUP, signal.SIG_IGN if waits.pop("nohup", 0.0) else signal.SIG_DFL)
+    if waits:
+        shorten(**waits)
+    if asked["prepare"]:
+        importlib.import_module(asked["prepare"]).prepare()
+    from cloudcmp.cli import entry
+
+    sys.argv = ["cloudcmp", *asked["words"]]
+    try:
+        entry.main()
+    except SystemExit as done:
+        return int(done.code or 0)
+    return 0
+
+
+def shorten(
+    *, grace_s: float, settle_s: float, poll_s: float, interval_s: float, drain_s: float, give_up_s: float
+) -> None:
+    """Have this process wait for clouds only so long; nothing else of it is changed."""
+    from cloudcmp.execute import interruption as stopping
+    from cloudcmp.execute import ssh_setup as office
+    from cloudcmp.provider import make, names
+    from cloudcmp.provision import ending, lifecycle, pacing
+    from cloudcmp.provision.ledger import Patience, patience_with
+
+    def patience(provider: Any) -> Patience:
+        if not provider.billed:
+            return patience_with(provider)
+        return Patience(grace_s, poll_s, give_up_s, settle_s=provider.settle_s)
+
+    lifecycle.patience_with = patience
+    ending._AGAIN_S = poll_s
+    office._POLL_BILLED_S = poll_s
+    for name in names():
+        if (provider := make(name)).billed:
+            _quicken(type(provider), settle_s=settle_s, pause_s=poll_s)
+    pacing.Pace.__init__.__defaults__ = (pacing.Tempo(interval_s=interval_s),)
+    stopping.Stopping.__init__.__defaults__ = (drain_s,)
+
+
+def _quicken(driver: type, **waits: float) -> None:
+    """Shorten what a driver waits by itself, under the names that drivers give these waits; some have no pause."""
+    defaults = inspect.unwrap(driver.__init__).__kwdefaults__ or {}  # type: ignore[misc]
+    named = {name: seconds for name, seconds in waits.items() if name in defaults}
+    assert "settle_s" in named, f"{driver.__name__} waits otherwise: {', '.join(defaults)}"
+    defaults |= named
+
+
+if __name__ == "__main__":
+    _serve()
