@@ -16,7 +16,7 @@ from cloudcmp.catalog.tables.tasks import TASK_WORK
 from cloudcmp.cli.main import build
 from cloudcmp.model.metric import Group, Metric, Probe
 from cloudcmp.model.protocol import Direct, Provider
-from cloudcmp.model.safety import BARRIERS
+from cloudcmp.model.safety import SAFEGUARDS
 from cloudcmp.model.tool import Tool
 from cloudcmp.provider import gcp, longtail
 from cloudcmp.provider.aws import policy
@@ -217,20 +217,20 @@ def _checks(providers: list[Provider]) -> Iterator[str]:
 def _leftovers(providers: list[Provider]) -> Iterator[str]:
     yield "\n## Against leftovers\n"
     yield "Whether each barrier holds; beneath, how, and what stays billed where only it does.\n"
-    held = {one.name: {barrier.name: barrier for barrier in one.barriers} for one in providers}
+    held = {one.name: {barrier.name: barrier for barrier in one.safeguards} for one in providers}
     words = {True: "yes", False: "no"}
-    rows = ((name, *(words[of[barrier].holds] for barrier in BARRIERS)) for name, of in held.items())
-    yield from table(("provider", *BARRIERS), rows)
+    rows = ((name, *(words[of[barrier].holds] for barrier in SAFEGUARDS)) for name, of in held.items())
+    yield from table(("provider", *SAFEGUARDS), rows)
     for name, of in held.items():
         yield f"\n### {name}\n"
-        for barrier in BARRIERS:
+        for barrier in SAFEGUARDS:
             yield from wrapped(f"- *{barrier}*: {words[of[barrier].holds]}: {of[barrier].how}")
 
 
 def _promises(providers: list[Provider]) -> Iterator[str]:
     yield "\n## Promises\n"
     yield "Tried out in this order on one set of machines. Where the provider was tested: `+` holds, `-` does not hold,"
-    yield "`?` can not be told.\n"
+    yield "`?` cannot be told.\n"
     numbers = range(1, len(CLAUSES) + 1)
     rows = ((one.name, *(_ruled(one, clause.name) for clause in CLAUSES)) for one in providers)
     yield from table(("provider", *map(str, numbers)), rows)

@@ -21,10 +21,10 @@ CloudcmpError                 carries one or more faults: where, what, what next
         ├── Unreached         there is no way to it from here: nothing was sent
         ├── Throttled         too many requests: asking later helps
         ├── LostAnswer        the request may or may not have been carried out
-        ├── Unlisted          a list came incomplete or not at all: nothing may be concluded from it
-        ├── Taken             the provider took a machine back before it was up
+        ├── IncompleteListing          a list came incomplete or not at all: nothing may be concluded from it
+        ├── Preempted             the provider took a machine back before it was up
         ├── TooLate           it did not come about in the time that it was given
-        ├── LineLost          the connection to a machine broke: the machine may be well
+        ├── ConnectionLost          the connection to a machine broke: the machine may be well
         └── WrongHost         the machine that answers is not the one that was launched
 """
 
@@ -62,7 +62,7 @@ class CloudcmpError(Exception):
 
 
 class UserMistake(CloudcmpError):
-    """What was asked can not be done as it was written."""
+    """What was asked cannot be done as it was written."""
 
     exit_code = 2
 
@@ -139,11 +139,11 @@ class LostAnswer(ProviderFault):
     """A request was sent and no answer came: the resource may exist."""
 
 
-class Unlisted(ProviderFault):
+class IncompleteListing(ProviderFault):
     """A list came incomplete, or not at all."""
 
 
-class Taken(ProviderFault):
+class Preempted(ProviderFault):
     """The provider took a machine back before it was up, as it may where the market is spot."""
 
 
@@ -151,7 +151,7 @@ class TooLate(ProviderFault):
     """What was waited for did not come about in the time that it was given."""
 
 
-class LineLost(ProviderFault):
+class ConnectionLost(ProviderFault):
     """The connection to a machine broke, which says nothing of the machine."""
 
 
@@ -163,11 +163,11 @@ class BudgetSpent(OutsideFault):
     """Nothing more may be created within the budget."""
 
 
-OUR_OWN = (NoCredentials, Unreached)
+CONTROLLER_FAULTS = (NoCredentials, Unreached)
 """Faults that lie with whoever asks: they say nothing of what was asked for, and no candidate is to blame."""
 
 NOTHING_MADE = (NoCapacity, Refused, Throttled, Unreached)
 """Answers to a request to make something after which it is known that nothing was made."""
 
-NOT_ITS_OWN = (QuotaReached, NotAllowed, Throttled, LostAnswer, Unlisted)
-"""Faults of an account or of a call: one launch can not be had now, which says nothing of its candidate."""
+ACCOUNT_FAULTS = (QuotaReached, NotAllowed, Throttled, LostAnswer, IncompleteListing)
+"""Faults of an account or of a call: one launch cannot be had now, which says nothing of its candidate."""

@@ -47,7 +47,7 @@ class Money:
 
     def __add__(self, other: "Money") -> "Money":
         if self.currency != other.currency:
-            raise ValueError(f"{self.currency} and {other.currency} can not be added")
+            raise ValueError(f"{self.currency} and {other.currency} cannot be added")
         return Money(self.amount + other.amount, self.currency)
 
     def __mul__(self, factor: Decimal | int) -> "Money":

@@ -46,7 +46,7 @@ class Toll:
     reached: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def untried(self) -> list[str]:
-        """What these cases can not have shown, a line each: where nothing came so far, or nothing went wrong."""
+        """What these cases cannot have shown, a line each: where nothing came so far, or nothing went wrong."""
         wrong = [] if 0 < self.good < self.n else [f"{self.good} of {self.n} were good to the end"]
         for kind in {kind for kind, _ in self.reached}:
             n = sum(self.reached[kind, phase] for phase in PHASES)

@@ -7,7 +7,7 @@ from tests.provision.conftest import MemoryJournal
 
 from cloudcmp.agent.cloud_config import BYTES_MAX, TTL_S_MAX, cloud_config, host_script
 from cloudcmp.agent.keys import new_key
-from cloudcmp.execute.ssh_setup import open_office
+from cloudcmp.execute.ssh_setup import open_provisioning
 from cloudcmp.provider.aws import Ec2Provider
 from cloudcmp.provider.time import VirtualTime
 from cloudcmp.provision import Ledger
@@ -179,7 +179,7 @@ def test_p05_where_the_request_has_no_moment_it_counts_from_the_first_boot(tmp_p
 
 def test_p12_every_machine_is_told_when_it_was_asked_for(tmp_path):
     ledger = Ledger(MemoryJournal(), "study-a", VirtualTime(ASKED))
-    office = open_office(ledger, [Ec2Provider()])
+    office = open_provisioning(ledger, [Ec2Provider()])
     text = office.keys.user_data(HOST, CLIENT.public, TTL_S)
     assert list(boots(tmp_path / "var", text, [60])) == [540]
 

@@ -144,7 +144,7 @@ def test_undeploy_kills_what_lives_in_the_folder_and_removes_it(tmp_path):
     "folder", ["/", "/etc", "/home/me", "cloudcmp.x", "/tmp/cloudcmp.x/../../etc", "/a/cloudcmp.$x", ""]
 )
 def test_undeploy_touches_no_other_folder(folder):
-    with pytest.raises(ProviderFault, match="a folder of ours can not be"):
+    with pytest.raises(ProviderFault, match="a folder of ours cannot be"):
         asyncio.run(undeploy(None, folder))
 
 
@@ -161,7 +161,7 @@ def test_an_agent_that_does_not_answer_is_taken_away_again(tmp_path):
     async def work(shell):
         with pytest.raises(ProviderFault, match="its agent's version: no such; see its disk"):
             await deploy(shell, script(tmp_path / "stand-in", "echo no such >&2; exit 1"))
-        with pytest.raises(ProviderFault, match="its agent's version can not be 'rubbish'"):
+        with pytest.raises(ProviderFault, match="its agent's version cannot be 'rubbish'"):
             await deploy(shell, script(tmp_path / "stand-in", "printf '\\033[31mrubbish'"))
 
     on_machine(tmp_path, work)
@@ -169,7 +169,7 @@ def test_an_agent_that_does_not_answer_is_taken_away_again(tmp_path):
 
 
 @pytest.mark.parametrize("folder", ["stand-in", "/proc/nowhere"])
-def test_a_folder_that_can_not_be_made_is_a_fault_that_says_so(tmp_path, folder):
+def test_a_folder_that_cannot_be_made_is_a_fault_that_says_so(tmp_path, folder):
     async def work(shell):
         with pytest.raises(ProviderFault, match="a new folder: "):
             await deploy(shell, script(tmp_path / "stand-in", ""), folder)
@@ -231,5 +231,5 @@ def test_p29_whatever_else_a_machine_says_of_its_processors_does_no_harm(text):
     "text", ["", "0-", "-1", "3-1", "0-99999", "0,,1", "1;2", "0\n", "0;0;0", ";0", f"{CPUS_MAX}", "0x1", "٣"]
 )
 def test_p29_odd_lists_of_processors_are_refused(text):
-    with pytest.raises(ProviderFault, match="its processors can not be"):
+    with pytest.raises(ProviderFault, match="its processors cannot be"):
         usable_cpus(text)

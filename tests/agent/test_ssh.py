@@ -11,7 +11,7 @@ from tests.emulated.ssh_server import Lies, ssh_machine
 
 from cloudcmp.agent.keys import new_key
 from cloudcmp.agent.ssh import dial
-from cloudcmp.errors import LineLost, NoCredentials, ProviderFault, Refused, WrongHost
+from cloudcmp.errors import ConnectionLost, NoCredentials, ProviderFault, Refused, WrongHost
 from cloudcmp.model.remote import Endpoint
 
 CLIENT, HOST = new_key(), new_key()
@@ -137,7 +137,7 @@ def test_a_process_whose_machine_dies_says_so(tmp_path):
     async def work(shell, machine):
         async with shell.start(["sleep", "100"], b"") as channel:
             asyncio.get_running_loop().call_later(0.1, machine.kill)
-            with pytest.raises(LineLost, match="the connection was lost"):
+            with pytest.raises(ConnectionLost, match="the connection was lost"):
                 [piece async for piece in channel.stdout()]
             return await channel.last_words()
 
@@ -150,7 +150,7 @@ def test_p23_a_lost_connection_is_made_again_and_only_to_the_same_key(tmp_path):
         assert await shell.again(5.0) is False
         for connection in list(machine.open_connections):
             connection.abort()
-        with pytest.raises(LineLost, match="connection lost during true"):
+        with pytest.raises(ConnectionLost, match="connection lost during true"):
             await shell.run(["true"])
         assert await shell.again(5.0) is True
         assert (await shell.run(["echo", "hi"])).out == b"hi\n"
@@ -237,7 +237,7 @@ def test_a_copy_that_has_no_room_says_what_the_machine_says(tmp_path):
     on_machine(tmp_path, work)
 
 
-def test_what_can_not_be_told_or_logged_in_to_is_not_dialled():
+def test_what_cannot_be_told_or_logged_in_to_is_not_dialled():
     with pytest.raises(Refused, match=r"cloudcmp@127.0.0.2:22: its host key is not known"):
         asyncio.run(dial(Endpoint("127.0.0.2", client=CLIENT), 5))
     with pytest.raises(NoCredentials, match="no key to log in with"):

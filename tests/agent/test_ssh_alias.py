@@ -75,7 +75,7 @@ def test_p23_no_strict_checking_is_strict_all_the_same(tmp_path):
         through(tmp_path, lambda *_: "", "StrictHostKeyChecking no")
 
 
-def test_a_known_hosts_file_that_can_not_be_read_is_a_fault_of_one_line(tmp_path):
+def test_a_known_hosts_file_that_cannot_be_read_is_a_fault_of_one_line(tmp_path):
     with pytest.raises(ProviderFault, match=r"bench: .*known hosts entry") as caught:
         through(tmp_path, lambda *_: "rubbish\n")
     assert "\n" not in str(caught.value)

@@ -174,7 +174,7 @@ def test_verdicts_are_what_the_ranges_say():
         assert check.verdict is Verdict.of(meets), check
 
 
-def test_what_can_not_be_recomputed_says_why_and_shows_no_figure():
+def test_what_cannot_be_recomputed_says_why_and_shows_no_figure():
     for check in RESULT.checks_with(Verdict.NOT_PRINTED):
         assert check.recomputed is None
         assert check.note

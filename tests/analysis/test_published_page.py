@@ -1,4 +1,4 @@
-"""docs/published-deval-2017.md shows every finding as the code gives it, so that the page can not fall behind."""
+"""docs/published-deval-2017.md shows every finding as the code gives it, so that the page cannot fall behind."""
 
 from pathlib import Path
 
@@ -30,8 +30,8 @@ def test_the_page_shows_every_sentence_that_does_not_follow():
     ]
 
 
-def test_the_page_shows_every_sentence_that_can_not_be_decided():
-    assert _rows_under("## Sentences that can not be decided") == [
+def test_the_page_shows_every_sentence_that_cannot_be_decided():
+    assert _rows_under("## Sentences that cannot be decided") == [
         f"| {c.section}, p. {c.page} | {c.quote} | {c.found}; {c.note} |"
         for c in RESULT.claims_with(Verdict.NOT_PRINTED)
     ]

@@ -159,7 +159,7 @@ def test_a_ratio_follows_by_rounding(stated: str, verdict: str):
 )
 def test_significance_is_of_these_pairs_and_no_others(cells: tuple[str, ...], names: tuple[str, ...], verdict: Verdict):
     rows = tuple(zip(("A Vs B", "A Vs C", "B Vs C"), cells, strict=True))
-    table = Table("1", "", "1", "1", "p-value", ("Pairs", "p"), rows, note="one cell can not be read")
+    table = Table("1", "", "1", "1", "p-value", ("Pairs", "p"), rows, note="one cell cannot be read")
     assert _claim("significant", [table], tables=("1",), names=names) is verdict
 
 

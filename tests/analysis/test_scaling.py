@@ -58,7 +58,7 @@ def test_a_study_that_was_not_begun_has_no_chance_to_tell() -> None:
     assert found.failed is None
 
 
-def test_what_can_not_be_had_is_left_out_and_windows_has_no_parts() -> None:
+def test_what_cannot_be_had_is_left_out_and_windows_has_no_parts() -> None:
     windows = estimate((200.0,), 1, "scaling_latency_s count=1;os=windows", 1)
     gone = replace(estimate((), 0, candidate=1), reason=NOT_OFFERED)
     found = scaling(plan_of(), (*with_parts((50.0,)), gone, windows), ())

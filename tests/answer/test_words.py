@@ -67,7 +67,7 @@ def test_ties_name_the_cheapest() -> None:
     assert "c0 and c1 are practically the same and best, c1 the cheapest of them. c0 is " in first
 
 
-def test_what_can_not_be_told_says_what_it_would_take() -> None:
+def test_what_cannot_be_told_says_what_it_would_take() -> None:
     first = of(list(10 * WIDE), list(13 * np.roll(WIDE, 2)))[0]
     found = re.fullmatch(
         r".*: cannot tell yet: interval too wide\. (\d+) more rounds \(about .*, (\d+\.\d\d) USD\) "
@@ -169,7 +169,7 @@ def test_several_cells_are_summed_up_first_and_not_all_told() -> None:
     sentences = said(plan, estimates)
     assert sentences[0] == (
         "Of 12 cells that decide, c1 alone is best in 10, several are practically the same in 1 "
-        "and 1 can not be told yet."
+        "and 1 cannot be told yet."
     )
     assert "4 more cells are in the table." in sentences
 

@@ -35,7 +35,7 @@ def paid(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[Paid]:
     class Own(Paid):
         created: list[str] = []  # noqa: RUF012
 
-    def make(means: registry.Means) -> Own:
+    def make(means: registry.ProviderOptions) -> Own:
         return Own((means.work or OwnedPath(Path())).below("launches"), means.agent, means.study)
 
     monkeypatch.setitem(registry._MAKERS, "paid", make)

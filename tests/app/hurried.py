@@ -5,16 +5,16 @@ from dataclasses import replace
 from typing import Any
 
 from cloudcmp.app import run as running
-from cloudcmp.provision import Office
+from cloudcmp.provision import ProvisionContext
 
-_open = running.open_office
+_open = running.open_provisioning
 
 
-def _hurried(*arguments: Any) -> Office:
+def _hurried(*arguments: Any) -> ProvisionContext:
     office = _open(*arguments)
     return replace(office, ways=replace(office.ways, give_up_s=float(os.environ["PATIENCE_S"]), poll_s=0.2))
 
 
 def prepare() -> None:
     """Have this process be hurried."""
-    running.open_office = _hurried
+    running.open_provisioning = _hurried

@@ -7,7 +7,7 @@ from cloudcmp.app import plan as planning
 from cloudcmp.app import run as running
 from cloudcmp.app import study_view as viewing
 from cloudcmp.catalog import METRICS
-from cloudcmp.execute.teardown import Ending
+from cloudcmp.execute.teardown import RunEnd
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better
 from cloudcmp.model.plan import Plan
@@ -35,7 +35,7 @@ runs: 2
 _SAME = "{mean: %r, cov: 5 %%, between: 5 %%}"
 
 
-def _leave(ending: Ending) -> NoReturn:
+def _leave(ending: RunEnd) -> NoReturn:
     raise RuntimeError(f"nobody sent a signal, and yet: {ending.reason}")
 
 

@@ -1,4 +1,4 @@
-"""A controller that sleeps while its machines go on: what it can not have timed is not told, and nobody is blamed.
+"""A controller that sleeps while its machines go on: what it cannot have timed is not told, and nobody is blamed.
 
 The cloud is an emulation, see tests/emulated/ec2.py.
 """

@@ -15,10 +15,10 @@ from cloudcmp.agent import locate
 from cloudcmp.app import plan as planning
 from cloudcmp.app.check import check, check_plan, check_providers, preflight, refuse
 from cloudcmp.app.check_live import Tryout, prepare, prove
-from cloudcmp.app.provider_clients import Unopened
+from cloudcmp.app.provider_clients import UnavailableProvider
 from cloudcmp.app.run import start
 from cloudcmp.errors import NoCredentials, OutsideFault, Refused, Throttled, UserMistake
-from cloudcmp.execute.teardown import Ending
+from cloudcmp.execute.teardown import RunEnd
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.safety import Finding
@@ -86,7 +86,7 @@ def test_a_missing_price_refuses_where_money_is_spent_and_only_there(paid: type[
         (TimeoutError("timed out"), "answer"),
     ],
 )
-def test_a_provider_that_can_not_be_asked_is_told_apart(paid: type[Paid], error: Exception, what: str) -> None:
+def test_a_provider_that_cannot_be_asked_is_told_apart(paid: type[Paid], error: Exception, what: str) -> None:
     class Mute(paid):  # type: ignore[misc,valid-type]
         async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
             raise error
@@ -97,7 +97,7 @@ def test_a_provider_that_can_not_be_asked_is_told_apart(paid: type[Paid], error:
 
 
 def test_a_provider_whose_extra_is_missing_is_a_finding() -> None:
-    missing = Unopened("aws", "boto3 is not installed", "add the extra: cloudcmp[aws]")
+    missing = UnavailableProvider("aws", "boto3 is not installed", "add the extra: cloudcmp[aws]")
     (one,) = asyncio.run(check({}, (), [missing]))
     assert (one.provider, one.finding.what, one.finding.ok) == ("aws", "extra", False)
 
@@ -187,7 +187,7 @@ def test_what_is_in_the_way_is_told_first_and_by_name() -> None:
         "next, cirrus clock", "next, cirrus quota", "next, nimbus account",
     ]  # fmt: skip
     assert list(verdict(found)) == [
-        "the study can not be run: see plan",
+        "the study cannot be run: see plan",
         "as far as can be told, a study could begin on nimbus",
         "a study could not begin on cirrus: see clock, quota",
     ]
@@ -257,7 +257,7 @@ def test_what_machines_are_made_of_is_fetched_by_a_study_and_by_no_check(
     assert paid.created == []
 
 
-def _never(_: Ending) -> NoReturn:
+def _never(_: RunEnd) -> NoReturn:
     raise AssertionError("nothing was begun that could be left")
 
 

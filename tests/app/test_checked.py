@@ -11,7 +11,7 @@ from cloudcmp.agent.ssh import dial
 from cloudcmp.app import plan as planning
 from cloudcmp.catalog import METRICS
 from cloudcmp.model.plan import Plan
-from cloudcmp.provider import Means, make
+from cloudcmp.provider import ProviderOptions, make
 from cloudcmp.provision.contract import CHECKED, TESTED
 from tests.app.clouds import clouds
 from tests.emulated.ec2 import EUCALYPTUS, ec2
@@ -32,7 +32,7 @@ OWN = {
 def asked(name: str, plan: Plan) -> set[str]:
     """What a provider's own findings are about; none of them may be a fault."""
     found = asyncio.run(
-        make(name, Means(metrics=METRICS, candidates=plan.candidates, dial=dial)).check(plan.candidates)
+        make(name, ProviderOptions(metrics=METRICS, candidates=plan.candidates, dial=dial)).check(plan.candidates)
     )
     assert [one for one in found if one.ok is False] == []
     return {one.what for one in found}

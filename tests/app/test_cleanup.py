@@ -1,4 +1,4 @@
-"""Ending what a dead controller left, where little works: no room on the disk, no valid credentials, no network (P11).
+"""RunEnd what a dead controller left, where little works: no room on the disk, no valid credentials, no network (P11).
 
 The cloud is an emulated EC2; see clouds.py.
 """
@@ -66,7 +66,7 @@ def in_a_disk(stand: Stand, tmp_path: Path, script: str, *words: str) -> str:
         env=stand.sky.environ, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     if done.returncode == 77 or "unshare failed" in done.stderr:
-        pytest.skip(f"a tiny disk can not be mounted here: {done.stderr.strip()}")
+        pytest.skip(f"a tiny disk cannot be mounted here: {done.stderr.strip()}")
     return done.stdout + done.stderr
 
 
@@ -133,7 +133,7 @@ def test_p11_credentials_that_expired_and_were_renewed_end_it_from_elsewhere(sta
     assert stand.seen() == []
 
 
-def test_p11_it_waits_while_the_cloud_can_not_be_reached(stand: Stand) -> None:
+def test_p11_it_waits_while_the_cloud_cannot_be_reached(stand: Stand) -> None:
     out = died(stand)
     with stand.sky.offline():
         job = stand.begin("cleanup", out)
@@ -145,7 +145,7 @@ def test_p11_it_waits_while_the_cloud_can_not_be_reached(stand: Stand) -> None:
     assert Patience().give_up_s > 600.0  # the user's own wait, where this one is shorter: ten minutes offline are borne
 
 
-def test_p11_where_it_can_not_be_reached_at_all_that_is_said(stand: Stand) -> None:
+def test_p11_where_it_cannot_be_reached_at_all_that_is_said(stand: Stand) -> None:
     out = died(stand)
     with stand.sky.offline():
         job = stand.begin("cleanup", out, give_up_s=2.0, grace_s=0.5)
@@ -224,7 +224,7 @@ def test_p1_a_damaged_row_does_not_keep_the_others_machines_alive(stand: Stand, 
     assert stand.sky.harm() == []
 
 
-def test_a_study_that_can_not_be_read_at_all_says_how_to_go_on_without_it(stand: Stand) -> None:
+def test_a_study_that_cannot_be_read_at_all_says_how_to_go_on_without_it(stand: Stand) -> None:
     out = died(stand)
     tag = tag_of(out)
     with contextlib.closing(sqlite3.connect(out / "study.db")) as database, database:

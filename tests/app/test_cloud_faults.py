@@ -197,7 +197,7 @@ def test_p24_a_machine_that_never_boots_is_given_up_and_ended(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("lies", "words"),
-    [(Lies(banner=b""), "can not be reached"), (Lies(banner=b"SSH-2.0-OpenSSH_9.9\r\n"), "SSH")],
+    [(Lies(banner=b""), "cannot be reached"), (Lies(banner=b"SSH-2.0-OpenSSH_9.9\r\n"), "SSH")],
 )
 def test_p24_a_banner_that_stalls_is_given_up_and_its_machine_ended(lies: Lies, words: str, tmp_path: Path) -> None:
     with ec2(boot=ssh_boot(tmp_path / "m", lies=lies)) as cloud:

@@ -68,7 +68,7 @@ class Bench:
 
 
 @dataclass
-class Crew:
+class RunContext:
     """As much of a crew as an allowance asks for."""
 
     plan: Plan
@@ -81,7 +81,7 @@ class Crew:
 class Stay:
     """One launch of the plan's candidate."""
 
-    crew: Crew
+    crew: RunContext
 
     @property
     def candidate(self) -> object:
@@ -89,12 +89,12 @@ class Stay:
 
 
 @contextmanager
-def crew(folder: Path, cap: int) -> Iterator[Crew]:
+def crew(folder: Path, cap: int) -> Iterator[RunContext]:
     """A study with this cap on bytes, of trials that may send 3.1 MB each."""
     plan = planned(PAIR, probes=TCP, rest="caps: {duty: 100 %, rate: 1 MB/s, bytes: 1 GB}\n")
     plan = replace(plan, caps=replace(plan.caps, bytes=cap))
     with StudyStore.create(folder / "out", plan, study_text="", provenance={}, created_at=1.0) as store:
-        yield Crew(
+        yield RunContext(
             plan,
             store,
             Guard(None, {}, lambda number: store.lease_rows()[number:], WallTime(), Limits(traffic_bytes=cap)),

@@ -12,7 +12,7 @@ import pytest
 from cloudcmp.app import run as running
 from cloudcmp.execute import interruption as stopping
 from cloudcmp.execute import rounds
-from cloudcmp.execute.crew import Crew, Halt
+from cloudcmp.execute.crew import Halt, RunContext
 from cloudcmp.model.plan import Launch
 from cloudcmp.model.study import Caps
 from tests.execute.conftest import Told
@@ -35,7 +35,7 @@ def came(happens: Happens, monkeypatch: pytest.MonkeyPatch, drain_s: float = 0.0
     ended: list[int] = []
     money: list[Any] = []
 
-    async def carried(crew: Crew, launch: Launch, *_rest: object) -> None:
+    async def carried(crew: RunContext, launch: Launch, *_rest: object) -> None:
         if launch.index == 0:
             await asyncio.sleep(0.05)
             happens(crew, money)
@@ -59,7 +59,7 @@ def came(happens: Happens, monkeypatch: pytest.MonkeyPatch, drain_s: float = 0.0
     launches = tuple(Launch(n, n % 2, n // 2, None, 0.0, 1) for n in range(4))
     plan = SimpleNamespace(candidates=candidates, caps=Caps(), launches=launches, trials=trials, sessions=(),
                            every_s=None, start_at=0.0)  # fmt: skip
-    crew = Crew(
+    crew = RunContext(
         plan=plan, providers={"a": SimpleNamespace(host=lambda one: one.id)}, guard=None, halt=Halt(),
         store=SimpleNamespace(attempts=tuple, folder="out", done=lambda: {0, *ended}),
         office=SimpleNamespace(ledger=SimpleNamespace(time=SimpleNamespace(now=lambda: 0.0))),
@@ -74,7 +74,7 @@ def came(happens: Happens, monkeypatch: pytest.MonkeyPatch, drain_s: float = 0.0
     return ended, reason, asked
 
 
-def test_p31_what_one_launch_can_not_go_on_for_cuts_no_other_short(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_p31_what_one_launch_cannot_go_on_for_cuts_no_other_short(monkeypatch: pytest.MonkeyPatch) -> None:
     ended, reason, asked = came(lambda crew, _: crew.stopped(WHY), monkeypatch)
     assert ended == [1]  # it ran to its end, and nothing new was launched
     assert reason == WHY
@@ -91,7 +91,7 @@ def test_p12_from_95_percent_on_nothing_is_launched_and_what_runs_ends_by_itself
 
 
 def test_p12_at_100_percent_what_runs_is_cut_short_and_the_money_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def happens(crew: Crew, money: Any) -> None:
+    def happens(crew: RunContext, money: Any) -> None:
         money[0]("4.8 of 5 USD: nothing new is launched")
         money[1]("5 of 5 USD: everything is ended")
 
@@ -102,7 +102,7 @@ def test_p12_at_100_percent_what_runs_is_cut_short_and_the_money_is_told(monkeyp
 
 
 def test_p08_a_signal_after_a_halt_is_told_after_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    def happens(crew: Crew, _: Any) -> None:
+    def happens(crew: RunContext, _: Any) -> None:
         crew.stopped(WHY)
         os.kill(os.getpid(), signal.SIGTERM)
 

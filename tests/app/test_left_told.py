@@ -10,7 +10,7 @@ from cloudcmp.app import cleanup as cleaning
 from cloudcmp.app import plan as planning
 from cloudcmp.app import run as running
 from cloudcmp.errors import StorageFault
-from cloudcmp.execute.crew import Crew, Halt
+from cloudcmp.execute.crew import Halt, RunContext
 from cloudcmp.model.lease import INSTANCE, Lease, LeaseEvent, LeaseRow, LeaseState
 from cloudcmp.provision import Release
 from cloudcmp.report.progress import Silence
@@ -48,7 +48,7 @@ def test_p4_what_is_left_is_told_with_the_fault(fault: Exception, monkeypatch: p
     monkeypatch.setattr(running, "watch_money", watched)
     heard = Heard()
     bench, office = SimpleNamespace(stop=asyncio.Event(), progress=heard), SimpleNamespace(ledger=None)
-    crew = Crew(None, SimpleNamespace(folder="out"), {}, office, bench, None, Halt())  # type: ignore[arg-type]
+    crew = RunContext(None, SimpleNamespace(folder="out"), {}, office, bench, None, Halt())  # type: ignore[arg-type]
 
     def leave(ending: object) -> None:
         raise AssertionError(ending)
@@ -69,9 +69,9 @@ def test_p08_who_interrupts_before_anything_came_is_told_what_may_be_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closed: None
 ) -> None:
     plan, text = planning.plan_file(Path(__file__).with_name("small.yaml"), on=None, short=False, seed=1)
-    told: list[cleaning.Ending] = []
+    told: list[cleaning.RunEnd] = []
 
-    def leave(ending: cleaning.Ending) -> None:
+    def leave(ending: cleaning.RunEnd) -> None:
         told.append(ending)
         raise Left
 

@@ -1,4 +1,4 @@
-"""The watch on the money of a study that runs: what it can not count, it does not let go on."""
+"""The watch on the money of a study that runs: what it cannot count, it does not let go on."""
 
 import asyncio
 from dataclasses import replace
@@ -68,7 +68,7 @@ def test_p13_a_machine_without_a_price_that_says_something_ends_the_study(wrong)
     assert "no known price in USD" in why
 
 
-def test_p12_a_ledger_that_can_not_be_read_ends_the_study():
+def test_p12_a_ledger_that_cannot_be_read_ends_the_study():
     ((what, why),) = watched(failing)
     assert what == "teardown"
     assert "input/output error" in why

@@ -79,7 +79,7 @@ def test_p31_credentials_that_expire_half_way_stop_a_study_that_goes_on_once_the
         assert cloud.alive() == []
 
 
-def test_p1_a_study_that_can_not_go_on_says_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_p1_a_study_that_cannot_go_on_says_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "s.yaml").write_text(STUDY)
     with ec2(boot=ssh_boot(tmp_path / "m")) as cloud:
         monkeypatch.setenv("CLOUDCMP_CRASH_AT", "cloud.after_create:3")

@@ -10,7 +10,7 @@ import pytest
 from cloudcmp.errors import StorageFault, Throttled
 from cloudcmp.execute import launch as launching
 from cloudcmp.execute import rounds
-from cloudcmp.execute.crew import Crew, Halt
+from cloudcmp.execute.crew import Halt, RunContext
 from cloudcmp.execute.launch import carry_out
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate, Launch
@@ -41,7 +41,7 @@ def _strange(machine: SshMachine) -> None:
     front.chmod(0o755)
 
 
-def test_p19_what_one_launch_can_not_write_is_told_as_the_fault_that_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_p19_what_one_launch_cannot_write_is_told_as_the_fault_that_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
 
     async def carried(crew: object, launch: Launch, *_rest: object) -> None:
@@ -80,7 +80,7 @@ def test_a_price_list_that_does_not_come_stops_a_study_in_order(monkeypatch: pyt
     cloud = SimpleNamespace(name="aws", billed=True, offerings=throttled)
     trial = SimpleNamespace(index=0, probe="resize", params=(("to", "large"),), deadline_s=60.0)
     plan, bench = SimpleNamespace(candidates=[one]), SimpleNamespace(stop=asyncio.Event())
-    crew = Crew(plan, None, {"aws": cloud}, None, bench, None, Halt())  # type: ignore[arg-type,dict-item]
+    crew = RunContext(plan, None, {"aws": cloud}, None, bench, None, Halt())  # type: ignore[arg-type,dict-item]
     asyncio.run(carry_out(crew, Launch(0, 0, 0, None, 0.0, 1), [trial], {}))  # type: ignore[list-item]
     assert "RequestLimitExceeded" in crew.halt.why
     assert not crew.bench.stop.is_set()  # those that run beside it come to their end

@@ -49,7 +49,7 @@ def test_what_is_left_by_a_fault_is_told_and_kept(
 
 
 @pytest.mark.parametrize("error", [RuntimeError("oh"), StorageFault.at("study.db", "is full")])
-def test_a_ledger_that_can_not_be_read_is_kept(
+def test_a_ledger_that_cannot_be_read_is_kept(
     tryout: Tryout, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     said: list[str] = []

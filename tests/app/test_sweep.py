@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from cloudcmp.app.leftovers import Fate, Swept, judge, lines
-from cloudcmp.app.provider_clients import Unopened
+from cloudcmp.app.provider_clients import UnavailableProvider
 from cloudcmp.app.sweep import sweep
-from cloudcmp.errors import BadCredentials, NoCredentials, ProviderFault, Throttled, Unlisted
+from cloudcmp.errors import BadCredentials, IncompleteListing, NoCredentials, ProviderFault, Throttled
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Handle, Listing
 from cloudcmp.model.offering import Offering, Price
-from cloudcmp.model.safety import Barrier
+from cloudcmp.model.safety import Safeguard
 from cloudcmp.provider.time import VirtualTime
 
 NOW = 1_763_683_200.0  # 2025-11-21T00:00:00Z
@@ -48,7 +48,7 @@ class Cloud:
     ordered: list[str] = field(default_factory=list)
     listings: int = 0
     price: Price | None = None
-    barriers: tuple[Barrier, ...] = (Barrier("sweep", True, "by tags"),)
+    safeguards: tuple[Safeguard, ...] = (Safeguard("sweep", True, "by tags"),)
 
     @classmethod
     def of(cls, *found: Found, **more: Any) -> "Cloud":
@@ -157,7 +157,7 @@ def wrongly_deleted(n: int, seed: int) -> int:
 
 
 def _fails(_: int, found: tuple[Found, ...]) -> Listing:
-    raise Unlisted.at("eu-west-0", "UnauthorizedOperation: DescribeTags", "")
+    raise IncompleteListing.at("eu-west-0", "UnauthorizedOperation: DescribeTags", "")
 
 
 def test_p7_nothing_is_destroyed_on_missing_or_unreadable_lists() -> None:
@@ -172,7 +172,7 @@ def test_p7_a_place_that_could_not_be_listed_is_named() -> None:
     assert cloud.ordered == []
 
 
-def test_what_lies_elsewhere_is_still_destroyed_where_one_region_can_not_be_listed() -> None:
+def test_what_lies_elsewhere_is_still_destroyed_where_one_region_cannot_be_listed() -> None:
     cloud = Cloud.of(resource(1, region="eu-west-1"), resource(2, region="eu-west-2"))
     cloud.lists = lambda _, found: Listing(found, ("eu-west-2: volumes: RequestLimitExceeded",))
     found = swept(cloud, delete=True)
@@ -329,15 +329,15 @@ def test_credentials_that_are_not_taken_are_a_place_that_was_not_listed() -> Non
 
 
 def test_a_provider_whose_extra_is_missing_is_skipped_unless_it_was_named() -> None:
-    missing = Unopened("aws", "boto3 is not installed", "add the extra: cloudcmp[aws]")
-    found = swept(unopened=(missing,))
+    missing = UnavailableProvider("aws", "boto3 is not installed", "add the extra: cloudcmp[aws]")
+    found = swept(unavailable=(missing,))
     assert found.skipped == ("aws: skipped: boto3 is not installed; add the extra: cloudcmp[aws]",)
     assert found.complete
-    assert not swept(unopened=(missing,), named=True).complete
+    assert not swept(unavailable=(missing,), named=True).complete
 
 
 def test_where_no_sweep_can_see_it_is_said_and_nothing_is_asked() -> None:
-    cloud = Cloud.of(resource(1), barriers=(Barrier("sweep", False, "it lies within its study"),))
+    cloud = Cloud.of(resource(1), safeguards=(Safeguard("sweep", False, "it lies within its study"),))
     found = swept(cloud, delete=True)
     assert found.skipped == ("cloud: not swept: it lies within its study",)
     assert found.complete

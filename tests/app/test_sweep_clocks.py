@@ -11,7 +11,7 @@ from tests.app.test_sweep import FUTURE, NOW, Cloud, resource, swept
 
 @dataclass
 class Dated(Cloud):
-    """A cloud with a clock of its own, so many seconds behind this machine's; None where it can not be told."""
+    """A cloud with a clock of its own, so many seconds behind this machine's; None where it cannot be told."""
 
     behind_s: float | None = 0.0
 
@@ -47,7 +47,7 @@ def test_p7_the_earlier_of_two_clocks_decides() -> None:
     assert set(cloud.holds) == {"i-00004"}
 
 
-def test_p7_a_clock_that_can_not_be_asked_for_ends_nothing() -> None:
+def test_p7_a_clock_that_cannot_be_asked_for_ends_nothing() -> None:
     cloud = Dated.of(resource(1))
 
     async def date() -> float | None:

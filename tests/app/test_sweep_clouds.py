@@ -115,7 +115,7 @@ def test_p11_cleanup_ends_all_but_what_is_at_an_unreachable_cloud_and_says_so(cl
 
 @needs_studies
 @pytest.mark.parametrize("cloud", ALL)
-def test_p06_a_sweep_that_can_not_reach_one_cloud_ends_what_is_at_the_others_and_says_so(
+def test_p06_a_sweep_that_cannot_reach_one_cloud_ends_what_is_at_the_others_and_says_so(
     cloud: str, tmp_path: Path
 ) -> None:
     which = (cloud, *[name for name in ALL if name != cloud][:1])

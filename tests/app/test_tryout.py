@@ -60,7 +60,7 @@ def test_a_whole_hour_is_counted_where_hours_are_billed(paid: type[Paid]) -> Non
         ({"offering": "1cpus"}, "nearest: 1cpu"),
     ],
 )
-def test_what_can_not_be_tried_out_is_refused_before_anything_is_made(
+def test_what_cannot_be_tried_out_is_refused_before_anything_is_made(
     paid: type[Paid], how: dict[str, str | None], says: str
 ) -> None:
     options: dict[str, Any] = {"budget": "1 USD", "region": None, "offering": None, "price": None} | how

@@ -4,7 +4,7 @@ import asyncio
 from types import SimpleNamespace
 
 from cloudcmp.execute import windows
-from cloudcmp.execute.crew import Crew, Halt
+from cloudcmp.execute.crew import Halt, RunContext
 from cloudcmp.model.plan import Launch
 from cloudcmp.model.study import Session
 
@@ -50,9 +50,9 @@ def test_nothing_is_waited_for_once_nothing_will_be_launched() -> None:
 
 
 def test_p31_what_halts_a_study_is_a_fault_unless_it_is_money() -> None:
-    def crew() -> Crew:
+    def crew() -> RunContext:
         bench = SimpleNamespace(stop=asyncio.Event(), progress=SimpleNamespace(note=lambda _text: None))
-        return Crew(None, None, {}, None, bench, None, Halt())  # type: ignore[arg-type]
+        return RunContext(None, None, {}, None, bench, None, Halt())  # type: ignore[arg-type]
 
     poor, cut, late = crew(), crew(), crew()
     poor.spent("the budget is 1 USD")

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from cloudcmp.cli.entry import main
-from cloudcmp.errors import NoCredentials, Unlisted
+from cloudcmp.errors import IncompleteListing, NoCredentials
 from cloudcmp.model.lease import Found, Handle, Listing
 from cloudcmp.model.offering import Billing, Offering, Price
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.safety import BARRIERS, Barrier, Finding
+from cloudcmp.model.safety import SAFEGUARDS, Finding, Safeguard
 from cloudcmp.provider import registry
 
 from .command import COMMAND, Said, cloudcmp
@@ -39,7 +39,7 @@ class Cloud:
     billed = True
     billing = Billing()
     parts = ("firewall", "instance")
-    barriers = tuple(Barrier(one, True, f"by {one}") for one in BARRIERS)
+    safeguards = tuple(Safeguard(one, True, f"by {one}") for one in SAFEGUARDS)
     unlisted: tuple[str, ...] = ()
     sticks = False
     locked = False
@@ -61,7 +61,7 @@ class Cloud:
         if self.locked:
             raise NoCredentials.at("cloud", "ExpiredToken", "log in again")
         if "all" in self.unlisted:
-            raise Unlisted.at("cloud", "RequestLimitExceeded", "")
+            raise IncompleteListing.at("cloud", "RequestLimitExceeded", "")
         return Listing(tuple(self.holds.values()), self.unlisted)
 
     async def destroy(self, handle: Handle) -> None:
@@ -287,7 +287,7 @@ def test_plan_tells_the_barriers_of_each_provider() -> None:
     said = cloudcmp("plan", SMALL)
     assert "Against leftovers" in said.out
     told = cloudcmp("plan", SMALL, "--json").json["data"]["barriers"]
-    assert [one["name"] for one in told["simulated"]] == list(BARRIERS)
+    assert [one["name"] for one in told["simulated"]] == list(SAFEGUARDS)
     for one in told["simulated"]:
         assert one["how"]
         assert isinstance(one["holds"], bool)

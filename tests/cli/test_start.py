@@ -165,7 +165,7 @@ def test_all_that_is_wrong_is_told_at_once_and_the_answers_first(tmp_path: Path)
         (("--out", "nope/dir/x.yaml"), "nope/dir: no such folder"),
     ],
 )
-def test_what_can_not_be_done_is_one_line_and_writes_nothing(tmp_path: Path, words: tuple[str, str], says: str) -> None:
+def test_what_cannot_be_done_is_one_line_and_writes_nothing(tmp_path: Path, words: tuple[str, str], says: str) -> None:
     refused = said(tmp_path, "start", "--yes", *words)
     assert (refused.code, refused.err.count("\n"), refused.out) == (2, 1, "")
     assert says in refused.err

@@ -67,7 +67,7 @@ def _shell(line: str, cwd: Path) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("verb", ["list metrics", "list metrics --json", "check --live simulated", "--help"])
-def test_an_answer_that_a_full_disk_can_not_take_is_a_fault(verb: str, tmp_path: Path) -> None:
+def test_an_answer_that_a_full_disk_cannot_take_is_a_fault(verb: str, tmp_path: Path) -> None:
     code, err = _shell(f'"$0" {verb} >/dev/full', tmp_path)
     assert code == 3
     assert "no space left on device" in err
@@ -75,7 +75,7 @@ def test_an_answer_that_a_full_disk_can_not_take_is_a_fault(verb: str, tmp_path:
     assert "Exception ignored" not in err
 
 
-def test_words_that_a_full_disk_can_not_take_change_nothing(tmp_path: Path) -> None:
+def test_words_that_a_full_disk_cannot_take_change_nothing(tmp_path: Path) -> None:
     assert _shell('"$0" check --live simulated 2>/dev/full', tmp_path) == (0, "")
     assert _shell('"$0" list nonsense 2>/dev/full', tmp_path)[0] == 2
 

@@ -196,7 +196,7 @@ def test_a_metric_stands_for_all_its_cells_and_params_may_come_in_any_order() ->
     assert [one.decides for one in by_cell] == [True, False, False]
 
 
-def test_what_can_not_be_tested_stays_in_the_family_with_p_of_one() -> None:
+def test_what_cannot_be_tested_stays_in_the_family_with_p_of_one() -> None:
     plan = plan_of(rounds=6)
     a, b = estimate_of(0, STEADY), estimate_of(1, scaled(1.2))
     dead = replace(estimate_of(2, ()), n_started=12, n_ok=0, reason="12 of 12 trials failed")

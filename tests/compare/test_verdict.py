@@ -42,7 +42,7 @@ def scaled(factor: float, values: Sequence[float] = STEADY) -> tuple[float, ...]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
-def test_fewer_than_six_launches_can_not_tell_however_large_the_difference(n: int) -> None:
+def test_fewer_than_six_launches_cannot_tell_however_large_the_difference(n: int) -> None:
     one = pair(STEADY[:n], scaled(3.0)[:n])
     assert (one.verdict, one.n) == (CANNOT_TELL, n)
     assert f"{n} of at least 6 launches" in one.reason
@@ -101,7 +101,7 @@ def test_the_90_percent_interval_must_lie_inside_not_just_touch() -> None:
         assert one.verdict is verdict
 
 
-def test_a_wide_interval_can_not_tell() -> None:
+def test_a_wide_interval_cannot_tell() -> None:
     one = pair((1.0, 2.0, 3.0, 1.0, 2.0, 3.0), (2.0, 1.0, 3.0, 2.0, 3.0, 1.0))
     assert (one.verdict, one.reason) == (CANNOT_TELL, "interval too wide")
 

@@ -1,4 +1,4 @@
-"""Who wins a cell, and who can not."""
+"""Who wins a cell, and who cannot."""
 
 from collections.abc import Sequence
 from dataclasses import replace

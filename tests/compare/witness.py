@@ -357,7 +357,7 @@ def winner_of(
 ) -> Winner:
     """The winners of one cell among the candidates of `estimates`, best median first; `bars` as from `bars_of`.
 
-    A candidate that failed, that has too few launches or no figure can not win, whatever its figures are. Of the rest
+    A candidate that failed, that has too few launches or no figure cannot win, whatever its figures are. Of the rest
     the winners are those that no verdict puts behind another; nobody wins before a verdict tells some pair apart or
     calls it the same. `reason` says what is still open. The star goes to the cheapest of those that are practically
     the same as the best, where it is cheaper than one of them and all their prices are known in one currency.

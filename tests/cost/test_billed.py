@@ -180,9 +180,9 @@ def test_what_is_no_bill_is_one_line(tmp_path: Path, text: str, says: str) -> No
         ("BillingCurrency", "dollars", "is no currency"),
         ("ChargePeriodStart", "yesterday", "is no date"),
         ("ChargePeriodStart", "99999-01-01", "is no date"),
-        ("Tags", '{"cloudcmp:study": ', "its tags can not be read"),
-        ("Tags", '"cloudcmp' + "[" * 100000, "its tags can not be read"),
-        ("Tags", "[1, 2, 'cloudcmp']", "its tags can not be read"),
+        ("Tags", '{"cloudcmp:study": ', "its tags cannot be read"),
+        ("Tags", '"cloudcmp' + "[" * 100000, "its tags cannot be read"),
+        ("Tags", "[1, 2, 'cloudcmp']", "its tags cannot be read"),
     ],
 )
 def test_a_line_that_says_nothing_is_named(tmp_path: Path, column: str, value: str, says: str) -> None:

@@ -141,7 +141,7 @@ def test_a_slow_answer_ends_at_its_deadline(monkeypatch: pytest.MonkeyPatch) -> 
         (Answer(body=b"{" * 100, how="part"), "broke off"),
         (Answer(how="close"), "broke off"),
         (Answer(how="reset"), "broke off"),
-        (Answer(body=b"xy", headers={"Content-Encoding": "gzip"}), "its compression can not be read"),
+        (Answer(body=b"xy", headers={"Content-Encoding": "gzip"}), "its compression cannot be read"),
         (Answer(body=gzip.compress(b"{}")[:-4], headers={"Content-Encoding": "gzip"}), "its compression is cut short"),
         (Answer(body=b"x", headers={"Content-Encoding": "br"}), "it is compressed by 'br'"),
         (Answer(body=b"<html>no</html>"), "it is HTML or XML, not JSON"),

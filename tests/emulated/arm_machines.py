@@ -41,7 +41,7 @@ class Machines:
         return f"/subscriptions/{self._is.subscription}/providers/Microsoft.Compute/locations/{region}/operations"
 
     def _again(self, there: Resource, route: Route) -> Answer:
-        """The same request once more changes nothing; what can not be changed is refused."""
+        """The same request once more changes nothing; what cannot be changed is refused."""
         if there.ends_at is not None:
             return error("OperationNotAllowed", "The machine is being deleted.")
         before, after = (one["properties"].get("osProfile", {}).get("customData") for one in (there.body, route.body))
@@ -74,9 +74,7 @@ class Machines:
                 return error("InvalidResourceReference", f"Resource {subnet} referenced by {route.id} was not found.")
             address = card["properties"]["ipConfigurations"][0]["properties"].get("publicIPAddressConfiguration", {})
             if address and address.get("sku", {}).get("name") != "Standard":
-                return error(
-                    "IPv4BasicSkuPublicIpCountLimitReached", "Basic public addresses can not be made any more."
-                )
+                return error("IPv4BasicSkuPublicIpCountLimitReached", "Basic public addresses cannot be made any more.")
         for key in ("proximityPlacementGroup", "availabilitySet"):
             named = properties.get(key, {}).get("id")
             if named and self._is.find(named) is None:

@@ -74,11 +74,11 @@ class Boots:
 
 
 def why_not() -> str:
-    """Why machines can not listen on port 22 of a loopback address here, empty where they can."""
+    """Why machines cannot listen on port 22 of a loopback address here, empty where they can."""
     try:
         socket.create_server((_address(), 22)).close()
     except OSError as error:
-        return f"port 22 of a loopback address can not be bound ({error.strerror}): machines of emulated clouds need it"
+        return f"port 22 of a loopback address cannot be bound ({error.strerror}): machines of emulated clouds need it"
     return ""
 
 

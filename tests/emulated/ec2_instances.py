@@ -131,7 +131,7 @@ class Instances:
         return kept
 
     def _fast(self, region: str, id: str, params: Params) -> None:
-        """Disks of the fast types, which moto can not make together with a machine."""
+        """Disks of the fast types, which moto cannot make together with a machine."""
         backend = self._is.account.ec2(region)
         for device, disk in backend.get_instance(id).block_device_mapping.items():
             head = next((key.removesuffix(".DeviceName") for key, value in params.items() if value == device), "")

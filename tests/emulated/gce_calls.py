@@ -334,10 +334,10 @@ class Calls:
         return said | ({"nextPageToken": f"from-{first + most}-end"} if len(items) > first + most else {})
 
     def _aggregated(self, kind: str, told: list[tuple[str, Any]], params: Params) -> dict[str, Any]:
-        """All zones' lists in one; zones that can not be asked bear a warning, and are named."""
+        """All zones' lists in one; zones that cannot be asked bear a warning, and are named."""
         lost = self._is.faults.unreachable
         if lost and not self._is.faults.partial:
-            raise Wrong(503, "backendError", f"zones can not be reached: {', '.join(sorted(lost))}")
+            raise Wrong(503, "backendError", f"zones cannot be reached: {', '.join(sorted(lost))}")
         wanted = [(zone, one) for zone, one in told if zone not in lost and _matches(one, params.get("filter", ""))]
         page = self._page(f"{kind}AggregatedList", wanted, params)
         items: dict[str, Any] = {}

@@ -29,7 +29,7 @@ from cloudcmp.errors import CloudcmpError, ProviderFault, WrongHost
 from cloudcmp.model.lease import CreateRequest, Handle
 from cloudcmp.model.offering import Volume
 from cloudcmp.model.remote import Access, Endpoint, KeyPair, Shell
-from cloudcmp.model.safety import Sight
+from cloudcmp.model.safety import MachineStatus
 from cloudcmp.provider.qemu import QemuProvider
 from cloudcmp.provider.qemu.debian import debian_image
 from cloudcmp.provider.qemu.image import cache_folder
@@ -103,7 +103,7 @@ class Made:
         """How often it came up."""
         return (self.folder / SERIAL).read_text(errors="replace").count("cloudcmp: ssh up")
 
-    async def look(self) -> Sight:
+    async def look(self) -> MachineStatus:
         return await self.provider.look(self.handle)
 
     async def shell(self, host_key: str | None = None, within_s: float = USABLE_S) -> Shell:
@@ -129,7 +129,7 @@ class Made:
             return shell
 
 
-async def _heard(sight: Sight, within_s: float) -> None:
+async def _heard(sight: MachineStatus, within_s: float) -> None:
     """Returns when the guest's SSH server greets; raises OSError where none does in time.
 
     The later it is the longer a try takes: a server on a busy host may need seconds to greet.

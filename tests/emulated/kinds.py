@@ -23,7 +23,7 @@ class Kind:
     `opened` is one in which little time passes, with machines that boot by what it is given. A machine is rented as
     `offering` with a separate volume of the type `volume`, where the cloud has any; `also` are options of it that not
     every study asks for. `bodies` tells what is missing in the calls that made something (P5), `machines` those that
-    made one, `user_data` what one gave it. `alone` is why two machines can not measure between each other there.
+    made one, `user_data` what one gave it. `alone` is why two machines cannot measure between each other there.
     """
 
     provider: str

@@ -143,7 +143,7 @@ class Compute:
         return said({"server": {"id": server.id, "links": links, "adminPass": "x" * 12}}, 202)
 
     def _wrong(self, region: Region, this: Asked, asked: dict[str, Any]) -> Answer | None:
-        """The answer to a body that can not be had, None for any other."""
+        """The answer to a body that cannot be had, None for any other."""
         flavor = next((one for one in FLAVORS if one.id == asked["flavorRef"]), None)
         disks = asked.get("block_device_mapping_v2", ())
         image = asked.get("imageRef") or next((disk.get("uuid") for disk in disks if "uuid" in disk), "")
@@ -151,7 +151,7 @@ class Compute:
         if flavor is None:
             return error("compute", 400, "Invalid flavorRef provided.")
         if needed is None:
-            return error("compute", 400, f"Can not find requested image {image}")
+            return error("compute", 400, f"Cannot find requested image {image}")
         on_volume = any(disk.get("boot_index") == 0 and disk["destination_type"] == "volume" for disk in disks)
         if not on_volume and not flavor.disk_gib:
             return error("compute", 403, "Only volume-backed servers are allowed for flavors with zero disk.")

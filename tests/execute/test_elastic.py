@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from tests.execute.conftest import START, Memory, Told
 
 from cloudcmp.catalog import METRICS, PROBES, cells_of, expected_s, fill
-from cloudcmp.errors import NOT_ITS_OWN, OUR_OWN, LineLost, NoCapacity, ProviderFault, Refused, Unlisted
+from cloudcmp.errors import (
+    ACCOUNT_FAULTS,
+    CONTROLLER_FAULTS,
+    ConnectionLost,
+    IncompleteListing,
+    NoCapacity,
+    ProviderFault,
+    Refused,
+)
 from cloudcmp.execute.context import Bench, Visit
 from cloudcmp.execute.lifecycle.timing import (
     Hands,
@@ -289,9 +297,9 @@ def test_a_machine_that_answers_without_another_boot_was_not_disturbed(desk: Des
 
 
 FAULTS = [
-    (Refused.at("i-1", "it can not be resized", "leave resize out"), "failed", "can not be resized"),
+    (Refused.at("i-1", "it cannot be resized", "leave resize out"), "failed", "cannot be resized"),
     (NoCapacity.at("i-1", "no large one is left", "try later"), "failed", "no large one is left"),
-    (ProviderFault.at("i-1", "it can not be reached", "see its console"), "failed", "can not be reached"),
+    (ProviderFault.at("i-1", "it cannot be reached", "see its console"), "failed", "cannot be reached"),
 ]
 
 
@@ -305,7 +313,7 @@ def test_what_a_machine_refuses_is_a_result_and_what_follows_fails_with_it(
     assert desk.memory.attempts[1].why.startswith("after recovery: ")
 
 
-@pytest.mark.parametrize("kind", [*NOT_ITS_OWN, *OUR_OWN, LineLost])
+@pytest.mark.parametrize("kind", [*ACCOUNT_FAULTS, *CONTROLLER_FAULTS, ConnectionLost])
 def test_p31_what_is_not_the_machines_own_counts_nowhere_and_is_left_to_be_run_again(
     desk: Desk, kind: type[ProviderFault]
 ) -> None:
@@ -313,7 +321,7 @@ def test_p31_what_is_not_the_machines_own_counts_nowhere_and_is_left_to_be_run_a
     assert not visit.finished
     assert [(one.trial, one.outcome.value, one.interrupted) for one in desk.memory.attempts] == [(0, "aborted", True)]
     assert "no answer" in visit.why
-    assert issubclass(Unlisted, NOT_ITS_OWN)
+    assert issubclass(IncompleteListing, ACCOUNT_FAULTS)
 
 
 def test_p31_p35_what_came_back_while_nobody_could_look_is_not_timed(desk: Desk) -> None:

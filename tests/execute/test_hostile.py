@@ -112,7 +112,7 @@ def test_what_an_honest_agent_admits_is_recorded(rig, outcome):
     assert rig.memory.attempts[0].why == "no disk; add one"
 
 
-def test_an_agent_that_can_not_be_started_is_a_failure_of_the_trial(rig):
+def test_an_agent_that_cannot_be_started_is_a_failure_of_the_trial(rig):
     agent = rig.script("")
     agent.write_text("#!/no/such/interpreter\n")
     rig.on_local(agent, [rig.trial(0, "fma")])

@@ -43,7 +43,7 @@ def value(one, text):
 )
 def test_a_value_is_read_in_its_unit(one, text, expected):
     if expected is None:
-        with pytest.raises(Unsure, match=r"it can not be -0\.001"):
+        with pytest.raises(Unsure, match=r"it cannot be -0\.001"):
             value(one, text)
     else:
         assert value(one, text) == pytest.approx(expected, rel=1e-15)
@@ -62,7 +62,7 @@ def test_a_value_is_read_in_its_unit(one, text, expected):
         (told(r"fps=([0-9.]+)"), "fps=1.5e3", "it goes on"),
         (told(r"fps=([0-9]{2})"), "fps=245", "it goes on"),
         (told(r"fps=(x)?"), "fps=", "'' is not a number"),
-        (told(r"loss (\d+)"), OUTPUT, "it can not be 0"),
+        (told(r"loss (\d+)"), OUTPUT, "it cannot be 0"),
         (told(r"t (.+)"), "t 1e999", "is not finite"),
         (told(r"t (.+)", scale=1e29), "t 1e300", "is not finite"),
         (told(r"t (.+)"), "t 1e60", "is too large"),

@@ -15,7 +15,7 @@ from cloudcmp.agent.deploy import deploy
 from cloudcmp.agent.keys import new_key
 from cloudcmp.agent.ssh import dial
 from cloudcmp.catalog import METRICS, PROBES
-from cloudcmp.errors import LineLost, ProviderFault
+from cloudcmp.errors import ConnectionLost, ProviderFault
 from cloudcmp.execute.context import Bench
 from cloudcmp.execute.lifecycle.timing import record_arrival
 from cloudcmp.execute.trial import Link
@@ -124,7 +124,7 @@ UPTIMES = (
 
 
 @pytest.mark.parametrize("said", UPTIMES)
-def test_p29_an_uptime_that_can_not_be_is_no_number(rig, visit, machine, said):
+def test_p29_an_uptime_that_cannot_be_is_no_number(rig, visit, machine, said):
     lie_about(machine.home, "/proc/uptime", f"print({said!r})")
 
     async def read():
@@ -224,14 +224,14 @@ def test_p36_silence_of_a_machine_out_of_reach_is_no_timeout(rig, visit, machine
     lie(machine.home, "hello(); time.sleep(30)")
 
     async def again(shell):
-        raise LineLost.at("box", "no answer within 20 s (SSH connect)", "")
+        raise ConnectionLost.at("box", "no answer within 20 s (SSH connect)", "")
 
     seen = visit([rig.trial(0, "fma", deadline_s=0.3)], again=again, grace_s=0.2)
     assert (seen.why, [one.interrupted for one in rig.memory.attempts]) == (LOST_WHY, [True])
 
 
 @pytest.mark.parametrize(("link", "outcome"), [(Link.HELD, "failed"), (Link.BACK, "aborted"), (None, "aborted")])
-def test_p36_an_agent_that_can_not_be_started_over_a_dead_line_is_no_failure_of_the_machine(rig, visit, link, outcome):
+def test_p36_an_agent_that_cannot_be_started_over_a_dead_line_is_no_failure_of_the_machine(rig, visit, link, outcome):
     @asynccontextmanager
     async def start(*_args):
         raise ProviderFault.at("box", "no answer within 15 s (opening a session)")
@@ -239,7 +239,7 @@ def test_p36_an_agent_that_can_not_be_started_over_a_dead_line_is_no_failure_of_
 
     async def again(shell):
         if link is None:
-            raise LineLost.at("box", "no answer within 20 s (SSH connect)", "")
+            raise ConnectionLost.at("box", "no answer within 20 s (SSH connect)", "")
         return link
 
     visit([rig.trial(0, "fma")], again=again, start=start)
@@ -257,7 +257,7 @@ def test_p36_a_machine_that_is_gone_was_taken_away(rig, visit, machine):
         return "i-1 is terminated" if len(asked) > 1 else None
 
     async def again(shell):
-        raise LineLost.at("box", "its SSH port is closed", "")
+        raise ConnectionLost.at("box", "its SSH port is closed", "")
 
     _cutting(visit, machine, [rig.trial(0, "fma"), rig.trial(1, "fma")], gone=gone, again=again)
     assert rig.outcomes == ["preempted", "preempted"]

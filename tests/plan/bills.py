@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from cloudcmp.app import plan as planning
 from cloudcmp.app import run as running
-from cloudcmp.execute.teardown import Ending
+from cloudcmp.execute.teardown import RunEnd
 from cloudcmp.model.offering import Billing
 from cloudcmp.report.progress import Silence
 
@@ -117,5 +117,5 @@ def paid_for(folder: Path, minimum_s: float, step_s: float) -> tuple[Decimal, in
     return total, machines
 
 
-def _leave(ending: Ending) -> NoReturn:
+def _leave(ending: RunEnd) -> NoReturn:
     raise RuntimeError(f"nobody sent a signal, and yet: {ending.reason}")

@@ -65,7 +65,7 @@ def test_a_provider_without_a_list_is_taken_at_its_word() -> None:
 
 
 def test_only_two_providers_stand_in() -> None:
-    with pytest.raises(UserMistake, match="'gcp' can not stand in for a cloud; use --on simulated"):
+    with pytest.raises(UserMistake, match="'gcp' cannot stand in for a cloud; use --on simulated"):
         planned(on="gcp")
 
 

@@ -1,4 +1,4 @@
-"""What a candidate can not have is not offered; what it can have has its turn in the launch."""
+"""What a candidate cannot have is not offered; what it can have has its turn in the launch."""
 
 from dataclasses import replace
 
@@ -43,7 +43,7 @@ def test_what_is_there_before_and_after_a_study_neither_comes_nor_goes() -> None
 def test_all_on_this_machine_leaves_it_out_and_says_so() -> None:
     plan = planned(f"[{SMALL}]", ALL, on="local")
     assert metrics(plan) == {"fma_flop_per_s"}
-    assert "left out: this machine can not do it to itself: scaling, recovery, resize, scale_in" in plan.quote.notes
+    assert "left out: this machine cannot do it to itself: scaling, recovery, resize, scale_in" in plan.quote.notes
 
 
 def test_windows_has_no_agent_and_no_split() -> None:
@@ -74,7 +74,7 @@ def test_next_is_the_cheapest_larger_one_and_none_is_not_offered() -> None:
     assert "resize_latency_s" not in metrics(plan, 1)
 
 
-def test_a_spot_machine_can_not_be_stopped_and_is_not_resized() -> None:
+def test_a_spot_machine_cannot_be_stopped_and_is_not_resized() -> None:
     spot = f"{SMALL[:-1]}, market: spot}}"
     plan = planned(f"[{SMALL}, {spot}]", "[{probe: fma}, {probe: resize}, {probe: recovery}]")
     assert "resize_latency_s" in metrics(plan, 0)

@@ -40,7 +40,7 @@ def test_on_this_machine_no_cell_pretends_to_be_of_a_network() -> None:
 
 
 def test_a_local_candidate_has_no_network_to_another_machine() -> None:
-    with pytest.raises(UserMistake, match="path: zone can not be measured on one machine; write path: loopback"):
+    with pytest.raises(UserMistake, match="path: zone cannot be measured on one machine; write path: loopback"):
         planned(LOCAL, "[{probe: rtt, params: {path: zone}}]")
 
 
@@ -55,7 +55,7 @@ def test_where_nothing_is_left_one_line_says_so() -> None:
         planned(CLOUD, "[{probe: table}, {probe: consistency}]", on="local")
 
 
-def test_what_can_not_decide_any_more_is_noted() -> None:
+def test_what_cannot_decide_any_more_is_noted() -> None:
     plan = planned(CLOUD, MIXED, "decide: [consistency_time_s, fma_flop_per_s]", on="local")
     assert [one.cell for one in plan.decide] == ["fma_flop_per_s"]
     assert "left out of what should decide: consistency_time_s" in plan.quote.notes
@@ -130,7 +130,7 @@ def test_a_plan_that_can_be_run_is_not_refused() -> None:
     check_runnable(planned(CLOUD, "[{probe: fma}]", "budget: 9 USD"), {"aws"}, {"aws"})
 
 
-def test_a_plan_that_can_not_be_run_says_why() -> None:
+def test_a_plan_that_cannot_be_run_says_why() -> None:
     with pytest.raises(UserMistake) as caught:
         check_runnable(planned(CLOUD, MIXED, "caps: {duty: 20 %}"), {"local"})
     assert [fault.line() for fault in caught.value.faults] == [

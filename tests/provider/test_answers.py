@@ -2,14 +2,14 @@
 
 import pytest
 
-from cloudcmp.errors import NOTHING_MADE, LostAnswer, Unlisted
+from cloudcmp.errors import NOTHING_MADE, IncompleteListing, LostAnswer
 from cloudcmp.provider.answers import Coded, lost, unclear, untold
 
 
 @pytest.mark.parametrize("tell", [unclear, lost])
 def test_p1_what_may_have_been_done_is_never_told_as_if_nothing_was(tell) -> None:
     making, looking = tell("HTTP 502", "aws", changes=True), tell("HTTP 502", "aws", changes=False)
-    assert (type(making), type(looking)) == (LostAnswer, Unlisted)
+    assert (type(making), type(looking)) == (LostAnswer, IncompleteListing)
     assert not isinstance(making, NOTHING_MADE)
     for fault in (making, looking):
         assert "HTTP 502" in fault.faults[0].what

@@ -43,8 +43,8 @@ def test_the_account_is_pinned(cloud):
         ({"AWS_SECRET_ACCESS_KEY": "wrong"}, "SignatureDoesNotMatch: the secret is wrong"),
         ({"AWS_ACCESS_KEY_ID": "AKIAUNKNOWN000000000"}, "InvalidClientTokenId: there is no such access key"),
         ({"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None}, "there are no credentials"),
-        ({"AWS_SECRET_ACCESS_KEY": None}, "the credentials can not be had (PartialCredentialsError)"),
-        ({"AWS_PROFILE": "nobody"}, "the credentials can not be had (ProfileNotFound)"),
+        ({"AWS_SECRET_ACCESS_KEY": None}, "the credentials cannot be had (PartialCredentialsError)"),
+        ({"AWS_PROFILE": "nobody"}, "the credentials cannot be had (ProfileNotFound)"),
     ],
 )
 def test_credentials_that_do_not_hold_are_told_apart(cloud, monkeypatch, change, said):

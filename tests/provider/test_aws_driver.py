@@ -36,8 +36,8 @@ GIB = 2**30
 def test_it_is_a_provider_whose_machines_are_reached_by_ssh():
     driver = provider()
     assert isinstance(driver, Remote)
-    assert [barrier.name for barrier in driver.barriers] == ["teardown", "cleanup", "death", "sweep"]
-    assert not provider("ec2").barriers[2].holds
+    assert [barrier.name for barrier in driver.safeguards] == ["teardown", "cleanup", "death", "sweep"]
+    assert not provider("ec2").safeguards[2].holds
     assert (driver.billing.minimum_s, provider("ec2").billing.minimum_s) == (60.0, 3600.0)
 
 

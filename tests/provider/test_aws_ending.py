@@ -10,11 +10,11 @@ from tests.emulated.ec2_requests import launched, provider
 from tests.plan.clouds import planned
 
 from cloudcmp.app import plan as planning
-from cloudcmp.provider.aws.barriers import BARRIERS
 from cloudcmp.provider.aws.ending import windows_end
+from cloudcmp.provider.aws.safeguards import SAFEGUARDS
 
 AT = datetime(2026, 3, 1, 23, 50, tzinfo=UTC).timestamp()
-KNOWN = {one.name: one.how for one in BARRIERS["aws"]}["death"]
+KNOWN = {one.name: one.how for one in SAFEGUARDS["aws"]}["death"]
 
 
 def test_p07_windows_is_told_its_end_in_the_call_that_makes_it(cloud):
@@ -61,8 +61,8 @@ RESTS = [
 @pytest.mark.parametrize(("option", "probes", "says"), RESTS)
 def test_the_plan_says_on_what_the_end_rests(option, probes, says):
     made = planned(f"[{{provider: aws, region: eu, offering: small, {option}}}]", probes)
-    told = {one.name: one.how for one in planning.barriers(made)["aws"]}
-    assert told["sweep"] == {one.name: one.how for one in BARRIERS["aws"]}["sweep"]
+    told = {one.name: one.how for one in planning.safeguards(made)["aws"]}
+    assert told["sweep"] == {one.name: one.how for one in SAFEGUARDS["aws"]}["sweep"]
     assert told["death"].startswith(KNOWN)
     for text in says:
         assert text in told["death"]

@@ -14,6 +14,7 @@ from tests.emulated.ec2_requests import instance, provider, request
 from cloudcmp.errors import (
     BadCredentials,
     CloudcmpError,
+    IncompleteListing,
     LostAnswer,
     NoCapacity,
     NoCredentials,
@@ -21,7 +22,6 @@ from cloudcmp.errors import (
     QuotaReached,
     Refused,
     Throttled,
-    Unlisted,
     Unreached,
 )
 from cloudcmp.provider.aws import Ec2Provider
@@ -56,11 +56,11 @@ def client_error(code, text="said", status=400):
         ("InvalidParameterValue", 400, Refused, Refused),
         ("IdempotentInstanceTerminated", 400, Refused, Refused),
         ("OptInRequired", 401, Refused, Refused),
-        ("InternalError", 500, LostAnswer, Unlisted),
-        ("ServiceUnavailable", 503, LostAnswer, Unlisted),
-        ("SomethingNew", 502, LostAnswer, Unlisted),
+        ("InternalError", 500, LostAnswer, IncompleteListing),
+        ("ServiceUnavailable", 503, LostAnswer, IncompleteListing),
+        ("SomethingNew", 502, LostAnswer, IncompleteListing),
         ("IdempotentParameterMismatch", 400, LostAnswer, LostAnswer),
-        ("InvalidPaginationToken", 400, Unlisted, Unlisted),
+        ("InvalidPaginationToken", 400, IncompleteListing, IncompleteListing),
     ],
 )
 def test_codes_are_told_apart(code, status, making, looking):
@@ -79,11 +79,11 @@ def test_an_image_that_is_not_ours_is_no_matter_of_credentials():
 @pytest.mark.parametrize(
     ("error", "making", "looking"),
     [
-        (sdk.ReadTimeoutError(endpoint_url="http://x"), LostAnswer, Unlisted),
-        (sdk.ConnectionClosedError(endpoint_url="http://x"), LostAnswer, Unlisted),
-        (sdk.ResponseStreamingError(error="x"), LostAnswer, Unlisted),
-        (sdk.HTTPClientError(error="x"), LostAnswer, Unlisted),
-        (OSError("reset"), LostAnswer, Unlisted),
+        (sdk.ReadTimeoutError(endpoint_url="http://x"), LostAnswer, IncompleteListing),
+        (sdk.ConnectionClosedError(endpoint_url="http://x"), LostAnswer, IncompleteListing),
+        (sdk.ResponseStreamingError(error="x"), LostAnswer, IncompleteListing),
+        (sdk.HTTPClientError(error="x"), LostAnswer, IncompleteListing),
+        (OSError("reset"), LostAnswer, IncompleteListing),
         (sdk.EndpointConnectionError(endpoint_url="http://x"), Unreached, Unreached),
         (sdk.ConnectTimeoutError(endpoint_url="http://x"), Unreached, Unreached),
         (sdk.NoCredentialsError(), NoCredentials, NoCredentials),
@@ -154,7 +154,7 @@ def test_p24_neither_does_a_list_that_nobody_awaits_with_all_its_repetitions(mon
         nowhere(monkeypatch, hole.getsockname()[1])
         driver = Ec2Provider(sdk=Sdk("aws", attempts=3, deadline_s=1.5))
         began = time.monotonic()
-        with pytest.raises(Unlisted, match="no whole answer within"):
+        with pytest.raises(IncompleteListing, match="no whole answer within"):
             driver.offerings("us-east-1")
         assert time.monotonic() - began < 4.0
 
@@ -174,7 +174,7 @@ def late(n):
         driver = provider(deadline_s=1.0)
 
         async def one(number):
-            began, kind = time.monotonic(), LostAnswer if number % 2 else Unlisted
+            began, kind = time.monotonic(), LostAnswer if number % 2 else IncompleteListing
             asked = {"MinCount": 1, "MaxCount": 1, "ImageId": "ami-1"}
             making = number % 2 == 1
             call = driver._sdk.change("us-east-1", "run_instances", **asked) if making else driver.look(instance("i-1"))
@@ -196,7 +196,7 @@ def test_a_connection_that_is_refused_made_nothing(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     nowhere(monkeypatch, port)
-    with pytest.raises(Unreached, match="can not be reached"):
+    with pytest.raises(Unreached, match="cannot be reached"):
         asyncio.run(provider()._sdk.change("us-east-1", "run_instances", MinCount=1, MaxCount=1, ImageId="ami-1"))
 
     assert threading.active_count() < 50
@@ -230,6 +230,6 @@ def test_a_broken_file_of_credentials_is_told_as_that(text, line, why, tmp_path,
     with pytest.raises(BadCredentials) as caught:
         asyncio.run(Ec2Provider("aws").account())
     told = str(caught.value)
-    assert f"{tmp_path}/credentials, line {line} can not be read as AWS settings ({why})" in told
+    assert f"{tmp_path}/credentials, line {line} cannot be read as AWS settings ({why})" in told
     assert "SECRET" not in told.replace("AWS_SHARED", "")
     assert "network" not in told

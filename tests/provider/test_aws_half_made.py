@@ -39,7 +39,7 @@ def test_p1_a_group_that_can_be_neither_opened_nor_deleted_is_not_called_refused
         assert "UnauthorizedOperation" in str(told.value)
 
 
-def test_p1_a_group_that_can_not_be_tagged_is_deleted_again():
+def test_p1_a_group_that_cannot_be_tagged_is_deleted_again():
     at = (Fault("CreateTags", "error:UnauthorizedOperation", times=99),)
     with pointed(ec2(Faults(tags="refused", at=at))) as cloud:
         driver = provider("ec2")
@@ -93,7 +93,7 @@ UNTAGGED = Fault("CreateTags", "error:InternalError", first=2, times=99)  # the 
 
 
 @pytest.mark.parametrize("unseen", [3, 99], ids=["a-moment", "long"])
-def test_p01_a_new_machine_that_can_not_be_tagged_and_is_not_seen_yet_is_not_called_gone(unseen):
+def test_p01_a_new_machine_that_cannot_be_tagged_and_is_not_seen_yet_is_not_called_gone(unseen):
     missing = Fault("TerminateInstances", "error:InvalidInstanceID.NotFound", times=unseen)
     with pointed(ec2(replace(EUCALYPTUS, at=(UNTAGGED, missing), terminate_s=1e9))) as cloud:
         driver = provider("ec2")
@@ -108,9 +108,7 @@ def test_p01_a_new_machine_that_can_not_be_tagged_and_is_not_seen_yet_is_not_cal
 
 @pytest.mark.parametrize("code", ["UnauthorizedOperation", "ExpiredToken", "RequestLimitExceeded"])
 @pytest.mark.parametrize("stays", [False, True], ids=["deleted", "stays"])
-def test_p01_a_group_that_another_cloud_can_not_be_probed_on_is_deleted_or_stays_in_the_ledger(
-    monkeypatch, code, stays
-):
+def test_p01_a_group_that_another_cloud_cannot_be_probed_on_is_deleted_or_stays_in_the_ledger(monkeypatch, code, stays):
     with pointed(ec2(EUCALYPTUS)) as cloud:
         driver = provider("ec2")
         cloud.inject("DescribeSecurityGroups", f"error:{code}")

@@ -95,7 +95,7 @@ def test_nothing_is_looked_up_between_a_machines_request_and_its_call(cloud, nam
 
 
 @pytest.mark.parametrize("action", ["DescribeImages", "DescribeInstanceTypes"])
-def test_what_can_not_be_looked_up_is_told_by_the_machines_own_request(cloud, action):
+def test_what_cannot_be_looked_up_is_told_by_the_machines_own_request(cloud, action):
     cloud.inject(action, "error:UnauthorizedOperation", times=99)
     driver = provider()
     group = asyncio.run(driver.create(request(FIREWALL)))

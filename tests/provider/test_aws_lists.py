@@ -12,7 +12,7 @@ from tests.emulated.pointed import pointed
 
 from cloudcmp.app.leftovers import Fate
 from cloudcmp.app.sweep import sweep
-from cloudcmp.errors import NoCredentials, Refused, Throttled, Unlisted
+from cloudcmp.errors import IncompleteListing, NoCredentials, Refused, Throttled
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME
 from cloudcmp.provider.time import WallTime
 from cloudcmp.provision import Patience
@@ -82,7 +82,7 @@ def test_p03_all_pages_are_read_and_a_list_cut_short_is_an_error(cloud):
     for what in ("cut", "truncated", "part", "lost", "reset", "5xx", "drop", "empty", "error:InternalError"):
         for first in (1, 2):
             cloud.inject("DescribeInstances", what, first)
-            with pytest.raises(Unlisted):
+            with pytest.raises(IncompleteListing):
                 asyncio.run(driver.find("study-a", region=REGION))
             cloud.faults = Faults(page=2)
 
@@ -91,7 +91,7 @@ def test_p03_all_pages_are_read_and_a_list_cut_short_is_an_error(cloud):
 @pytest.mark.parametrize("what", ["truncated", "lost", "empty"])
 def test_p07_every_kind_must_be_listed(cloud, action, what):
     cloud.inject(action, what)
-    with pytest.raises(Unlisted):
+    with pytest.raises(IncompleteListing):
         asyncio.run(provider().find("study-a", region=REGION))
 
 
@@ -191,7 +191,7 @@ def test_leftovers_of_unknown_schema_are_listed_with_it_and_not_judged_here(clou
     assert [(item.cloud_id, dict(item.tags)["cloudcmp:schema"]) for item in listing.found] == [(id, "2")]
 
 
-def test_an_older_cloud_tells_the_token_where_it_can_not_filter_by_it():
+def test_an_older_cloud_tells_the_token_where_it_cannot_filter_by_it():
     with pointed(ec2(replace(EUCALYPTUS, tags="ignored"))):
         driver = provider("ec2")
         options = {"accept_untracked": "yes"}
@@ -230,8 +230,8 @@ def test_p07_no_regions_is_no_list(cloud, how):
     else:
         cloud.inject("DescribeRegions", how, times=99)
     driver = provider()
-    with pytest.raises(Unlisted, match="without regions"):
+    with pytest.raises(IncompleteListing, match="without regions"):
         asyncio.run(driver.find("study-a"))
-    with pytest.raises(Unlisted, match="without regions"):
+    with pytest.raises(IncompleteListing, match="without regions"):
         driver.offerings(REGION)
-    assert "regions: they can not be listed" in asyncio.run(driver.leftovers()).unlisted[0]
+    assert "regions: they cannot be listed" in asyncio.run(driver.leftovers()).unlisted[0]

@@ -50,7 +50,7 @@ def test_on_demand_has_no_such_limit(cloud):
     assert not [key for key in cloud.calls("RunInstances")[0].params if key.startswith("InstanceMarketOptions")]
 
 
-def test_a_spot_price_that_can_not_be_held_is_refused(cloud):
+def test_a_spot_price_that_cannot_be_held_is_refused(cloud):
     price = Price(Decimal("0.1"), "EUR", "study")
     with pytest.raises(Refused, match="in EUR"):
         asyncio.run(provider().create(request(options={"market": "spot"}, price=price)))

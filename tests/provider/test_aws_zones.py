@@ -16,7 +16,7 @@ from cloudcmp.model.plan import Launch
 from cloudcmp.model.trial import Outcome, TrialResult
 from cloudcmp.provider.aws import Ec2Provider
 from cloudcmp.provider.time import VirtualTime, WallTime
-from cloudcmp.provision import Keys, Ledger, Office, Ways, set_up, zones_of
+from cloudcmp.provision import Connector, Keys, Ledger, ProvisionContext, set_up, zones_of
 
 OPTION = "Placement.AvailabilityZone"
 
@@ -24,8 +24,8 @@ OPTION = "Placement.AvailabilityZone"
 def launch(driver, *, one_zone, count=3, give_up_s=0.5):
     """Ask for the machines of a launch, Windows ones, which need no login; nothing answers at their doors."""
     ledger = Ledger(MemoryJournal(), STUDY, WallTime())
-    ways = Ways(WallTime(), None, None, new_key(), poll_s=0.02, give_up_s=give_up_s)
-    office = Office(ledger, ways, Keys(new_key, lambda *_: ""))
+    ways = Connector(WallTime(), None, None, new_key(), poll_s=0.02, give_up_s=give_up_s)
+    office = ProvisionContext(ledger, ways, Keys(new_key, lambda *_: ""))
     machines = set_up(
         office, driver, candidate(os="windows", allow="192.0.2.7/32"), Launch(0, 0, 0, None, 0.0, 1), 600.0, [], count,
         one_zone=one_zone,
@@ -44,9 +44,9 @@ def test_the_second_machine_is_asked_for_where_the_first_one_is(cloud, lag_s):
     async def walk():
         # Long against the lag, for a busy machine: what is asked is where they stand, not how soon they are seen.
         ledger, machines = launch(provider(), one_zone=True, give_up_s=0.5 + 10 * lag_s)
-        with pytest.raises(Exception, match="can not be reached"):
+        with pytest.raises(Exception, match="cannot be reached"):
             await machines
-        ways = Ways(WallTime(), None, None, new_key(), poll_s=0.02)
+        ways = Connector(WallTime(), None, None, new_key(), poll_s=0.02)
         return await zones_of(ways, provider(), [one for one in ledger.leases() if one.kind == "instance"], needed=True)
 
     first, *others = asyncio.run(walk())
@@ -56,7 +56,7 @@ def test_the_second_machine_is_asked_for_where_the_first_one_is(cloud, lag_s):
 
 def test_machines_that_need_not_be_together_are_not_kept_together(cloud):
     async def walk():
-        with pytest.raises(Exception, match="can not be reached"):
+        with pytest.raises(Exception, match="cannot be reached"):
             await launch(provider(), one_zone=False)[1]
 
     asyncio.run(walk())
@@ -76,7 +76,7 @@ def test_where_the_first_one_is_refused_no_other_is_asked_for(cloud):
 
 def test_what_has_no_zones_tells_none(plans):
     lease = Lease("launch-0", 1, LeaseState.LIVE, "simulated", "nimbus", "instance", "n", "t", "id", None)
-    ways = Ways(WallTime(), None, None, new_key())
+    ways = Connector(WallTime(), None, None, new_key())
     assert asyncio.run(zones_of(ways, plans.simulated(plans.candidate()), [lease], needed=True)) == ()
 
 
@@ -85,7 +85,7 @@ def test_a_machine_tells_its_zone(cloud):
         driver = provider()
         _, id = await launched(driver, options={"zone": "us-east-1b"})
         lease = Lease("launch-0", 1, LeaseState.LIVE, "aws", "us-east-1", "instance", "n", "t", id, None)
-        return await zones_of(Ways(WallTime(), None, None, new_key()), driver, [lease], needed=False)
+        return await zones_of(Connector(WallTime(), None, None, new_key()), driver, [lease], needed=False)
 
     assert asyncio.run(walk()) == ("us-east-1b",)
 
@@ -118,14 +118,14 @@ def test_a_trial_that_was_not_begun_for_its_zones_sent_nothing(plans):
     assert json.loads(found.facts)["notes"]["payload_bytes"] == 0
 
 
-def test_where_a_zone_can_not_be_asked_for_nobody_waits_for_ever(cloud, monkeypatch):
+def test_where_a_zone_cannot_be_asked_for_nobody_waits_for_ever(cloud, monkeypatch):
     async def strange(self, handle):
         raise LookupError("a fault of its own")
 
     monkeypatch.setattr(Ec2Provider, "zone", strange)
 
     async def walk():
-        with pytest.raises(Exception, match=r"a fault of its own|can not be reached"):
+        with pytest.raises(Exception, match=r"a fault of its own|cannot be reached"):
             await asyncio.wait_for(launch(provider(), one_zone=True)[1], 30)
 
     asyncio.run(walk())
@@ -143,7 +143,7 @@ def test_a_zone_that_trials_do_not_need_is_asked_for_once(cloud):
         lease = Lease("launch-0", 1, LeaseState.LIVE, "aws", "us-east-1", "instance", "n", "t", "i-1", None)
         driver.zone = lambda handle: silent(driver, handle)
         time = VirtualTime(0.0)
-        return await zones_of(Ways(time, None, None, new_key(), poll_s=1.0), driver, [lease, lease], needed=needed)
+        return await zones_of(Connector(time, None, None, new_key(), poll_s=1.0), driver, [lease, lease], needed=needed)
 
     assert asyncio.run(walk(False)) == ("unknown", "unknown")
     assert len(asks) == 2

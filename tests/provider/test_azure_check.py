@@ -71,12 +71,12 @@ def test_a_quota_that_is_too_small_is_found_out_with_what_runs_already(cloud):
     assert (spot.ok, "lowPriorityCores" in spot.text) == (True, True)
 
 
-def test_a_quota_that_can_not_be_read_is_not_told(cloud):
+def test_a_quota_that_cannot_be_read_is_not_told(cloud):
     cloud.inject("locations/usages/read", "5xx")
     assert found(candidate())["quota"].ok is None
 
 
-def test_regions_that_can_not_be_had_are_no_faults_of_the_study(cloud):
+def test_regions_that_cannot_be_had_are_no_faults_of_the_study(cloud):
     cloud.inject("subscriptions/locations/read", "empty")
     with pytest.raises(ProviderFault, match="without regions"):
         asyncio.run(provider().check([candidate()]))

@@ -126,7 +126,7 @@ def test_p01_what_has_no_room_is_told_so_whenever_azure_decides_it_and_nothing_h
     assert len(cloud.calls("virtualMachines/write")) == 1
 
 
-def test_p01_one_that_failed_and_can_not_be_ended_is_told_by_its_id_and_by_its_looks(cloud, monkeypatch):
+def test_p01_one_that_failed_and_cannot_be_ended_is_told_by_its_id_and_by_its_looks(cloud, monkeypatch):
     monkeypatch.setattr("cloudcmp.provider.azure.machines._TRIES", 3)
     cloud.faults = Faults(fails=((SIZE, "AllocationFailed"),), terminate="nothing")
     driver = provider()
@@ -236,7 +236,7 @@ def test_p01_what_a_machine_leaves_behind_goes_with_its_group(cloud):
 
 
 @pytest.mark.parametrize("lag_s", [0.0, 0.3])
-def test_p01_a_group_whose_inside_can_not_be_made_goes_again(cloud, lag_s):
+def test_p01_a_group_whose_inside_cannot_be_made_goes_again(cloud, lag_s):
     cloud.faults = Faults(read_lag_s=lag_s)
     cloud.inject("virtualNetworks/write", "error:AuthorizationFailed")
     with pytest.raises(ProviderFault, match="AuthorizationFailed"):
@@ -253,7 +253,7 @@ def test_a_group_that_goes_slowly_is_waited_for_so_that_what_kept_it_from_being_
     assert len(cloud.calls("subscriptions/resourceGroups/delete")) == 1
 
 
-def test_p01_a_group_that_can_not_be_ended_either_is_no_refusal(cloud):
+def test_p01_a_group_that_cannot_be_ended_either_is_no_refusal(cloud):
     cloud.inject("virtualNetworks/write", "error:AuthorizationFailed")
     cloud.faults = Faults(denied=frozenset({"resourceGroups/delete", "virtualNetworks/write"}))
     with pytest.raises(ProviderFault, match="may still be there") as raised:
@@ -281,7 +281,7 @@ def test_the_firewall_lets_in_who_is_named_and_nobody_else(cloud):
         ({"placement": "spread", "market": "spot"}, {}, "availability set"),
         ({"zone": "9"}, {}, "there are 1, 2, 3"),
         ({"market": "spot"}, {"price": Price(Decimal(1), "EUR", "test")}, "told in USD"),
-        ({}, {"volume": Volume("PremiumV2_LRS", GIB, 4000)}, "can not be said in the call"),
+        ({}, {"volume": Volume("PremiumV2_LRS", GIB, 4000)}, "cannot be said in the call"),
         ({}, {"volume": Volume("UltraSSD_LRS", GIB, root=True)}, "under the system"),
         ({}, {"volume": Volume("Premium_LRS")}, "needs a size"),
         ({"image": "ubuntu-24.4"}, {}, "did you mean ubuntu-24.04"),

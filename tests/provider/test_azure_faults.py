@@ -14,6 +14,7 @@ from tests.emulated.pointed import pointed
 
 from cloudcmp.errors import (
     BadCredentials,
+    IncompleteListing,
     LostAnswer,
     NoCapacity,
     NoCredentials,
@@ -22,7 +23,6 @@ from cloudcmp.errors import (
     QuotaReached,
     Refused,
     Throttled,
-    Unlisted,
     Unreached,
 )
 from cloudcmp.model.lease import FIREWALL
@@ -80,7 +80,7 @@ def test_an_answer_that_is_lost_says_nothing_of_what_was_made(cloud, what):
 @pytest.mark.parametrize("action", ["virtualMachines/read", "disks/read", "subscriptions/resourceGroups/read"])
 def test_a_list_that_does_not_come_whole_is_no_list(cloud, what, action):
     cloud.inject(action, what)
-    with pytest.raises(Unlisted):
+    with pytest.raises(IncompleteListing):
         asyncio.run(provider().find("study-a"))
 
 
@@ -90,7 +90,7 @@ def test_a_page_that_is_cut_off_is_no_end_of_the_list(cloud):
     asyncio.run(launched(driver, "two"))
     cloud.faults = Faults(page=1)
     cloud.inject("virtualMachines/read", "cut")
-    with pytest.raises(Unlisted):
+    with pytest.raises(IncompleteListing):
         asyncio.run(driver.find("study-a"))
     assert len(asyncio.run(driver.find("study-a"))) == 4
 
@@ -103,11 +103,11 @@ def test_a_deadline_is_kept_and_says_which_kind_of_call_it_was(cloud, what):
     with pytest.raises(LostAnswer):
         asyncio.run(driver.destroy(instance(machine)))
     cloud.inject("subscriptions/resourceGroups/read", what, seconds=6.0)
-    with pytest.raises(Unlisted):
+    with pytest.raises(IncompleteListing):
         asyncio.run(driver.gone(firewall(group)))
 
 
-@pytest.mark.parametrize(("changes", "kind"), [(True, LostAnswer), (False, Unlisted)])
+@pytest.mark.parametrize(("changes", "kind"), [(True, LostAnswer), (False, IncompleteListing)])
 def test_whatever_hangs_is_given_up_at_the_deadline(changes, kind):
     """Also what no time limit of the clients bounds, such as a login."""
     sdk, began = provider(deadline_s=0.2)._sdk, time.monotonic()
@@ -203,9 +203,9 @@ def test_no_credentials_are_said_to_be_none(cloud, monkeypatch, name):
     assert cloud.journal == []
 
 
-def test_p12_a_login_that_can_not_be_reached_is_no_lack_of_credentials(cloud, monkeypatch):
+def test_p12_a_login_that_cannot_be_reached_is_no_lack_of_credentials(cloud, monkeypatch):
     monkeypatch.setenv("AZURE_AUTHORITY_HOST", "https://127.0.0.1:9")
-    with pytest.raises(Unreached, match="login can not be reached"):
+    with pytest.raises(Unreached, match="login cannot be reached"):
         asyncio.run(provider().find("study-a"))
     monkeypatch.setenv("AZURE_AUTHORITY_HOST", "http://127.0.0.1:9")
     with pytest.raises(BadCredentials):
@@ -273,8 +273,8 @@ class _NotFound(Exception):
     [
         ('{"error": {"code": "ResourceNotFound", "message": "x"}}', Refused),
         ('{"error": {"code": "ImageNotFound", "message": "x"}}', Refused),
-        ("<html>404 page not found</html>", Unlisted),
-        ("{}", Unlisted),
+        ("<html>404 page not found</html>", IncompleteListing),
+        ("{}", IncompleteListing),
     ],
 )
 def test_p04_only_the_resource_manager_itself_can_say_that_something_is_not_there(body, kind):

@@ -29,7 +29,7 @@ def test_stopped_is_not_gone_and_what_powers_itself_off_is_stopped_and_billed(cl
         cloud.state.lives[machine].power = power
         assert asyncio.run(driver.look(instance(machine))).state == "stopped"
         assert [asyncio.run(driver.gone(instance(machine))) for _ in range(3)] == [None] * 3
-    (death,) = [one for one in driver.barriers if one.name == "death"]
+    (death,) = [one for one in driver.safeguards if one.name == "death"]
     assert not death.holds
     assert "stopped is not deallocated" in death.how
     assert driver.billing.ends is False
@@ -170,7 +170,7 @@ def test_a_disk_that_a_machine_holds_is_no_leftover_whatever_it_bears(cloud):
     assert len([one for one in held if "disks" in one.kind]) == 2
 
 
-def test_a_kind_that_can_not_be_listed_is_said_and_the_others_are_listed(cloud):
+def test_a_kind_that_cannot_be_listed_is_said_and_the_others_are_listed(cloud):
     asyncio.run(launched(provider()))
     cloud.inject("disks/read", "5xx")
     listing = asyncio.run(provider().leftovers())

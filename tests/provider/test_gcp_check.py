@@ -55,7 +55,7 @@ def test_without_credentials_that_is_told(gce_cloud, monkeypatch):
 
 
 @pytest.mark.parametrize("text", [None, "", "{}", '{"type": "service_account"}'])
-def test_a_file_that_can_not_be_used_is_told(gce_cloud, monkeypatch, tmp_path, text):
+def test_a_file_that_cannot_be_used_is_told(gce_cloud, monkeypatch, tmp_path, text):
     file = tmp_path / "key.json"
     if text is not None:
         file.write_text(text)
@@ -104,7 +104,7 @@ def test_a_right_that_is_missing_is_found_before_spending(gce_cloud):
     assert "gcp-policy.json" in rights.next
 
 
-def test_rights_that_can_not_be_asked_are_said_so(gce_cloud):
+def test_rights_that_cannot_be_asked_are_said_so(gce_cloud):
     gce_cloud.faults = Faults(rights_told=False)
     rights = checked(gce_cloud)["rights"]
     assert (rights.ok, "accessNotConfigured" in rights.text) == (None, True)
@@ -157,7 +157,7 @@ def test_without_candidates_the_rest_is_looked_at(gce_cloud):
 def test_where_nothing_listens_that_is_told():
     with pointed(gce()) as cloud:
         cloud.leave()
-        with pytest.raises(Unreached, match="can not be reached"):
+        with pytest.raises(Unreached, match="cannot be reached"):
             asyncio.run(provider().find("study-a"))
         cloud.come_back()
         assert asyncio.run(provider().find("study-a")) == ()

@@ -30,7 +30,7 @@ from cloudcmp.errors import (
 )
 from cloudcmp.model.lease import VOLUME
 from cloudcmp.model.offering import Volume
-from cloudcmp.model.protocol import Accounted, Dated, Particular, Remote, Zoned
+from cloudcmp.model.protocol import Accounted, HasServerTime, PlanSafeguards, Remote, Zoned
 from cloudcmp.model.remote import Access, KeyPair
 
 GIB = 2**30
@@ -38,9 +38,9 @@ GIB = 2**30
 
 def test_it_is_a_provider_whose_machines_are_reached_by_ssh():
     driver = provider()
-    for kind in (Remote, Zoned, Dated, Accounted, Particular):
+    for kind in (Remote, Zoned, HasServerTime, Accounted, PlanSafeguards):
         assert isinstance(driver, kind)
-    assert [barrier.name for barrier in driver.barriers] == ["teardown", "cleanup", "death", "sweep"]
+    assert [barrier.name for barrier in driver.safeguards] == ["teardown", "cleanup", "death", "sweep"]
     assert (driver.billing.minimum_s, driver.billing.step_s) == (60.0, 1.0)
     assert driver.billing.hourly({"image": "my-own"})
     assert not driver.billing.hourly({"image": "ubuntu-24.04"})
@@ -151,11 +151,11 @@ def test_volumes_are_disks_of_their_own_or_the_root(gce_cloud):
         (Volume("pd-ssd"), "needs a size"),
         (Volume("pd-ssd", GIB, 3000), "takes no IOPS"),
         (Volume("local-ssd", 100 * GIB), "375 GiB"),
-        (Volume("local-ssd", root=True), "can not be the root"),
+        (Volume("local-ssd", root=True), "cannot be the root"),
         (Volume("pd-fast", GIB), "diskType"),
     ],
 )
-def test_a_volume_that_can_not_be_had_is_refused(gce_cloud, volume, match):
+def test_a_volume_that_cannot_be_had_is_refused(gce_cloud, volume, match):
     with pytest.raises(Refused, match=match):
         asyncio.run(provider().create(request(volume=volume)))
     assert gce_cloud.alive() == []

@@ -7,7 +7,7 @@ import time
 import pytest
 from tests.emulated.gce_requests import instance, provider, request
 
-from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, Throttled, Unlisted, Unreached
+from cloudcmp.errors import IncompleteListing, LostAnswer, NoCapacity, ProviderFault, Refused, Throttled, Unreached
 from cloudcmp.provider.gcp.faults import operation_fault
 
 
@@ -88,9 +88,9 @@ def test_nothing_waits_longer_than_its_deadline(gce_cloud, monkeypatch):
         monkeypatch.setenv("CLOUDCMP_GCP_ENDPOINT", f"http://127.0.0.1:{hole.getsockname()[1]}")
         driver = provider(deadline_s=1.0)
         for ask, kind in (
-            (lambda: asyncio.run(driver.look(instance("us-central1-a/x"))), Unlisted),
+            (lambda: asyncio.run(driver.look(instance("us-central1-a/x"))), IncompleteListing),
             (lambda: asyncio.run(driver.destroy(instance("us-central1-a/x"))), LostAnswer),
-            (driver.offerings, Unlisted),
+            (driver.offerings, IncompleteListing),
         ):
             began = time.monotonic()
             with pytest.raises(kind):
@@ -104,7 +104,7 @@ def test_a_deadline_bounds_all_attempts_of_a_call(gce_cloud):
     driver._sdk.deadline_s = 1.0
     gce_cloud.inject("instances.aggregatedList", "late", times=9, seconds=1.5)
     began = time.monotonic()
-    with pytest.raises(Unlisted):
+    with pytest.raises(IncompleteListing):
         asyncio.run(driver.find("study-a"))
     assert time.monotonic() - began < 4.0
 
@@ -113,6 +113,6 @@ def test_a_connection_that_is_refused_made_nothing(gce_cloud):
     driver = provider()
     asyncio.run(driver.create(request(token="warm")))
     gce_cloud.leave()
-    with pytest.raises(Unreached, match="can not be reached"):
+    with pytest.raises(Unreached, match="cannot be reached"):
         asyncio.run(driver._sdk.change("instances", "delete_unary", zone="us-central1-a", instance="x"))
     gce_cloud.come_back()

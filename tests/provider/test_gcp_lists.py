@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.emulated.gce import Faults
 from tests.emulated.gce_requests import REGION, firewall, instance, launched, provider, request, tags
 
-from cloudcmp.errors import Unlisted
+from cloudcmp.errors import IncompleteListing
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME
 from cloudcmp.provider.gcp import marks
 from cloudcmp.provider.gcp.launch import beside
@@ -53,7 +53,7 @@ def test_whoever_changed_the_text_is_still_found_by_labels(gce_cloud):
 def test_a_list_that_does_not_come_whole_is_unlisted(gce_cloud, action, what):
     asyncio.run(launched(provider()))
     gce_cloud.inject(action, what)
-    with pytest.raises(Unlisted):
+    with pytest.raises(IncompleteListing):
         asyncio.run(provider().find("study-a"))
     gce_cloud.inject(action, what)
     listing = asyncio.run(provider().leftovers())
@@ -72,11 +72,11 @@ def test_pages_are_read_to_the_end_and_a_cut_token_is_told(gce_cloud):
 
 
 @pytest.mark.parametrize("partial", [True, False])
-def test_a_zone_that_can_not_be_asked_is_named_and_nothing_is_concluded(gce_cloud, partial):
+def test_a_zone_that_cannot_be_asked_is_named_and_nothing_is_concluded(gce_cloud, partial):
     group, _ = asyncio.run(launched(provider()))
     gce_cloud.faults = Faults(unreachable=frozenset({"europe-west4-b"}), partial=partial)
     driver = provider()
-    with pytest.raises(Unlisted, match="europe-west4-b"):
+    with pytest.raises(IncompleteListing, match="europe-west4-b"):
         asyncio.run(driver.find("study-a"))
     listing = asyncio.run(driver.leftovers())
     assert all("europe-west4-b" in line for line in listing.unlisted)

@@ -10,9 +10,9 @@ from tests.emulated.gce_requests import REGION, ZONE, firewall, instance, launch
 from tests.emulated.gce_told import body_of
 from tests.emulated.pointed import pointed
 
-from cloudcmp.errors import ProviderFault, Refused, Unlisted
+from cloudcmp.errors import IncompleteListing, ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, VOLUME, Handle
-from cloudcmp.provider.gcp.barriers import BARRIERS
+from cloudcmp.provider.gcp.safeguards import SAFEGUARDS
 
 
 class Guest:
@@ -95,7 +95,7 @@ def test_a_guests_own_power_off_leaves_it_stopped_with_its_disks_and_nothing_end
 
     asyncio.run(walk())
     assert cloud.alive() == []
-    death = next(one for one in BARRIERS if one.name == "death")
+    death = next(one for one in SAFEGUARDS if one.name == "death")
     assert "powered itself off" in death.how
 
 
@@ -202,7 +202,7 @@ def test_absence_is_believed_only_after_it_has_lasted(gce_cloud):
 @pytest.mark.parametrize("id", ["us-central1-z/cloudcmp-x", "nonsense"])
 def test_a_zone_that_is_not_found_says_nothing_of_a_machine(gce_cloud, id):
     driver = provider(settle_s=0.0)
-    with pytest.raises(Unlisted if "/" in id else Refused):
+    with pytest.raises(IncompleteListing if "/" in id else Refused):
         asyncio.run(driver.gone(instance(id)))
 
 

@@ -8,7 +8,7 @@ from tests.emulated.gce import Faults
 from tests.emulated.gce_requests import provider, request
 from tests.emulated.gce_told import body_of
 
-from cloudcmp.errors import ProviderFault, QuotaReached, Refused, Throttled, Unlisted
+from cloudcmp.errors import IncompleteListing, ProviderFault, QuotaReached, Refused, Throttled
 from cloudcmp.model.lease import FIREWALL
 
 
@@ -69,12 +69,12 @@ def test_p02_rules_whose_answer_is_lost_are_found_again(gce_cloud, what, which):
 @pytest.mark.parametrize("which", [1, 2, 3])
 def test_rules_whose_answer_is_lost_and_that_are_not_found_are_no_fault_of_a_candidate(gce_cloud, which):
     gce_cloud.inject("firewalls.insert", "drop", first=which)
-    with pytest.raises(Unlisted, match="looked for"):
+    with pytest.raises(IncompleteListing, match="looked for"):
         asyncio.run(provider().create(request(FIREWALL)))
     assert gce_cloud.alive() == []
 
 
-def test_rules_that_can_not_be_deleted_again_are_no_refusal(gce_cloud):
+def test_rules_that_cannot_be_deleted_again_are_no_refusal(gce_cloud):
     gce_cloud.inject("firewalls.insert", "error:forbidden", first=2)
     gce_cloud.inject("firewalls.delete", "error:forbidden", times=100)
     with pytest.raises(ProviderFault, match="still be there") as caught:

@@ -78,7 +78,7 @@ def test_without_an_agent_connecting_says_so(tmp_path, plans):
 
 
 @pytest.mark.parametrize("token", ["", "..", "a/b", "/etc", "a b", "a\n"])
-def test_a_token_can_not_lead_out_of_the_folder(tmp_path, plans, token):
+def test_a_token_cannot_lead_out_of_the_folder(tmp_path, plans, token):
     provider = local(tmp_path)
     for act in (
         provider.create(plans.request(token)),
@@ -89,7 +89,7 @@ def test_a_token_can_not_lead_out_of_the_folder(tmp_path, plans, token):
             asyncio.run(act)
 
 
-def test_a_folder_that_can_not_be_made_is_refused(tmp_path, plans):
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path, plans):
     (tmp_path / "file").write_text("")
     with pytest.raises(Refused, match="choose another folder"):
         asyncio.run(local(tmp_path / "file").create(plans.request()))

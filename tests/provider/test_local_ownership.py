@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from cloudcmp import owned_folder
-from cloudcmp.errors import NotOurs, ProviderFault, Refused, Unlisted
+from cloudcmp.errors import IncompleteListing, NotOurs, ProviderFault, Refused
 from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.local import LocalInstance, LocalProvider, Machine
 from cloudcmp.provider.local.card import boot_id
@@ -99,7 +99,7 @@ def test_no_link_below_the_study_is_followed(tmp_path, plans, local, launches, t
             assert asyncio.run(local.find("study-a", token)) == ()
             assert asyncio.run(local.gone(handle)) is None
         else:
-            with pytest.raises(Unlisted, match="it is a link"):
+            with pytest.raises(IncompleteListing, match="it is a link"):
                 asyncio.run(local.find("study-a", token))
             with pytest.raises(NotOurs):
                 asyncio.run(local.gone(handle))

@@ -151,7 +151,7 @@ def test_a_region_with_prices_of_its_own_has_those(monkeypatch):
 
 
 @pytest.mark.parametrize(("make", "region"), [(droplets, CLOSED), (linode, PLAIN)])
-def test_a_region_where_machines_can_not_be_made_as_they_must_be_is_refused(monkeypatch, make, region):
+def test_a_region_where_machines_cannot_be_made_as_they_must_be_is_refused(monkeypatch, make, region):
     with make() as cloud:
         point(cloud, monkeypatch)
         driver = provider(cloud.name)
@@ -224,7 +224,7 @@ def test_the_account_and_the_time_are_told(cloud):
 
 
 def test_death_is_told_truthfully(cloud):
-    (death,) = [one for one in provider(cloud.name).barriers if one.name == "death"]
+    (death,) = [one for one in provider(cloud.name).safeguards if one.name == "death"]
     assert (death.holds, "billed as if it ran" in death.how, "https://" in death.how) == (False, True, True)
 
 
@@ -282,7 +282,7 @@ def test_one_of_two_machines_goes_and_the_firewall_stays_on_the_other(monkeypatc
         assert len(cloud.words) == 2, "the first one's own word went with it"
 
 
-def test_a_tag_that_can_not_be_deleted_keeps_nobody_from_seeing_its_machine_gone(monkeypatch):
+def test_a_tag_that_cannot_be_deleted_keeps_nobody_from_seeing_its_machine_gone(monkeypatch):
     with droplets() as cloud:
         point(cloud, monkeypatch)
         driver = provider("digitalocean")

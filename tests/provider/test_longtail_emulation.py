@@ -60,7 +60,7 @@ def test_row_3_the_same_request_twice_makes_two_where_no_label_is_taken(cloud):
 
 
 @pytest.mark.parametrize("word", ["", "with space", "x" * 256])
-def test_rows_4_and_5_a_tag_that_can_not_be_had_lets_nothing_be_made(cloud, word):
+def test_rows_4_and_5_a_tag_that_cannot_be_had_lets_nothing_be_made(cloud, word):
     if cloud.name == "vultr" or (cloud.name == "linode" and word == "with space"):
         return
     assert made(cloud, tags=[word])[0] in {400, 422}

@@ -11,6 +11,7 @@ from tests.emulated.longtail_requests import firewall, instance, launched, provi
 
 from cloudcmp.errors import (
     BadCredentials,
+    IncompleteListing,
     LostAnswer,
     NoCapacity,
     NoCredentials,
@@ -19,7 +20,6 @@ from cloudcmp.errors import (
     QuotaReached,
     Refused,
     Throttled,
-    Unlisted,
     Unreached,
 )
 from cloudcmp.model.lease import FIREWALL, INSTANCE
@@ -79,7 +79,7 @@ def test_a_firewall_whose_answer_is_lost_is_found_or_left_out_whole(cloud, what)
     except LostAnswer:
         found = [one for one in run(driver.find("study-a", "token-1")) if one.kind == FIREWALL]
         assert len(found) == len(cloud.walls) == (0 if what == "drop" else 1)
-    except Unlisted:
+    except IncompleteListing:
         assert (cloud.name, what, cloud.walls) == ("vultr", "drop", {})
     else:
         assert cloud.name == "vultr", "its rules are made after it, so it is found again at once"
@@ -91,7 +91,7 @@ def test_a_rule_whose_answer_is_lost_is_made_once_or_its_group_is_deleted(cloud,
     if cloud.name != "vultr":
         return
     cloud.inject("firewalls.rule", what)
-    with pytest.raises(Unlisted, match="its group was deleted again"):
+    with pytest.raises(IncompleteListing, match="its group was deleted again"):
         run(provider("vultr").create(request("vultr", FIREWALL)))
     assert cloud.alive() == []
     cloud.inject("firewalls.rule", what)
@@ -99,7 +99,7 @@ def test_a_rule_whose_answer_is_lost_is_made_once_or_its_group_is_deleted(cloud,
     assert len(cloud.walls[wall].rules) == 1
 
 
-def test_a_group_that_can_not_be_deleted_again_is_no_refusal(cloud):
+def test_a_group_that_cannot_be_deleted_again_is_no_refusal(cloud):
     if cloud.name != "vultr":
         return
     cloud.inject("firewalls.rule", "error:400 Invalid subnet.")
@@ -144,7 +144,7 @@ def test_p07_a_list_whose_answer_is_lost_is_unlisted(cloud, what):
     driver = provider(cloud.name)
     run(launched(cloud.name, driver))
     cloud.inject("machines.list", what)
-    with pytest.raises(Unlisted):
+    with pytest.raises(IncompleteListing):
         run(driver.find("study-a"))
     cloud.inject("machines.list", what)
     told = run(driver.leftovers())
@@ -195,7 +195,7 @@ def test_p24_no_call_lasts_longer_than_its_deadline(cloud):
     began = time.monotonic()
     with pytest.raises(LostAnswer):
         run(driver.create(request(cloud.name)))
-    with pytest.raises(Unlisted):
+    with pytest.raises(IncompleteListing):
         run(driver.find("study-a"))
     assert time.monotonic() - began < 3.0
 
@@ -206,7 +206,7 @@ def test_p24_a_deadline_bounds_all_attempts_of_a_call(cloud):
     driver._library.deadline_s = 1.0
     cloud.inject("machines.list", "late", times=9, seconds=1.5)
     began = time.monotonic()
-    with pytest.raises(Unlisted):
+    with pytest.raises(IncompleteListing):
         run(driver.find("study-a"))
     assert time.monotonic() - began < 4.0
 

@@ -6,7 +6,7 @@ import pytest
 from tests.emulated.longtail import Faults, Wall
 from tests.emulated.longtail_requests import PLACES, firewall, instance, launched, provider, request
 
-from cloudcmp.errors import Unlisted
+from cloudcmp.errors import IncompleteListing
 from cloudcmp.model.lease import FIREWALL, INSTANCE
 
 run = asyncio.run
@@ -36,7 +36,7 @@ def test_p07_pages_that_are_cut_short_are_noticed(cloud):
         run(driver.create(request(cloud.name, token=f"t-{number}")))
     cloud.faults = Faults(page=2)
     cloud.inject("machines.list", "cut")
-    with pytest.raises(Unlisted, match="gave 2 entries of 3"):
+    with pytest.raises(IncompleteListing, match="gave 2 entries of 3"):
         run(driver.find("study-a"))
     cloud.inject("machines.list", "cut")
     assert len(run(provider(cloud.name, attempts=2).find("study-a"))) == 3

@@ -16,6 +16,7 @@ from tests.provider.openstacks import pointed
 
 from cloudcmp.errors import (
     BadCredentials,
+    IncompleteListing,
     LostAnswer,
     NoCapacity,
     NoCredentials,
@@ -23,7 +24,6 @@ from cloudcmp.errors import (
     QuotaReached,
     Refused,
     Throttled,
-    Unlisted,
     Unreached,
 )
 from cloudcmp.model.lease import ADDRESS, FIREWALL
@@ -118,7 +118,7 @@ def test_a_group_whose_answer_is_lost_is_found_again(cloud, what):
 
 def test_a_group_whose_answer_is_lost_and_that_is_not_found_is_no_fault_of_a_candidate(cloud):
     cloud.inject("CreateSecurityGroup", "drop")
-    with pytest.raises(Unlisted, match="looked for"):
+    with pytest.raises(IncompleteListing, match="looked for"):
         asyncio.run(provider().create(request(FIREWALL, "f")))
     assert cloud.alive() == []
 
@@ -127,7 +127,7 @@ def test_a_group_whose_answer_is_lost_and_that_is_not_found_is_no_fault_of_a_can
 @pytest.mark.parametrize("action", ["ListServers", "ListVolumes", "ListFloatingIps", "ListSecurityGroups"])
 def test_a_list_that_does_not_come_whole_tells_nothing(cloud, action, what):
     cloud.inject(action, what)
-    with pytest.raises((Unlisted, Throttled)):
+    with pytest.raises((IncompleteListing, Throttled)):
         asyncio.run(provider().find(STUDY, region=REGION))
 
 
@@ -140,7 +140,7 @@ def test_lists_come_in_pages_and_a_marker_that_is_cut_short_is_no_end():
                 await driver.create(request(token=token))
             assert len(await driver.find(STUDY)) == 3
             cloud.inject("ListServers", "cut", first=2)
-            with pytest.raises(Unlisted):
+            with pytest.raises(IncompleteListing):
                 await driver.find(STUDY)
 
         asyncio.run(walk())
@@ -154,7 +154,7 @@ def test_servers_of_a_cell_that_is_down_make_a_list_incomplete(newest):
             driver = provider()
             await driver.create(request())
             cloud.faults = Faults(newest=newest, down_cell=True)
-            with pytest.raises(Unlisted, match="does not answer"):
+            with pytest.raises(IncompleteListing, match="does not answer"):
                 await driver.find(STUDY)
             return await driver.leftovers()
 

@@ -10,7 +10,7 @@ from tests.emulated.nova_requests import REGION, candidate, provider
 from tests.emulated.nova_state import PROJECT
 from tests.provider.openstacks import pointed
 
-from cloudcmp.errors import Unlisted
+from cloudcmp.errors import IncompleteListing
 from cloudcmp.model.offering import Volume
 from cloudcmp.provider.openstack import policy
 
@@ -102,12 +102,12 @@ def test_what_is_named_rackspace_and_is_not_is_told():
 def test_a_nova_whose_versions_are_not_told_is_not_used_with_others_than_it_has():
     with pointed() as cloud:
         cloud.inject("Versions", "error:503")
-        with pytest.raises(Unlisted):  # not even Keystone's
+        with pytest.raises(IncompleteListing):  # not even Keystone's
             asyncio.run(provider().account())
         driver = provider()
         assert asyncio.run(driver._sdk.has(REGION, "image"))
         cloud.inject("Versions", "error:503", times=20)
-        with pytest.raises(Unlisted, match="versions"):
+        with pytest.raises(IncompleteListing, match="versions"):
             asyncio.run(driver._lists.servers(REGION))
         cloud.faults = Faults()
         assert asyncio.run(driver.find("study-a", region=REGION)) == ()

@@ -49,7 +49,7 @@ def image(name, created=""):
 def test_it_is_a_provider_whose_machines_are_reached_by_ssh_and_do_not_end_by_themselves():
     driver = provider()
     assert isinstance(driver, Remote)
-    assert [barrier.holds for barrier in driver.barriers] == [True, True, False, True]
+    assert [barrier.holds for barrier in driver.safeguards] == [True, True, False, True]
     assert (driver.billing.minimum_s, driver.billing.step_s, driver.billing.ends) == (3600.0, 3600.0, False)
 
 
@@ -200,7 +200,7 @@ def test_disks_are_made_in_the_machines_call_and_end_with_it(cloud, volume, offe
         (Volume("floppy", GIB), "m1.small", "floppy could not be found"),
     ],
 )
-def test_disks_that_can_not_be_had_are_refused(cloud, volume, offering, why):
+def test_disks_that_cannot_be_had_are_refused(cloud, volume, offering, why):
     with pytest.raises(Refused, match=why):
         asyncio.run(provider().create(request(volume=volume, offering=offering)))
     assert cloud.alive() == []
@@ -243,7 +243,7 @@ def test_a_group_whose_rules_or_place_fail_is_deleted_again(cloud):
         assert cloud.alive() == []
 
 
-def test_a_group_that_can_not_be_deleted_again_is_no_refusal(cloud):
+def test_a_group_that_cannot_be_deleted_again_is_no_refusal(cloud):
     cloud.inject("CreateSecurityGroupRules", "error:400 Bad request.")
     cloud.inject("DeleteSecurityGroup", "error:500")
     with pytest.raises(ProviderFault, match="still there") as told:

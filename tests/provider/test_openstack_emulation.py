@@ -91,7 +91,7 @@ def test_rows_7_to_9_and_14_to_19_a_server_lives_and_ends(cloud):
     assert cloud.alive() == []
 
 
-def test_rows_10_to_13_what_can_not_be_had(cloud):
+def test_rows_10_to_13_what_cannot_be_had(cloud):
     to = client()
     with pytest.raises(openstack.exceptions.ForbiddenException, match="zero disk"):
         server(to, cloud, flavor_id="9c0f7f0e-51d7-4d0a-8c9d-5b3d6f2a1b00")

@@ -16,6 +16,7 @@ from tests.provider.openstacks import pointed
 
 from cloudcmp.errors import (
     BadCredentials,
+    IncompleteListing,
     LostAnswer,
     NoCapacity,
     NotAllowed,
@@ -23,7 +24,6 @@ from cloudcmp.errors import (
     QuotaReached,
     Refused,
     Throttled,
-    Unlisted,
 )
 from cloudcmp.model.lease import FIREWALL
 from cloudcmp.provider.openstack.faults import fault_of, refusal, said_in
@@ -46,7 +46,7 @@ from cloudcmp.provider.openstack.policy import policy
         (400, "Flavor's disk is too small for requested image.", Refused),
         (404, "Instance could not be found.", Refused),
         (409, "SecurityGroupInUse: in use.", Refused),
-        (400, "marker [x] not found", Unlisted),
+        (400, "marker [x] not found", IncompleteListing),
         (500, "Unexpected API Error.", LostAnswer),
         (503, "No valid host was found.", LostAnswer),
         (300, "", LostAnswer),
@@ -59,7 +59,7 @@ def test_a_refusal_is_told_by_its_status_and_its_words(status, said, kind):
     assert f"HTTP {status}" in fault.faults[0].what
     assert fault.faults[0].next
     if kind is LostAnswer:
-        assert type(refusal(status, said, "", changes=False)) is Unlisted
+        assert type(refusal(status, said, "", changes=False)) is IncompleteListing
 
 
 @pytest.mark.parametrize(
@@ -126,10 +126,10 @@ def test_an_errors_kind_is_told_where_nothing_came_back():
     assert "OS_CACERT" in str(fault_of(SSLFailure("x"), "here", changes=True))
     assert type(fault_of(Unauthorized("x"), "here", changes=True)) is BadCredentials
     assert type(fault_of(ValueError("x"), "here", changes=True)) is LostAnswer
-    assert type(fault_of(ValueError("x"), "here", changes=False)) is Unlisted
+    assert type(fault_of(ValueError("x"), "here", changes=False)) is IncompleteListing
 
 
-@pytest.mark.parametrize(("action", "kind"), [("CreateServer", LostAnswer), ("ShowServer", Unlisted)])
+@pytest.mark.parametrize(("action", "kind"), [("CreateServer", LostAnswer), ("ShowServer", IncompleteListing)])
 def test_an_answer_that_the_library_gives_up_waiting_for_is_no_sign_that_nothing_was_sent(action, kind):
     """It raises what it calls a timeout of the connection, whether or not there was one."""
     with pointed() as cloud:
@@ -155,7 +155,7 @@ def test_answers_that_come_too_late_are_lost_or_not_listed():
         with pytest.raises(LostAnswer):
             asyncio.run(driver.create(request()))
         cloud.inject("ListServers", "late", seconds=1.5)
-        with pytest.raises(Unlisted):
+        with pytest.raises(IncompleteListing):
             asyncio.run(driver.find(STUDY, region=REGION))
         assert time.monotonic() - began < 10.0
         assert len(cloud.alive()) == 1
@@ -168,7 +168,7 @@ def test_a_deadline_bounds_all_attempts_of_a_call():
         driver._sdk.deadline_s = 1.0
         cloud.inject("ListServers", "late", times=9, seconds=1.5)
         began = time.monotonic()
-        with pytest.raises(Unlisted):
+        with pytest.raises(IncompleteListing):
             asyncio.run(driver.find(STUDY, region=REGION))
         assert time.monotonic() - began < 4.0
 

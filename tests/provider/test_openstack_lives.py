@@ -228,7 +228,7 @@ def test_a_resize_is_confirmed_and_tells_the_moment_in_which_the_machine_stands_
     ("to", "kind", "why"),
     [("m1.tiny", Refused, "disk down"), ("m9", Refused, "no flavor"), ("c1.large", NoCapacity, "host")],
 )
-def test_a_resize_that_can_not_be_had_leaves_the_machine_as_it_is(cloud, to, kind, why):
+def test_a_resize_that_cannot_be_had_leaves_the_machine_as_it_is(cloud, to, kind, why):
     async def walk():
         driver = provider()
         _, machine = await launched(driver)
@@ -316,6 +316,6 @@ def test_a_guest_that_switches_itself_off_is_kept_with_all_that_it_has():
 
         assert asyncio.run(walk()) == ("stopped", [None, None])
         assert sorted(one.kind for one in cloud.alive()) == ["address", "firewall", "instance", "volume"]
-        (death,) = [one for one in provider().barriers if one.name == "death"]
+        (death,) = [one for one in provider().safeguards if one.name == "death"]
         assert not death.holds
         assert "SHUTOFF" in death.how

@@ -77,7 +77,7 @@ def test_what_a_credential_does_not_open_is_told_as_not_allowed(rule):
         asyncio.run(everything(provider(), cloud))
 
 
-def test_a_credential_that_can_not_mark_volumes_still_ends_machines():
+def test_a_credential_that_cannot_mark_volumes_still_ends_machines():
     less = [one for one in policy() if not one["path"].endswith(MARKING[2])]
     with pointed(policy=less) as cloud:
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.emulated.guests import missing, request
 
-from cloudcmp.errors import NoCapacity, ProviderFault, Refused, StorageFault, Unlisted
+from cloudcmp.errors import IncompleteListing, NoCapacity, ProviderFault, Refused, StorageFault
 from cloudcmp.model.lease import Handle
 from cloudcmp.model.offering import Volume
 from cloudcmp.provider.local import Machine
@@ -193,7 +193,7 @@ def test_one_of_many_builders_builds_and_a_failed_one_leaves_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["thing-done"]
 
 
-def test_a_cache_that_can_not_be_written_is_told(tmp_path):
+def test_a_cache_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageFault, match="XDG_CACHE_HOME"):
         once(tmp_path / "file", "thing-", lambda draft: "done")
@@ -309,7 +309,7 @@ def test_types_are_those_that_the_host_can_carry(tmp_path):
         ({"volume": Volume("disk", 2**20, root=True)}, Refused, "no disk under its system"),
     ],
 )
-def test_what_can_not_be_had_is_refused_in_one_line_and_leaves_nothing(tmp_path, asked, kind, words):
+def test_what_cannot_be_had_is_refused_in_one_line_and_leaves_nothing(tmp_path, asked, kind, words):
     provider = QemuProvider(tmp_path, machine=lambda: MACHINE)
     with pytest.raises(kind, match=words) as caught:
         asyncio.run(provider.create(request("token-1", **asked)))
@@ -325,9 +325,9 @@ def test_short_memory_is_no_capacity_and_leaves_nothing(tmp_path):
     assert asyncio.run(provider.find("study-a", "token-1")) == ()
 
 
-def test_a_folder_that_can_not_be_listed_is_no_empty_list(tmp_path):
+def test_a_folder_that_cannot_be_listed_is_no_empty_list(tmp_path):
     (tmp_path / "state").write_text("")
-    with pytest.raises(Unlisted):
+    with pytest.raises(IncompleteListing):
         Inventory(tmp_path / "state").all()
 
 

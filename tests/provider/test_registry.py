@@ -6,7 +6,7 @@ import pytest
 
 from cloudcmp.errors import UserMistake
 from cloudcmp.owned_folder import OwnedPath
-from cloudcmp.provider import Means, VirtualTime, WallTime, make, names
+from cloudcmp.provider import ProviderOptions, VirtualTime, WallTime, make, names
 
 
 def test_each_name_makes_a_provider_of_that_name():
@@ -37,7 +37,7 @@ def test_an_unknown_provider_names_the_nearest(name, hint):
 
 
 def test_simulated_state_and_local_launches_stay_in_the_given_folder(tmp_path, plans):
-    means = Means(work=OwnedPath(tmp_path), candidates=(plans.candidate(),))
+    means = ProviderOptions(work=OwnedPath(tmp_path), candidates=(plans.candidate(),))
     for name in ("local", "simulated"):
         asyncio.run(make(name, means).create(plans.request()))
         assert asyncio.run(make(name, means).find("study-a"))

@@ -11,7 +11,7 @@ from tests.emulated.ssh_server import SshMachine, machine_in_thread
 
 from cloudcmp.agent.keys import new_key
 from cloudcmp.agent.ssh import dial
-from cloudcmp.errors import ProviderFault, Refused, Unlisted
+from cloudcmp.errors import IncompleteListing, ProviderFault, Refused
 from cloudcmp.model.lease import Handle
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
@@ -136,11 +136,11 @@ def test_a_token_that_could_lead_elsewhere_is_refused(cloud: SshProvider, token:
         asyncio.run(cloud.destroy(Handle("instance", "ssh", f"box/{token}")))
 
 
-def test_p7_a_machine_that_can_not_be_asked_is_no_empty_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_p7_a_machine_that_cannot_be_asked_is_no_empty_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "config").write_text("Host box\n  HostName 127.0.0.1\n  Port 9\n")
     monkeypatch.setenv("CLOUDCMP_SSH_CONFIG", str(tmp_path / "config"))
     cloud = SshProvider((candidate(),), dial)
-    with pytest.raises(Unlisted):
+    with pytest.raises(IncompleteListing):
         asyncio.run(cloud.find("study-a"))
     assert asyncio.run(cloud.leftovers()).unlisted
     (finding,) = asyncio.run(cloud.check((candidate(),)))

@@ -155,7 +155,7 @@ def test_whatever_openstacks_library_finds_is_seen_before(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("key", ["OS_CLOUD", "OS_CLIENT_CONFIG_FILE", "XDG_CONFIG_HOME", "SNAP_REAL_HOME"])
-def test_where_it_can_not_be_known_the_library_looks(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_it_cannot_be_known_the_library_looks(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert not may_be_there({}, (), "linux")

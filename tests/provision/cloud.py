@@ -14,6 +14,7 @@ from decimal import Decimal
 from tests.provision.weather import START, Clock, Killed, Personality
 
 from cloudcmp.errors import (
+    IncompleteListing,
     LostAnswer,
     NoCapacity,
     ProviderFault,
@@ -21,7 +22,6 @@ from cloudcmp.errors import (
     Refused,
     StorageFault,
     Throttled,
-    Unlisted,
 )
 from cloudcmp.model.lease import (
     FIREWALL,
@@ -37,7 +37,7 @@ from cloudcmp.model.lease import (
 )
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.safety import Barrier, Finding
+from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.store.ledger import fold
 
 STUDY = "study-a"
@@ -111,7 +111,7 @@ class Cloud:
         self._intended = intended
         self.truth = Truth()
         self.billing = how.billing
-        self.barriers = (Barrier("death", how.death, "by a timer of its own"),)
+        self.safeguards = (Safeguard("death", how.death, "by a timer of its own"),)
         self.settle_s = 300.0
         self.may_lack_tags = not how.tags
         self.parts: tuple[str, ...] = (FIREWALL, INSTANCE) if how.firewall else (INSTANCE,)
@@ -187,7 +187,7 @@ class Cloud:
     async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
         self._begin()
         if self._hits(self.how.unlisted):
-            raise Unlisted.at(self.name, "the second page did not come")
+            raise IncompleteListing.at(self.name, "the second page did not come")
         now = self.clock.now()
         seen = [thing for thing in self.truth.things.values() if thing.listed_at <= now and thing.fades(now)]
         if self._lies(self.how.cut):

@@ -21,7 +21,7 @@ START = 1_700_000_000.0
 
 
 class MemoryJournal:
-    """Rows in a list that outlives ledgers; `fails` says which events can not be written."""
+    """Rows in a list that outlives ledgers; `fails` says which events cannot be written."""
 
     def __init__(self, log: list[str] | None = None) -> None:
         self.rows: list[LeaseRow] = []

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.emulated.standing import Standing
 
-from cloudcmp.execute.ssh_setup import open_office
+from cloudcmp.execute.ssh_setup import open_provisioning
 from cloudcmp.model.lease import Lease, LeaseRow
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider
@@ -33,7 +33,7 @@ class Unread:
 def stage(driver: Provider, wanted: Candidate, study: str = "study-a") -> Stage:
     """Where the clauses are tried: a ledger, a driver, and as many launches as they take."""
     launches = [Launch(index, 0, index, None, 0.0, index) for index in range(LAUNCHES)]
-    office = open_office(Ledger(Unread(), study, WallTime()), [driver])
+    office = open_provisioning(Ledger(Unread(), study, WallTime()), [driver])
     return Stage(office, driver, wanted, launches, 600.0, PATIENCE, _ALLOWED)
 
 

@@ -191,7 +191,7 @@ class History:
     def _check_bill(self) -> None:
         """Billed by the cloud's own count, against the budget and one minimum unit a machine.
 
-        What a cloud that ends nothing by itself bills past the time to live is left out: it can not be bounded while
+        What a cloud that ends nothing by itself bills past the time to live is left out: it cannot be bounded while
         the controller sleeps or is dead, and the plan says so of such clouds. So is what a library made twice.
         """
         if self.how.doubles:

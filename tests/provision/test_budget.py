@@ -13,7 +13,7 @@ from cloudcmp.errors import BudgetSpent, Refused
 from cloudcmp.model.lease import ENDS, FIREWALL, INSTANCE, STILL_THERE, LeaseEvent, LeaseRow
 from cloudcmp.model.offering import Billing, Offering, Price, Volume
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.safety import Barrier
+from cloudcmp.model.safety import Safeguard
 from cloudcmp.provision.budget import Ask, Guard, Limits
 from cloudcmp.provision.counting import Charge, charges, committed, spent, terms_of
 from cloudcmp.provision.prices import FRESH_DAYS, price_to_create
@@ -131,7 +131,7 @@ def test_so_does_one_that_nothing_ends_and_one_that_is_not_seen_gone_yet() -> No
 
 @pytest.mark.parametrize("holds", [True, False])
 def test_whether_machines_end_by_themselves_is_what_their_provider_promises(holds: bool) -> None:
-    provider = SimpleNamespace(billed=True, billing=BY_SECOND, barriers=(Barrier("death", holds, ""),))
+    provider = SimpleNamespace(billed=True, billing=BY_SECOND, safeguards=(Safeguard("death", holds, ""),))
     assert terms_of({"aws": provider}) == {"aws": replace(BY_SECOND, ends=holds)}
 
 

@@ -130,7 +130,7 @@ def test_a_start_is_written_down_before_the_machine_is_stopped() -> None:
     assert fold(journal.rows)[0].created_at == journal.rows[1].at
 
 
-def test_where_a_start_can_not_be_written_down_nothing_is_stopped() -> None:
+def test_where_a_start_cannot_be_written_down_nothing_is_stopped() -> None:
     journal, one = MemoryJournal(), candidate()
     ledger, provider = Ledger(journal, "study-a", WallTime()), Types(journal)
     lease = ledger.intend(ledger.request_for(one, Launch(0, 0, 0, None, 0.0, 1), HOUR), Ec2Provider(), one)

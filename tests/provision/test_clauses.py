@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cloudcmp.catalog import METRICS
-from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, Throttled, Unlisted, Unreached
-from cloudcmp.execute.ssh_setup import open_office
+from cloudcmp.errors import IncompleteListing, LostAnswer, NoCapacity, ProviderFault, Refused, Throttled, Unreached
+from cloudcmp.execute.ssh_setup import open_provisioning
 from cloudcmp.model.lease import STATE_OF, CreateRequest, Found, Handle, Lease, LeaseRow, Listing
 from cloudcmp.model.offering import Offering, Truth
 from cloudcmp.model.plan import Candidate, Launch
@@ -128,7 +128,7 @@ class SweepsNothing(Honest):
 
 class CanNotSweep(Honest):
     async def leftovers(self) -> Listing:
-        raise Unlisted.at("nimbus", "UnauthorizedOperation", "")
+        raise IncompleteListing.at("nimbus", "UnauthorizedOperation", "")
 
 
 class NeverUp(Honest):
@@ -166,7 +166,7 @@ def held(provider: Honest, say: Callable[[str], None] = lambda _: None) -> tuple
     """What comes of the whole contract on one cloud."""
     ledger = Ledger(Journal(), "study-a", provider.time)
     launches = [Launch(index, 0, index, None, 10.0 * index, index) for index in range(LAUNCHES)]
-    stage = Stage(open_office(ledger, [provider]), provider, CANDIDATE, launches, 1800.0)
+    stage = Stage(open_provisioning(ledger, [provider]), provider, CANDIDATE, launches, 1800.0)
     found = asyncio.run(hold(stage, say=say))
     return found, {one.clause: one for one in found.rulings}
 
@@ -240,7 +240,7 @@ def test_where_nothing_can_be_made_nothing_can_be_told(kind: type[ProviderFault]
     assert found.left == ()
 
 
-def test_a_list_that_can_not_be_had_is_no_broken_clause() -> None:
+def test_a_list_that_cannot_be_had_is_no_broken_clause() -> None:
     _, rulings = held(CanNotSweep())
     assert rulings["leftovers"].holds is None
     assert "UnauthorizedOperation" in rulings["leftovers"].why
@@ -286,7 +286,7 @@ def test_every_intent_is_written_before_its_create() -> None:
     provider = Ordered()
     ledger = Ledger(Written(), "study-a", provider.time)
     launches = [Launch(index, 0, index, None, 0.0, index) for index in range(LAUNCHES)]
-    asyncio.run(hold(Stage(open_office(ledger, [provider]), provider, CANDIDATE, launches, 1800.0)))
+    asyncio.run(hold(Stage(open_provisioning(ledger, [provider]), provider, CANDIDATE, launches, 1800.0)))
     creates = [line for line in order if line.startswith("create")]
     assert len(creates) == 3
     for line in creates:

@@ -76,16 +76,16 @@ def test_a_guest_of_this_host_knows_its_volume_by_the_serial_number():
 
 
 AMBIGUOUS = [
-    ({"xvdb": 20 * GIB, "xvdf": 20 * GIB}, {}, "can not be told: /dev/xvdb of 20 GiB, /dev/xvdf of 20 GiB"),
-    ({"xvdb": 4 * GIB, "xvdf": 5 * GIB}, {}, "can not be told"),
-    (M5D[0] | {"nvme3n1": 20 * GIB}, M5D[1] | {"nvme3n1": EBS}, "can not be told"),
-    ({"nvme0n1": 8 * GIB, "nvme0n1p1": GIB, "nvme2n1": 70 * GIB}, {"nvme2n1": STORE}, "can not be told"),
+    ({"xvdb": 20 * GIB, "xvdf": 20 * GIB}, {}, "cannot be told: /dev/xvdb of 20 GiB, /dev/xvdf of 20 GiB"),
+    ({"xvdb": 4 * GIB, "xvdf": 5 * GIB}, {}, "cannot be told"),
+    (M5D[0] | {"nvme3n1": 20 * GIB}, M5D[1] | {"nvme3n1": EBS}, "cannot be told"),
+    ({"nvme0n1": 8 * GIB, "nvme0n1p1": GIB, "nvme2n1": 70 * GIB}, {"nvme2n1": STORE}, "cannot be told"),
     ({"vda": GIB, "vda1": GIB}, {}, "shows no disk of its own for it"),
 ]
 
 
 @pytest.mark.parametrize(("disks", "models", "says"), AMBIGUOUS)
-def test_a_volume_that_can_not_be_told_is_refused_in_one_line_and_nothing_is_formatted(disks, models, says):
+def test_a_volume_that_cannot_be_told_is_refused_in_one_line_and_nothing_is_formatted(disks, models, says):
     machine = Guest(disks, models)
     with pytest.raises(ProviderFault, match=says) as fault:
         asyncio.run(mounted_volume(machine, volume()))

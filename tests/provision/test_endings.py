@@ -8,11 +8,11 @@ import pytest
 from cloudcmp.errors import (
     BadCredentials,
     CloudcmpError,
+    IncompleteListing,
     LostAnswer,
     OtherAccount,
     ProviderFault,
     Refused,
-    Unlisted,
     Unreached,
 )
 from cloudcmp.model.lease import STILL_THERE, LeaseEvent, LeaseState
@@ -57,13 +57,18 @@ def test_one_that_is_there_and_may_not_be_ended_is_left_with_the_reason(world: A
 
 @pytest.mark.parametrize(
     ("fault", "kind"),
-    [(Unreached, Unreached), (BadCredentials, BadCredentials), (Unlisted, Unlisted), (Refused, ProviderFault)],
+    [
+        (Unreached, Unreached),
+        (BadCredentials, BadCredentials),
+        (IncompleteListing, IncompleteListing),
+        (Refused, ProviderFault),
+    ],
 )
 @pytest.mark.parametrize("known", [True, False], ids=["its id is known", "its answer was lost"])
 def test_a_fault_of_whoever_asks_stays_one(
     world: Any, fault: type[ProviderFault], kind: type[ProviderFault], known: bool
 ) -> None:
-    """What an earlier attempt left can not be ended: the candidate is to blame for none of the asker's troubles."""
+    """What an earlier attempt left cannot be ended: the candidate is to blame for none of the asker's troubles."""
     one = world()
     lease = made(one)
     if not known:
@@ -182,7 +187,7 @@ def test_nothing_is_made_in_another_account_than_before(owned: Any) -> None:
     assert len(owned.cloud.holds) == 1
 
 
-def test_an_absence_is_not_believed_while_the_account_can_not_be_told(owned: Any) -> None:
+def test_an_absence_is_not_believed_while_the_account_cannot_be_told(owned: Any) -> None:
     lease = made(owned)
 
     async def silent() -> str:

@@ -91,7 +91,7 @@ def test_what_is_somebody_elses_is_not_asked_to_go(world: Any) -> None:
     assert "sim-foreign" in one.cloud.holds
 
 
-def test_what_can_not_be_read_back_in_time_is_not_asked_to_go(world: Any) -> None:
+def test_what_cannot_be_read_back_in_time_is_not_asked_to_go(world: Any) -> None:
     one = world()
     made(one, restart=True)
     one.cloud.find = hang

@@ -94,7 +94,7 @@ def test_without_a_written_intent_nothing_is_created(world):
     assert one.cloud.holds == []
 
 
-def test_a_machine_that_can_not_be_written_down_is_destroyed_again(world):
+def test_a_machine_that_cannot_be_written_down_is_destroyed_again(world):
     one = world()
     one.journal.fails = {LeaseEvent.CREATED}
     with pytest.raises(StorageFault):
@@ -165,7 +165,7 @@ def test_a_listing_that_fails_is_not_an_empty_listing(world):
             raise fault
 
     one.cloud.before["find"] = unwell
-    with pytest.raises(ProviderFault, match="can not be looked for: nimbus: 503"):
+    with pytest.raises(ProviderFault, match="cannot be looked for: nimbus: 503"):
         take(one)
     assert one.journal.events == ["INTENT", "INDETERMINATE"]
     assert len(one.cloud.holds) == 1

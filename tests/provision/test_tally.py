@@ -101,7 +101,7 @@ def test_the_drawn_ledgers_meet_what_they_are_about() -> None:
     assert all(count >= 15 for count in met.values()), met
 
 
-def test_a_row_that_can_not_be_written_is_not_counted() -> None:
+def test_a_row_that_cannot_be_written_is_not_counted() -> None:
     journal = MemoryJournal()
     journal.fails = {LeaseEvent.CREATED}
     log = RowLog(journal, ())

@@ -24,7 +24,7 @@ def fail_with(fault):
 
 @pytest.mark.parametrize("fault", UNFORESEEN, ids=lambda fault: type(fault).__name__)
 @pytest.mark.parametrize("call", ["gone", "destroy", "find"])
-def test_p1_a_provider_that_can_not_be_asked_does_not_keep_others_from_ending_theirs(world, fault, call):
+def test_p1_a_provider_that_cannot_be_asked_does_not_keep_others_from_ending_theirs(world, fault, call):
     broken, well = world(), world()
     broken.cloud.name = "broken"
     lease = take(broken, broken.launch(0))

@@ -21,7 +21,7 @@ def test_what_does_not_follow_is_printed_beside_what_does() -> None:
     assert max(cell_len(line) for line in text.splitlines()) <= 80
     line = next(line for line in text.splitlines() if line.startswith("Azure multi"))
     assert line.split()[2:4] == ["919.19", "625.575"]
-    assert "Can not be recomputed" in text
+    assert "Cannot be recomputed" in text
     assert "None" not in text
 
 

@@ -86,7 +86,7 @@ def test_cannot_tell_says_why(view: View) -> None:
     assert "interval too wide" in text
 
 
-def test_a_candidate_without_values_can_not_be_best(view: View) -> None:
+def test_a_candidate_without_values_cannot_be_best(view: View) -> None:
     lost = tuple(
         replace(one, median=None, median_bounds=None, n=0, n_ok=0, reason="all 12 trials failed")
         if one.candidate == 2 else one

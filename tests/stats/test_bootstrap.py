@@ -36,7 +36,7 @@ def test_equal_launches_give_a_point() -> None:
     assert cluster_bootstrap_interval([[1.0, 3.0]] * 4, "mean", 0.95, rng) == Interval(2.0, 2.0)
 
 
-def test_what_can_not_be_drawn_is_refused() -> None:
+def test_what_cannot_be_drawn_is_refused() -> None:
     rng = np.random.default_rng(1)
     with pytest.raises(ValueError, match="no launches"):
         cluster_bootstrap_interval([], "mean", 0.95, rng)

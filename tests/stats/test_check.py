@@ -1,4 +1,4 @@
-"""Every statistic refuses what it can not judge, with one line, and never lets NaN through."""
+"""Every statistic refuses what it cannot judge, with one line, and never lets NaN through."""
 
 from collections.abc import Callable
 

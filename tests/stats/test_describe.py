@@ -99,7 +99,7 @@ def test_t_interval_is_students_table_value_and_scipys() -> None:
     assert t_interval(x, 0.9) == Interval(pytest.approx(theirs.low), pytest.approx(theirs.high))
 
 
-def test_what_one_value_can_not_tell_is_none() -> None:
+def test_what_one_value_cannot_tell_is_none() -> None:
     assert sd([3.0]) is None
     assert cov([3.0]) is None
     assert t_interval([3.0]) is None

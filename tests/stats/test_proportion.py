@@ -49,6 +49,6 @@ def test_it_covers_every_chance_with_at_least_what_it_says(n: int) -> None:
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 0), (-1, 5), (6, 5)])
-def test_counts_that_can_not_be_are_refused(k: int, n: int) -> None:
+def test_counts_that_cannot_be_are_refused(k: int, n: int) -> None:
     with pytest.raises(ValueError, match="share_interval"):
         share_interval(k, n)

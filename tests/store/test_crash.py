@@ -153,7 +153,7 @@ def test_p19_a_limit_on_files_is_told_in_one_line_and_nothing_is_lost(
     assert table(folder) == whole
 
 
-def test_p19_a_study_that_can_not_be_made_leaves_nothing(worker: Worker, tmp_path: Path) -> None:
+def test_p19_a_study_that_cannot_be_made_leaves_nothing(worker: Worker, tmp_path: Path) -> None:
     ended = worker.run(tmp_path / "study", file_limit=1_000_000)
     assert ended.startswith(
         f"fault: StorageFault: {tmp_path}/study: the limit on the size of files is reached; raise it"

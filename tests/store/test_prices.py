@@ -288,12 +288,12 @@ def test_without_the_right_to_write_what_lies_in_the_log_is_read_too(
         assert len(book.lists()) == 1
 
 
-def test_a_log_that_can_not_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "prices.db"
     with PriceBook(path) as writer:
         writer.put(LIST)
     path.with_name("prices.db-wal").mkdir()
     path.with_name("prices.db-wal").joinpath("something").touch()
     _unwritable(monkeypatch)
-    with pytest.raises(StorageFault, match="can not be read now"):
+    with pytest.raises(StorageFault, match="cannot be read now"):
         PriceBook(path)

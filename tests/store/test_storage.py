@@ -37,7 +37,7 @@ def test_p19_on_a_full_disk_only_the_clean_up_goes_on(tmp_path: Path) -> None:
     command = [unshare, "-m" if os.geteuid() == 0 else "-rm", "sh", "-c", script, "sh", str(tmp_path), sys.executable]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if ended.returncode == 77 or "unshare failed" in ended.stderr:
-        pytest.skip(f"a tiny disk can not be mounted here: {ended.stderr.strip()}")
+        pytest.skip(f"a tiny disk cannot be mounted here: {ended.stderr.strip()}")
     assert ended.stdout.splitlines() == [
         f"finish {FULL}",
         f"begin {FULL}",
@@ -310,7 +310,7 @@ def test_p41_samples_from_a_stranger_that_are_no_samples(one_trial: StudyStore) 
                 connection.execute("UPDATE attempt SET outcome = NULL")
                 attempts._update(connection, store._database.seals, sealed, path.name)
             store.verify()
-        assert "can not be read" in detected(one_trial.folder)
+        assert "cannot be read" in detected(one_trial.folder)
 
 
 def test_the_file_of_another_attempt_is_no_help(store: StudyStore) -> None:

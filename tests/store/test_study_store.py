@@ -348,7 +348,7 @@ def test_opening_a_study_loads_no_library_for_samples(store: StudyStore) -> None
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-def test_a_folder_that_can_not_be_written(full: StudyStore) -> None:
+def test_a_folder_that_cannot_be_written(full: StudyStore) -> None:
     full.close()
     folder = full.folder
     next_ = "change its permissions or name another folder with --out"
@@ -356,7 +356,7 @@ def test_a_folder_that_can_not_be_written(full: StudyStore) -> None:
     assert as_nobody(folder, "read") == "16 values"
 
 
-def test_a_folder_that_can_not_be_made() -> None:
+def test_a_folder_that_cannot_be_made() -> None:
     with pytest.raises(StorageFault, match="/proc/cloudcmp"):
         create(Path("/proc/cloudcmp/study"))
 

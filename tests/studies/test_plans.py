@@ -106,7 +106,7 @@ def test_one_study_asks_three_kinds_of_providers_within_its_budget() -> None:
     assert waited == {"aws", "qemu"}
 
 
-def test_a_study_that_costs_money_can_not_be_read_without_a_budget(tmp_path: Path) -> None:
+def test_a_study_that_costs_money_cannot_be_read_without_a_budget(tmp_path: Path) -> None:
     text = (FOLDER / "aws-ssh-qemu.yaml").read_text(encoding="utf-8").replace("budget: 2 USD\n", "")
     (tmp_path / "no-budget.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(UserMistake, match="budget"):

@@ -68,7 +68,7 @@ FAULTS = [
     (METRIC.replace("unit: s", "unit: MB/s"), None, "write unit: B/s and scale: 1000000"),
     (METRIC.replace("unit: s", "unit: ms"), None, "write unit: s and scale: 0.001"),
     (METRIC.replace("x_s", "triad_bytes_per_s"), None, "is a metric of cloudcmp's own"),
-    (METRIC.replace("x_s", "X_s"), None, "can not name a metric"),
+    (METRIC.replace("x_s", "X_s"), None, "cannot name a metric"),
     (METRIC.replace("lower", "faster"), None, "better: this is not known"),
     (METRIC.replace("regex: '(.)'", "json: a..b"), None, "is no path"),
     (METRIC.replace("regex: '(.)'", "scale: 2"), None, "found by one of regex and json"),
@@ -99,7 +99,7 @@ def test_all_faults_are_told_at_once():
         ("  - {probe: command}\n", "write - command: {name: mine"),
         ("  - {command: {name: a, run: x}, probe: fma}\n", "names one probe, one suite, one command or one tool"),
         ("  - {command: {name: a, run: x}, params: {threads: all}}\n", "a command has no params"),
-        ("  - {command: {name: ../a, run: x}}\n", "can not name a command"),
+        ("  - {command: {name: ../a, run: x}}\n", "cannot name a command"),
         ("  - {command: {name: a}}\n", "run is missing"),
         ("  - {command: {name: a, run: x}}\n  - {command: {name: a, run: y}}\n", "the same cells as line 5"),
         (

@@ -50,7 +50,7 @@ def test_p38_a_comment_is_gone_and_a_text_with_a_hash_stays():
 
 
 @given(st.lists(st.sampled_from([*TRICKY, "#", " #", "\n", "'", '"', ": ", "- ", "|\n  "]), max_size=60).map("".join))
-def test_whatever_can_be_read_means_the_same_and_what_can_not_is_dropped(text):
+def test_whatever_can_be_read_means_the_same_and_what_cannot_is_dropped(text):
     try:
         meant = load(text)
     except (YAMLError, ValueError):

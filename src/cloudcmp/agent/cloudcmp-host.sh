@@ -70,11 +70,11 @@ disk() {
 		if [ -z "$found" ]; then
 			[ "$(head -c 1048576 "$device" | tr -d '\000' | wc -c)" -eq 0 ] || fail "$1 is not empty"
 			# Nothing is left to be written later, while we measure; our files are few and large.
-			mkfs.ext4 -q -i 1048576 -E lazy_itable_init=0,lazy_journal_init=0 "$device" || fail "$1 can not be formatted"
+			mkfs.ext4 -q -i 1048576 -E lazy_itable_init=0,lazy_journal_init=0 "$device" || fail "$1 cannot be formatted"
 		elif [ "$found" != TYPE=ext4 ]; then
 			fail "$1 holds something else"
 		fi
-		mount -t ext4 -o nosuid,nodev "$device" "$MOUNT" || fail "$1 can not be mounted"
+		mount -t ext4 -o nosuid,nodev "$device" "$MOUNT" || fail "$1 cannot be mounted"
 	fi
 	chown cloudcmp "$MOUNT"
 	chmod 700 "$MOUNT"

@@ -167,7 +167,7 @@ class Line:
             case asyncssh.PermissionDenied():
                 kind, what, next = Refused, "it refuses our key", "see that it is among the user's authorized_keys"
             case asyncssh.KeyImportError():
-                kind, what, next = Refused, f"a key can not be read: {one_line(str(error))}", "see the key's file"
+                kind, what, next = Refused, f"a key cannot be read: {one_line(str(error))}", "see the key's file"
             case _:
                 what = f"connection lost (SSH {watch.reached()}): {one_line(str(error)) or type(error).__name__}"
         return kind.at(self.name, what, next)

@@ -110,7 +110,7 @@ async def deploy(
 async def undeploy(shell: Shell, folder: str) -> None:
     """Kill the processes whose program lies in a folder that `deploy` made (`RemoteInstance.home`), and remove it.
 
-    Raises ProviderFault where it can not be removed; one that is not there is no fault. For machines that stay.
+    Raises ProviderFault where it cannot be removed; one that is not there is no fault. For machines that stay.
     """
     if not _PATH.fullmatch(folder) or not PurePosixPath(folder).name.startswith("cloudcmp.") or "/../" in folder:
         raise _odd("a folder of ours", folder)
@@ -166,4 +166,4 @@ async def _ask(shell: Shell, command: Sequence[str], what: str) -> str:
 
 
 def _odd(what: str, said: str) -> ProviderFault:
-    return ProviderFault.at("machine", f"{what} can not be {one_line(said, 60)!r}", "see what answers there")
+    return ProviderFault.at("machine", f"{what} cannot be {one_line(said, 60)!r}", "see what answers there")

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import asyncssh
 
-from cloudcmp.errors import LineLost
+from cloudcmp.errors import ConnectionLost
 from cloudcmp.model.untrusted_text import one_line
 
 WINDOW_BYTES = 256 * 1024
@@ -163,7 +163,7 @@ class Errand(asyncssh.SSHClientSession[bytes]):
 class Pieces(AsyncIterator[bytes]):
     """Asynchronous reading of an errand's output; may be left and gone on with.
 
-    Raises LineLost where it ends because the connection does, at its end.
+    Raises ConnectionLost where it ends because the connection does, at its end.
     """
 
     def __init__(self, errand: Errand) -> None:
@@ -173,7 +173,7 @@ class Pieces(AsyncIterator[bytes]):
         piece = await self._errand.piece()
         if not piece and self._errand.cut_off:
             why = one_line(str(self._errand.lost or "")) or "it was closed"
-            raise LineLost.at("", f"the connection was lost: {why}", "see whether the machine is still there")
+            raise ConnectionLost.at("", f"the connection was lost: {why}", "see whether the machine is still there")
         if not piece:
             raise StopAsyncIteration
         return piece

@@ -73,14 +73,14 @@ def _places(triple: str, python: Path, scripts: Path, checkout: Path) -> Iterato
 
 
 def _fault_of(path: Path, triple: str) -> str | None:
-    """Why a file can not be the agent, None where it can. A file that is no ELF file (a script) may run anywhere."""
+    """Why a file cannot be the agent, None where it can. A file that is no ELF file (a script) may run anywhere."""
     try:
         with path.open("rb") as file:
             head = file.read(20)
     except FileNotFoundError:
         return "not there"
     except OSError as error:
-        return error.strerror or "can not be read"
+        return error.strerror or "cannot be read"
     if not os.access(path, os.X_OK):
         return "not executable"
     if head.startswith(b"\x7fELF") and len(head) == 20:

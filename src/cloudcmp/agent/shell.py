@@ -16,7 +16,7 @@ from cloudcmp.agent.connection import Line
 from cloudcmp.agent.errand import Errand, Pieces
 from cloudcmp.agent.host import on_host
 from cloudcmp.agent.keys import parse_public
-from cloudcmp.errors import LineLost, OutsideFault, ProviderFault, Refused, WrongHost
+from cloudcmp.errors import ConnectionLost, OutsideFault, ProviderFault, Refused, WrongHost
 from cloudcmp.model.protocol import Channel
 from cloudcmp.model.remote import Said
 from cloudcmp.model.untrusted_text import one_line
@@ -152,7 +152,7 @@ class SshShell:
     async def again(self, within_s: float) -> bool:
         """Whether the connection was lost and is there again, with the same host key as before; False where it held.
 
-        Raises what `dial` raises where the machine can not be reached in time.
+        Raises what `dial` raises where the machine cannot be reached in time.
         """
         if not self._connection.is_closed():
             with suppress(ProviderFault):
@@ -175,7 +175,7 @@ class SshShell:
     def _lost(self, command: Sequence[str], error: Exception | None) -> ProviderFault:
         said = one_line(str(error)) if error is not None and str(error) else "it ended without an exit code"
         what = f"connection lost during {_shown(command)}: {said}"
-        kind = LineLost if self._connection.is_closed() else ProviderFault
+        kind = ConnectionLost if self._connection.is_closed() else ProviderFault
         return kind.at(self._line.name, what, "see whether the machine is still there")
 
 

@@ -34,7 +34,7 @@ class Decoder:
     """Turns the bytes of one agent, cut anywhere, into a TrialResult; never raises for what they hold.
 
     `expected` are the only series that are believed (`expected_series`); `deadline_s` bounds their times;
-    `read_histogram` raises ValueError for a histogram that can not be read. With `listens`, the agent is a server that
+    `read_histogram` raises ValueError for a histogram that cannot be read. With `listens`, the agent is a server that
     says where it listens; with `prints`, it may tell what a command has printed.
     """
 
@@ -201,7 +201,7 @@ class Decoder:
         series, t_s = self._series(frame, histogram=False)
         value = number_of(frame, "value")
         if not series.signed and value <= 0:
-            raise BadFrame(f"{series.metric} can not be {value:g}")
+            raise BadFrame(f"{series.metric} cannot be {value:g}")
         self._samples.append(Sample(len(self._samples), series.metric, series.params, t_s, value, None))
 
     def _on_hist(self, frame: dict[str, object]) -> None:
@@ -212,7 +212,7 @@ class Decoder:
         try:
             self._read_histogram(text)
         except ValueError as error:
-            raise BadFrame("the histogram can not be read") from error
+            raise BadFrame("the histogram cannot be read") from error
         self._samples.append(Sample(len(self._samples), series.metric, series.params, t_s, None, text))
 
     def _on_text(self, frame: dict[str, object]) -> None:

@@ -22,7 +22,7 @@ def scaling(plan: Plan, estimates: Sequence[Estimate], attempts: Sequence[Attemp
     and were, for 60, 120, 300 and 600 s and the study's own `within_s`, with its exact interval (Clopper and Pearson).
     A launch that failed was not in time, whenever its machines might have come. The two parts are cells of their own,
     summed up over launches by the plan's order of aggregation; medians of parts need not add up to the median of the
-    whole, means do. Candidates that can not have the cell are left out. It does not say how fast anything else scales:
+    whole, means do. Candidates that cannot have the cell are left out. It does not say how fast anything else scales:
     an application starts later than its machine.
     """
     asked = {cell: dict(trial.params) for trial in plan.trials for cell in trial.cells if _is_scaling(cell)}

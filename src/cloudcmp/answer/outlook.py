@@ -1,4 +1,4 @@
-"""What it would take to tell what can not be told yet."""
+"""What it would take to tell what cannot be told yet."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A few plain sentences: who is best where, by how much and how surely, what can not be told yet and what it takes."""
+"""A few plain sentences: who is best where, by how much and how surely, what cannot be told yet and what it takes."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -135,7 +135,7 @@ def _overall(cells: Sequence[_Cell]) -> Iterator[str]:
     tied = sum(len(cell.winner.winners) > 1 and not cell.doubtful() for cell in cells)
     open_ = sum(not cell.winner.winners or bool(cell.doubtful()) for cell in cells)
     told += [f"several are practically the same in {tied}"] * bool(tied)
-    told += [f"{open_} can not be told yet"] * bool(open_)
+    told += [f"{open_} cannot be told yet"] * bool(open_)
     yield f"Of {len(cells)} cells that decide, {listed(told)}."
 
 
@@ -151,7 +151,7 @@ def _of_cell(cell: _Cell) -> Iterator[str]:
     yield f"{cell.label}: {_lead(cell, won[0], ties, doubtful)}{_cheapest_task(cell)}{left_out}"
     if doubtful:
         names = listed([cell.name(at) for at in doubtful])
-        yield f"{cell.label}: whether {names} is behind can not be told yet.{_outlook(cell, [won[0], doubtful[0]])}"
+        yield f"{cell.label}: whether {names} is behind cannot be told yet.{_outlook(cell, [won[0], doubtful[0]])}"
 
 
 def _lead(cell: _Cell, best: int, ties: Sequence[int], doubtful: Sequence[int]) -> str:

@@ -10,7 +10,7 @@ from cloudcmp import agent
 from cloudcmp.agent.ssh import dial
 from cloudcmp.app.command_uses import notice
 from cloudcmp.app.concurrent import Say, side_by_side
-from cloudcmp.app.provider_clients import Unopened, brief, opened, wanted
+from cloudcmp.app.provider_clients import UnavailableProvider, brief, opened, wanted
 from cloudcmp.catalog import METRICS, metrics_with
 from cloudcmp.errors import AgentMissing, CloudcmpError, Fault, NoCredentials, OutsideFault, Refused, UserMistake
 from cloudcmp.model.offering import Offering
@@ -19,7 +19,7 @@ from cloudcmp.model.protocol import Provider
 from cloudcmp.model.safety import Finding
 from cloudcmp.plan import check_runnable
 from cloudcmp.provider.aside import aside
-from cloudcmp.provider.registry import Means, make, names
+from cloudcmp.provider.registry import ProviderOptions, make, names
 from cloudcmp.provision import price_to_create
 from cloudcmp.report.check_summary import SET_UP, Checked
 from cloudcmp.units import Money
@@ -44,7 +44,7 @@ _TRIPLES = {
 async def check(
     providers: Mapping[str, Provider],
     candidates: Sequence[Candidate] = (),
-    unopened: Sequence[Unopened] = (),
+    unavailable: Sequence[UnavailableProvider] = (),
     *,
     budget: Money | None = None,
     now: Callable[[], float] = time.time,
@@ -62,7 +62,7 @@ async def check(
     today = date.fromtimestamp(now())
     looks = {name: _look(one, own[name], budget, today, found[name]) for name, one in providers.items()}
     late = await side_by_side(looks, within_s, say)
-    told = [Checked(one.provider, Finding("extra", False, one.what, one.next)) for one in unopened]
+    told = [Checked(one.provider, Finding("extra", False, one.what, one.next)) for one in unavailable]
     for name, provider in providers.items():
         some = [*found[name], *([_late(within_s)] if name in late else ())]
         told += [Checked(name, one) for one in (*some, *_ours(provider, own[name], some, now()))]
@@ -122,8 +122,8 @@ async def check_providers(named: Sequence[str], say: Say | None = None) -> tuple
 
     Where none is named, one that is not set up (no extra, no credentials, no endpoint) is unknown, not wrong.
     """
-    providers, unopened = opened(wanted(named), Means(metrics=METRICS))
-    told = await check(providers, (), unopened, say=say)
+    providers, unavailable = opened(wanted(named), ProviderOptions(metrics=METRICS))
+    told = await check(providers, (), unavailable, say=say)
     return told if named else tuple(_not_set_up(one) for one in told)
 
 
@@ -137,9 +137,9 @@ def _not_set_up(one: Checked) -> Checked:
 async def check_plan(plan: Plan, say: Say | None = None) -> tuple[Checked, ...]:
     """Check the providers of a plan for its candidates, and whether the plan itself can be run."""
     runners = tuple(dict.fromkeys(one.runner for one in plan.candidates))
-    means = Means(metrics=metrics_with(plan.commands), candidates=plan.candidates, dial=dial)
-    providers, unopened = opened([one for one in runners if one in names()], means)
-    return (*_runnable(plan), *await check(providers, plan.candidates, unopened, budget=plan.budget, say=say))
+    means = ProviderOptions(metrics=metrics_with(plan.commands), candidates=plan.candidates, dial=dial)
+    providers, unavailable = opened([one for one in runners if one in names()], means)
+    return (*_runnable(plan), *await check(providers, plan.candidates, unavailable, budget=plan.budget, say=say))
 
 
 def _runnable(plan: Plan) -> list[Checked]:
@@ -154,7 +154,7 @@ def _runnable(plan: Plan) -> list[Checked]:
 
 
 async def _asked(provider: Provider, candidates: Sequence[Candidate]) -> list[Finding]:
-    """What the provider itself finds; one that can not be asked is a finding too."""
+    """What the provider itself finds; one that cannot be asked is a finding too."""
     try:
         return list(await provider.check(candidates))
     except NoCredentials as fault:
@@ -192,7 +192,7 @@ async def _priced(
 
 
 async def _listed(provider: Provider, region: str) -> tuple[Offering, ...]:
-    """What the provider sells in a region; nothing where it can not be asked, which is a finding of its own."""
+    """What the provider sells in a region; nothing where it cannot be asked, which is a finding of its own."""
     try:
         return await aside(lambda: provider.offerings(region), provider.name, _LIST_S)
     except (CloudcmpError, ImportError, OSError):

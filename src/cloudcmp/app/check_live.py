@@ -24,13 +24,13 @@ from cloudcmp.errors import AgentMissing, BudgetSpent, CloudcmpError, UserMistak
 from cloudcmp.execute.environment import tools
 from cloudcmp.execute.interruptible import ask, unheld
 from cloudcmp.execute.interruption import Stopping
-from cloudcmp.execute.ssh_setup import open_office
-from cloudcmp.execute.teardown import Ending, Leave, faults_of, leave_at_once, lines_left, untouched
+from cloudcmp.execute.ssh_setup import open_provisioning
+from cloudcmp.execute.teardown import Leave, RunEnd, faults_of, leave_at_once, lines_left, untouched
 from cloudcmp.model.lease import FIREWALL
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import Provider
-from cloudcmp.provider.registry import Means, make
+from cloudcmp.provider.registry import ProviderOptions, make
 from cloudcmp.provision import Release
 from cloudcmp.provision.clauses import CLAUSES
 from cloudcmp.provision.contract import TESTED, Held, Ruling, differences, hold
@@ -100,9 +100,9 @@ def prepare(
     BudgetSpent where the worst case is above the budget.
     """
     (name,) = wanted([provider])
-    made, unopened = opened([name])
-    if unopened:
-        raise UserMistake.at(name, unopened[0].what, unopened[0].next)
+    made, unavailable = opened([name])
+    if unavailable:
+        raise UserMistake.at(name, unavailable[0].what, unavailable[0].next)
     if budget is None and made[name].billed:
         raise UserMistake.at("--budget", f"machines of {name} cost money", "say how much: --budget '1 USD'")
     allowed = None if budget is None else _money("--budget", budget)
@@ -151,7 +151,7 @@ def prove(tryout: Tryout, say: Callable[[str], None] = lambda _: None, leave: Le
 def _look_first(tryout: Tryout, say: Callable[[str], None]) -> None:
     """Refuse what the provider would refuse, before there is anything that whoever interrupts it could leave."""
     say(f"looking first: {tryout.provider}")
-    means = Means(metrics=METRICS, candidates=tryout.plan.candidates, dial=dial)
+    means = ProviderOptions(metrics=METRICS, candidates=tryout.plan.candidates, dial=dial)
     refuse(ask(preflight({tryout.provider: make(tryout.provider, means)}, tryout.plan, say)))
     ask(get_ready(tryout.plan, say))
 
@@ -230,7 +230,7 @@ async def _try_out(
 ) -> None:  # fmt: skip
     """Try the contract out; what came of it is kept outside, where no interruption can take it away."""
     providers, ledger = tools(store, binary)
-    office = open_office(ledger, providers.values())
+    office = open_provisioning(ledger, providers.values())
     provider, launches = providers[tryout.provider], tryout.plan.launches[:LAUNCHES]
     stage = Stage(office, provider, tryout.candidate, launches, TTL_S, allow=tryout.allow)
     if leave is None:
@@ -250,7 +250,7 @@ async def _try_out(
 def _with_doubles(stage: Stage, leave: Leave) -> Leave:
     """Tells also what was made beside the ledger, which is found by its tags; nothing is kept where nothing is left."""
 
-    def leave_all(ending: Ending) -> NoReturn:
+    def leave_all(ending: RunEnd) -> NoReturn:
         lines = lines_left(Release(one, None, "made twice, not asked to go") for one in stage.doubles)
         if not (ending.left or lines):
             shutil.rmtree(ending.folder, ignore_errors=True)

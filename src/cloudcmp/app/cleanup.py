@@ -10,7 +10,7 @@ from cloudcmp.errors import CorruptStore, Fault, StorageFault
 from cloudcmp.execute.environment import tools
 from cloudcmp.execute.interruptible import unheld
 from cloudcmp.execute.interruption import Stopping
-from cloudcmp.execute.teardown import Ending, Leave, leave_at_once, left_told, line_of, lines_left
+from cloudcmp.execute.teardown import Leave, RunEnd, leave_at_once, left_told, line_of, lines_left
 from cloudcmp.model.lease import Lease, LeaseRow
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provision import Journal, Ledger, Release, release_all
@@ -82,12 +82,12 @@ def _ended(
 ) -> tuple[Release, ...]:
     """What came of ending all; whoever interrupts it outside of its own heeding is told what is left as well."""
     releases: list[Release] = []
-    came: list[Ending] = []
+    came: list[RunEnd] = []
 
     async def work() -> None:
         providers, ledger = tools(store, journal=journal)
         releases.extend(await _end_all(ledger, providers, folder, leave, say))
-        came.append(Ending(folder, False, "interrupted", True, lines_left(releases)))
+        came.append(RunEnd(folder, False, "interrupted", True, lines_left(releases)))
 
     with left_told(folder, journal, leave, came):
         unheld(work())

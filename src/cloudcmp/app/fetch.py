@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from cloudcmp.app.price_lists import Taken, take_in, unread
+from cloudcmp.app.price_lists import AcceptedList, take_in, unread
 from cloudcmp.catalog.parameters import nearest
 from cloudcmp.cost.lookup import FETCHED
 from cloudcmp.cost.sources.base import Unreadable
@@ -25,10 +25,10 @@ _EVERY_S = 2.0
 def fetch(
     providers: Sequence[str], regions: Sequence[str], *, progress: Callable[[str], None] | None = None,
     web: Web | None = None,
-) -> Iterator[Taken]:  # fmt: skip
+) -> Iterator[AcceptedList]:  # fmt: skip
     """Fetch the lists of providers, and put each into the price book once it is whole.
 
-    `progress` is told every two seconds what comes and how long it will take. Raises UserMistake for what can not be
+    `progress` is told every two seconds what comes and how long it will take. Raises UserMistake for what cannot be
     fetched, and ProviderFault with one line for a list that does not come, or is not one: nothing of it is taken then.
     """
     if not providers:
@@ -38,7 +38,7 @@ def fetch(
             close = nearest(name, KNOWN)
             known = f"nearest: {close}" if close else f"known are {', '.join(KNOWN)}"
             next_ = f"{known}; or name a file: --from FILE --as csv"
-            raise UserMistake.at(name, "its prices can not be fetched", next_)
+            raise UserMistake.at(name, "its prices cannot be fetched", next_)
     tell = Pace(progress, time.monotonic).told if progress else silent
     for name in dict.fromkeys(providers):
         if name == LIBCLOUD:
@@ -48,14 +48,14 @@ def fetch(
             yield from _fetched(name, regions, open_web, Path(folder), tell)
 
 
-def _bundled() -> Taken:
+def _bundled() -> AcceptedList:
     path = bundled_file()
     if path is None:
         raise UserMistake.at(LIBCLOUD, "apache-libcloud is not installed", "add the extra: cloudcmp[libcloud]")
     return take_in(LIBCLOUD, [path], source="apache-libcloud")
 
 
-def _fetched(name: str, regions: Sequence[str], web: Web, folder: Path, tell: Tell) -> Iterator[Taken]:
+def _fetched(name: str, regions: Sequence[str], web: Web, folder: Path, tell: Tell) -> Iterator[AcceptedList]:
     try:
         for one in fetch_from(name, tuple(dict.fromkeys(regions)), web, folder):
             yield take_in(

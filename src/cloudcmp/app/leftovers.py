@@ -103,7 +103,7 @@ def _unreadable(found: Found) -> str:
         return "it has no readable tag cloudcmp:study"
     said = any(key == "cloudcmp:expires" for key, _ in found.tags)
     if said and _instant(tag(found, "cloudcmp:expires")) is None:
-        return "its tag cloudcmp:expires can not be read"
+        return "its tag cloudcmp:expires cannot be read"
     return ""
 
 

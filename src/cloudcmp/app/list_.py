@@ -117,7 +117,7 @@ def _all_offerings(name: str | None, asked: _Asked) -> list[Offering]:
 
 
 def _of_one(name: str) -> list[Offering]:
-    """What one provider sells; what the price book knows of one that can not be asked, or has no driver."""
+    """What one provider sells; what the price book knows of one that cannot be asked, or has no driver."""
     from cloudcmp.cost import offering_prices as catalogue
 
     if name not in names() and (known := catalogue.booked(name)):

@@ -14,8 +14,8 @@ from cloudcmp.cost import offering_prices as catalogue
 from cloudcmp.errors import ProviderFault, UserMistake
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Plan
-from cloudcmp.model.protocol import Particular, Provider
-from cloudcmp.model.safety import Barrier
+from cloudcmp.model.protocol import PlanSafeguards, Provider
+from cloudcmp.model.safety import Safeguard
 from cloudcmp.model.study import Study
 from cloudcmp.model.terms import Terms
 from cloudcmp.provider.registry import make, names
@@ -111,7 +111,7 @@ def quoted(plan: Plan) -> Plan:
 def offerings_of(provider: str, region: str | None) -> tuple[Offering, ...]:
     """What a provider offers, in a region or anywhere, with the price book's prices where it tells none.
 
-    For one that can not be asked it is what the price book knows: a study can be quoted without credentials, and it is
+    For one that cannot be asked it is what the price book knows: a study can be quoted without credentials, and it is
     the look before a run that asks for them.
     """
     if provider not in names():
@@ -128,28 +128,28 @@ def _without_asking(provider: str, region: str | None) -> tuple[Offering, ...]:
 
 
 def _free(candidate: Candidate) -> bool:
-    """Whether nobody bills what runs a candidate: one whose provider can not be asked is taken to be billed."""
+    """Whether nobody bills what runs a candidate: one whose provider cannot be asked is taken to be billed."""
     return candidate.runner in names() and not make(candidate.runner).billed
 
 
 def billing_of(provider: str) -> Billing:
-    """How a provider bills; the coarsest way where it can not be asked."""
+    """How a provider bills; the coarsest way where it cannot be asked."""
     return make(provider).billing if provider in names() else Billing()
 
 
 def host_of(candidate: Candidate) -> str:
-    """The host that a candidate shares with others; its own where its provider can not be asked."""
+    """The host that a candidate shares with others; its own where its provider cannot be asked."""
     return make(candidate.runner).host(candidate) if candidate.runner in names() else candidate.id
 
 
-def barriers(plan: Plan) -> dict[str, tuple[Barrier, ...]]:
+def safeguards(plan: Plan) -> dict[str, tuple[Safeguard, ...]]:
     """What keeps each provider of a plan from keeping anything; nothing of those that have no driver."""
     runners = dict.fromkeys(one.runner for one in plan.candidates)
-    return {name: _barriers(make(name), plan) for name in runners if name in names()}
+    return {name: _safeguards(make(name), plan) for name in runners if name in names()}
 
 
-def _barriers(provider: Provider, plan: Plan) -> tuple[Barrier, ...]:
-    return provider.barriers_of(plan) if isinstance(provider, Particular) else provider.barriers
+def _safeguards(provider: Provider, plan: Plan) -> tuple[Safeguard, ...]:
+    return provider.safeguards_of(plan) if isinstance(provider, PlanSafeguards) else provider.safeguards
 
 
 def as_data(plan: Plan) -> dict[str, Any]:
@@ -168,5 +168,5 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "terms": plan.terms,
         "budget": plan.budget,
         "commands": commands_as_data(commands(plan)),
-        "barriers": barriers(plan),
+        "barriers": safeguards(plan),
     }

@@ -21,7 +21,7 @@ from cloudcmp.store.prices import Kept, PriceBook
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class AcceptedList:
     """A list that was taken into the book: where it came from, of which day, and what became of it."""
 
     kind: str
@@ -44,11 +44,11 @@ def take_in(
     kind: str, files: Sequence[Path], *, source: str = "", how: How | None = None, as_of: date | None = None,
     now: float | None = None, region: str = "", only: Callable[[Told], bool] | None = None,
     fault: type[CloudcmpError] = UserMistake, tell: Callable[[str, int, int | None], None] | None = None,
-) -> Taken:  # fmt: skip
+) -> AcceptedList:  # fmt: skip
     """Read the files of a list and put it into the book, in whole or not at all.
 
     `tell` is told how many bytes were read, of how many. Raises UserMistake for an unknown kind and a file that is not
-    there, and `fault` for what can not be read as that kind; a list that prices nothing is none.
+    there, and `fault` for what cannot be read as that kind; a list that prices nothing is none.
     """
     from cloudcmp.cost.sources.readers import READERS, told_by
 
@@ -77,7 +77,7 @@ def take_in(
             listed = next(one for one in book.lists() if one.id == kept.list)
     except Unreadable as no:
         raise fault(unread(kind, region, files[0] if fault is UserMistake else head.source, no.what)) from None
-    return Taken(kind, head.source, head.how, listed.dated, digest, size, kept)
+    return AcceptedList(kind, head.source, head.how, listed.dated, digest, size, kept)
 
 
 def _counted(

@@ -1,4 +1,4 @@
-"""Providers made for a look at them, apart from any study: those that can not be made are told, not raised."""
+"""Providers made for a look at them, apart from any study: those that cannot be made are told, not raised."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from cloudcmp.catalog import hint
 from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.registry import Means, make, names
+from cloudcmp.provider.registry import ProviderOptions, make, names
 
 
 @dataclass(frozen=True, slots=True)
-class Unopened:
+class UnavailableProvider:
     """A provider that could not be made: an extra that is not installed, a file of its own that is not there."""
 
     provider: str
@@ -33,19 +33,23 @@ def wanted(named: Iterable[str]) -> tuple[str, ...]:
     return asked or names()
 
 
-def opened(wanted: Iterable[str], means: Means | None = None) -> tuple[dict[str, Provider], tuple[Unopened, ...]]:
-    """The providers that can be made, and those that can not with the reason."""
+def opened(
+    wanted: Iterable[str], means: ProviderOptions | None = None
+) -> tuple[dict[str, Provider], tuple[UnavailableProvider, ...]]:
+    """The providers that can be made, and those that cannot with the reason."""
     providers: dict[str, Provider] = {}
-    unopened: list[Unopened] = []
+    unavailable: list[UnavailableProvider] = []
     for name in wanted:
         try:
             providers[name] = make(name, means)
         except ImportError as error:
             missing = error.name or str(error)
-            unopened.append(Unopened(name, f"{missing} is not installed", f"add the extra: cloudcmp[{name}]"))
+            unavailable.append(
+                UnavailableProvider(name, f"{missing} is not installed", f"add the extra: cloudcmp[{name}]")
+            )
         except CloudcmpError as error:
-            unopened.append(Unopened(name, error.faults[0].what, error.faults[0].next))
-    return providers, tuple(unopened)
+            unavailable.append(UnavailableProvider(name, error.faults[0].what, error.faults[0].next))
+    return providers, tuple(unavailable)
 
 
 def brief(error: BaseException) -> str:

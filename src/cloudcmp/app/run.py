@@ -22,7 +22,7 @@ from cloudcmp.execute.interruptible import ask
 from cloudcmp.execute.shipped_files import check_unchanged
 from cloudcmp.execute.spending import BUDGET
 from cloudcmp.execute.study import drive, left_of
-from cloudcmp.execute.teardown import Ending, Leave, faults_of, left_told, untouched
+from cloudcmp.execute.teardown import Leave, RunEnd, faults_of, left_told, untouched
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Progress
 from cloudcmp.owned_folder import OwnedPath
@@ -47,7 +47,7 @@ def new_folder(plan: Plan, out: Path | None) -> Path:
 def start(
     plan: Plan, text: str, folder: Path, *, work: Path | None, wait: bool, progress: Progress, leave: Leave,
     confirm: Confirm = refuse_commands, study: str = "",
-) -> Ending:  # fmt: skip
+) -> RunEnd:  # fmt: skip
     """Measure a new study in `folder`; test files of `local` go under `work`, by default beside the samples.
 
     `confirm` shows the lines that a study of its own text has machines of the user's own run, and says whether they may
@@ -92,7 +92,7 @@ def resume(
     budget: Money | None = None,
     adopt: bool = False,
     confirm: Confirm = refuse_commands,
-) -> Ending:
+) -> RunEnd:
     """Go on with a study: attempts that were cut short are marked and run again, all others stay as they are.
 
     A folder that was made elsewhere is refused, or adopted with `adopt`.
@@ -122,7 +122,7 @@ def resume(
             raise
         except KeyboardInterrupt:
             lines = untouched(store)
-            leave(Ending(folder, False, "interrupted before it went on", True, lines))
+            leave(RunEnd(folder, False, "interrupted before it went on", True, lines))
         with left_told(folder, store, leave):
             moment = time_of(plan)
             store.interrupt_open(lambda trial: moment.at(plan.trials[trial].start_s))

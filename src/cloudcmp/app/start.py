@@ -19,7 +19,7 @@ from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Provider
 from cloudcmp.owned_folder import FOR_ALL, OwnedPath, new_file
 from cloudcmp.plan.match import nearest_offering
-from cloudcmp.provider.registry import Means, names
+from cloudcmp.provider.registry import ProviderOptions, names
 from cloudcmp.study import starter
 from cloudcmp.study.starter import Answers, Form
 from cloudcmp.units import Money, format_money, format_seconds
@@ -115,8 +115,8 @@ def look(within_s: float = DEADLINE_S) -> tuple[Seen, ...]:
 
     known = [name for name in starter.CLOUDS if name in names()]
     likely = [name for name in known if signs_of(name, os.environ, Path.home())]
-    providers, unopened = opened(likely, Means(metrics=METRICS))
-    missing = [Seen(one.provider, False, ", ".join(filter(None, (one.what, one.next)))) for one in unopened]
+    providers, unavailable = opened(likely, ProviderOptions(metrics=METRICS))
+    missing = [Seen(one.provider, False, ", ".join(filter(None, (one.what, one.next)))) for one in unavailable]
     missing += [Seen(name, False, f"no sign of credentials; see: cloudcmp check {name}")
                 for name in known if name not in likely]  # fmt: skip
     return tuple(sorted((*ask(_all_seen(providers, within_s)), *missing), key=lambda one: one.provider))

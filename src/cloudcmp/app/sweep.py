@@ -13,13 +13,13 @@ from typing import Any, NoReturn, TypeVar
 
 from cloudcmp.app.concurrent import Say, side_by_side
 from cloudcmp.app.leftovers import Fate, Leftover, Swept, judge
-from cloudcmp.app.provider_clients import Unopened, brief
+from cloudcmp.app.provider_clients import UnavailableProvider, brief
 from cloudcmp.cost.offering_prices import with_prices
-from cloudcmp.errors import BadCredentials, CloudcmpError, NoCredentials, Unlisted, UserMistake
+from cloudcmp.errors import BadCredentials, CloudcmpError, IncompleteListing, NoCredentials, UserMistake
 from cloudcmp.execute.interruption import Stopping
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Listing
 from cloudcmp.model.offering import Price
-from cloudcmp.model.protocol import Dated, Provider
+from cloudcmp.model.protocol import HasServerTime, Provider
 from cloudcmp.provider.aside import aside
 from cloudcmp.provider.time import Time
 from cloudcmp.provision import Patience, patience_with
@@ -51,7 +51,7 @@ async def sweep(
     delete: bool = False,
     patience: Patience | None = None,
     pace: Pace | None = None,
-    unopened: Sequence[Unopened] = (),
+    unavailable: Sequence[UnavailableProvider] = (),
     named: bool = False,
     leave: Leave | None = None,
     within_s: float = LIST_S,
@@ -59,7 +59,7 @@ async def sweep(
 ) -> Swept:
     """Ask each provider for whatever bears our tags, and destroy what is due where `delete` is set.
 
-    With `study` only that study's resources are looked at, and are due before they expire. `unopened` are providers
+    With `study` only that study's resources are looked at, and are due before they expire. `unavailable` are providers
     that could not be made; `named` says that the user named them all. Deletes keep to `pace`, by default that of
     studies. With `leave` the first signal ends it. Never raises for a provider that fails.
 
@@ -67,7 +67,9 @@ async def sweep(
     `say` is told who is waited for.
     """
     pace = pace or Pace(time, random.random)
-    unmade = Swept(skipped=tuple(one.line for one in unopened), faults=tuple(one.line for one in unopened if named))
+    unmade = Swept(
+        skipped=tuple(one.line for one in unavailable), faults=tuple(one.line for one in unavailable if named)
+    )
     sweepers = [
         _Sweeper(one, time, study, patience or patience_with(one), pace, within_s, delete=delete, named=named)
         for one in providers.values()
@@ -152,7 +154,7 @@ class _Sweeper:
 
     async def _look(self) -> Swept:
         name = self._provider.name
-        unseen = [one.how for one in self._provider.barriers if one.name == "sweep" and not one.holds]
+        unseen = [one.how for one in self._provider.safeguards if one.name == "sweep" and not one.holds]
         if unseen:
             line = f"{name}: not swept: {unseen[0]}"
             return Swept(skipped=(line,), faults=(line,) if self._named else ())
@@ -184,16 +186,16 @@ class _Sweeper:
 
         A clock that is ahead would take studies that run for expired ones.
         """
-        if not isinstance(self._provider, Dated):
+        if not isinstance(self._provider, HasServerTime):
             return ""
         refused = "nothing is destroyed but by --study"
         before = self._time.now()
         try:
             there = await _within(self._provider.date(), _ASIDE_S / 2, self.name)
         except (CloudcmpError, OSError) as fault:
-            return f"its clock can not be told ({brief(fault)}): {refused}"
+            return f"its clock cannot be told ({brief(fault)}): {refused}"
         if there is None:
-            return f"its clock can not be told: {refused}"
+            return f"its clock cannot be told: {refused}"
         self._moment = min(self._moment, there)
         ahead_s, behind_s = before - there, there - self._time.now()
         if max(ahead_s, behind_s) <= _SKEW_S:
@@ -290,14 +292,16 @@ def _doubtful(region: str, listing: Listing) -> bool:
 
 
 async def _within(asked: Coroutine[Any, Any, T], within_s: float, where: str) -> T:
-    """What is asked; raises Unlisted where it does not come in time."""
+    """What is asked; raises IncompleteListing where it does not come in time."""
     try:
         async with asyncio.timeout(within_s) as limit:
             return await asked
     except TimeoutError:
         if not limit.expired():
             raise
-        raise Unlisted.at(where, f"it did not answer within {within_s:g} s", "check the network, sweep again") from None
+        raise IncompleteListing.at(
+            where, f"it did not answer within {within_s:g} s", "check the network, sweep again"
+        ) from None
 
 
 async def _prices_within(provider: Provider, regions: Collection[str], within_s: float) -> dict[tuple[str, str], Price]:
@@ -311,6 +315,6 @@ async def _prices_within(provider: Provider, regions: Collection[str], within_s:
                 found.update({(region, one.name): one.price for one in offerings if one.price is not None})
 
     if regions:  # aside: whoever is slow to tell prices must not keep a signal from being heard
-        with suppress(Unlisted):
+        with suppress(IncompleteListing):
             await aside(ask, provider.name, within_s)
     return dict(found)

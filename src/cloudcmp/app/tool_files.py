@@ -80,7 +80,7 @@ def named(text: str) -> Named:
 
 
 def is_table(files: Sequence[Named], asked: Asked) -> bool:
-    """Whether one file is to be read as a tidy table; raises UserMistake where what it is can not be told."""
+    """Whether one file is to be read as a tidy table; raises UserMistake where what it is cannot be told."""
     if len(files) != 1 or files[0].offering or asked.offering:
         return False
     return not files[0].path.is_file() or format_of(files[0].path, asked) == TABLE
@@ -136,7 +136,7 @@ def read(files: Sequence[Named], asked: Asked) -> Found:
             found.faults += error.faults
         except OSError as error:
             found.faults.append(
-                Fault(str(file.path), (error.strerror or "can not be read").lower(), "name another file")
+                Fault(str(file.path), (error.strerror or "cannot be read").lower(), "name another file")
             )
     if found.faults:
         raise UserMistake(*_first(found.faults))

@@ -15,7 +15,7 @@ from cloudcmp.model.metric import Probe
 # Start of the agent's process, its wait for a quiet machine and its own clean-up, for each trial.
 _OVERHEAD_S = 0.05
 
-# A guest whose uptime can not be read has no split: when its kernel started is not known.
+# A guest whose uptime cannot be read has no split: when its kernel started is not known.
 _OF_UPTIME = ("provisioning_latency_s", "booting_latency_s")
 
 # A datagram carries its number and time of sending in so many bytes; a smaller one has no jitter.

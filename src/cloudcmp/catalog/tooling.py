@@ -60,7 +60,7 @@ def settings_of(name: str, text: str) -> dict[str, str]:
 def told_text(told: Mapping[str, str]) -> str:
     """The settings that an output tells of itself as one word of a cell, or `untold`.
 
-    They are an output's own text: what can not stand in a cell becomes `_`.
+    They are an output's own text: what cannot stand in a cell becomes `_`.
     """
     return ",".join(f"{word(key)}:{word(value)}" for key, value in sorted(told.items())) or UNTOLD
 

@@ -11,7 +11,7 @@ from cloudcmp.cli.output import console, emit, folded, say, warn
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
-    from cloudcmp.app.price_lists import Taken
+    from cloudcmp.app.price_lists import AcceptedList
 
 _SHOWN = 3
 
@@ -75,7 +75,7 @@ def fetch(
 
 def _from_files(
     catalogue: Any, providers: list[str] | None, files: list[Path], kind: str | None, as_of: str | None
-) -> "Taken":
+) -> "AcceptedList":
     named = [kind] if kind else list(providers or ())
     if len(named) != 1:
         raise UserMistake.at("--from", "what kind of list it is is not said", f"add --as {'|'.join(catalogue.kinds())}")
@@ -86,7 +86,7 @@ def _from_files(
     return catalogue.take_in(named[0], files, as_of=day)  # type: ignore[no-any-return]
 
 
-def as_data(one: "Taken") -> dict[str, Any]:
+def as_data(one: "AcceptedList") -> dict[str, Any]:
     """A list that was taken, as the JSON document's data."""
     return {
         "kind": one.kind,

@@ -63,7 +63,7 @@ def list_(
              "sort": sort}  # fmt: skip
     if as_csv or limit is not None or any(word is not None for word in words.values()):
         if kind not in _SOLD:
-            raise UserMistake.at("cloudcmp list", f"{kind} can not be filtered", "filter offerings or prices")
+            raise UserMistake.at("cloudcmp list", f"{kind} cannot be filtered", "filter offerings or prices")
         if name is not None and provider is not None and name != provider:
             raise UserMistake.at("cloudcmp list", "two providers are named", "name one")
         _filtered(kind, {**words, "provider": provider or name}, limit, as_csv=as_csv, json=json)

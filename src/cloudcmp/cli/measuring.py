@@ -13,7 +13,7 @@ from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, console, emit, say, warn
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
-    from cloudcmp.execute.teardown import Ending, Leave
+    from cloudcmp.execute.teardown import Leave, RunEnd
     from cloudcmp.model.protocol import Progress
     from cloudcmp.units import Money
 
@@ -133,7 +133,7 @@ def _progress(json: bool) -> "Progress":
 def _leaving(verb: str, json: bool) -> "Leave":
     """Tells what is left, and ends the process: its threads may wait for clouds that do not answer."""
 
-    def leave(ending: "Ending") -> NoReturn:
+    def leave(ending: "RunEnd") -> NoReturn:
         try:
             _unfinished(verb, ending, json)
         finally:
@@ -142,7 +142,7 @@ def _leaving(verb: str, json: bool) -> "Leave":
     return leave
 
 
-def _unfinished(verb: str, ending: "Ending", json: bool) -> None:
+def _unfinished(verb: str, ending: "RunEnd", json: bool) -> None:
     """Say why a study is not finished, what is left of it, and how to go on."""
     for line in ending.left:
         warn(f"left: {line}")
@@ -156,7 +156,7 @@ def _unfinished(verb: str, ending: "Ending", json: bool) -> None:
     say(f"go on with: cloudcmp run --resume {ending.folder}")
 
 
-def _ended(verb: str, ending: "Ending", figures: Path | None, json: bool, *, every: bool) -> int:
+def _ended(verb: str, ending: "RunEnd", figures: Path | None, json: bool, *, every: bool) -> int:
     """Show what a measuring verb came to: the tables and the report's path as the last line."""
     if not ending.finished:
         _unfinished(verb, ending, json)
@@ -221,4 +221,4 @@ def plan(
 
     terminal.show_plan(console(), plan_)
     terminal.show_commands(console(), commands.commands(plan_), commands.notice(plan_))
-    terminal.show_barriers(console(), planning.barriers(plan_))
+    terminal.show_safeguards(console(), planning.safeguards(plan_))

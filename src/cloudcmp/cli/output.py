@@ -102,7 +102,7 @@ def guarded(action: Callable[[], Any], arguments: Sequence[str], over: Callable[
 def _outcome(action: Callable[[], Any], arguments: Sequence[str]) -> tuple[tuple[Fault, ...], int]:
     try:
         result = action()
-        sys.stdout.flush()  # an answer that can not be given is a fault, which nobody would tell any later
+        sys.stdout.flush()  # an answer that cannot be given is a fault, which nobody would tell any later
     except typer.Exit as done:
         return (), done.exit_code
     except SystemExit:

@@ -14,8 +14,7 @@ from cloudcmp.errors import UserMistake
 if TYPE_CHECKING:
     from cloudcmp.app.check_live import Tryout
     from cloudcmp.app.leftovers import Swept
-    from cloudcmp.app.provider_clients import Unopened
-    from cloudcmp.execute.teardown import Ending, Leave
+    from cloudcmp.execute.teardown import Leave, RunEnd
     from cloudcmp.model.protocol import Provider
 
 
@@ -127,7 +126,7 @@ def _leaving_live(trial: "Tryout", json: bool) -> "Leave":
     """Tells what is left of a try-out, and ends the process."""
     from cloudcmp.app import check_live as proving
 
-    def leave(ending: "Ending") -> NoReturn:
+    def leave(ending: "RunEnd") -> NoReturn:
         try:
             _warn_left(ending.left, ending.folder)
             if json:
@@ -170,7 +169,7 @@ def cleanup(folder: Folder, adopt: Adopt = False, json: Json = False) -> int:
 def _leaving(json: bool) -> "Leave":
     """Tells what is left, and ends the process: its threads may wait for clouds that do not answer."""
 
-    def leave(ending: "Ending") -> NoReturn:
+    def leave(ending: "RunEnd") -> NoReturn:
         try:
             for line in ending.left:
                 warn(f"left: {line}")
@@ -220,9 +219,9 @@ def sweep(
 
     came = [leftovers.Swept(unlisted=("interrupted before anything was looked at",))]
 
-    async def all_of_it(made: Mapping[str, "Provider"], unopened: Sequence["Unopened"]) -> None:
+    async def all_of_it(made: Mapping[str, "Provider"], unavailable: Sequence["Unopened"]) -> None:
         swept = await sweeping.sweep(
-            made, WallTime(), study=study, delete=delete, unopened=unopened, named=bool(providers), leave=leave,
+            made, WallTime(), study=study, delete=delete, unavailable=unavailable, named=bool(providers), leave=leave,
             say=None if json else warn,
         )  # fmt: skip
         came.append(swept)

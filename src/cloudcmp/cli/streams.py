@@ -64,7 +64,7 @@ class _Lasting:
 
 
 class _Aside(_Lasting):
-    """Words beside the answer: none that can not be said stops anything."""
+    """Words beside the answer: none that cannot be said stops anything."""
 
     def _untold(self, error: OSError) -> None:
         """Nothing comes of it."""
@@ -89,7 +89,7 @@ def outlast_readers(*, goes_on: bool) -> None:
 
 
 def settle() -> None:
-    """Nothing more is said: what can not be said now can not be the exit code's fault."""
+    """Nothing more is said: what cannot be said now cannot be the exit code's fault."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -48,9 +48,9 @@ def timed(use: Use) -> bool:
 
 
 def misfit(use: Use, unit: Unit) -> str:
-    """Why a use can not be counted in a unit, nothing where it can."""
+    """Why a use cannot be counted in a unit, nothing where it can."""
     if not use.size.is_finite() or use.size < 0 or use.count < 0 or use.times < 0:
-        return "so much of it can not be used"
+        return "so much of it cannot be used"
     if any(not one.is_finite() or one < 0 for one in use.periods_s):
         return "so long can nothing be used"
     if unit is Unit.RATIO:

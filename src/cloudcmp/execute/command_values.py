@@ -23,7 +23,7 @@ async def values_of(told: Sequence[Told], text: str) -> dict[str, float]:
     """The value of each metric in its unit, from a command's standard output.
 
     Raises Unsure, with one line, for a metric that is not found, is found with several values, is no number, is not
-    finite, or is 0 or less where it can not be.
+    finite, or is 0 or less where it cannot be.
     """
     patterns = [one.regex for one in told if one.regex is not None]
     matches = iter(await _matches(patterns, text) if patterns else ())
@@ -74,7 +74,7 @@ def _scaled(told: Told, number: float) -> float:
     if abs(value) >= LARGEST_VALUE:
         raise Unsure(f"{told.name}: {value:g} is too large")
     if not told.signed and value <= 0:
-        raise Unsure(f"{told.name}: it can not be {value:g}; write signed: true if it can")
+        raise Unsure(f"{told.name}: it cannot be {value:g}; write signed: true if it can")
     return value
 
 
@@ -117,5 +117,5 @@ async def _matches(patterns: Sequence[str], text: str) -> list[list[str]]:
         raise Unsure(f"an expression took more than {found.CPU_S} s in the output; write a simpler one")
     answer = json.loads(said)
     if isinstance(answer, str):
-        raise Unsure(f"the output can not be searched: {answer}")
+        raise Unsure(f"the output cannot be searched: {answer}")
     return [[str(text) for text in texts] for texts in answer]

@@ -14,7 +14,7 @@ from cloudcmp.execute.shipped_files import check_command
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.command import Command
 from cloudcmp.model.plan import PlannedTrial
-from cloudcmp.model.protocol import Carrying, Instance
+from cloudcmp.model.protocol import AcceptsFiles, Instance
 from cloudcmp.model.tool import Settings, Tool, Unsure
 from cloudcmp.model.trial import Outcome, Sample, TrialResult
 from cloudcmp.model.untrusted_text import one_line
@@ -95,9 +95,9 @@ async def carry(work: Work, instance: Instance, there: set[str]) -> None:
     UserMistake for a file that was changed since it was planned.
     """
     todo = {name: file for name, file in work.files.items() if name not in there}
-    if todo and not isinstance(instance, Carrying):
+    if todo and not isinstance(instance, AcceptsFiles):
         raise ProviderFault.at("machine", "no files can be brought to it", "leave files out, or take another provider")
-    if todo and work.command and isinstance(instance, Carrying):
+    if todo and work.command and isinstance(instance, AcceptsFiles):
         await asyncio.to_thread(check_command, work.command)
         await instance.carry(todo)
         there.update(todo)

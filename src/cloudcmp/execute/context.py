@@ -52,7 +52,7 @@ def _slept_s() -> float:
 class Bench:
     """All that is needed to run trials: where results go, the tables, the time, who wants to know, and when to stop.
 
-    `read_histogram` raises ValueError for a histogram that can not be read. `stop` ends after the trial that runs.
+    `read_histogram` raises ValueError for a histogram that cannot be read. `stop` ends after the trial that runs.
     `grace_s` is what a controller waits beyond a trial's own deadline. `secret` gives 64 hex digits for one trial;
     `slept_s` tells how long this machine has been asleep in all. `commands` are those of the plan.
     """

@@ -11,7 +11,7 @@ from cloudcmp.model.lease import ZONE
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.trial import Outcome
-from cloudcmp.provision import Guard, Machine, Office, Stopwatch
+from cloudcmp.provision import Guard, Machine, ProvisionContext, Stopwatch
 from cloudcmp.store import StudyStore
 
 
@@ -36,13 +36,13 @@ class Halt:
 
 
 @dataclass(frozen=True, slots=True)
-class Crew:
+class RunContext:
     """All that works on a study together; `wait` sleeps until the next session opens."""
 
     plan: Plan
     store: StudyStore
     providers: Mapping[str, Provider]
-    office: Office
+    office: ProvisionContext
     bench: Bench
     guard: Guard
     halt: Halt
@@ -81,7 +81,7 @@ class Stay:
     counted anew while it is torn down.
     """
 
-    crew: Crew
+    crew: RunContext
     provider: Provider
     candidate: Candidate
     launch: Launch

@@ -13,7 +13,7 @@ from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Provider
 from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.plan import at_once
-from cloudcmp.provider.registry import Means, make
+from cloudcmp.provider.registry import ProviderOptions, make
 from cloudcmp.provider.time import Time, VirtualTime, WallTime
 from cloudcmp.provision import Accounts, Journal, Ledger, Limits
 from cloudcmp.stats.histogram import encode
@@ -68,7 +68,7 @@ def agent_of(plan: Plan) -> Path | None:
 def providers_of(store: StudyStore, binary: Path | None, moment: Time) -> dict[str, Provider]:
     """The plan's providers; simulated clouds must share the ledger's time, or waiting for them takes none of theirs."""
     plan = store.plan
-    means = Means(
+    means = ProviderOptions(
         work=work_of(store),
         agent=binary,
         metrics=metrics_with(plan.commands),
@@ -87,7 +87,7 @@ def make_folder(place: OwnedPath) -> None:
         with place.folder(make=True):
             return
     except OSError as error:
-        fault = Fault(str(place.path), (error.strerror or "can not be made").lower(), "name another folder with --dir")
+        fault = Fault(str(place.path), (error.strerror or "cannot be made").lower(), "name another folder with --dir")
         raise StorageFault(fault) from error
 
 

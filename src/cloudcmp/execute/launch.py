@@ -6,17 +6,17 @@ from dataclasses import replace
 
 from cloudcmp.catalog import PROBES
 from cloudcmp.errors import (
-    NOT_ITS_OWN,
-    OUR_OWN,
+    ACCOUNT_FAULTS,
+    CONTROLLER_FAULTS,
     AgentMissing,
     BudgetSpent,
-    LineLost,
+    ConnectionLost,
+    Preempted,
     ProviderFault,
-    Taken,
     TooLate,
 )
 from cloudcmp.execute.context import Visit
-from cloudcmp.execute.crew import Crew, Stay
+from cloudcmp.execute.crew import RunContext, Stay
 from cloudcmp.execute.lifecycle.timing import BLIND_WHY, give_up_s, record_arrival, record_release, staged
 from cloudcmp.execute.spending import asked, paid_for, restarts_s
 from cloudcmp.execute.trials import TAKEN_WHY, record_all, set_aside, was_taken
@@ -28,7 +28,9 @@ from cloudcmp.plan import machines
 from cloudcmp.provision import Part, Release, patience_with, set_up, slot_of, tear_down
 
 
-async def carry_out(crew: Crew, launch: Launch, trials: Sequence[PlannedTrial], before: Mapping[int, Outcome]) -> None:
+async def carry_out(
+    crew: RunContext, launch: Launch, trials: Sequence[PlannedTrial], before: Mapping[int, Outcome]
+) -> None:
     """Set a launch up, run its trials, and tear it down whatever happens.
 
     Raises what the store raises, and our own cancellation.
@@ -83,9 +85,9 @@ async def _come_and_work(stay: Stay) -> Visit:
             one_zone=stay.one_zone(),
             paid_s=restarts_s(stay.provider, stay.candidate, stay.left(turns.last)),
         )  # fmt: skip
-    except (*OUR_OWN, AgentMissing) as fault:
+    except (*CONTROLLER_FAULTS, AgentMissing) as fault:
         return crew.stopped(str(fault))
-    except (*NOT_ITS_OWN, LineLost) as fault:
+    except (*ACCOUNT_FAULTS, ConnectionLost) as fault:
         return crew.put_off(str(fault))
     except ProviderFault as fault:
         missing = fault
@@ -102,7 +104,7 @@ def _lost(stay: Stay, poll_s: float, missing: ProviderFault) -> Visit:
     late = isinstance(missing, TooLate)
     if late and _blind(stay):
         return crew.put_off(f"{missing} ({BLIND_WHY})")
-    if isinstance(missing, Taken):
+    if isinstance(missing, Preempted):
         todo = stay.left([*turns.arrival, *turns.visit, *turns.last])
         return record_all(crew.bench, stay.candidate, todo, Outcome.PREEMPTED, str(missing))
     lines = [watch.timeline() for watch in stay.watches][: stay.candidate.count]
@@ -161,5 +163,5 @@ def _record_going(stay: Stay, releases: Sequence[Release], visit: Visit) -> None
 
 def _not_its_own(unseen: Release | None) -> str:
     """Why it is not known whether a machine is gone, where that is not its provider's doing."""
-    ours = unseen is not None and isinstance(unseen.fault, (*OUR_OWN, *NOT_ITS_OWN))
+    ours = unseen is not None and isinstance(unseen.fault, (*CONTROLLER_FAULTS, *ACCOUNT_FAULTS))
     return unseen.why if unseen and ours else ""

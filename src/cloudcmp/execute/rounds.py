@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from cloudcmp.execute.crew import Crew
+from cloudcmp.execute.crew import RunContext
 from cloudcmp.execute.launch import carry_out
 from cloudcmp.execute.machine_limit import Berths
 from cloudcmp.execute.windows import until_open
@@ -13,7 +13,7 @@ from cloudcmp.model.trial import Outcome
 from cloudcmp.plan import at_once, machines
 
 
-async def run_rounds(crew: Crew) -> str:
+async def run_rounds(crew: RunContext) -> str:
     """Run every launch that has trials left, round by round; why it ended early, empty when it did not.
 
     Raises what the store raises.
@@ -35,7 +35,7 @@ async def run_rounds(crew: Crew) -> str:
     return crew.halt.told() if _undone(crew) else ""
 
 
-def _undone(crew: Crew) -> bool:
+def _undone(crew: RunContext) -> bool:
     """Whether any trial is left: a study that was to launch nothing new may have had nothing new to launch."""
     return bool({trial.index for trial in crew.plan.trials} - crew.store.done())
 
@@ -50,7 +50,7 @@ def _rounds(plan: Plan) -> Iterator[Sequence[Launch]]:
 
 
 async def _side_by_side(
-    crew: Crew,
+    crew: RunContext,
     launches: Sequence[Launch],
     trials: Mapping[int, Sequence[PlannedTrial]],
     before: Mapping[int, Outcome],

@@ -111,14 +111,14 @@ async def watch_money(
 ) -> None:
     """Look at the money until cancelled: tell it, launch nothing new from 95 % on, and end all at 100 %.
 
-    What can not be counted any more may be above the budget: then all is ended too.
+    What cannot be counted any more may be above the budget: then all is ended too.
     """
     level = "ok"
     while True:
         try:
             spend = guard.spend()
         except Exception as fault:
-            teardown(f"what was spent can not be counted ({fault}): everything is ended")
+            teardown(f"what was spent cannot be counted ({fault}): everything is ended")
             return
         if spend.accrued is None:
             if spend.level == "teardown":

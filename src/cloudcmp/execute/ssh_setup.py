@@ -6,18 +6,18 @@ from dataclasses import replace
 from cloudcmp.agent.ssh import dial
 from cloudcmp.model.protocol import Provider, Remote
 from cloudcmp.model.remote import KeyPair, Shell
-from cloudcmp.provision import Keys, Ledger, Office, Ready, Ways
+from cloudcmp.provision import Connector, Keys, Ledger, ProvisionContext, Ready
 
 _POLL_S = 0.25
 _POLL_BILLED_S = 2.0  # a cloud counts how often it is asked
 
 
-def open_office(ledger: Ledger, providers: Iterable[Provider]) -> Office:
+def open_provisioning(ledger: Ledger, providers: Iterable[Provider]) -> ProvisionContext:
     """What setting up launches takes. A study whose machines need no SSH has no key."""
     some = tuple(providers)
-    ways = Ways(ledger.time, dial, _deploy, KeyPair("", ""))
+    ways = Connector(ledger.time, dial, _deploy, KeyPair("", ""))
     if not any(isinstance(one, Remote) for one in some):
-        return Office(ledger, ways, Keys(lambda: KeyPair("", ""), lambda *_: ""))
+        return ProvisionContext(ledger, ways, Keys(lambda: KeyPair("", ""), lambda *_: ""))
     from cloudcmp.agent.cloud_config import cloud_config
     from cloudcmp.agent.keys import new_key
 
@@ -27,7 +27,7 @@ def open_office(ledger: Ledger, providers: Iterable[Provider]) -> Office:
         """What a machine is told that is asked for now: the budget counts from the same moment on."""
         return cloud_config(host, client, ttl_s, ledger.time.now())
 
-    return Office(ledger, replace(ways, client=new_key(), poll_s=poll_s), Keys(new_key, user_data))
+    return ProvisionContext(ledger, replace(ways, client=new_key(), poll_s=poll_s), Keys(new_key, user_data))
 
 
 async def _deploy(shell: Shell, folder: str, address: str, lease_s: float) -> Ready:

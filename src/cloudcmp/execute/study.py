@@ -7,14 +7,14 @@ from pathlib import Path
 from cloudcmp.catalog import PROBES, metrics_with
 from cloudcmp.errors import CloudcmpError
 from cloudcmp.execute.context import Bench
-from cloudcmp.execute.crew import Crew, Halt
+from cloudcmp.execute.crew import Halt, RunContext
 from cloudcmp.execute.environment import is_simulated, ledger_of, limits_of, make_folder, providers_of, time_of, work_of
 from cloudcmp.execute.interruptible import unheld
 from cloudcmp.execute.interruption import Stopping
 from cloudcmp.execute.rounds import run_rounds
 from cloudcmp.execute.spending import beside_of, budget_of, watch_money
-from cloudcmp.execute.ssh_setup import open_office
-from cloudcmp.execute.teardown import Ending, Leave, faults_of, leave_at_once, left_told, lines_left
+from cloudcmp.execute.ssh_setup import open_provisioning
+from cloudcmp.execute.teardown import Leave, RunEnd, faults_of, leave_at_once, left_told, lines_left
 from cloudcmp.execute.traffic import sent_in_all
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import Progress
@@ -30,7 +30,7 @@ def left_of(store: StudyStore) -> list[PlannedTrial]:
     return [trial for trial in store.plan.trials if trial.index not in done]
 
 
-def drive(store: StudyStore, binary: Path | None, wait: bool, progress: Progress, leave: Leave) -> Ending:
+def drive(store: StudyStore, binary: Path | None, wait: bool, progress: Progress, leave: Leave) -> RunEnd:
     plan = store.plan
     moment = time_of(plan)
     here = any(candidate.runner == "local" for candidate in plan.candidates)
@@ -42,16 +42,16 @@ def drive(store: StudyStore, binary: Path | None, wait: bool, progress: Progress
     bench = Bench(store, metrics_with(plan.commands), PROBES, moment, progress, from_base64, commands=plan.commands)
     guard = Guard(budget_of(store), terms_of(providers), rows.rows_from, moment, limits_of(plan), beside_of(plan))
     guard.traffic_bytes = sent_in_all(plan, store.attempts())
-    office = open_office(ledger, providers.values())
-    crew = Crew(plan, store, providers, office, bench, guard, Halt(), wait=wait)
+    office = open_provisioning(ledger, providers.values())
+    crew = RunContext(plan, store, providers, office, bench, guard, Halt(), wait=wait)
     todo = left_of(store)
     # Virtual time is none of the reader's: how long the rest takes is then told from the trials so far.
     progress.begin(len(todo), 0.0 if is_simulated(plan) else sum(trial.expected_s for trial in todo))
-    came: list[Ending] = []
+    came: list[RunEnd] = []
 
     async def measure() -> None:
         reason, left, asked = await _measure(crew, leave)
-        came.append(Ending(store.folder, not reason, reason, asked, left, fault=crew.halt.fault))
+        came.append(RunEnd(store.folder, not reason, reason, asked, left, fault=crew.halt.fault))
 
     with left_told(store.folder, store, leave, came):
         try:
@@ -63,7 +63,7 @@ def drive(store: StudyStore, binary: Path | None, wait: bool, progress: Progress
     return came[0]
 
 
-async def _measure(crew: Crew, leave: Leave) -> tuple[str, tuple[str, ...], bool]:
+async def _measure(crew: RunContext, leave: Leave) -> tuple[str, tuple[str, ...], bool]:
     """Run what is left of the study, then make sure that nothing is; why it ended early, what is left, and whether a
     signal asked for the end.
 
@@ -109,7 +109,7 @@ def _told(halt: Halt, reason: str) -> str:
     return told if reason in told else f"{told}; {reason}"
 
 
-def _tell_left(crew: Crew, error: BaseException, left: Iterable[str]) -> None:
+def _tell_left(crew: RunContext, error: BaseException, left: Iterable[str]) -> None:
     """What is left of a study that ends by a fault is told with the fault: no ending will tell it."""
     faults = faults_of(crew.store.folder, left)
     if isinstance(error, CloudcmpError):

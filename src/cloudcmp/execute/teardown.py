@@ -19,7 +19,7 @@ HURRY_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class RunEnd:
     """How a run ended: whether all trials were run, else why not; `left` are machines that could not be seen gone.
 
     `fault`: what is to be mended outside kept trials from being run, and not only money or time that was over.
@@ -33,18 +33,18 @@ class Ending:
     fault: bool = False
 
 
-Leave = Callable[[Ending], NoReturn]
+Leave = Callable[[RunEnd], NoReturn]
 """Tells how it ended and ends the process, whatever its threads still wait for."""
 
 
 async def leave_at_once(ledger: Ledger, providers: Mapping[str, Provider], folder: Path, leave: Leave) -> NoReturn:
     """Ask all that is open to go, tell it, and end the process."""
     lines = lines_left(await ask_all(ledger, providers, HURRY_S))
-    leave(Ending(folder, False, "left at once", True, lines))
+    leave(RunEnd(folder, False, "left at once", True, lines))
 
 
 @contextmanager
-def left_told(folder: Path, journal: Journal, leave: Leave | None, came: Sequence[Ending] = ()) -> Iterator[None]:
+def left_told(folder: Path, journal: Journal, leave: Leave | None, came: Sequence[RunEnd] = ()) -> Iterator[None]:
     """Whoever interrupts what is inside while no `Stopping` heeds signals is told what is left, by `leave`.
 
     That is what already `came` of it, else what may be there by the ledger.
@@ -54,7 +54,7 @@ def left_told(folder: Path, journal: Journal, leave: Leave | None, came: Sequenc
     except KeyboardInterrupt:
         if leave is None:
             raise
-        known = came[-1] if came else Ending(folder, False, left=untouched(journal, "not seen gone"))
+        known = came[-1] if came else RunEnd(folder, False, left=untouched(journal, "not seen gone"))
         leave(replace(known, finished=False, reason=known.reason or "interrupted", interrupted=True))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from cloudcmp.agent import Decoder, encode_job, expected_series
-from cloudcmp.errors import LineLost, ProviderFault
+from cloudcmp.errors import ConnectionLost, ProviderFault
 from cloudcmp.execute.cast import apart, with_zones
 from cloudcmp.execute.commands import Work, believed, carry
 from cloudcmp.execute.context import Bench
@@ -34,11 +34,11 @@ class Link(Enum):
 
 
 class OutOfReach(Exception):
-    """Nobody knows what became of the machine: it can not be reached from here, and its provider says nothing of it."""
+    """Nobody knows what became of the machine: it cannot be reached from here, and its provider says nothing of it."""
 
 
 Again = Callable[[], Awaitable[Link]]
-"""Sees to the connection, once; raises ProviderFault where the machine can not be reached any more."""
+"""Sees to the connection, once; raises ProviderFault where the machine cannot be reached any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ async def _run(bench: Bench, turn: Turn) -> TrialResult:
     probe = bench.probes[turn.trial.probe]
     try:
         result = await (_between_peers(bench, turn) if "server" in probe.roles else _alone(bench, turn))
-    except LineLost as lost:
+    except ConnectionLost as lost:
         return await _cut_off(turn, lost.faults[0].what)
     except (ProviderFault, OSError) as fault:
         return await _if_held(
@@ -252,7 +252,7 @@ async def _late(stream: AsyncIterator[bytes], decoder: Decoder, limit_s: float, 
                     limit.reschedule(asyncio.get_running_loop().time() + LINGER_S)
     except TimeoutError:
         return not decoder.ended
-    except LineLost:
+    except ConnectionLost:
         if not decoder.ended:
             raise
     return False

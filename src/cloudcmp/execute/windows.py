@@ -11,7 +11,7 @@ _LOOK_S = 1.0  # how often a sleeper looks whether it was told to stop
 
 
 async def until_open(plan: Plan, launch: Launch, time: Time, over: Callable[[], str], *, wait: bool) -> str:
-    """Why the round of `launch` can not start now, empty when it can; with `wait` sleeps until it can.
+    """Why the round of `launch` cannot start now, empty when it can; with `wait` sleeps until it can.
 
     `over` tells why there is nothing to wait for any more, empty as long as there is.
 

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from cloudcmp.model.lease import CreateRequest, Found, Handle, Lease, Listing
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
-from cloudcmp.model.safety import Barrier, Finding, Sight
+from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.model.trial import Outcome
 
 UNTOLD = "untold"
@@ -70,7 +70,7 @@ class Instance(Protocol):
 
 
 @runtime_checkable
-class Carrying(Instance, Protocol):
+class AcceptsFiles(Instance, Protocol):
     """A machine to which files can be brought."""
 
     async def carry(self, files: Mapping[str, Path]) -> None:
@@ -82,8 +82,8 @@ class Provider(Protocol):
     """One cloud. Blocking look-ups are plain methods; what happens during a study is async.
 
     Lifecycle calls raise the kinds of ProviderFault, told apart, with the provider's own code in the line.
-    `parts` are the kinds of resources that a launch leases, in the order in which they are made; `barriers` are told
-    in the order of `safety.BARRIERS`. `settle_s` is how long the absence of something new is not believed to be its
+    `parts` are the kinds of resources that a launch leases, in the order in which they are made; `safeguards` are told
+    in the order of `safety.SAFEGUARDS`. `settle_s` is how long the absence of something new is not believed to be its
     end; 0 where `gone` answers on more than absence.
     """
 
@@ -93,7 +93,7 @@ class Provider(Protocol):
     billing: Billing
     settle_s: float
     parts: tuple[str, ...]
-    barriers: tuple[Barrier, ...]
+    safeguards: tuple[Safeguard, ...]
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
         """What can be had, with price, date and source where known."""
@@ -114,7 +114,7 @@ class Provider(Protocol):
     async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
         """All that this study owns here, by tag, and by token when one is given; in one region, or where it may be.
 
-        Raises Unlisted where the list is not complete.
+        Raises IncompleteListing where the list is not complete.
         """
         ...
 
@@ -141,7 +141,7 @@ class Direct(Provider, Protocol):
 
 
 @runtime_checkable
-class Preparing(Protocol):
+class NeedsPreparation(Protocol):
     """A provider that fetches or builds on this computer what its machines are made of."""
 
     async def prepare(self, candidates: Sequence[Candidate], say: Callable[[str], None]) -> None:
@@ -150,16 +150,16 @@ class Preparing(Protocol):
 
 
 @runtime_checkable
-class Particular(Provider, Protocol):
-    """A provider at which barriers rest on what a plan asks for."""
+class PlanSafeguards(Provider, Protocol):
+    """A provider at which safeguards rest on what a plan asks for."""
 
-    def barriers_of(self, plan: Plan) -> tuple[Barrier, ...]:
-        """The barriers as they are for a plan's own candidates and trials."""
+    def safeguards_of(self, plan: Plan) -> tuple[Safeguard, ...]:
+        """The safeguards as they are for a plan's own candidates and trials."""
         ...
 
 
 @runtime_checkable
-class Ending(Protocol):
+class SelfTerminating(Protocol):
     """A provider at which it rests on what is asked for whether a machine ends by itself at its time to live."""
 
     def ends(self, request: CreateRequest) -> bool:
@@ -171,7 +171,7 @@ class Ending(Protocol):
 class Remote(Provider, Protocol):
     """A provider whose machines are reached by SSH."""
 
-    async def look(self, handle: Handle) -> Sight:
+    async def look(self, handle: Handle) -> MachineStatus:
         """How a machine is now, and where it is reached once it runs."""
         ...
 
@@ -200,7 +200,7 @@ class Zoned(Protocol):
 
 
 @runtime_checkable
-class Dated(Protocol):
+class HasServerTime(Protocol):
     """A provider whose answers bear the time, by a clock that is not this machine's."""
 
     async def date(self) -> float | None:

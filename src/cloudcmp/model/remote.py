@@ -83,7 +83,7 @@ class Shell(Protocol):
     async def again(self, within_s: float) -> bool:
         """Connect again where the connection was lost, to the same host key only; whether that was so.
 
-        Raises what `Dial` raises where the machine can not be reached.
+        Raises what `Dial` raises where the machine cannot be reached.
         """
         ...
 

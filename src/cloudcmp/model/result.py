@@ -113,7 +113,7 @@ class Share:
 class Scaling:
     """How fast one candidate's machines come; `cell` is its scaling latency.
 
-    `provisioning` and `booting` are the cells of its parts, None where the guest's uptime can not be read. `by` is how
+    `provisioning` and `booting` are the cells of its parts, None where the guest's uptime cannot be read. `by` is how
     launches are summed up, median or mean, as the study says. `in_time` gives for each deadline (s) the share of the
     started launches whose machines could all be used by then; a launch that failed was not in time. `failed` is the
     share that failed. `poll_s` is the longest interval at which the controller looked, None where none is known.

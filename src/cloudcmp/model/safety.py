@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from cloudcmp.units import Money
 
-BARRIERS = ("teardown", "cleanup", "death", "sweep")
+SAFEGUARDS = ("teardown", "cleanup", "death", "sweep")
 """Orderly teardown; `cleanup DIR`; the death built into the machine; `sweep` by tags from an empty home."""
 
 
 @dataclass(frozen=True, slots=True)
-class Barrier:
-    """One of the four barriers at a provider: whether it holds, how, and what stays billed when only it holds."""
+class Safeguard:
+    """One of the four safeguards at a provider: whether it holds, how, and what stays billed when only it holds."""
 
     name: str
     holds: bool
@@ -28,7 +28,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class MachineStatus:
     """How a machine is now: `state` is pending, running, stopped or gone, with the provider's reason.
 
     `address` and `port` are where the controller reaches it, `peer_address` where other machines of its launch do;

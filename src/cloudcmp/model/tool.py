@@ -11,7 +11,7 @@ Settings = Mapping[str, str]
 
 
 class Unsure(Exception):
-    """An output of which a reader can not be sure what it says; one line tells where in it, and what is wrong.
+    """An output of which a reader cannot be sure what it says; one line tells where in it, and what is wrong.
 
     What an output holds is untrusted: letters that do not print are shown as a mark.
     """

@@ -35,9 +35,9 @@ def as_listed(candidate: Candidate) -> tuple[Candidate, tuple[str, ...]]:
 
 
 def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str | None) -> tuple[Candidate, ...]:
-    """The candidates of a study; raises UserMistake with one line for each that can not be had."""
+    """The candidates of a study; raises UserMistake with one line for each that cannot be had."""
     if on is not None and on not in STAND_INS:
-        raise UserMistake.at("--on", f"{on!r} can not stand in for a cloud", "use --on simulated or --on local")
+        raise UserMistake.at("--on", f"{on!r} cannot stand in for a cloud", "use --on simulated or --on local")
     found: list[Candidate] = []
     faults: list[Fault] = []
     taken: set[str] = set()

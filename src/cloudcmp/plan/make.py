@@ -38,11 +38,11 @@ def make(
 ) -> Plan:
     """The plan of a study, in quantities: what it costs is for `cost` to say.
 
-    `offerings_of(provider, region)` is what a provider sells, () for one that can not be asked; `host_of` names the
+    `offerings_of(provider, region)` is what a provider sells, () for one that cannot be asked; `host_of` names the
     machine that a candidate shares with others; `free` says whether who runs a candidate bills nothing; `priced` gives
     prices that neither the study nor the provider tells. `on` is the provider that stands in for all (`simulated`,
     `local`). `short` takes one run at the smallest sizes in at most two rounds that follow each other. `start_at` is
-    the Unix time at which the plan begins. Raises UserMistake for what can not be had or does not fit, one line each.
+    the Unix time at which the plan begins. Raises UserMistake for what cannot be had or does not fit, one line each.
     """
     notes: list[str] = []
     if short:
@@ -107,7 +107,7 @@ def _tasks(
             notes.append(f"left out: not built yet: {', '.join(missing)}")
         tasks, absent = left_to_this_machine(tasks)
         if absent:
-            notes.append(f"left out: this machine can not do it to itself: {', '.join(absent)}")
+            notes.append(f"left out: this machine cannot do it to itself: {', '.join(absent)}")
         tasks = only_built(tasks)
         if any(dict(task.params).get("path", "loopback") != "loopback" for task in tasks):
             tasks = over_loopback(tasks)
@@ -126,7 +126,7 @@ def _refuse_paths(tasks: Sequence[Task]) -> None:
     for task in tasks:
         path = dict(task.params).get("path", "loopback")
         if path != "loopback":
-            what = f"path: {path} can not be measured on one machine"
+            what = f"path: {path} cannot be measured on one machine"
             raise UserMistake.at(f"probe {task.probe}", what, "write path: loopback, or take another provider")
 
 

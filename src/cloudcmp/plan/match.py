@@ -12,10 +12,10 @@ _OTHER_CATEGORY = 0.4
 
 
 def distance(asked: Match, sold: Offering) -> float | None:
-    """How far an offering is from a match, None where it can not stand for it.
+    """How far an offering is from a match, None where it cannot stand for it.
 
     |ln(vcpus / asked)| + |ln(memory / asked)|, plus 0.4 where the category is an adjacent or an unknown one; what was
-    not asked for does not count. An offering whose asked-for size is unknown can not stand for it.
+    not asked for does not count. An offering whose asked-for size is unknown cannot stand for it.
     """
     total = 0.0
     for wanted, had in ((asked.vcpus, sold.vcpus), (asked.memory_gib, sold.memory_gib)):

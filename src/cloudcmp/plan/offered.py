@@ -1,4 +1,4 @@
-"""Which tasks a candidate can have: what it can not have is `not offered`, never failed."""
+"""Which tasks a candidate can have: what it cannot have is `not offered`, never failed."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -42,7 +42,7 @@ def tasks_by_candidate(
 
 
 def left_to_this_machine(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], tuple[str, ...]]:
-    """The tasks that this machine can have, and the probes that it can not; raises UserMistake where none is left."""
+    """The tasks that this machine can have, and the probes that it cannot; raises UserMistake where none is left."""
     lacks = _LACKS[LOCAL]
     gone = tuple(dict.fromkeys(task.probe for task in tasks if task.probe in lacks))
     left = tuple(task for task in tasks if task.probe not in lacks)
@@ -55,7 +55,7 @@ def left_to_this_machine(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], tuple
 def _offered(
     candidate: Candidate, task: Task, offerings_of: OfferingsOf, candidates: Sequence[Candidate]
 ) -> Task | None:
-    """The task as this candidate has it, None where it can not have it."""
+    """The task as this candidate has it, None where it cannot have it."""
     if task.probe in _lacks(candidate) or (task.probe == "resize" and _once(candidate)):
         return None
     if between_machines(task) and candidate.runner in _ALONE:
@@ -74,7 +74,7 @@ def system_of(candidate: Candidate) -> str:
 
 
 def _once(candidate: Candidate) -> bool:
-    """Whether its machines can not be stopped and started again: those of the spot market are asked for once."""
+    """Whether its machines cannot be stopped and started again: those of the spot market are asked for once."""
     return dict(candidate.options).get("market") == "spot"
 
 
@@ -106,7 +106,7 @@ def _why(candidates: Sequence[Candidate], task: Task) -> str:
     if not able:
         return "leave it out, or take a provider that launches machines"
     if task.probe == "resize" and all(map(_once, able)):
-        return "add a candidate of market: on-demand: a spot machine can not be stopped"
+        return "add a candidate of market: on-demand: a spot machine cannot be stopped"
     if task.probe == "resize":
         return "name an offering of their region with to:"
     systems, counts = sorted({system_of(one) for one in able}), sorted({one.count for one in able})

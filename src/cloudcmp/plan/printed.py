@@ -1,4 +1,4 @@
-"""Offerings as published studies print them, for providers whose own list can not be had."""
+"""Offerings as published studies print them, for providers whose own list cannot be had."""
 
 import tomllib
 from decimal import Decimal

@@ -15,7 +15,7 @@ _DEFAULTS = frozenset({("credits", "standard"), ("market", "on-demand"), ("os", 
 
 
 def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[str] = ()) -> None:
-    """Refuse a plan that can not be run; `providers` have a driver, `billed` are those whose use costs money.
+    """Refuse a plan that cannot be run; `providers` have a driver, `billed` are those whose use costs money.
 
     Raises UserMistake with one line for each provider without a driver and each probe that the agent does not have yet,
     where anything but `simulated` would have to run it, and for a worst case that is unknown or above the budget.
@@ -48,7 +48,7 @@ _NETWORKED = {"address", "network"}
 
 
 def _options(plan: Plan) -> list[Fault]:
-    """What is asked for and can not be had: ignored in silence, it would be another candidate than the one named."""
+    """What is asked for and cannot be had: ignored in silence, it would be another candidate than the one named."""
     faults = [
         Fault(one.id, f"{one.runner} has no {name}", "leave it out")
         for one in plan.candidates

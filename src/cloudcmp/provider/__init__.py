@@ -1,6 +1,6 @@
 """Clouds behind one protocol: this machine, and simulated ones."""
 
-from cloudcmp.provider.registry import Means, make, names
+from cloudcmp.provider.registry import ProviderOptions, make, names
 from cloudcmp.provider.time import Time, VirtualTime, WallTime
 
 __all__ = ["Means", "Time", "VirtualTime", "WallTime", "make", "names"]

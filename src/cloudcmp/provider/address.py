@@ -61,7 +61,7 @@ def _net(text: str, where: str) -> Net:
 def controller(endpoint: str | None) -> str:
     """Our own address in CIDR form: as Amazon sees it, or as another cloud's endpoint is reached from here.
 
-    Raises Refused where it can not be told, Unreached where nobody answers the question. Behind several addresses that
+    Raises Refused where it cannot be told, Unreached where nobody answers the question. Behind several addresses that
     take turns it may be the wrong one: then the study must name them all.
     """
     return near(endpoint) if endpoint else _far()
@@ -80,7 +80,7 @@ def _far() -> str:
 def near(endpoint: str) -> str:
     """The local end of the way to a cloud's endpoint, in CIDR form; nothing is sent.
 
-    Raises Refused where it can not be told: also where a private address goes to a public cloud, which then sees
+    Raises Refused where it cannot be told: also where a private address goes to a public cloud, which then sees
     another one.
     """
     try:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from cloudcmp.errors import LostAnswer, ProviderFault, Unlisted
+from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault
 
 LOOKED_FOR = "it is looked for by token, tag and name"
 """What becomes of something that may have been made: nobody has to do anything at once."""
@@ -24,7 +24,7 @@ class Coded:
 
 def unclear(what: str, where: str, *, changes: bool) -> ProviderFault:
     """An answer that tells nothing: what was asked for may have been done, if it was a call that changes something."""
-    return LostAnswer.at(where, what, LOOKED_FOR) if changes else Unlisted.at(where, what, "ask again")
+    return LostAnswer.at(where, what, LOOKED_FOR) if changes else IncompleteListing.at(where, what, "ask again")
 
 
 def lost(kind: str, where: str, *, changes: bool) -> ProviderFault:

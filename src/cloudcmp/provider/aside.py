@@ -7,13 +7,13 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import TypeVar
 
-from cloudcmp.errors import LostAnswer, Unlisted
+from cloudcmp.errors import IncompleteListing, LostAnswer
 
 _T = TypeVar("_T")
 
 
 def within(work: Callable[[], _T], where: str, deadline_s: float) -> _T:
-    """Blocking work that only looks, for whoever can not await; raises Unlisted once the deadline has passed."""
+    """Blocking work that only looks, for whoever cannot await; raises IncompleteListing once the deadline has passed."""
     done = Future[_T]()
 
     def run() -> None:
@@ -26,13 +26,13 @@ def within(work: Callable[[], _T], where: str, deadline_s: float) -> _T:
     try:
         return done.result(deadline_s)
     except TimeoutError:
-        raise Unlisted.at(where, f"no whole answer within {deadline_s:g} s", "check the network") from None
+        raise IncompleteListing.at(where, f"no whole answer within {deadline_s:g} s", "check the network") from None
 
 
 async def aside(work: Callable[[], _T], where: str, deadline_s: float, *, changes: bool = False) -> _T:
     """Run blocking work in a thread that nobody waits for once the deadline has passed.
 
-    Then raises LostAnswer where it `changes` something, else Unlisted.
+    Then raises LostAnswer where it `changes` something, else IncompleteListing.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[_T] = loop.create_future()
@@ -58,5 +58,5 @@ async def aside(work: Callable[[], _T], where: str, deadline_s: float, *, change
     try:
         return await asyncio.wait_for(done, deadline_s)
     except TimeoutError:
-        kind = LostAnswer if changes else Unlisted
+        kind = LostAnswer if changes else IncompleteListing
         raise kind.at(where, f"no answer within {deadline_s:g} s", "check the network") from None

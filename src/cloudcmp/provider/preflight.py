@@ -12,7 +12,7 @@ _SKEW_S = 60.0
 
 
 def date_of(said: str) -> float | None:
-    """When an answer says that it was given, by the cloud's own clock (Unix s); None where it can not be read.
+    """When an answer says that it was given, by the cloud's own clock (Unix s); None where it cannot be read.
 
     `said` is its Date header. A date without a zone is one of UTC: the header knows no other
     (https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7).

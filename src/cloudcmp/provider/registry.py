@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class ProviderOptions:
     """What providers are made with; each takes what it needs. The defaults are enough to list offerings.
 
     `work` is a folder of the study's own for launches and simulated state; `agent` the located binary; `dial`
@@ -37,13 +37,13 @@ class Means:
     study: str | None = None
 
 
-def _local(means: Means) -> Provider:
+def _local(means: ProviderOptions) -> Provider:
     from cloudcmp.provider.local import LocalProvider
 
     return LocalProvider((means.work or OwnedPath(Path())).below("launches"), means.agent, means.study)
 
 
-def _simulated(means: Means) -> Provider:
+def _simulated(means: ProviderOptions) -> Provider:
     from cloudcmp.provider.simulated import SimulatedProvider
 
     def no_histograms(_: object) -> str:
@@ -58,38 +58,38 @@ def _simulated(means: Means) -> Provider:
     )
 
 
-def _ssh(means: Means) -> Provider:
+def _ssh(means: ProviderOptions) -> Provider:
     from cloudcmp.provider.ssh import SshProvider
 
     return SshProvider(means.candidates, means.dial)
 
 
-def _qemu(means: Means) -> Provider:
+def _qemu(means: ProviderOptions) -> Provider:
     from cloudcmp.provider.qemu import QemuProvider
 
     return QemuProvider(study=means.study)
 
 
-def _aws(_: Means) -> Provider:
+def _aws(_: ProviderOptions) -> Provider:
     from cloudcmp.provider.aws import AWS, Ec2Provider
 
     return Ec2Provider(AWS)
 
 
-def _ec2(_: Means) -> Provider:
+def _ec2(_: ProviderOptions) -> Provider:
     from cloudcmp.provider.aws import COMPATIBLE, Ec2Provider
 
     return Ec2Provider(COMPATIBLE)
 
 
-def _azure(_: Means) -> Provider:
+def _azure(_: ProviderOptions) -> Provider:
     from cloudcmp.provider.azure import AzureProvider
 
     return AzureProvider()
 
 
-def _long_tail(name: str) -> Callable[[Means], Provider]:
-    def make_it(_: Means) -> Provider:
+def _long_tail(name: str) -> Callable[[ProviderOptions], Provider]:
+    def make_it(_: ProviderOptions) -> Provider:
         from cloudcmp.provider.longtail import LongTailProvider
 
         return LongTailProvider(name)
@@ -97,25 +97,25 @@ def _long_tail(name: str) -> Callable[[Means], Provider]:
     return make_it
 
 
-def _gcp(_: Means) -> Provider:
+def _gcp(_: ProviderOptions) -> Provider:
     from cloudcmp.provider.gcp import GcpProvider
 
     return GcpProvider()
 
 
-def _openstack(_: Means) -> Provider:
+def _openstack(_: ProviderOptions) -> Provider:
     from cloudcmp.provider.openstack import OPENSTACK, OpenStackProvider
 
     return OpenStackProvider(OPENSTACK)
 
 
-def _rackspace(_: Means) -> Provider:
+def _rackspace(_: ProviderOptions) -> Provider:
     from cloudcmp.provider.openstack import RACKSPACE, OpenStackProvider
 
     return OpenStackProvider(RACKSPACE)
 
 
-_MAKERS: dict[str, Callable[[Means], Provider]] = {
+_MAKERS: dict[str, Callable[[ProviderOptions], Provider]] = {
     "aws": _aws,
     "azure": _azure,
     "digitalocean": _long_tail("digitalocean"),
@@ -137,11 +137,11 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(_MAKERS))
 
 
-def make(name: str, means: Means | None = None) -> Provider:
+def make(name: str, means: ProviderOptions | None = None) -> Provider:
     """The provider of a name; raises UserMistake for an unknown one, naming the nearest."""
     maker = _MAKERS.get(name)
     if maker is None:
         hint = nearest(name, names(), f"known are {', '.join(names())}")
         raise UserMistake.at("provider", f"unknown provider {name!r}", hint)
     with LOADING:  # what a provider is made of is imported then
-        return maker(means or Means())
+        return maker(means or ProviderOptions())

@@ -13,13 +13,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cloudcmp.errors import ProviderFault, Refused, Unlisted
+from cloudcmp.errors import IncompleteListing, ProviderFault, Refused
 from cloudcmp.model.lease import INCOMPLETE, INSTANCE, CreateRequest, Found, Handle, Listing
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import nothing
 from cloudcmp.model.remote import Dial, Endpoint, Said, Shell
-from cloudcmp.model.safety import Barrier, Finding, Sight
+from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.model.untrusted_text import one_line
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ done
 rm -rf -- "$here"
 """
 
-BARRIERS = (
-    Barrier("teardown", True, "a launch's folder on the machine goes with all that runs in it"),
-    Barrier("cleanup", True, "the study's folder names the machines, and they are asked"),
-    Barrier("death", True, "an agent ends with its lease; the machine is the user's own and stays on"),
-    Barrier("sweep", False, "machines are only contacted when a study names them; a folder costs nothing but disk"),
+SAFEGUARDS = (
+    Safeguard("teardown", True, "a launch's folder on the machine goes with all that runs in it"),
+    Safeguard("cleanup", True, "the study's folder names the machines, and they are asked"),
+    Safeguard("death", True, "an agent ends with its lease; the machine is the user's own and stays on"),
+    Safeguard("sweep", False, "machines are only contacted when a study names them; a folder costs nothing but disk"),
 )
 
 
@@ -88,7 +88,7 @@ class SshProvider:
     billing = Billing()
     settle_s = 0.0
     parts: tuple[str, ...] = (INSTANCE,)
-    barriers: tuple[Barrier, ...] = BARRIERS
+    safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
     def __init__(
         self, candidates: Sequence[Candidate] = (), dial: Dial | None = None, config: Path | None = None
@@ -157,7 +157,7 @@ class SshProvider:
         alias, token = self._parts(handle)
         said = await self._sh(alias, _END, self._path(token), token)
         if said.exit_code != 0:
-            raise ProviderFault.at(handle.cloud_id, f"it can not be removed: {_words(said)}", "remove it by hand")
+            raise ProviderFault.at(handle.cloud_id, f"it cannot be removed: {_words(said)}", "remove it by hand")
 
     async def gone(self, handle: Handle) -> str | None:
         """The folder's absence, as the machine tells it."""
@@ -167,10 +167,10 @@ class SshProvider:
         )
         return f"folder {handle.cloud_id} is not there" if said.out.strip() == b"absent" else None
 
-    async def look(self, handle: Handle) -> Sight:
+    async def look(self, handle: Handle) -> MachineStatus:
         """The machine runs, as far as anybody knows; its name is looked up where it is dialled."""
         alias, token = self._parts(handle)
-        return Sight("running", alias=alias, folder=self._path(token))
+        return MachineStatus("running", alias=alias, folder=self._path(token))
 
     async def resize(
         self,
@@ -185,9 +185,9 @@ class SshProvider:
         try:
             said = await self._sh(alias, _LIST, _FOLDER, most_bytes=_FOLDERS_MAX * _CARD_BYTES)
         except ProviderFault as fault:
-            raise Unlisted(*fault.faults) from fault
+            raise IncompleteListing(*fault.faults) from fault
         if said.exit_code != 0:
-            raise Unlisted.at(alias, f"its folders can not be listed: {_words(said)}", "see ~/.cloudcmp there")
+            raise IncompleteListing.at(alias, f"its folders cannot be listed: {_words(said)}", "see ~/.cloudcmp there")
         lines = said.out.decode("utf-8", errors="replace").splitlines()
         return [item for line in lines if (item := _found(alias, line)) is not None]
 
@@ -217,7 +217,7 @@ class SshProvider:
 
     def _path(self, token: str) -> str:
         if not _TOKEN.fullmatch(token):
-            raise Refused.at("ssh", f"{token!r} can not name a folder", "use letters, digits and -")
+            raise Refused.at("ssh", f"{token!r} cannot name a folder", "use letters, digits and -")
         return f"{_FOLDER}/{token}"
 
 
@@ -227,7 +227,7 @@ def configuration(environ: Mapping[str, str]) -> Path:
 
 
 def aliases(config: Path) -> tuple[str, ...]:
-    """The names that follow `Host` in a configuration, without patterns, each once; none where it can not be read."""
+    """The names that follow `Host` in a configuration, without patterns, each once; none where it cannot be read."""
     return tuple(dict.fromkeys(_names(config)))
 
 

@@ -1,7 +1,7 @@
 """Machines on lease: never one that is not written down first, never one forgotten."""
 
 from cloudcmp.provision.accounts import ACCOUNT, Accounts
-from cloudcmp.provision.arrival import Machine, Ready, Stopwatch, Ways, come_back
+from cloudcmp.provision.arrival import Connector, Machine, Ready, Stopwatch, come_back
 from cloudcmp.provision.budget import Ask, Guard, Limits
 from cloudcmp.provision.counting import Beside, charges, committed, spent, terms_of
 from cloudcmp.provision.hurry import ask_all
@@ -11,7 +11,7 @@ from cloudcmp.provision.ownership import token_of
 from cloudcmp.provision.pacing import Pace
 from cloudcmp.provision.prices import price_to_create
 from cloudcmp.provision.resizing import RESIZE_CRASH_POINTS, change_type
-from cloudcmp.provision.site import Keys, Office, set_up, tear_down
+from cloudcmp.provision.site import Keys, ProvisionContext, set_up, tear_down
 from cloudcmp.provision.tally import RowLog
 from cloudcmp.provision.zones import zones_of
 

@@ -25,7 +25,7 @@ class Accounts:
     async def settle(self, provider: Provider) -> None:
         """To be called before something is made: keeps the account where none is kept yet.
 
-        Raises OtherAccount, the provider's faults where it can not be told, and what the store raises.
+        Raises OtherAccount, the provider's faults where it cannot be told, and what the store raises.
         """
         if isinstance(provider, Accounted) and self._read(ACCOUNT + provider.name) is None:
             self._write(ACCOUNT + provider.name, await provider.account())

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from cloudcmp.errors import (
-    NOT_ITS_OWN,
-    OUR_OWN,
+    ACCOUNT_FAULTS,
+    CONTROLLER_FAULTS,
+    IncompleteListing,
+    Preempted,
     ProviderFault,
-    Taken,
     Throttled,
     TooLate,
-    Unlisted,
     Unreached,
     WrongHost,
 )
@@ -20,7 +20,7 @@ from cloudcmp.model.lease import Handle, Lease
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Direct, Instance, Provider, Remote
 from cloudcmp.model.remote import Access, Dial, Endpoint, KeyPair, Shell
-from cloudcmp.model.safety import Sight, Timeline
+from cloudcmp.model.safety import MachineStatus, Timeline
 from cloudcmp.provider.time import Time
 from cloudcmp.provision.disks import mounted_volume
 
@@ -46,7 +46,7 @@ Deploy = Callable[[Shell, str, str, float], Awaitable[Ready]]
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class Connector:
     """How machines are reached: the key that we log in with, and what dials and deploys.
 
     `poll_s` is how often a step is looked for, which bounds how finely it is timed; `give_up_s` ends the walk,
@@ -120,7 +120,7 @@ class Stopwatch:
 
 
 async def arrive(
-    ways: Ways,
+    ways: Connector,
     provider: Provider,
     lease: Lease,
     candidate: Candidate,
@@ -131,9 +131,9 @@ async def arrive(
 ) -> Machine:
     """The machine of a lease, once agents run on it.
 
-    Raises WrongHost where another machine answers, Taken where its provider takes it back before it is up, TooLate
-    where it does not come in time, LineLost where it runs and the connection broke, OUR_OWN and NOT_ITS_OWN where its
-    provider can not be asked how it is, ProviderFault where it ends before or is not as it should be.
+    Raises WrongHost where another machine answers, Preempted where its provider takes it back before it is up, TooLate
+    where it does not come in time, ConnectionLost where it runs and the connection broke, CONTROLLER_FAULTS and ACCOUNT_FAULTS where its
+    provider cannot be asked how it is, ProviderFault where it ends before or is not as it should be.
     """
     if isinstance(provider, Direct):
         instance = await provider.connect(lease, candidate, launch)
@@ -162,7 +162,7 @@ async def arrive(
 
 
 async def come_back(
-    ways: Ways,
+    ways: Connector,
     provider: Provider,
     machine: Machine,
     candidate: Candidate,
@@ -186,7 +186,7 @@ async def come_back(
         await _reachable(patient, provider, handle, sight, (sight.port,), watch, candidate)
         endpoint = replace(machine.endpoint, address=sight.address or "", port=sight.port)
         shell = await _dialled(patient, endpoint, watch)
-    except (*OUR_OWN, *NOT_ITS_OWN):
+    except (*CONTROLLER_FAULTS, *ACCOUNT_FAULTS):
         raise
     except ProviderFault:
         if watch.elapsed_s() >= within_s:
@@ -196,7 +196,7 @@ async def come_back(
     return replace(machine, instance=ready.instance, shell=shell, endpoint=endpoint)
 
 
-async def _deployed(ways: Ways, shell: Shell, sight: Sight, candidate: Candidate, ttl_s: float) -> Ready:
+async def _deployed(ways: Connector, shell: Shell, sight: MachineStatus, candidate: Candidate, ttl_s: float) -> Ready:
     """The agent on the machine, its test files on the volume where there is one."""
     try:
         folder = await mounted_volume(shell, candidate.volume) or sight.folder
@@ -206,7 +206,9 @@ async def _deployed(ways: Ways, shell: Shell, sight: Sight, candidate: Candidate
         raise
 
 
-async def _running(ways: Ways, provider: Remote, handle: Handle, watch: Stopwatch, candidate: Candidate) -> Sight:
+async def _running(
+    ways: Connector, provider: Remote, handle: Handle, watch: Stopwatch, candidate: Candidate
+) -> MachineStatus:
     """The machine as it is once it runs and has an address."""
     while True:
         sight = await _look(ways, provider, handle, watch)
@@ -218,10 +220,10 @@ async def _running(ways: Ways, provider: Remote, handle: Handle, watch: Stopwatc
 
 
 async def _reachable(
-    ways: Ways,
+    ways: Connector,
     provider: Remote,
     handle: Handle,
-    sight: Sight,
+    sight: MachineStatus,
     doors: tuple[int, ...],
     watch: Stopwatch,
     candidate: Candidate,
@@ -243,23 +245,23 @@ async def _reachable(
             if now.state in {"stopped", "gone"}:
                 raise _ended(handle, f"it is {now.state} before it could be reached", now, candidate)
             if ended:  # they failed at once: a closed door is not knocked at without a pause
-                await _wait(ways, handle, watch, "it runs and can not be reached", now.why)
+                await _wait(ways, handle, watch, "it runs and cannot be reached", now.why)
             elif watch.elapsed_s() > ways.give_up_s:
-                raise _late(handle, f"it runs and can not be reached after {ways.give_up_s:g} s", now.why)
+                raise _late(handle, f"it runs and cannot be reached after {ways.give_up_s:g} s", now.why)
     finally:
         for task in tries:
             task.cancel()
 
 
-async def _look(ways: Ways, provider: Remote, handle: Handle, watch: Stopwatch) -> Sight:
+async def _look(ways: Connector, provider: Remote, handle: Handle, watch: Stopwatch) -> MachineStatus:
     """How a machine is; `unknown` while its provider does not say, which is no word on the machine."""
     try:
         return await provider.look(handle)
-    except (Unlisted, Throttled, Unreached) as fault:
+    except (IncompleteListing, Throttled, Unreached) as fault:
         if watch.elapsed_s() > ways.give_up_s:
             raise
         watch.blind |= isinstance(fault, Unreached)
-        return Sight("unknown", why=str(fault))
+        return MachineStatus("unknown", why=str(fault))
 
 
 async def _answers(address: str, port: int) -> bool:
@@ -274,7 +276,9 @@ async def _answers(address: str, port: int) -> bool:
         return False
 
 
-async def _logged_in(ways: Ways, sight: Sight, access: Access | None, watch: Stopwatch) -> tuple[Shell, Endpoint]:
+async def _logged_in(
+    ways: Connector, sight: MachineStatus, access: Access | None, watch: Stopwatch
+) -> tuple[Shell, Endpoint]:
     """A connection to the machine that was launched, and to no other; its given host key is replaced at once."""
     injected = access.host.public if access else ""
     endpoint = Endpoint(
@@ -290,7 +294,7 @@ async def _logged_in(ways: Ways, sight: Sight, access: Access | None, watch: Sto
     return shell, endpoint
 
 
-async def _dialled(ways: Ways, endpoint: Endpoint, watch: Stopwatch) -> Shell:
+async def _dialled(ways: Connector, endpoint: Endpoint, watch: Stopwatch) -> Shell:
     """A connection; tried until the walk's end, because a server is up before its users are."""
     while True:
         try:
@@ -303,7 +307,7 @@ async def _dialled(ways: Ways, endpoint: Endpoint, watch: Stopwatch) -> Shell:
             await ways.time.sleep(ways.poll_s)
 
 
-async def _wait(ways: Ways, handle: Handle, watch: Stopwatch, what: str, why: str) -> None:
+async def _wait(ways: Connector, handle: Handle, watch: Stopwatch, what: str, why: str) -> None:
     if watch.elapsed_s() > ways.give_up_s:
         raise _late(handle, f"{what} after {ways.give_up_s:g} s", why)
     await ways.time.sleep(ways.poll_s)
@@ -312,11 +316,11 @@ async def _wait(ways: Ways, handle: Handle, watch: Stopwatch, what: str, why: st
 async def _still_there(provider: Remote, handle: Handle, candidate: Candidate) -> None:
     """Raises the reason why a machine that does not let us in has ended, where its provider says that it has.
 
-    Where the provider can not be asked either, it raises that: it may be we who are cut off.
+    Where the provider cannot be asked either, it raises that: it may be we who are cut off.
     """
     try:
         now = await provider.look(handle)
-    except (*OUR_OWN, *NOT_ITS_OWN):
+    except (*CONTROLLER_FAULTS, *ACCOUNT_FAULTS):
         raise
     except ProviderFault:
         return
@@ -324,10 +328,10 @@ async def _still_there(provider: Remote, handle: Handle, candidate: Candidate) -
         raise _ended(handle, f"it is {now.state} before it was usable", now, candidate)
 
 
-def _ended(handle: Handle, what: str, sight: Sight, candidate: Candidate) -> ProviderFault:
+def _ended(handle: Handle, what: str, sight: MachineStatus, candidate: Candidate) -> ProviderFault:
     """A machine that ended on its way: taken back where its provider says so, or says nothing and may do so."""
     spot = dict(candidate.options).get("market") == "spot"
-    kind = Taken if sight.taken or (sight.taken is None and spot) else ProviderFault
+    kind = Preempted if sight.taken or (sight.taken is None and spot) else ProviderFault
     return _never(handle, what, sight.why, kind)
 
 

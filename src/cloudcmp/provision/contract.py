@@ -119,7 +119,7 @@ CHECKED: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """What a provider was tested against, and the clauses that do not hold or can not be told there, with why.
+    """What a provider was tested against, and the clauses that do not hold or cannot be told there, with why.
 
     `checked` is what it told there when it was asked for a study that can be run.
     """

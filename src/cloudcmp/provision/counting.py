@@ -105,7 +105,7 @@ class Charge:
 def terms_of(providers: Mapping[str, Provider]) -> dict[str, Billing]:
     """How those providers bill that bill at all, and whether what they bill ends by itself."""
     return {
-        name: replace(provider.billing, ends=any(one.name == "death" and one.holds for one in provider.barriers))
+        name: replace(provider.billing, ends=any(one.name == "death" and one.holds for one in provider.safeguards))
         for name, provider in providers.items()
         if provider.billed
     }

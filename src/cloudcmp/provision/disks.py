@@ -60,7 +60,7 @@ def chosen(volume: Volume, blank: tuple[Disk, ...]) -> str:
         return able[0].device
     if not blank:
         raise ProviderFault.at(str(volume), "the machine shows no disk of its own for it", "see its console")
-    what = f"which disk it is can not be told: {', '.join(map(str, blank))}"
+    what = f"which disk it is cannot be told: {', '.join(map(str, blank))}"
     raise ProviderFault.at(str(volume), what, "ask for a size that no disk of the machine has")
 
 

@@ -46,7 +46,7 @@ async def end(
 
     Nothing is asked to go before it is proved to be the lease's own; without a `proof` it is read back from the cloud.
     """
-    with suppress(Exception):  # where it can not be told it is asked again, before an absence is believed
+    with suppress(Exception):  # where it cannot be told it is asked again, before an absence is believed
         try:
             await ledger.accounts.own(provider)
         except OtherAccount as fault:
@@ -147,7 +147,7 @@ class _Claim:
 
     async def is_there(self) -> bool:
         """Whether it is seen: what ended long ago is in no list either, and is not said to be gone for a while."""
-        with suppress(Exception):  # what can not be looked at was not seen
+        with suppress(Exception):  # what cannot be looked at was not seen
             if isinstance(self.provider, Remote):
                 return self.handle.kind == INSTANCE and (await self.provider.look(self.handle)).state in _THERE
             listed = await self.provider.find(self.ledger.study, self.lease.token, region=self.lease.region)

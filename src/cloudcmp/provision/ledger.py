@@ -19,7 +19,7 @@ from cloudcmp.model.lease import (
     LeaseState,
 )
 from cloudcmp.model.plan import Candidate, Launch, unit_cost
-from cloudcmp.model.protocol import Ending, Provider
+from cloudcmp.model.protocol import Provider, SelfTerminating
 from cloudcmp.model.remote import Access
 from cloudcmp.provider.time import Time
 from cloudcmp.provision.accounts import Accounts
@@ -239,9 +239,9 @@ def _known(provider: Provider, request: CreateRequest) -> Iterator[str]:
 
 
 def _ends(provider: Provider, request: CreateRequest) -> bool:
-    """Whether a machine that is asked for is known to end by itself: what barriers promise may rest on its image."""
-    promised = request.kind == INSTANCE and any(one.name == "death" and one.holds for one in provider.barriers)
-    return promised and (not isinstance(provider, Ending) or provider.ends(request))
+    """Whether a machine that is asked for is known to end by itself: what safeguards promise may rest on its image."""
+    promised = request.kind == INSTANCE and any(one.name == "death" and one.holds for one in provider.safeguards)
+    return promised and (not isinstance(provider, SelfTerminating) or provider.ends(request))
 
 
 def slot_of(launch: Launch, part: Part = Part()) -> str:

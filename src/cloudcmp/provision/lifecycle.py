@@ -8,9 +8,9 @@ from collections.abc import Coroutine, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 
 from cloudcmp.errors import (
-    NOT_ITS_OWN,
+    ACCOUNT_FAULTS,
+    CONTROLLER_FAULTS,
     NOTHING_MADE,
-    OUR_OWN,
     LostAnswer,
     OtherAccount,
     ProviderFault,
@@ -164,7 +164,7 @@ async def _release_one(ledger: Ledger, providers: Mapping[str, Provider], lease:
 async def _end_strays(
     ledger: Ledger, name: str, provider: Provider, left: Set[str | None], *, only_machines: bool
 ) -> list[Release]:
-    """End what a provider lists as ours, but what is `left` already; the last listing tells where it can not be had.
+    """End what a provider lists as ours, but what is `left` already; the last listing tells where it cannot be had.
 
     What bears this study's tag and is not proved to be ours is kept.
     """
@@ -201,7 +201,7 @@ async def _find_again(ledger: Ledger, provider: Provider, lease: Lease, patience
 
 
 async def _created(ledger: Ledger, provider: Provider, lease: Lease, cloud_id: str, patience: Patience) -> Lease:
-    """The lease, live; a machine that can not be written down is not kept."""
+    """The lease, live; a machine that cannot be written down is not kept."""
     try:
         return ledger.write(lease, LeaseEvent.CREATED, cloud_id=cloud_id)
     except Exception:
@@ -241,7 +241,7 @@ async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: 
         if moment - began > most_s or last.refused(moment, most_s):
             said = "no listing came" if last.fault is None else last.why
             raise _kind(last.fault).at(
-                lease.name, f"it can not be looked for: {said}", "cloudcmp cleanup, once it answers"
+                lease.name, f"it cannot be looked for: {said}", "cloudcmp cleanup, once it answers"
             )
         await ledger.time.sleep(min(patience.poll_s, patience.grace_s) if listings else patience.poll_s)
 
@@ -269,7 +269,7 @@ def _named(ledger: Ledger, provider: Provider, item: Found) -> bool:
 
 def _kind(fault: Exception | None) -> type[ProviderFault]:
     """The kind in which a fault is raised on: what no candidate is to blame for stays so."""
-    return type(fault) if isinstance(fault, (*OUR_OWN, *NOT_ITS_OWN)) else ProviderFault
+    return type(fault) if isinstance(fault, (*CONTROLLER_FAULTS, *ACCOUNT_FAULTS)) else ProviderFault
 
 
 def _absence(patience: Patience) -> str:

@@ -18,7 +18,7 @@ async def change_type(ledger: Ledger, provider: Remote, lease: Lease, offering: 
     """
     handle = lease.handle()
     if handle is None:
-        raise Refused.at(lease.name, "it has no id, so it can not be resized", "launch it first")
+        raise Refused.at(lease.name, "it has no id, so it cannot be resized", "launch it first")
     ledger.write(lease, LeaseEvent.CREATED, detail=STARTED)
     crash_point("cloud.before_resize")
     await provider.resize(handle, offering, lambda: crash_point("cloud.while_stopped"))

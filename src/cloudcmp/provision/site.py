@@ -8,7 +8,7 @@ from cloudcmp.model.lease import INSTANCE, Lease
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider, Remote
 from cloudcmp.model.remote import Access, KeyPair
-from cloudcmp.provision.arrival import Machine, Start, Stopwatch, Ways, arrive
+from cloudcmp.provision.arrival import Connector, Machine, Start, Stopwatch, arrive
 from cloudcmp.provision.ledger import Ledger, Part
 from cloudcmp.provision.lifecycle import Release, acquire, release, release_before
 from cloudcmp.provision.zones import Together
@@ -23,16 +23,16 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True)
-class Office:
+class ProvisionContext:
     """What setting up and tearing down takes: the study's ledger, how machines are reached, and their keys."""
 
     ledger: Ledger
-    ways: Ways
+    ways: Connector
     keys: Keys
 
 
 async def set_up(
-    office: Office,
+    office: ProvisionContext,
     provider: Provider,
     candidate: Candidate,
     launch: Launch,
@@ -79,7 +79,7 @@ async def set_up(
 
 
 async def _beneath(
-    office: Office, provider: Provider, candidate: Candidate, launch: Launch, ttl_s: float
+    office: ProvisionContext, provider: Provider, candidate: Candidate, launch: Launch, ttl_s: float
 ) -> dict[str, str]:
     """What the machines stand on, made before them: the cloud id of each kind."""
     made: dict[str, str] = {}
@@ -90,7 +90,7 @@ async def _beneath(
     return made
 
 
-async def tear_down(office: Office, provider: Provider, launch: Launch) -> tuple[Release, ...]:
+async def tear_down(office: ProvisionContext, provider: Provider, launch: Launch) -> tuple[Release, ...]:
     """End all that a launch still leases, machines first and at once, then what they stood on."""
     leases = office.ledger.open_of(launch)
     machines = [lease for lease in leases if lease.kind == INSTANCE]
@@ -101,11 +101,11 @@ async def tear_down(office: Office, provider: Provider, launch: Launch) -> tuple
     return tuple(releases)
 
 
-async def _release(office: Office, provider: Provider, lease: Lease) -> Release:
+async def _release(office: ProvisionContext, provider: Provider, lease: Lease) -> Release:
     return await release(office.ledger, provider, lease)
 
 
-def _access(office: Office, provider: Provider, ttl_s: float) -> Access | None:
+def _access(office: ProvisionContext, provider: Provider, ttl_s: float) -> Access | None:
     if not isinstance(provider, Remote):
         return None
     host, client = office.keys.new(), office.ways.client.public

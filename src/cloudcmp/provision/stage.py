@@ -11,7 +11,7 @@ from cloudcmp.model.protocol import Provider, Remote
 from cloudcmp.model.remote import Access
 from cloudcmp.provision.arrival import Machine
 from cloudcmp.provision.ledger import Part, Patience, patience_with
-from cloudcmp.provision.site import Office
+from cloudcmp.provision.site import ProvisionContext
 
 LAUNCHES = 3
 """A plan that the contract is tried out with needs so many launches: the machine, the decoy, the unknown offering."""
@@ -35,7 +35,7 @@ class Stage:
     `allow` are the addresses (CIDR, commas between) that a firewall lets in, as in `CreateRequest`.
     """
 
-    office: Office
+    office: ProvisionContext
     provider: Provider
     candidate: Candidate
     launches: Sequence[Launch]

@@ -42,7 +42,7 @@ async def told_while(
 
 
 def aside(say: Callable[[str], None]) -> Callable[[str], None]:
-    """`say` for words beside the ending of machines, which goes on also where they can not be said."""
+    """`say` for words beside the ending of machines, which goes on also where they cannot be said."""
 
     def told(line: str) -> None:
         with suppress(OSError):

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from cloudcmp.errors import OUR_OWN, ProviderFault
+from cloudcmp.errors import CONTROLLER_FAULTS, ProviderFault
 from cloudcmp.model.lease import ZONE, Lease
 from cloudcmp.model.protocol import Provider, Zoned
-from cloudcmp.provision.arrival import Ways
+from cloudcmp.provision.arrival import Connector
 
 _TELLS_S = 60.0  # a machine that nobody tells the zone of by then is no leader: what follows it goes anywhere
 
@@ -14,7 +14,7 @@ _TELLS_S = 60.0  # a machine that nobody tells the zone of by then is no leader:
 class Together:
     """Has the machines 2 to n of a launch wait for the first one's zone; where there are no zones nobody waits."""
 
-    def __init__(self, ways: Ways, provider: Provider | None) -> None:
+    def __init__(self, ways: Connector, provider: Provider | None) -> None:
         self._ways = ways
         self._provider = provider if isinstance(provider, Zoned) else None
         self._zone: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
@@ -42,7 +42,7 @@ class Together:
             self._zone.cancel()
 
 
-async def zones_of(ways: Ways, provider: Provider, leases: Iterable[Lease], *, needed: bool) -> tuple[str, ...]:
+async def zones_of(ways: Connector, provider: Provider, leases: Iterable[Lease], *, needed: bool) -> tuple[str, ...]:
     """The zone of each machine, none where there are no zones; `unknown` for one that nobody tells.
 
     It is waited for where it is `needed`, and else asked for once: the machines are paid for meanwhile.
@@ -54,14 +54,14 @@ async def zones_of(ways: Ways, provider: Provider, leases: Iterable[Lease], *, n
     return tuple(zone or "unknown" for zone in told)
 
 
-async def _told(ways: Ways, provider: Zoned, lease: Lease, patience_s: float = _TELLS_S) -> str | None:
+async def _told(ways: Connector, provider: Zoned, lease: Lease, patience_s: float = _TELLS_S) -> str | None:
     """The zone of a machine; None where nobody tells it in time, or not to us at all."""
     handle, began = lease.handle(), ways.time.monotonic()
     while handle is not None:
         try:
             if zone := await provider.zone(handle):
                 return zone
-        except OUR_OWN:
+        except CONTROLLER_FAULTS:
             return None
         except ProviderFault:
             pass  # no word on where it is: the next look tells

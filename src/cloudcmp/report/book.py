@@ -95,7 +95,7 @@ class Book:
     def of(cls, view: View) -> "Book":
         """Open a view: find what belongs to each cell, and put the cells in the order of the metrics' table.
 
-        A candidate that can not have a cell is not on its page.
+        A candidate that cannot have a cell is not on its page.
         """
         estimates: dict[str, dict[int, Estimate]] = {}
         for one in view.analysis.estimates:

@@ -64,7 +64,7 @@ def verdict(checked: Sequence[Checked]) -> Iterator[str]:
             bad.setdefault(one.provider, []).extend([one.finding.what] if one.finding.ok is False else [])
     study = bad.pop("study", None)
     if study:
-        yield f"the study can not be run: see {', '.join(study)}"
+        yield f"the study cannot be run: see {', '.join(study)}"
     if good := [name for name, whats in bad.items() if not whats]:
         yield f"as far as can be told, a study could begin on {', '.join(good)}"
     for name, whats in bad.items():

@@ -237,7 +237,7 @@ def _words(screen: _Screen, page: Page, marks: dict[int, Verdict]) -> Iterator[s
 _SAID = {
     Verdict.WORSE: "better than",
     Verdict.SAME: "practically the same as",
-    Verdict.CANNOT_TELL: "can not yet be told from",
+    Verdict.CANNOT_TELL: "cannot yet be told from",
     Verdict.BETTER: "worse than",
 }
 

@@ -66,13 +66,13 @@ def _claim(console: Console, claim: ClaimCheck) -> None:
 
 
 def _open(console: Console, result: Recomputation) -> None:
-    """What can not be recomputed, by the reason that the document gives for it."""
+    """What cannot be recomputed, by the reason that the document gives for it."""
     reasons: dict[str, list[str]] = {}
     for check in result.checks_with(Verdict.NOT_PRINTED):
         reasons.setdefault(check.note or "what it was made from is not printed", []).append(check.table)
     if reasons:
         console.print()
-        say(console, "Can not be recomputed", "bold")
+        say(console, "Cannot be recomputed", "bold")
     for reason, tables in reasons.items():
         places = ", ".join(f"{number} ({times})" for number, times in Counter(tables).items())
         say(console, f"{reason}: tables {places}", indent=2)

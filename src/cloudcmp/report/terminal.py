@@ -1,6 +1,5 @@
 """What the commands print for people; it fits 80 columns, and nothing that a machine said moves the cursor."""
 
-from cloudcmp.report.barriers import show_barriers
 from cloudcmp.report.command_lines import show_commands
 from cloudcmp.report.comparison import show
 from cloudcmp.report.quote import show_plan

@@ -41,5 +41,5 @@ def fraction(value: float, name: str) -> float:
 
 
 def is_constant(values: Floats) -> bool:
-    """True when all values are the same float, so that rounding in a mean can not invent a spread."""
+    """True when all values are the same float, so that rounding in a mean cannot invent a spread."""
     return bool(values.min() == values.max())

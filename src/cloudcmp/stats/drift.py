@@ -27,7 +27,7 @@ def trend(x: npt.ArrayLike) -> Trend | None:
 
     S counts the pairs of rounds that rise, less those that fall. Without ties and up to 50 rounds its p value is exact,
     otherwise normal with the correction for ties and continuity. The slope is the median of all pairwise slopes; past
-    2000 rounds, of an even selection of them. None for n < 3; with n < 5 the p value can not fall below 0.05.
+    2000 rounds, of an even selection of them. None for n < 3; with n < 5 the p value cannot fall below 0.05.
     It sees what mostly rises or mostly falls: a daily cycle can pass unseen.
     Source: Mann, Econometrica 13, 1945; Kendall, "Rank Correlation Methods"; Sen, JASA 63, 1968.
     """

@@ -87,7 +87,7 @@ def fieller_interval(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = 0.9
     """The interval of mean(a) / mean(b) for two independent samples, shapes (n,) and (m,), after Fieller.
 
     With h = t sd / sqrt(n) for each mean: (x y +- sqrt((x y)^2 - (x^2 - h_x^2)(y^2 - h_y^2))) / (y^2 - h_y^2).
-    None for n or m < 2, and when mean(b) can not be told from 0 (y^2 <= h_y^2): the ratio is then unbounded.
+    None for n or m < 2, and when mean(b) cannot be told from 0 (y^2 <= h_y^2): the ratio is then unbounded.
     Source: Kalibera and Jones, "Quantifying performance changes with effect size confidence intervals", 2012.
     """
     above, below = t_interval(a, confidence), t_interval(b, confidence)

@@ -84,7 +84,7 @@ def wilcoxon_p(d: npt.ArrayLike) -> float:
 
     Zeros are dropped, as Wilcoxon did; tied magnitudes share their mean rank. Up to 200 differences the p value is
     exact, given the ties; above, it is the normal one with the correction for ties and continuity.
-    With nothing but zeros p is 1. With five differences or fewer p can not fall below 0.05.
+    With nothing but zeros p is 1. With five differences or fewer p cannot fall below 0.05.
     Source: Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1(6), 1945.
     """
     differences = finite(d, "wilcoxon_p")

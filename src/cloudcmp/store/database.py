@@ -216,7 +216,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def _lacks_index(path: Path) -> bool:
-    """Whether a log waits whose index is not there and can not be made: SQLite could not read it there."""
+    """Whether a log waits whose index is not there and cannot be made: SQLite could not read it there."""
     log, index = _beside(path, "-wal"), _beside(path, "-shm")
     return _waits(log) and not index.exists() and not os.access(path.parent, os.W_OK)
 
@@ -238,5 +238,5 @@ def _waits(log: Path) -> bool:
 
 
 def _read_mode(path: Path) -> str:
-    """`immutable` where no log waits and the folder can not be written: SQLite could not make its shared memory."""
+    """`immutable` where no log waits and the folder cannot be written: SQLite could not make its shared memory."""
     return "ro" if _waits(_beside(path, "-wal")) or os.access(path.parent, os.W_OK) else "immutable"

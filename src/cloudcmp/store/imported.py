@@ -92,7 +92,7 @@ def rows(database: Database, samples: Path, *, own: bool) -> ImportedRows:
                 for batch in batches(file, found.path, [name for name, _ in _SCHEMA], _ROWS_AT_ONCE, own=own):
                     parts.append(_part(batch, cells, outcomes))
         except (UserMistake, UnreadableColumn) as error:
-            raise corrupt(found.path, f"the imported table can not be read ({error})") from error
+            raise corrupt(found.path, f"the imported table cannot be read ({error})") from error
     return _ordered(parts, cells.texts, outcomes.texts, samples / IMPORTED_FILE)
 
 
@@ -144,4 +144,4 @@ def metrics(database: Database) -> dict[str, Metric]:
     try:
         return {} if text is None else from_json(dict[str, Metric], text)
     except CodecError as error:
-        raise corrupt(database.path, f"the metrics of the imported table can not be read ({error})") from None
+        raise corrupt(database.path, f"the metrics of the imported table cannot be read ({error})") from None

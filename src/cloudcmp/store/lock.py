@@ -20,9 +20,9 @@ class StudyLock:
     """
 
     def __init__(self, folder: Path, *, write: bool = True) -> None:
-        """Take the lock or raise StudyBusy at once; StorageFault where the folder can not be written.
+        """Take the lock or raise StudyBusy at once; StorageFault where the folder cannot be written.
 
-        Without `write` it is taken by the file as it is, and the fault is that it can not be read. Raises CorruptStore
+        Without `write` it is taken by the file as it is, and the fault is that it cannot be read. Raises CorruptStore
         if the lock is no plain file.
         """
         path = folder / LOCK_FILE

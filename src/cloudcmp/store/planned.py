@@ -95,7 +95,7 @@ def load_plan(database: Database) -> Plan:
         plan = from_json(Plan, found[0][0])
         plan = replace(plan, trials=from_json(tuple[PlannedTrial, ...], f"[{','.join(trials)}]"))
     except CodecError as error:
-        raise corrupt(database.path, f"the plan can not be read ({error})") from None
+        raise corrupt(database.path, f"the plan cannot be read ({error})") from None
     with understood(database.path, "the plan"):
         steps_of(plan)
         for one in (plan.launches, plan.trials):
@@ -209,7 +209,7 @@ def load_origin(database: Database) -> Origin:
     try:
         origin = from_json(Origin, text or "")
     except CodecError as error:
-        raise corrupt(database.path, f"the study's origin can not be read ({error})") from None
+        raise corrupt(database.path, f"the study's origin cannot be read ({error})") from None
     with understood(database.path, "the study's origin"):
         of.moment(origin.created_at)
     return origin

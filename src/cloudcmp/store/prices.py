@@ -176,12 +176,12 @@ class PriceBook:
                 raise NewerSchema.at(str(self.path), "was written by a later version of cloudcmp", "use that version")
 
     def _version_by_log(self, connection: sqlite3.Connection) -> tuple[int, int]:
-        """The version of a book that can not be written, and whose newest rows lie in a log."""
+        """The version of a book that cannot be written, and whose newest rows lie in a log."""
         try:
             return _version(connection)
         except sqlite3.OperationalError as error:
             self.close()
-            what = "the price book can not be read now: its newest prices lie in a log, and it can not be written"
+            what = "the price book cannot be read now: its newest prices lie in a log, and it cannot be written"
             raise StorageFault(Fault(str(self.path), what, "wait for who writes it, or make it writable")) from error
 
     # -- reading

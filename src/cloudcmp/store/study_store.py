@@ -373,9 +373,9 @@ class StudyStore:
 
 
 def open_to_end(folder: Path) -> tuple[StudyStore, str]:
-    """A study opened by whoever only ends what it made, to be written if it can be; and why it can not, else nothing.
+    """A study opened by whoever only ends what it made, to be written if it can be; and why it cannot, else nothing.
 
-    Raises the first fault where it can not even be read.
+    Raises the first fault where it cannot even be read.
     """
     try:
         return StudyStore.open(folder, write=True, ending=True), ""

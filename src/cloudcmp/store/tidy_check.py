@@ -62,7 +62,7 @@ def check_table(path: Path, table: RawTable, known: Mapping[str, Metric]) -> Tid
         try:
             check.take(block)
         except UnreadableColumn as error:
-            raise UserMistake(Fault(str(path), f"a column can not be read ({error})", "write it as text")) from None
+            raise UserMistake(Fault(str(path), f"a column cannot be read ({error})", "write it as text")) from None
     rows = check.rows()
     if not len(rows) and not faults:
         faults.add(str(path), "the table has no rows", "write at least one")

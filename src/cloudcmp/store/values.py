@@ -123,7 +123,7 @@ def engine(files: Sequence[Path]) -> Iterator[Engine]:
                 Fault(str(scratch), "no room to sort the samples", "set TMPDIR to a larger disk")
             ) from error
         except duckdb.Error as error:
-            raise corrupt(files[0].parent, f"the samples can not be read ({str(error).splitlines()[0]})") from error
+            raise corrupt(files[0].parent, f"the samples cannot be read ({str(error).splitlines()[0]})") from error
         finally:
             connection.close()
 

@@ -106,7 +106,7 @@ def _name(tree: Tree, head: Head, default: str, faults: Faults) -> str:
     if head.name is None:
         return default
     if not _NAME.fullmatch(head.name):
-        what = f"name: {shown(head.name)} can not name a folder"
+        what = f"name: {shown(head.name)} cannot name a folder"
         faults.add(tree.place(("name",)), what, "use letters, digits, - and _")
     return head.name
 

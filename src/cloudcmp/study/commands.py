@@ -46,13 +46,13 @@ def _line(value: object) -> str:
 
 def _label(value: object) -> str:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise ValueError(f"{shown(value)} can not name a command; use letters, digits, - and _")
+        raise ValueError(f"{shown(value)} cannot name a command; use letters, digits, - and _")
     return value
 
 
 def _metric_name(value: object) -> str:
     if not isinstance(value, str) or not _METRIC.fullmatch(value):
-        raise ValueError(f"{shown(value)} can not name a metric; write e.g. frames_per_s")
+        raise ValueError(f"{shown(value)} cannot name a metric; write e.g. frames_per_s")
     if value in METRICS:
         raise ValueError(f"{shown(value)} is a metric of cloudcmp's own; write another name, e.g. my_{value}"[:150])
     return value

@@ -6,7 +6,7 @@ _COMMENT = re.compile(r"[ \t]*#[^\n]*")
 
 
 def without_comments(text: str) -> str:
-    """The same YAML without comments, line for line; a text that can not be scanned comes back empty.
+    """The same YAML without comments, line for line; a text that cannot be scanned comes back empty.
 
     Comments are notes to oneself: people keep account names, and worse, in them.
     """

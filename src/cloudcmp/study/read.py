@@ -14,7 +14,7 @@ def read(path: Path, *, providers: Collection[str], billed: Collection[str] = ()
 
     `providers` are the names that candidates may have; `billed` those among them whose use costs money, so that the
     study must say how much may be spent. Raises UserMistake with all faults, one line each, `file:line:column: what;
-    what next`, and OutsideFault where the file can not be read.
+    what next`, and OutsideFault where the file cannot be read.
     """
     content = _bytes_of(path, "name the study file in it", "see the folder studies for examples")
     return read_text(content, str(path), providers=providers, billed=billed)

@@ -61,6 +61,6 @@ def _measured(folder: File, named: File) -> Shipped | tuple[str, str]:
         with real.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except (OSError, ValueError, RuntimeError) as error:
-        reason = (getattr(error, "strerror", None) or "it can not be read").lower()
-        return f"can not be taken: {reason}", _NEXT
+        reason = (getattr(error, "strerror", None) or "it cannot be read").lower()
+        return f"cannot be taken: {reason}", _NEXT
     return Shipped(named.as_posix(), digest, size)

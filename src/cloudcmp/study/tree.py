@@ -47,7 +47,7 @@ _WORDS: dict[str, bool | None] = {
 
 
 class _StopReading(Exception):
-    """Reading can not go on; why is already noted."""
+    """Reading cannot go on; why is already noted."""
 
 
 @dataclass(slots=True)
@@ -132,11 +132,11 @@ class _Reader:
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             place = (mark.line + 1, mark.column + 1) if mark else self._last
-            problem = (error.problem or error.context or "the text can not be read").replace("; ", ", ")
+            problem = (error.problem or error.context or "the text cannot be read").replace("; ", ", ")
             _refuse(self._faults, place, f"not YAML: {problem}", "correct the line, or the one before it")
         except (ValueError, TypeError, LookupError, OverflowError, AttributeError, AssertionError, RecursionError):
             # The parser has such ends for a few malformed escapes and directives; hypothesis found them.
-            _refuse(self._faults, self._last, "not YAML: the text can not be read", "correct the line, or the next one")
+            _refuse(self._faults, self._last, "not YAML: the text cannot be read", "correct the line, or the next one")
 
     def read(self) -> None:
         """Fill the tree from the one document."""

@@ -134,7 +134,7 @@ def document(text: str) -> Any:
             f"line {error.lineno}: the JSON document that begins on line {line + 1} is cut or broken"
         ) from None
     except (RecursionError, ValueError) as error:
-        raise Unsure(f"line {line + 1}: the JSON document can not be read ({str(error)[:60]})") from None
+        raise Unsure(f"line {line + 1}: the JSON document cannot be read ({str(error)[:60]})") from None
     if again := re.search(r"^\s*[\[{]", text[end:], re.MULTILINE):
         raise Unsure(f"line {text.count(chr(10), 0, end + again.start()) + 1}: a second JSON document begins")
     return value

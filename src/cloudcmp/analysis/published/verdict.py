@@ -30,7 +30,7 @@ class Check:
     row, column: short labels. what: how the figure was recomputed, with the tables of its inputs.
     printed: the text of the cell; empty for a figure that the document uses and does not print.
     recomputed: from the inputs as they are printed, in `unit`; None when they are not printed.
-    low, high: all that it can be, given the rounding of the inputs; for a figure that can not be recomputed, the bounds
+    low, high: all that it can be, given the rounding of the inputs; for a figure that cannot be recomputed, the bounds
     that what is printed sets, or None.
     rounding: half a unit of the last printed place, in `unit`; None for a cell that prints no figure.
     The verdict is "follows" when some figure lies both in [low, high] and within `rounding` of the printed one.

@@ -69,7 +69,7 @@ class Filters:
         return self.vcpus is not None or self.memory_gib is not None
 
     def unsized(self, sold: Offering) -> bool:
-        """Whether it can not be told if an offering is of the asked size: no known number of it is another one."""
+        """Whether it cannot be told if an offering is of the asked size: no known number of it is another one."""
         asked = [
             (span, value) for span, value in ((self.vcpus, sold.vcpus), (self.memory_gib, sold.memory_gib)) if span
         ]

@@ -1,4 +1,4 @@
-"""What providers say that they sell, asked all at once; whoever can not be asked is left out, and told why."""
+"""What providers say that they sell, asked all at once; whoever cannot be asked is left out, and told why."""
 
 import asyncio
 import os

@@ -82,7 +82,7 @@ def tags_in(text: str) -> Tags:
         found = json.loads(text if text.lstrip()[:1] in {"{", "["} else f"{{{text}}}")
         pairs = dict(_ours(found))
     except (ValueError, RecursionError, TypeError):
-        raise ValueError(f"its tags can not be read: {text[:60]!r}") from None
+        raise ValueError(f"its tags cannot be read: {text[:60]!r}") from None
     return Tags(pairs.get("study", ""), pairs.get("slot", ""), pairs.get("attempt", ""))
 
 

@@ -205,7 +205,7 @@ def _credits(line: Line, record: Record) -> tuple[Line, ...]:
         found = json.loads(text, parse_float=Decimal, parse_int=Decimal)
         told = [(str(one.get("name") or one.get("type") or "credit"), one["amount"]) for one in found]
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
-        raise ValueError(f"its credits can not be read: {text[:60]!r}") from None
+        raise ValueError(f"its credits cannot be read: {text[:60]!r}") from None
     return tuple(
         replace(line, kind=Kind.CREDIT, what=name, amount=fields.amount(str(value)), identity=(*line.identity, str(at)))
         for at, (name, value) in enumerate(told)

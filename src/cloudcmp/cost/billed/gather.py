@@ -54,7 +54,7 @@ class Billed:
 def read(paths: Sequence[Path], wanted: Wanted, format: Format | None = None) -> Billed:
     """Read the files of a bill; manifests of AWS reports among them say which delivery is the newest.
 
-    Raises UserMistake where nothing but manifests is named, or a file can not be read.
+    Raises UserMistake where nothing but manifests is named, or a file cannot be read.
     """
     manifests = {path: keys for path in dict.fromkeys(paths) if (keys := manifest(path)) is not None}
     files = [path for path in dict.fromkeys(paths) if path not in manifests]

@@ -121,7 +121,7 @@ class Tally:
 
 
 def tally(path: Path, wanted: Wanted, format: Format | None = None) -> Tally:
-    """Read a file of a bill through; raises UserMistake with the place of the first thing that can not be read."""
+    """Read a file of a bill through; raises UserMistake with the place of the first thing that cannot be read."""
     file = opened(path, format)
     if not file.has & {"resource", "tags", "study"}:
         what = "it tells neither resource ids nor tags: no line can be told to be this study's"

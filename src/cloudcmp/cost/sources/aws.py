@@ -76,7 +76,7 @@ def read(file: BinaryIO) -> Iterator[Told]:
     try:
         yield day_of(facts.get("Publication Date", "").strip('"'))
     except Odd as odd:
-        raise Unreadable(f"its publication date can not be read: {odd}") from None
+        raise Unreadable(f"its publication date cannot be read: {odd}") from None
     body = itertools.chain(head[_HEAD_LINES:], lines)
     if "DiscountedRate" in head[_HEAD_LINES]:
         yield from (_saving(one) for one in records_of(body, _NEEDED_SAVINGS) if _saves(one))

@@ -30,7 +30,7 @@ def from_json(file: BinaryIO) -> Iterator[dict[str, str] | date]:
     try:
         yield day_of(document.get("publicationDate"))
     except Odd as odd:
-        raise Unreadable(f"its publication date can not be read: {odd}") from None
+        raise Unreadable(f"its publication date cannot be read: {odd}") from None
     products = mapping(document["products"], "products")
     for kind, terms in mapping(document["terms"], "terms").items():
         if kind not in {"OnDemand", "Reserved"}:

@@ -24,7 +24,7 @@ _CURRENCY = re.compile(r"[A-Z]{3}")
 
 
 class Unreadable(Exception):
-    """A list that can not be read as what it is said to be: none of it is taken."""
+    """A list that cannot be read as what it is said to be: none of it is taken."""
 
     def __init__(self, what: str) -> None:
         self.what = what

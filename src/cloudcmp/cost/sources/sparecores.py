@@ -91,7 +91,7 @@ def _database(path: Path) -> Iterator[Told]:
             for row in connection.execute(_PRICES):
                 yield from _price(row)
     except sqlite3.Error as error:
-        raise Unreadable(f"its tables can not be read ({one_line(error)})") from None
+        raise Unreadable(f"its tables cannot be read ({one_line(error)})") from None
 
 
 def _price(row: tuple[Any, ...]) -> Iterator[Told]:

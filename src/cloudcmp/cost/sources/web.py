@@ -125,7 +125,7 @@ def _plain(answer: "httpx.Response", what: str) -> Iterator[bytes]:
                 rest = inflater.unconsumed_tail
         yield inflater.flush()
     except zlib.error as error:
-        raise ProviderFault.at(_all(what), f"its compression can not be read ({one_line(error)})", _NEXT) from None
+        raise ProviderFault.at(_all(what), f"its compression cannot be read ({one_line(error)})", _NEXT) from None
     if not inflater.eof or inflater.unused_data:
         raise ProviderFault.at(_all(what), "its compression is cut short, or goes on after its end", _NEXT)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from cloudcmp.agent.host import host_command
-from cloudcmp.errors import NOT_ITS_OWN, OUR_OWN, ProviderFault, Taken, WrongHost
+from cloudcmp.errors import ACCOUNT_FAULTS, CONTROLLER_FAULTS, Preempted, ProviderFault, WrongHost
 from cloudcmp.execute.connections import boot_id_of, gone_of
 from cloudcmp.execute.context import Visit
 from cloudcmp.execute.crew import Stay
@@ -111,7 +111,7 @@ class _Guest:
             )
             stay.machines = (again, *stay.machines[1:])
             return await boot_id_of(again)
-        except (WrongHost, Taken, *OUR_OWN, *NOT_ITS_OWN):
+        except (WrongHost, Preempted, *CONTROLLER_FAULTS, *ACCOUNT_FAULTS):
             raise
         except ProviderFault as fault:
             if self.watches[-1].elapsed_s() >= left_s:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from cloudcmp.errors import NOT_ITS_OWN, OUR_OWN, LineLost, ProviderFault
+from cloudcmp.errors import ACCOUNT_FAULTS, CONTROLLER_FAULTS, ConnectionLost, ProviderFault
 from cloudcmp.execute.context import Bench, Visit
 from cloudcmp.execute.trial import Gone
 from cloudcmp.execute.trials import SLEPT_S, STOPPED_WHY, TAKEN_WHY, begin, finish, interrupt, record_all
@@ -159,7 +159,7 @@ async def _disturbed(
     except TimeoutError:
         result = await _lost(hands, Outcome.TIMEOUT, f"not usable again within {trial.deadline_s:g} s")
     except ProviderFault as fault:
-        ours = isinstance(fault, (*OUR_OWN, *NOT_ITS_OWN, LineLost))
+        ours = isinstance(fault, (*CONTROLLER_FAULTS, *ACCOUNT_FAULTS, ConnectionLost))
         result = await _lost(hands, Outcome.ABORTED if ours else Outcome.FAILED, str(fault))
     else:
         result = _back(trial, hands, hands.now() - began, boot_id)
@@ -284,7 +284,7 @@ def _values(trial: PlannedTrial, found: Mapping[str, float], facts: str) -> Tria
     for seq, cell in enumerate(map(Cell.parse, trial.cells)):
         value = found.get(cell.metric)
         if value is None or not math.isfinite(value) or value <= 0:
-            what = "is not known" if value is None else f"can not be {value:g} s"
+            what = "is not known" if value is None else f"cannot be {value:g} s"
             return TrialResult(Outcome.INVALID, (), f"{cell.metric} {what}: a wrong clock", facts)
         samples.append(Sample(seq, cell.metric, cell.params_text, 0.0, value, None))
     return TrialResult(Outcome.OK, tuple(samples), "", facts)

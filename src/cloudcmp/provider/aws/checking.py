@@ -154,7 +154,7 @@ class Preflight:
             await self._sdk.pages(self._sdk.home(), "describe_instances", "Reservations", Filters=asked)
         except Refused as fault:
             self._traits.token = False
-            what = f"machines can not be found by their client token ({fault.faults[0].what})"
+            what = f"machines cannot be found by their client token ({fault.faults[0].what})"
             return Finding("capability", None, f"{what}; whether tags hold is seen with the first firewall group")
         self._traits.token = True
         return Finding("capability", True, "machines can be found by their client token")

@@ -11,11 +11,10 @@ from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Found, Handl
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import nothing
-from cloudcmp.model.safety import Barrier, Finding, Sight
+from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.address import controller
 from cloudcmp.provider.aws import listing
-from cloudcmp.provider.aws.barriers import AWS, BARRIERS, COMPATIBLE, barriers_of, ends
 from cloudcmp.provider.aws.checking import Preflight, account_of, date_of
 from cloudcmp.provider.aws.existence import Existence
 from cloudcmp.provider.aws.faults import id_in
@@ -23,6 +22,7 @@ from cloudcmp.provider.aws.firewalls import Firewalls, Traits, probe, tag_after,
 from cloudcmp.provider.aws.images import LINES
 from cloudcmp.provider.aws.launch import run_params, tags_of
 from cloudcmp.provider.aws.prices import ADDRESS, DEDICATED, FREE, ROOT, UNCOUNTED
+from cloudcmp.provider.aws.safeguards import AWS, COMPATIBLE, SAFEGUARDS, ends, safeguards_of
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.aws.shelf import Shelf
 
@@ -62,7 +62,7 @@ class Ec2Provider:
         # Amazon bills seconds after the first minute, but the hour begun of some publishers' systems, such as SUSE's:
         # https://aws.amazon.com/ec2/pricing/on-demand/. Of other clouds nothing is known, so whole hours are counted.
         self.billing = BILLING if name == AWS else Billing()
-        self.barriers: tuple[Barrier, ...] = BARRIERS[name]
+        self.safeguards: tuple[Safeguard, ...] = SAFEGUARDS[name]
         self._sdk = sdk or Sdk(name)
         self._compatible = name == COMPATIBLE
         self.may_lack_tags = self._compatible
@@ -87,9 +87,9 @@ class Ec2Provider:
         """Every machine has its own."""
         return f"{self.name} {candidate.id}"
 
-    def barriers_of(self, plan: Plan) -> tuple[Barrier, ...]:
-        """The barriers as they are for a plan's own candidates and trials."""
-        return barriers_of(self.name, plan)
+    def safeguards_of(self, plan: Plan) -> tuple[Safeguard, ...]:
+        """The safeguards as they are for a plan's own candidates and trials."""
+        return safeguards_of(self.name, plan)
 
     def ends(self, request: CreateRequest) -> bool:
         """Whether a machine is known to end itself: not where its image is the user's own, or Windows."""
@@ -177,7 +177,7 @@ class Ec2Provider:
                     raise await self._shelf.named(fault, request.region, request.offering) from None
 
     async def _tag_or_end(self, request: CreateRequest, id: str) -> None:
-        """Tag a machine where the call itself can not; one that can be neither tagged nor found is asked to end.
+        """Tag a machine where the call itself cannot; one that can be neither tagged nor found is asked to end.
 
         Raises only where it is seen gone. Else its id must be told, for nothing else leads to it, and whoever looks for
         it is told that it ends, whatever the cloud says: so it is not used, and ended with its launch.
@@ -215,7 +215,7 @@ class Ec2Provider:
 
     # -- machines
 
-    async def look(self, handle: Handle) -> Sight:
+    async def look(self, handle: Handle) -> MachineStatus:
         """How a machine is; one that is not listed yet is pending."""
         self._pointed()
         return await self._existence.look(handle)

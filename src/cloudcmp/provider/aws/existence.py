@@ -7,7 +7,7 @@ from typing import Any
 
 from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Handle
-from cloudcmp.model.safety import Sight
+from cloudcmp.model.safety import MachineStatus
 from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.aws.firewalls import Firewalls
 from cloudcmp.provider.aws.sdk import Sdk
@@ -102,18 +102,18 @@ class Existence:
         items = [one for each in found for one in each.get("Instances", ())] if handle.kind == INSTANCE else found
         return next((dict(one) for one in items if handle.cloud_id in one.values()), None)
 
-    async def look(self, handle: Handle) -> Sight:
+    async def look(self, handle: Handle) -> MachineStatus:
         """How a machine is; one that is not listed yet is pending."""
         unwanted = self._unwanted.get((handle.region, handle.cloud_id))
         if unwanted is not None:
-            return Sight("gone", why=unwanted, taken=False)
+            return MachineStatus("gone", why=unwanted, taken=False)
         said = await self._seen(handle)
         if said is None:
-            return Sight("pending", why="it is not listed yet")
+            return MachineStatus("pending", why="it is not listed yet")
         reason = said.get("StateReason", {}).get("Message") or said.get("StateTransitionReason") or ""
         inside = said.get("PrivateIpAddress")
         windows = str(said.get("Platform", "")).lower() == "windows"
-        return Sight(
+        return MachineStatus(
             _STATES.get(_state(said), "pending"),
             said.get("PublicIpAddress") or inside,
             3389 if windows else 22,

@@ -9,6 +9,7 @@ from typing import Any
 from cloudcmp.errors import (
     BadCredentials,
     CloudcmpError,
+    IncompleteListing,
     LostAnswer,
     NoCapacity,
     NoCredentials,
@@ -17,7 +18,6 @@ from cloudcmp.errors import (
     QuotaReached,
     Refused,
     Throttled,
-    Unlisted,
     Unreached,
 )
 from cloudcmp.model.untrusted_text import one_line
@@ -116,7 +116,7 @@ def _refusal(said: Coded, where: str) -> ProviderFault | None:
 
 def _unclear(said: Coded, where: str, *, changes: bool) -> ProviderFault:
     if said.code in _TRUNCATED_LIST:
-        return Unlisted.at(where, said.line, "ask again")
+        return IncompleteListing.at(where, said.line, "ask again")
     if said.status >= 500:
         line = f"{said.line} (HTTP {said.status})"
         return unclear(line, where, changes=changes)
@@ -131,24 +131,24 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpE
     if kind == "ConfigParseError":
         return BadCredentials.at(where, _misread(error), "mend that file, or name another: AWS_SHARED_CREDENTIALS_FILE")
     if "Token" in kind or "SSO" in kind or kind in _UNUSABLE:
-        return BadCredentials.at(where, f"the credentials can not be had ({kind})", RENEW)
+        return BadCredentials.at(where, f"the credentials cannot be had ({kind})", RENEW)
     # A proxy that drops the connection after the whole request is told like one that was never reached.
     unsent = kind in _NO_WAY or (kind == _BY_PROXY and not changes)
     if unsent or kind == "SSLError":
         silent = Unreached if unsent else ProviderFault
-        return silent.at(where, f"it can not be reached ({kind})", "check the network and the region's name")
+        return silent.at(where, f"it cannot be reached ({kind})", "check the network and the region's name")
     if kind in {"ParamValidationError", "InvalidRegionError", "UnknownEndpointError", "NoRegionError"}:
-        return Refused.at(where, f"the request can not be made ({kind})", "check the names in the study")
+        return Refused.at(where, f"the request cannot be made ({kind})", "check the names in the study")
     return lost(kind, where, changes=changes)
 
 
 def _misread(error: BaseException) -> str:
-    """Which settings file can not be read, and where; never what the line holds, which may be a secret."""
+    """Which settings file cannot be read, and where; never what the line holds, which may be a secret."""
     kept: Mapping[str, Any] = getattr(error, "kwargs", {})
     why = kept.get("error")
     number = getattr(why, "lineno", None) or next((line for line, _ in getattr(why, "errors", ())), None)
     place = f"{kept.get('path', 'a settings file')}{f', line {number}' if number else ''}"
-    return f"{one_line(place)} can not be read as AWS settings ({type(why).__name__})"
+    return f"{one_line(place)} cannot be read as AWS settings ({type(why).__name__})"
 
 
 def id_in(answer: Mapping[str, Any], *path: str | int, where: str) -> str:

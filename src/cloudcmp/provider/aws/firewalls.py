@@ -7,7 +7,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloudcmp.errors import LostAnswer, NotAllowed, ProviderFault, Refused, Unlisted
+from cloudcmp.errors import IncompleteListing, LostAnswer, NotAllowed, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.provider.address import doors, nets_of
 from cloudcmp.provider.answers import LOOKED_FOR
@@ -101,7 +101,7 @@ class Firewalls:
     async def undo(self, request: CreateRequest, group: str, error: BaseException) -> None:
         """Delete a group that is of no use; one that stays is no refusal, or nobody would look for it again."""
         try:
-            stays = "" if await self._delete_new(request.region, group) else "it can not be deleted yet"
+            stays = "" if await self._delete_new(request.region, group) else "it cannot be deleted yet"
         except ProviderFault as fault:
             stays = fault.faults[0].what
         if stays and isinstance(error, Exception):
@@ -211,7 +211,7 @@ class Firewalls:
         return True
 
     async def there(self, region: str, id: str) -> bool:
-        """Whether a list still shows a group; raises Unlisted where the list does not come whole."""
+        """Whether a list still shows a group; raises IncompleteListing where the list does not come whole."""
         if id.startswith("pg-"):
             return bool(await self._placements(region, "GroupId", id))
         ask = [_by("group-id", id)]
@@ -240,7 +240,7 @@ async def groups_by_token(sdk: Sdk, region: str, token: str) -> list[Any]:
 
 
 async def tag_after(sdk: Sdk, region: str, id: str, tags: list[dict[str, str]]) -> None:
-    """Tag what was just made, for clouds that can not do it in the same call."""
+    """Tag what was just made, for clouds that cannot do it in the same call."""
     await sdk.change(region, "create_tags", again=True, Resources=[id], Tags=tags)
 
 
@@ -269,7 +269,7 @@ async def probe(sdk: Sdk, traits: Traits, region: str, group: str, token: str) -
         try:
             await sdk.pages(region, "describe_instances", "Reservations", Filters=[_by("client-token", token)])
             traits.token = True
-        except Unlisted:
+        except IncompleteListing:
             raise
         except Refused:
             traits.token = False

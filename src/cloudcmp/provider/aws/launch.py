@@ -33,7 +33,7 @@ def placement_of(firewall: str) -> str:
 def run_params(request: CreateRequest, image: Image, *, compatible: bool, bursts: bool | None = None) -> dict[str, Any]:
     """The parameters of RunInstances. `compatible`: another cloud than AWS, whose networks may be unlike AWS's.
 
-    `bursts`: whether the type has CPU credits, None where that is not known. Raises Refused for what can not be had.
+    `bursts`: whether the type has CPU credits, None where that is not known. Raises Refused for what cannot be had.
     """
     options = dict(request.options)
     spot = options.get("market") == "spot"

@@ -25,7 +25,7 @@ def by_tag(key: str, value: str | None = None) -> Filters:
 async def find(sdk: Sdk, traits: Traits, region: str, study: str, token: str | None) -> tuple[Found, ...]:
     """All in a region that bears the study's tag, and what was made with the token; each once.
 
-    Raises Unlisted where a list is not complete, and the other kinds of ProviderFault.
+    Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
     """
     found = [item for kind in _KINDS for item in await kind(sdk, region, by_tag(STUDY_TAG, study))]
     if token is not None:
@@ -40,19 +40,19 @@ async def _by_token(sdk: Sdk, traits: Traits, region: str, token: str) -> list[F
             return groups + await _instances(sdk, region, [{"Name": "client-token", "Values": [token]}])
         except Refused:
             traits.token = False
-    # A cloud that can not filter by the token may still tell it.
+    # A cloud that cannot filter by the token may still tell it.
     return groups + [item for item in await _instances(sdk, region, []) if item.token == token]
 
 
 async def leftovers(sdk: Sdk, regions: Callable[[], Awaitable[Iterable[str]]]) -> Listing:
-    """Whatever bears our schema's tag in all regions, and a line for each region and kind that can not be listed."""
+    """Whatever bears our schema's tag in all regions, and a line for each region and kind that cannot be listed."""
     try:
         names = tuple(await regions())
         unlisted: list[str] = []
     except NoCredentials:
         raise
     except ProviderFault as fault:
-        names, unlisted = (sdk.home(),), [f"regions: they can not be listed: {fault}"]
+        names, unlisted = (sdk.home(),), [f"regions: they cannot be listed: {fault}"]
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def one(region: str, kind: Kind, word: str) -> tuple[list[Found], str]:

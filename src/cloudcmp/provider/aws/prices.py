@@ -26,4 +26,4 @@ UNCOUNTED = (
     "traffic to and from where cloudcmp runs",
     "CPU time beyond the credits under credits: unlimited",
 )
-"""What is billed and can not be told from what a study says: in words, for its plan."""
+"""What is billed and cannot be told from what a study says: in words, for its plan."""

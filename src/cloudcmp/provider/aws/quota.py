@@ -38,7 +38,7 @@ async def _one(sdk: Sdk, region: str, market: str, of_class: str, need: float) -
         most = float(answer["Quota"]["Value"])
         used = await _running(sdk, region, market, of_class)
     except (ProviderFault, KeyError, ValueError) as fault:
-        return Finding("quota", None, f"{where}: it can not be read ({fault})")
+        return Finding("quota", None, f"{where}: it cannot be read ({fault})")
     text = f"{where}: {need:g} needed, {used:g} running, {most:g} allowed"
     if need + used > most:
         return Finding("quota", False, text, "ask for more (Service Quotas), or run fewer at once")

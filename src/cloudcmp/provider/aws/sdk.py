@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
 
-from cloudcmp.errors import NoCredentials, Unlisted, UserMistake
+from cloudcmp.errors import IncompleteListing, NoCredentials, UserMistake
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.aws.faults import fault_of
 from cloudcmp.provider.hush import hush
@@ -47,11 +47,11 @@ class Sdk:
             session = self._open_session()
             try:
                 return str(session.region_name or "us-east-1")
-            except Exception as error:  # a settings file that can not be read, a profile that is not there
+            except Exception as error:  # a settings file that cannot be read, a profile that is not there
                 raise fault_of(error, self.name, changes=False) from None
 
     async def read(self, service: str, region: str, action: str, **params: Any) -> Answer:
-        """A call that changes nothing; raises Unlisted where its answer is lost, and the other kinds of fault."""
+        """A call that changes nothing; raises IncompleteListing where its answer is lost, and the other kinds of fault."""
         return await self.aside(lambda: self.read_now(service, region, action, **params), region)
 
     def read_now(self, service: str, region: str, action: str, **params: Any) -> Answer:
@@ -69,7 +69,7 @@ class Sdk:
         )
 
     async def pages(self, region: str, action: str, key: str, **params: Any) -> list[Any]:
-        """A whole list, all of its pages; raises Unlisted where it does not come whole."""
+        """A whole list, all of its pages; raises IncompleteListing where it does not come whole."""
         return await self.aside(lambda: self.pages_now(region, action, key, **params), region)
 
     def pages_now(self, region: str, action: str, key: str, **params: Any) -> list[Any]:
@@ -80,15 +80,15 @@ class Sdk:
             more = {"NextToken": token} if token else {}
             answer = self.read_now("ec2", region, action, **params, **more)
             if key not in answer:
-                raise Unlisted.at(self._where(region), f"{action} answered without {key}", "ask again")
+                raise IncompleteListing.at(self._where(region), f"{action} answered without {key}", "ask again")
             found += answer[key]
             token = answer.get("NextToken") or ""
             if not token:
                 return found
             if token in seen:
-                raise Unlisted.at(self._where(region), f"{action} answers the same page again", "ask again")
+                raise IncompleteListing.at(self._where(region), f"{action} answers the same page again", "ask again")
             seen.add(token)
-        raise Unlisted.at(self._where(region), f"{action} does not end after {_MOST_PAGES} pages", "ask again")
+        raise IncompleteListing.at(self._where(region), f"{action} does not end after {_MOST_PAGES} pages", "ask again")
 
     def forget(self) -> None:
         """Read the credentials anew at the next call."""
@@ -138,7 +138,7 @@ class Sdk:
         return self._session
 
     def within(self, work: Callable[[], _T], region: str) -> _T:
-        """Blocking work that only looks, for whoever can not await; raises Unlisted once the deadline has passed."""
+        """Blocking work that only looks, for whoever cannot await; raises IncompleteListing once the deadline has passed."""
         return within(work, self._where(region), self.deadline_s)
 
     async def aside(self, work: Callable[[], _T], region: str, *, changes: bool = False) -> _T:

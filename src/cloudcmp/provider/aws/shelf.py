@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
-from cloudcmp.errors import ProviderFault, Refused, Unlisted
+from cloudcmp.errors import IncompleteListing, ProviderFault, Refused
 from cloudcmp.model.offering import Offering
 from cloudcmp.provider.aws.faults import NO_ACTION
 from cloudcmp.provider.aws.images import Image, default_image, find_image
@@ -59,7 +59,7 @@ class Shelf:
         """The regions that an answer names; one that names none was cut short, for whoever answers is in one."""
         names = tuple(sorted(str(one["RegionName"]) for one in answer.get("Regions") or ()))
         if not names:
-            raise Unlisted.at(self._name, "describe_regions answered without regions", "ask again")
+            raise IncompleteListing.at(self._name, "describe_regions answered without regions", "ask again")
         return names
 
     async def named(self, fault: Refused, region: str, offering: str) -> Refused:

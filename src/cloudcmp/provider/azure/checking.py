@@ -84,7 +84,7 @@ class Preflight:
         except NoCredentials:
             raise
         except ProviderFault as fault:
-            return Finding("rights", None, f"they can not be read ({fault})", POLICY)
+            return Finding("rights", None, f"they cannot be read ({fault})", POLICY)
         held = reply.body.get("value") or []
         lacking = [one for one in actions() if not allows(held, one)]
         if lacking:

@@ -10,11 +10,10 @@ from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Found, Handl
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import nothing
-from cloudcmp.model.safety import Barrier, Finding, Sight
+from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.address import controller
 from cloudcmp.provider.azure import listing
-from cloudcmp.provider.azure.barriers import BARRIERS
 from cloudcmp.provider.azure.checking import Preflight
 from cloudcmp.provider.azure.existence import Existence
 from cloudcmp.provider.azure.groups import Groups
@@ -22,6 +21,7 @@ from cloudcmp.provider.azure.launch import machine_body
 from cloudcmp.provider.azure.machines import Machines
 from cloudcmp.provider.azure.names import machine_of, place_of
 from cloudcmp.provider.azure.prices import BILLING
+from cloudcmp.provider.azure.safeguards import SAFEGUARDS
 from cloudcmp.provider.azure.sdk import Sdk
 from cloudcmp.provider.azure.shelf import Shelf
 from cloudcmp.provider.preflight import date_of
@@ -41,7 +41,7 @@ class AzureProvider:
     billing: Billing = BILLING
     settle_s = 0.0  # absence is waited for in Existence
     parts: tuple[str, ...] = (FIREWALL, INSTANCE)
-    barriers: tuple[Barrier, ...] = BARRIERS
+    safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class AzureProvider:
             return
 
     async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
-        """All that bears the study's tag, and what was made with the token; raises Unlisted for incomplete lists."""
+        """All that bears the study's tag, and what was made with the token; raises IncompleteListing for incomplete lists."""
         return await listing.find(self._sdk, study, token, region)
 
     async def leftovers(self) -> Listing:
@@ -140,7 +140,7 @@ class AzureProvider:
 
     # -- machines
 
-    async def look(self, handle: Handle) -> Sight:
+    async def look(self, handle: Handle) -> MachineStatus:
         """How a machine is; one that is not there yet is pending. Raises NoCapacity where there was no room for it."""
         return await self._machines.look(handle)
 

@@ -10,6 +10,7 @@ from typing import Any
 from cloudcmp.errors import (
     BadCredentials,
     CloudcmpError,
+    IncompleteListing,
     LostAnswer,
     NoCapacity,
     NoCredentials,
@@ -18,7 +19,6 @@ from cloudcmp.errors import (
     QuotaReached,
     Refused,
     Throttled,
-    Unlisted,
     Unreached,
 )
 from cloudcmp.model.untrusted_text import one_line
@@ -95,7 +95,7 @@ def refusal(said: Coded, where: str) -> ProviderFault | None:
         (said.code == UNREGISTERED, NotAllowed, _REGISTER),
         (said.code in _DENIED or said.status == 403, NotAllowed, POLICY),
         (said.code in _DONE_BEFORE or said.status == 412, LostAnswer, LOOKED_FOR),
-        (said.code in _CUT, Unlisted, "ask again"),
+        (said.code in _CUT, IncompleteListing, "ask again"),
     )
     return next((kind.at(where, said.line, hint) for so, kind, hint in kinds if so), None)
 
@@ -130,7 +130,7 @@ def _answered(error: BaseException) -> bool:
 
 
 def _no_login(error: BaseException, name: str, where: str) -> ProviderFault:
-    """Why no token could be had. azure-identity tells it in words only, also where its server can not be reached."""
+    """Why no token could be had. azure-identity tells it in words only, also where its server cannot be reached."""
     _, failed, why = str(error).partition("Authentication failed: ")
     if name == "CredentialUnavailableError" or not failed:
         return NoCredentials.at(where, "there are no credentials", _SET)
@@ -141,12 +141,12 @@ def _no_login(error: BaseException, name: str, where: str) -> ProviderFault:
         return BadCredentials.at(where, "the credentials are not taken (there is no such tenant)", RENEW)
     if "CERTIFICATE_VERIFY_FAILED" in why:
         return _untrusted(where)
-    what = f"no token can be had, the login can not be reached ({one_line(why)[:80]})"
+    what = f"no token can be had, the login cannot be reached ({one_line(why)[:80]})"
     return Unreached.at(where, what, "check the network, and AZURE_AUTHORITY_HOST")
 
 
 def _untrusted(where: str) -> ProviderFault:
-    what = "it can not be reached (its certificate is not trusted)"
+    what = "it cannot be reached (its certificate is not trusted)"
     return ProviderFault.at(where, what, "REQUESTS_CA_BUNDLE names a file of authorities")
 
 
@@ -185,7 +185,7 @@ def _unanswered(error: BaseException, names: list[str], where: str, *, changes: 
     if "SSLError" in kinds or "SSLCertVerificationError" in kinds:
         return _untrusted(where)
     if kinds & _NO_WAY and "ServiceResponseError" not in names:
-        return Unreached.at(where, f"it can not be reached ({names[0]})", "check the network and the endpoint")
+        return Unreached.at(where, f"it cannot be reached ({names[0]})", "check the network and the endpoint")
     return lost(names[0], where, changes=changes)
 
 

@@ -48,7 +48,7 @@ class Groups:
     async def create(self, request: CreateRequest) -> str:
         """The group with its firewall and its network; asking again gives the same one. Returns its id.
 
-        One whose inside can not be made is asked to go again: nothing in it is billed. Raises Refused for a group of
+        One whose inside cannot be made is asked to go again: nothing in it is billed. Raises Refused for a group of
         that name that is somebody else's, and the kinds of ProviderFault.
         """
         name, rules = group_of(request), _rules(request)

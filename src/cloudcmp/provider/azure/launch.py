@@ -28,7 +28,7 @@ _ADMIN = "cloudadmin"  # Azure wants one; cloud-init makes our own user and no o
 def machine_body(request: CreateRequest, group_id: str, image: Image, zones: tuple[str, ...]) -> dict[str, Any]:
     """The body of the request for a machine in a launch's group, in one of the `zones` that its size is sold in.
 
-    Raises Refused for what can not be had.
+    Raises Refused for what cannot be had.
     """
     options = dict(request.options)
     _refuse(request, options)
@@ -55,11 +55,11 @@ def _refuse(request: CreateRequest, options: Mapping[str, str]) -> None:
         what = "a dedicated host is rented whole on Azure, apart from its machines: none is made here"
         raise Refused.at(where, what, "leave tenancy out")
     if options.get("credits"):
-        raise Refused.at(where, "how a burstable size spends its credits can not be chosen on Azure", "leave it out")
+        raise Refused.at(where, "how a burstable size spends its credits cannot be chosen on Azure", "leave it out")
     if placement not in {None, "", CLUSTER, SPREAD}:
         raise Refused.at(where, f"Azure has no placement {placement!r}", f"write {CLUSTER} or {SPREAD}")
     if placement == SPREAD and spot:
-        raise Refused.at(where, "spot machines can not be spread: they go into no availability set", "leave one out")
+        raise Refused.at(where, "spot machines cannot be spread: they go into no availability set", "leave one out")
     if placement == SPREAD and options.get(ZONE):
         raise Refused.at(where, "machines that are spread by an availability set stand in no zone", "leave one out")
 
@@ -86,7 +86,7 @@ def _disks(request: CreateRequest, name: str) -> dict[str, Any]:
         return {"osDisk": root}
     if volume.root:
         if volume.type in _NEVER_ROOT:
-            what = f"{volume.type} can not be under the system"
+            what = f"{volume.type} cannot be under the system"
             raise Refused.at(request.name, what, "write it without root: true, or take Premium_LRS")
         if volume.iops is not None:
             raise Refused.at(request.name, f"the rate of {volume.type} follows from its size", "leave iops out")
@@ -113,7 +113,7 @@ def _data_disk(request: CreateRequest, volume: Volume, name: str) -> dict[str, A
     # The rate of an Ultra disk can be said in the machine's own call; that of a Premium SSD v2 only where the disk is
     # made alone, and other disks have the rate that follows from their size.
     if volume.type != "UltraSSD_LRS":
-        what = f"the rate of {volume.type} can not be said in the call that makes its machine"
+        what = f"the rate of {volume.type} cannot be said in the call that makes its machine"
         raise Refused.at(request.name, what, "leave iops out, or take UltraSSD_LRS")
     return disk | {"diskIOPSReadWrite": volume.iops}
 

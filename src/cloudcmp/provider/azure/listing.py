@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from cloudcmp.errors import NoCredentials, ProviderFault, Unlisted
+from cloudcmp.errors import IncompleteListing, NoCredentials, ProviderFault
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Listing
 from cloudcmp.provider.azure.names import NAME_TAG, SCHEMA_TAG, STUDY_TAG, TOKEN_TAG, canonical
 from cloudcmp.provider.azure.sdk import Sdk
@@ -14,7 +14,7 @@ _OWN = {TOKEN_TAG, NAME_TAG}
 async def find(sdk: Sdk, study: str, token: str | None, region: str | None) -> tuple[Found, ...]:
     """All that bears the study's tag, in a region or in all, and what was made with the token.
 
-    Raises Unlisted where a list is not complete, and the other kinds of ProviderFault.
+    Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
     """
     every = [item for kind in _KINDS for item in await kind(sdk)]
     return tuple(
@@ -26,7 +26,7 @@ async def find(sdk: Sdk, study: str, token: str | None, region: str | None) -> t
 
 
 async def leftovers(sdk: Sdk) -> Listing:
-    """Whatever bears our schema's tag, and a line for each kind that can not be listed."""
+    """Whatever bears our schema's tag, and a line for each kind that cannot be listed."""
     found: list[Found] = []
     unlisted: list[str] = []
     for kind, word in _KINDS.items():
@@ -64,7 +64,7 @@ def _found(said: dict[str, Any], kind: str, offering: str | None = None) -> Foun
     try:
         id, name, region = canonical(str(said["id"])), str(said["name"]), str(said["location"])
     except KeyError as error:
-        raise Unlisted.at("azure", f"a list names a resource without its {error}", "ask again") from None
+        raise IncompleteListing.at("azure", f"a list names a resource without its {error}", "ask again") from None
     state = str((said.get("properties") or {}).get("provisioningState", "unknown"))
     given = tuple(sorted((key, value) for key, value in tags.items() if key not in _OWN))
     return Found(id, tags.get(NAME_TAG, name), tags.get(TOKEN_TAG), given, state, kind, region.lower(), offering)

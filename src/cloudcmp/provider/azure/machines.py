@@ -10,9 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, QuotaReached, Refused, Throttled, Unlisted, Unreached
+from cloudcmp.errors import (
+    IncompleteListing,
+    LostAnswer,
+    NoCapacity,
+    ProviderFault,
+    QuotaReached,
+    Refused,
+    Throttled,
+    Unreached,
+)
 from cloudcmp.model.lease import CreateRequest, Handle
-from cloudcmp.model.safety import Sight
+from cloudcmp.model.safety import MachineStatus
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.answers import Coded
 from cloudcmp.provider.azure.faults import code_of, coded_in, missing, refusal
@@ -26,7 +35,7 @@ _NOT_YET = {"InvalidResourceReference", "NetcfgSubnetNotFound", "ResourceGroupNo
 _NOT_YET_S = 20.0
 _TRIES = 30
 _CHANGE_S = 900.0
-_UNTOLD = (LostAnswer, Throttled, Unlisted, Unreached)
+_UNTOLD = (LostAnswer, Throttled, IncompleteListing, Unreached)
 
 
 @dataclass(slots=True)
@@ -107,13 +116,13 @@ class Machines:
         """A refusal, once nothing is there: one for want of room may leave a machine that failed, which is ended."""
         if not isinstance(fault, NoCapacity | QuotaReached) or await self._ended(place):
             return fault
-        what = f"{fault}; whether something was made can not be told"
+        what = f"{fault}; whether something was made cannot be told"
         return ProviderFault.at(place.name, what, "cloudcmp cleanup")
 
     async def _decided(self, place: Place, reply: Reply) -> Coded | None:
-        """Why a machine can not be had, once Azure has decided that; None once it runs, or where nothing tells.
+        """Why a machine cannot be had, once Azure has decided that; None once it runs, or where nothing tells.
 
-        What a poll can not tell says nothing of the machine: no second one is ever asked for because of it.
+        What a poll cannot tell says nothing of the machine: no second one is ever asked for because of it.
         """
         until = self.clock() + self.decide_s
         while self.clock() < until:
@@ -187,12 +196,12 @@ class Machines:
                 return None
             raise
         if not reply.body.get("id"):
-            raise Unlisted.at(place.name, "the answer does not say what it is about", "ask again")
+            raise IncompleteListing.at(place.name, "the answer does not say what it is about", "ask again")
         return reply.body
 
     # -- looking
 
-    async def look(self, handle: Handle) -> Sight:
+    async def look(self, handle: Handle) -> MachineStatus:
         """How a machine is; one that was never seen is pending, one that was and is not there any more gone.
 
         A spot machine that is taken back is deleted, and nothing tells the cause.
@@ -200,24 +209,24 @@ class Machines:
         """
         said = await self._said(place_of(handle.cloud_id), view=True)
         if said is None and handle.cloud_id in self._seen:
-            return Sight("gone", why="it is there no more, and Azure tells no cause")
+            return MachineStatus("gone", why="it is there no more, and Azure tells no cause")
         if said is None:
-            return Sight("pending", why="it is not found yet")
+            return MachineStatus("pending", why="it is not found yet")
         self._seen.add(handle.cloud_id)
         failure = _failure(said)
         if failure is not None:
             fault = _fault(failure, handle.cloud_id)
             if isinstance(fault, NoCapacity | QuotaReached):
                 raise fault
-            return Sight("gone", why=failure.line, taken=False)
+            return MachineStatus("gone", why=failure.line, taken=False)
         properties = said.get("properties") or {}
         state = "stopped" if properties.get("provisioningState") == "Deleting" else _POWER.get(_power(said), "pending")
         address, inside = await self._reached(handle, properties) if state == "running" else (None, None)
         system = ((properties.get("storageProfile") or {}).get("osDisk") or {}).get("osType")
         if state == "running" and address is None:
-            return Sight("pending", why="its address is not told yet")
+            return MachineStatus("pending", why="its address is not told yet")
         port = 3389 if system == "Windows" else 22
-        return Sight(state, address, port, peer_address=inside, why=_why(said, state))
+        return MachineStatus(state, address, port, peer_address=inside, why=_why(said, state))
 
     async def _reached(self, handle: Handle, properties: dict[str, Any]) -> tuple[str | None, str | None]:
         """The public and the inside address; both stay as long as the machine does, and are asked for once."""

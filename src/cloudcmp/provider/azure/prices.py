@@ -19,9 +19,9 @@ UNCOUNTED = (
     "traffic",
     "the licence of Windows, where the price that is written is without it",
 )
-"""What is billed and can not be told from what a study says: in words, for its plan."""
+"""What is billed and cannot be told from what a study says: in words, for its plan."""
 
 # By the second; since June 2025 no machine for less than five minutes:
 # https://learn.microsoft.com/answers/questions/2259765/clarification-on-azure-vm-billing-for-short-runtim
 BILLING = Billing(300.0, 1.0, ADDRESS, UNCOUNTED, spot_capped=True)
-"""Machines do not end what they cost by themselves: see `barriers`."""
+"""Machines do not end what they cost by themselves: see `safeguards`."""

@@ -16,7 +16,7 @@ _ALL, _SPOT = "cores", "lowPriorityCores"
 
 
 async def quota(sdk: Sdk, shelf: Shelf, candidates: Sequence[Candidate]) -> list[Finding]:
-    """Whether all candidates of a region may run at once; None where a quota can not be read.
+    """Whether all candidates of a region may run at once; None where a quota cannot be read.
 
     What runs already is counted by Azure, deallocated machines too; what others start meanwhile is not known.
     """
@@ -41,7 +41,7 @@ async def _of(sdk: Sdk, region: str, needs: dict[str, float]) -> list[Finding]:
     try:
         usages = await sdk.pages("compute", "usage", "list", region)
     except ProviderFault as fault:
-        return [Finding("quota", None, f"{region}: vCPUs: it can not be read ({fault})")]
+        return [Finding("quota", None, f"{region}: vCPUs: it cannot be read ({fault})")]
     told = {str((one.get("name") or {}).get("value", "")).lower(): one for one in usages}
     return [_one(region, name, need, told.get(name.lower())) for name, need in sorted(needs.items())]
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from cloudcmp.errors import BadCredentials, CloudcmpError, NoCredentials, Unlisted, UserMistake
+from cloudcmp.errors import BadCredentials, CloudcmpError, IncompleteListing, NoCredentials, UserMistake
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.azure.faults import RENEW, UNREGISTERED, fault_of
@@ -81,7 +81,7 @@ class Sdk:
     # -- calls
 
     async def read(self, client: str, group: str, action: str, *args: Any, **params: Any) -> Reply:
-        """A call that changes nothing; raises Unlisted where its answer is lost, and the other kinds of fault."""
+        """A call that changes nothing; raises IncompleteListing where its answer is lost, and the other kinds of fault."""
         return await self.aside(lambda: self.read_now(client, group, action, *args, **params))
 
     def read_now(self, client: str, group: str, action: str, *args: Any, **params: Any) -> Reply:
@@ -116,7 +116,7 @@ class Sdk:
         return await self.aside(work, changes=True)
 
     async def pages(self, client: str, group: str, action: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
-        """A whole list, all of its pages; raises Unlisted where it does not come whole."""
+        """A whole list, all of its pages; raises IncompleteListing where it does not come whole."""
         return await self.aside(lambda: self.pages_now(client, group, action, *args, **params))
 
     def pages_now(self, client: str, group: str, action: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
@@ -124,7 +124,7 @@ class Sdk:
         found: list[dict[str, Any]] = []
         for reply in self._call(client, group, action, args, params, self.attempts, changes=False):
             if not isinstance(reply.body.get("value"), list):
-                raise Unlisted.at(_NAME, f"{group} {action} answered without a list", "ask again")
+                raise IncompleteListing.at(_NAME, f"{group} {action} answered without a list", "ask again")
             found += reply.body["value"]
         return found
 
@@ -157,7 +157,7 @@ class Sdk:
             self._credential = None
 
     def within(self, work: Callable[[], _T]) -> _T:
-        """Blocking work that only looks, for whoever can not await; raises Unlisted once the deadline has passed."""
+        """Blocking work that only looks, for whoever cannot await; raises IncompleteListing once the deadline has passed."""
         return within(work, _NAME, self.deadline_s)
 
     async def aside(self, work: Callable[[], _T], *, changes: bool = False) -> _T:
@@ -187,7 +187,7 @@ class Sdk:
                 for number, page in enumerate(result.by_page()):
                     list(page)
                     if number >= _MOST_PAGES:
-                        raise Unlisted.at(
+                        raise IncompleteListing.at(
                             _NAME, f"{group} {action} does not end after {_MOST_PAGES} pages", "ask again"
                         )
             elif hasattr(result, "result"):

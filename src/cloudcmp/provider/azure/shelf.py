@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cloudcmp.errors import Refused, Unlisted
+from cloudcmp.errors import IncompleteListing, Refused
 from cloudcmp.model.offering import Offering
 from cloudcmp.provider.azure.images import Image, default_image, find_image
 from cloudcmp.provider.azure.offerings import facts_of, is_sold, offering_of, zones_of
@@ -53,7 +53,7 @@ class Shelf:
             if (one.get("metadata") or {}).get("regionType", "Physical") == "Physical"
         ]
         if not physical:
-            raise Unlisted.at("azure", "locations answered without regions", "ask again")
+            raise IncompleteListing.at("azure", "locations answered without regions", "ask again")
         return tuple(sorted(physical))
 
     async def known_region(self, region: str) -> None:

@@ -88,7 +88,7 @@ class Preflight:
             for first in range(0, len(asked), _AT_ONCE):
                 granted |= await self._sdk.granted(asked[first : first + _AT_ONCE])
         except ProviderFault as fault:
-            what = f"which permissions are granted can not be asked ({fault.faults[0].what})"
+            what = f"which permissions are granted cannot be asked ({fault.faults[0].what})"
             return Finding(
                 "rights", None, what, "enable the Cloud Resource Manager API of the project to have them told"
             )

@@ -10,11 +10,10 @@ from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Found, Handl
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import nothing
-from cloudcmp.model.safety import Barrier, Finding, Sight
+from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.address import controller
 from cloudcmp.provider.gcp import listing
-from cloudcmp.provider.gcp.barriers import BARRIERS, GCP, barriers_of
 from cloudcmp.provider.gcp.checking import Preflight, account_of
 from cloudcmp.provider.gcp.existence import Existence
 from cloudcmp.provider.gcp.firewalls import Firewalls
@@ -22,6 +21,7 @@ from cloudcmp.provider.gcp.images import BY_THE_SECOND
 from cloudcmp.provider.gcp.making import Making
 from cloudcmp.provider.gcp.operations import Operations
 from cloudcmp.provider.gcp.prices import ADDRESS, UNCOUNTED
+from cloudcmp.provider.gcp.safeguards import GCP, SAFEGUARDS, safeguards_of
 from cloudcmp.provider.gcp.sdk import Sdk
 from cloudcmp.provider.gcp.shelf import Shelf
 
@@ -41,7 +41,7 @@ class GcpProvider:
     # By the second after the first minute: https://cloud.google.com/compute/vm-instance-pricing#billingmodel. What an
     # image of the user's own adds, by its licences, is not known, so it is counted by the hour.
     billing = Billing(60.0, 1.0, ADDRESS, UNCOUNTED, images=BY_THE_SECOND)
-    barriers: tuple[Barrier, ...] = BARRIERS
+    safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
     def __init__(
         self,
@@ -74,9 +74,9 @@ class GcpProvider:
         """Every machine has its own."""
         return f"{self.name} {candidate.id}"
 
-    def barriers_of(self, plan: Plan) -> tuple[Barrier, ...]:
-        """The barriers as they are for a plan's own trials."""
-        return barriers_of(plan)
+    def safeguards_of(self, plan: Plan) -> tuple[Safeguard, ...]:
+        """The safeguards as they are for a plan's own trials."""
+        return safeguards_of(plan)
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Credentials, project, clock, names, network, rights and quota; creates nothing."""
@@ -128,7 +128,7 @@ class GcpProvider:
 
     # -- machines
 
-    async def look(self, handle: Handle) -> Sight:
+    async def look(self, handle: Handle) -> MachineStatus:
         """How a machine is; one that is not listed yet is pending."""
         return await self._existence.look(handle)
 

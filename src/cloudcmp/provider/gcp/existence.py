@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cloudcmp.errors import ProviderFault, Refused, Unlisted
+from cloudcmp.errors import IncompleteListing, ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Handle
-from cloudcmp.model.safety import Sight
+from cloudcmp.model.safety import MachineStatus
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.gcp.faults import MISSING
@@ -88,10 +88,10 @@ class Existence:
             if not what.startswith(MISSING):
                 raise
             if f"{service}/{name}" not in what:  # it is the zone or the project that is not found: no word on this one
-                raise Unlisted.at(handle.cloud_id, what, "ask again") from None
+                raise IncompleteListing.at(handle.cloud_id, what, "ask again") from None
             return None
 
-    async def look(self, handle: Handle) -> Sight:
+    async def look(self, handle: Handle) -> MachineStatus:
         """How a machine is; one that is not shown yet is pending, and one that something ended is gone."""
         said = await self._seen(handle)
         if said is None:
@@ -102,16 +102,20 @@ class Existence:
         if state == "stopped":
             why, taken = await self._why(handle, why)
         windows = any(license_.rsplit("/", 1)[-1].startswith("windows-") for license_ in _licenses(said))
-        return Sight(state, address or inside, 3389 if windows else 22, peer_address=inside, why=why, taken=taken)
+        return MachineStatus(
+            state, address or inside, 3389 if windows else 22, peer_address=inside, why=why, taken=taken
+        )
 
-    async def _ended(self, handle: Handle) -> Sight:
+    async def _ended(self, handle: Handle) -> MachineStatus:
         """What a machine that is not shown came to, as far as the operations on it tell."""
         last = await self._last(handle)
         if last is None:
-            return Sight("pending", why="it is not listed yet")
+            return MachineStatus("pending", why="it is not listed yet")
         if str(last.operation_type) in _MADE and not last.error:
-            return Sight("pending", why="it is not listed yet" if not done(last) else "it is not listed any more")
-        return Sight("gone", why=_of(last), taken=str(last.operation_type) == PREEMPTED)
+            return MachineStatus(
+                "pending", why="it is not listed yet" if not done(last) else "it is not listed any more"
+            )
+        return MachineStatus("gone", why=_of(last), taken=str(last.operation_type) == PREEMPTED)
 
     async def _why(self, handle: Handle, why: str) -> tuple[str, bool | None]:
         """Why a machine stands still, and whether it was taken back, by the last operation on it."""

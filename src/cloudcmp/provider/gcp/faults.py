@@ -131,7 +131,7 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpE
     kind = kinds[0]
     if "DefaultCredentialsError" in kinds:
         named = os.environ.get("GOOGLE_APPLICATION_CREDENTIALS")
-        unusable = BadCredentials.at(where, "the file of GOOGLE_APPLICATION_CREDENTIALS can not be used", RENEW)
+        unusable = BadCredentials.at(where, "the file of GOOGLE_APPLICATION_CREDENTIALS cannot be used", RENEW)
         return unusable if named else NoCredentials.at(where, "there are no credentials", _SET)
     if "RefreshError" in kinds and not getattr(error, "retryable", False):
         return BadCredentials.at(where, f"no token is given for the credentials: {_granted(error)}", RENEW)
@@ -139,9 +139,9 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpE
     unsent = "GoogleAuthError" in kinds or _unsent(error, kinds)
     if unsent or "SSLError" in kinds:
         silent = Unreached if unsent else ProviderFault
-        return silent.at(where, f"it can not be reached ({kind})", "check the network and CLOUDCMP_GCP_ENDPOINT")
+        return silent.at(where, f"it cannot be reached ({kind})", "check the network and CLOUDCMP_GCP_ENDPOINT")
     if kind in {"TypeError", "ValueError"}:
-        return Refused.at(where, f"the request can not be made ({kind})", "check the names in the study")
+        return Refused.at(where, f"the request cannot be made ({kind})", "check the names in the study")
     return lost(kind, where, changes=changes)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloudcmp.errors import NOTHING_MADE, LostAnswer, ProviderFault, Refused, Unlisted
+from cloudcmp.errors import NOTHING_MADE, IncompleteListing, LostAnswer, ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, CreateRequest, Found
 from cloudcmp.provider.address import doors, v4_nets_of
 from cloudcmp.provider.gcp.faults import EXISTS, MISSING
@@ -62,7 +62,7 @@ class Firewalls:
         except LostAnswer as fault:
             if not await self._ours(request, name, _TRIES):
                 # No lost answer: what is found of it later is no whole launch's, and no candidate is to blame.
-                raise Unlisted.at(name, fault.faults[0].what, "it is looked for by name") from None
+                raise IncompleteListing.at(name, fault.faults[0].what, "it is looked for by name") from None
         except Refused as fault:
             if not fault.faults[0].what.startswith(EXISTS) or not await self._ours(request, name, 1):
                 raise

@@ -144,7 +144,7 @@ def _made(request: CreateRequest, zone: str, volume: Volume | None) -> dict[str,
     if volume is None:
         return made
     if volume.type == LOCAL_SSD:
-        raise Refused.at(request.name, "a local SSD can not be the root disk", "leave root out")
+        raise Refused.at(request.name, "a local SSD cannot be the root disk", "leave root out")
     made["disk_type"] = f"zones/{zone}/diskTypes/{volume.type}"
     if volume.size_bytes is not None:
         made["disk_size_gb"] = math.ceil(volume.size_bytes / _GIB)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloudcmp.errors import NoCredentials, ProviderFault, Unlisted
+from cloudcmp.errors import IncompleteListing, NoCredentials, ProviderFault
 from cloudcmp.model.lease import INSTANCE, VOLUME, Found, Listing
 from cloudcmp.provider.gcp.firewalls import Firewalls
 from cloudcmp.provider.gcp.marks import ITEM, SCHEMA, SCHEMA_LABEL, STUDY, STUDY_LABEL, TOKEN_LABEL, label, told
@@ -27,7 +27,7 @@ class Scopes:
 async def find(sdk: Sdk, firewalls: Firewalls, study: str, token: str | None, region: str | None) -> tuple[Found, ...]:
     """All that bears the study's tag, in one region or everywhere, and what was made with the token; each once.
 
-    Raises Unlisted where a list is not complete, and the other kinds of ProviderFault.
+    Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
     """
     wanted = f'labels.{STUDY_LABEL}="{label(study)}"'
     if token is not None:
@@ -48,12 +48,12 @@ async def machines_of(sdk: Sdk, region: str, token: str) -> list[Found]:
 
 
 async def leftovers(sdk: Sdk, firewalls: Firewalls) -> Listing:
-    """Whatever bears our schema's tag in all zones, and a line for each kind or zone that can not be listed."""
+    """Whatever bears our schema's tag in all zones, and a line for each kind or zone that cannot be listed."""
     ours, found, unlisted = f"labels.{SCHEMA_LABEL}:*", list[Found](), list[str]()
     staying: set[str] = set()
     try:
         scopes = await _scopes(sdk, "instances", ours, None)
-        unlisted += [f"{place}: instances: it can not be reached" for place in scopes.unreached]
+        unlisted += [f"{place}: instances: it cannot be reached" for place in scopes.unreached]
         found += [_machine(said) for said in scopes.items]
         staying = _staying(scopes.items)
     except NoCredentials:
@@ -62,7 +62,7 @@ async def leftovers(sdk: Sdk, firewalls: Firewalls) -> Listing:
         unlisted.append(f"instances: {fault}")
     try:
         scopes = await _scopes(sdk, "disks", ours, None)
-        unlisted += [f"{place}: disks: it can not be reached" for place in scopes.unreached]
+        unlisted += [f"{place}: disks: it cannot be reached" for place in scopes.unreached]
         found += [_volume(said) for said in scopes.items if _stays(said, staying)]
     except ProviderFault as fault:
         unlisted.append(f"disks: {fault}")
@@ -89,7 +89,7 @@ async def _whole(sdk: Sdk, service: str, wanted: str, region: str | None) -> Sco
     scopes = await _scopes(sdk, service, wanted, region)
     if scopes.unreached:
         where = f"{sdk.name}/{', '.join(scopes.unreached)}"
-        raise Unlisted.at(where, f"its {service} can not be listed: it can not be reached", "ask again")
+        raise IncompleteListing.at(where, f"its {service} cannot be listed: it cannot be reached", "ask again")
     return scopes
 
 

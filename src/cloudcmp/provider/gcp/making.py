@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloudcmp.errors import NOTHING_MADE, NoCapacity, ProviderFault, Refused, Throttled, Unlisted, Unreached
+from cloudcmp.errors import NOTHING_MADE, IncompleteListing, NoCapacity, ProviderFault, Refused, Throttled, Unreached
 from cloudcmp.model.lease import INSTANCE, CreateRequest
 from cloudcmp.provider.answers import LOOKED_FOR
 from cloudcmp.provider.gcp.faults import EXISTS, MISSING, operation_fault
@@ -21,7 +21,7 @@ _UNDER_WAY = {
     "STAGING",
     "RUNNING",
 }  # what a machine takes is acquired: https://cloud.google.com/compute/docs/instances/instance-life-cycle
-_SILENT = (Throttled, Unlisted, Unreached)
+_SILENT = (Throttled, IncompleteListing, Unreached)
 _FRESH_S = 60.0
 _TRIES = 10
 
@@ -143,7 +143,7 @@ class Making:
                 if await self._get(request, zone) is None:
                     return fault
             except _SILENT as silent:
-                what = f"{fault.faults[0].what}; and whether there is such a machine can not be asked: {silent}"
+                what = f"{fault.faults[0].what}; and whether there is such a machine cannot be asked: {silent}"
             if left:
                 await asyncio.sleep(self.sdk.pause_s)
         return ProviderFault.at(f"{INSTANCE} {request.name}", what, LOOKED_FOR)

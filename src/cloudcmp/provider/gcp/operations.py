@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from cloudcmp.errors import LostAnswer, Throttled, Unlisted, Unreached
+from cloudcmp.errors import IncompleteListing, LostAnswer, Throttled, Unreached
 from cloudcmp.provider.answers import LOOKED_FOR
 from cloudcmp.provider.gcp.faults import operation_fault
 from cloudcmp.provider.gcp.sdk import Sdk
@@ -18,7 +18,11 @@ from cloudcmp.provider.gcp.sdk import Sdk
 PREEMPTED = "compute.instances.preempted"
 ENDINGS = ("delete", PREEMPTED)
 """Operations after which a resource that is not found is gone."""
-_SILENT = (Throttled, Unlisted, Unreached)  # no word on the operation: a look that fails never repeats the call
+_SILENT = (
+    Throttled,
+    IncompleteListing,
+    Unreached,
+)  # no word on the operation: a look that fails never repeats the call
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def policy() -> dict[str, Any]:
         },
         "condition": {
             "title": "names that begin with cloudcmp-",
-            "description": "machines, disks and firewall rules of other names can not be touched",
+            "description": "machines, disks and firewall rules of other names cannot be touched",
             "expression": " && ".join(
                 f'(resource.type != "{kind}" || resource.name.extract("{part}{{name}}").startsWith("{PREFIX}"))'
                 for kind, part in _NAMED.items()

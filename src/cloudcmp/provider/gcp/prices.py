@@ -17,4 +17,4 @@ UNCOUNTED = (
     "traffic",
     "licences of images such as Windows, RHEL or SLES",
 )
-"""What is billed and can not be told from what a study says: in words, for its plan."""
+"""What is billed and cannot be told from what a study says: in words, for its plan."""

@@ -35,7 +35,7 @@ async def quota(sdk: Sdk, candidates: Sequence[Candidate]) -> list[Finding]:
     try:
         told = await _told(sdk)
     except ProviderFault as fault:
-        return [Finding("quota", None, f"it can not be read ({fault})")]
+        return [Finding("quota", None, f"it cannot be read ({fault})")]
     needs["", "FIREWALLS"] = float(_RULES * len(candidates))
     needs["", "CPUS_ALL_REGIONS"] = sum(need for (_, metric), need in needs.items() if metric.endswith("CPUS"))
     return [_one(key, need, told) for key, need in sorted(needs.items())]

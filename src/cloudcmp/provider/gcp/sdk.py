@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
-from cloudcmp.errors import LostAnswer, NoCredentials, Throttled, Unlisted, UserMistake
+from cloudcmp.errors import IncompleteListing, LostAnswer, NoCredentials, Throttled, UserMistake
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.gcp.faults import fault_of
 from cloudcmp.provider.hush import hush
@@ -63,7 +63,7 @@ class Sdk:
         return os.environ.get("CLOUDSDK_COMPUTE_REGION") or "us-central1"
 
     async def read(self, service: str, method: str, **fields: Any) -> Any:
-        """A call that changes nothing; raises Unlisted where its answer is lost, and the other kinds of fault."""
+        """A call that changes nothing; raises IncompleteListing where its answer is lost, and the other kinds of fault."""
         return await self.aside(lambda: self.read_now(service, method, **fields))
 
     def read_now(self, service: str, method: str, **fields: Any) -> Any:
@@ -71,11 +71,11 @@ class Sdk:
         for left in reversed(range(self.attempts)):
             try:
                 return self._call(service, method, fields, changes=False)
-            except (Unlisted, Throttled):
+            except (IncompleteListing, Throttled):
                 if not left:
                     raise
                 time.sleep(self.pause_s * (self.attempts - left) / 2)
-        raise Unlisted.at(self.name, "it was not asked", "ask again")
+        raise IncompleteListing.at(self.name, "it was not asked", "ask again")
 
     async def change(self, service: str, method: str, **fields: Any) -> Any:
         """A call that makes or ends something, sent once.
@@ -88,7 +88,7 @@ class Sdk:
         return answer
 
     async def pages(self, service: str, method: str = "list", **fields: Any) -> list[Any]:
-        """A whole list: the answers of all its pages; raises Unlisted where it does not come whole."""
+        """A whole list: the answers of all its pages; raises IncompleteListing where it does not come whole."""
         return await self.aside(lambda: self.pages_now(service, method, **fields))
 
     def pages_now(self, service: str, method: str = "list", **fields: Any) -> list[Any]:
@@ -101,15 +101,15 @@ class Sdk:
             more = {"page_token": token} if token else {}
             answer = self.read_now(service, method, **fields, **more)
             if not answer.kind:
-                raise Unlisted.at(self.name, f"{service}.{method} answered without a list", "ask again")
+                raise IncompleteListing.at(self.name, f"{service}.{method} answered without a list", "ask again")
             yield answer
             token = answer.next_page_token
             if not token:
                 return
             if token in seen:
-                raise Unlisted.at(self.name, f"{service}.{method} answers the same page again", "ask again")
+                raise IncompleteListing.at(self.name, f"{service}.{method} answers the same page again", "ask again")
             seen.add(token)
-        raise Unlisted.at(self.name, f"{service}.{method} does not end after {_MOST_PAGES} pages", "ask again")
+        raise IncompleteListing.at(self.name, f"{service}.{method} does not end after {_MOST_PAGES} pages", "ask again")
 
     async def date(self) -> float | None:
         """The time by the cloud's own clock (Unix s), from the head of an answer, None where it bears none."""
@@ -151,7 +151,7 @@ class Sdk:
             self._clients.clear()
 
     def within(self, work: Callable[[], _T]) -> _T:
-        """Blocking work that only looks, for whoever can not await; raises Unlisted once the deadline has passed."""
+        """Blocking work that only looks, for whoever cannot await; raises IncompleteListing once the deadline has passed."""
         if self._credentials is None:
             _check_installed(self.name)
             within(self._ready, self.name, self.deadline_s)

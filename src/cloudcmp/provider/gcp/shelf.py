@@ -4,7 +4,7 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
-from cloudcmp.errors import ProviderFault, Refused, Unlisted
+from cloudcmp.errors import IncompleteListing, ProviderFault, Refused
 from cloudcmp.model.lease import ZONE
 from cloudcmp.model.made_to_order import custom_type
 from cloudcmp.model.offering import Offering
@@ -56,7 +56,7 @@ class Shelf:
         if not self._zones:
             listed = [one for page in self._sdk.pages_now("regions") for one in page.items]
             if not listed:
-                raise Unlisted.at(self._sdk.name, "regions.list answered without regions", "ask again")
+                raise IncompleteListing.at(self._sdk.name, "regions.list answered without regions", "ask again")
             self._zones = {one.name: tuple(sorted(link.rsplit("/", 1)[-1] for link in one.zones)) for one in listed}
         return self._zones
 

@@ -8,12 +8,12 @@ from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from cloudcmp.errors import AgentMissing, NotOurs, ProviderFault, Refused, Unlisted
+from cloudcmp.errors import AgentMissing, IncompleteListing, NotOurs, ProviderFault, Refused
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Lease, Listing
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.protocol import Channel
-from cloudcmp.model.safety import Barrier, Finding
+from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.owned_folder import OwnedPath, folder_in, folders_in, new_file, remove_folder
 from cloudcmp.provider.local.card import CARD, STUDY_TAG, Card, check_unused, proved_card, read_card, remove_draft
 from cloudcmp.provider.local.machine import Machine, read_machine
@@ -21,11 +21,11 @@ from cloudcmp.provider.local.process import Process
 from cloudcmp.provider.local.processes import VARIABLE, Claim, end_processes_of
 
 REGION = "local"
-BARRIERS = (
-    Barrier("teardown", True, "the folder of a launch and its processes go with it"),
-    Barrier("cleanup", True, "by the study's folder, which holds those of its launches"),
-    Barrier("death", True, "an agent dies with its controller; a folder stays, and costs nothing but disk"),
-    Barrier("sweep", False, "folders lie within their study: without it nothing tells where"),
+SAFEGUARDS = (
+    Safeguard("teardown", True, "the folder of a launch and its processes go with it"),
+    Safeguard("cleanup", True, "by the study's folder, which holds those of its launches"),
+    Safeguard("death", True, "an agent dies with its controller; a folder stays, and costs nothing but disk"),
+    Safeguard("sweep", False, "folders lie within their study: without it nothing tells where"),
 )
 _GIB = 2**30
 
@@ -69,7 +69,7 @@ class LocalProvider:
     billing = Billing()
     settle_s = 0.0
     parts: tuple[str, ...] = (INSTANCE,)
-    barriers: tuple[Barrier, ...] = BARRIERS
+    safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
     def __init__(
         self,
@@ -200,10 +200,10 @@ class LocalProvider:
         except FileNotFoundError:
             return []
         except NotOurs as error:
-            raise Unlisted(*error.faults) from error
+            raise IncompleteListing(*error.faults) from error
         except OSError as error:
             where = str(self._launches.path)
-            raise Unlisted.at(where, error.strerror or str(error), "make the folder readable") from error
+            raise IncompleteListing.at(where, error.strerror or str(error), "make the folder readable") from error
 
     def _listed(self, launches: int) -> Iterator[Found]:
         """What each folder says it is; one whose card was never finished still has its token as its name."""

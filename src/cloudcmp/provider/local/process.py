@@ -52,7 +52,7 @@ class Process:
         for descriptor in (self._out, self._err):
             self._loop.remove_reader(descriptor)
         self._loop.remove_writer(self._in)
-        # The whole group goes before its leader is reaped: until then its number can not be another's.
+        # The whole group goes before its leader is reaped: until then its number cannot be another's.
         kill_group(self._popen.pid)
         for pipe in self._pipes():
             pipe.close()

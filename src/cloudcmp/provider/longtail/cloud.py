@@ -10,17 +10,17 @@ from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Found, Handl
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import UNTOLD, nothing
-from cloudcmp.model.safety import Barrier, Finding, Sight
+from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.address import controller, nets_of
 from cloudcmp.provider.answers import LOOKED_FOR
 from cloudcmp.provider.longtail import labels, listing
-from cloudcmp.provider.longtail.barriers import barriers_of
 from cloudcmp.provider.longtail.checking import Preflight
 from cloudcmp.provider.longtail.existence import Existence
 from cloudcmp.provider.longtail.faults import id_in
 from cloudcmp.provider.longtail.requests import image_of, refuse
 from cloudcmp.provider.longtail.resizing import Resizing
+from cloudcmp.provider.longtail.safeguards import safeguards_of
 from cloudcmp.provider.longtail.sdk import Library
 from cloudcmp.provider.longtail.shelf import Shelf
 from cloudcmp.provider.longtail.table import CLOUDS
@@ -51,7 +51,7 @@ class LongTailProvider:
         cloud = CLOUDS[name]
         self.name = name
         self.billing = cloud.billing
-        self.barriers: tuple[Barrier, ...] = barriers_of(cloud)
+        self.safeguards: tuple[Safeguard, ...] = safeguards_of(cloud)
         self._cloud = cloud
         self._library = library or Library(cloud)
         self._shelf = Shelf(self._library)
@@ -169,7 +169,7 @@ class LongTailProvider:
 
     # -- machines
 
-    async def look(self, handle: Handle) -> Sight:
+    async def look(self, handle: Handle) -> MachineStatus:
         """How a machine is; one that is not listed yet is pending."""
         return await self._existence.look(handle)
 

@@ -51,7 +51,7 @@ class Dialect(Protocol):
     """How one cloud names its paths, its fields and its states.
 
     `tags` is the list of an account's tags, where those are things of their own that stay when nothing bears them.
-    `renames`: machines can not have every name that we give them.
+    `renames`: machines cannot have every name that we give them.
     """
 
     machines: tuple[str, str]

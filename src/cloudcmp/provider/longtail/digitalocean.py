@@ -166,7 +166,7 @@ async def _make_tag(library: "Library", word: str) -> None:
         await library.change("POST", "/v2/tags", {"name": word}, again=True)
     except NotAllowed:
         raise
-    except Refused:  # it is there already, or can not be had: then the firewall is refused
+    except Refused:  # it is there already, or cannot be had: then the firewall is refused
         return
 
 

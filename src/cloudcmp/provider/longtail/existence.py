@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle
-from cloudcmp.model.safety import Sight
+from cloudcmp.model.safety import MachineStatus
 from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.longtail import labels, listing
 from cloudcmp.provider.longtail.dialect import Seen
@@ -107,15 +107,15 @@ class Existence:
     def _path(self, id: str) -> str:
         return f"{self.library.cloud.dialect.machines[0]}/{id}"
 
-    async def look(self, handle: Handle) -> Sight:
+    async def look(self, handle: Handle) -> MachineStatus:
         """How a machine is; one that is not seen yet is pending."""
         said = await self._machine(handle.cloud_id)
         if said is None:
-            return Sight("pending", why="it is not listed yet")
+            return MachineStatus("pending", why="it is not listed yet")
         state, why = said.state, said.word
         if state == "running":
             self._ran.add(handle.cloud_id)
         elif state == "stopped" and handle.cloud_id in self._made - self._ran:
             state, why = "pending", f"{said.word}, and never seen running"
         # None of these clouds takes machines back, nor says so.
-        return Sight(state, said.public or said.inside, peer_address=said.inside or said.public, why=why)
+        return MachineStatus(state, said.public or said.inside, peer_address=said.inside or said.public, why=why)

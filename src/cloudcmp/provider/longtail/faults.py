@@ -111,11 +111,11 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpE
     name = type(error).__name__
     # A proxy that drops the connection after the whole request is told like one that was never reached.
     if kinds & _UNSENT and not (changes and "ProxyError" in kinds):
-        return Unreached.at(where, f"it can not be reached ({name})", "check the network and the endpoint")
+        return Unreached.at(where, f"it cannot be reached ({name})", "check the network and the endpoint")
     if "SSLError" in kinds:
         return ProviderFault.at(where, f"no trusted connection ({name})", "check the endpoint and the certificates")
     if kinds & _UNSENDABLE:
-        return Refused.at(where, f"the request can not be made ({name})", "check the token and the names in the study")
+        return Refused.at(where, f"the request cannot be made ({name})", "check the token and the names in the study")
     return lost(name, where, changes=changes)
 
 

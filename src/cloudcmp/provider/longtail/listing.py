@@ -19,7 +19,7 @@ TAG = "tag"
 async def find(library: Library, study: str, token: str | None, region: str | None) -> tuple[Found, ...]:
     """All that bears the study's tag or was made with the token; a firewall is of the region that it was made for.
 
-    Raises Unlisted where a list is not complete, and the other kinds of ProviderFault.
+    Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
     """
     found = [item for kind in KINDS for item in await kind(library)]
     mine = [
@@ -32,7 +32,7 @@ async def find(library: Library, study: str, token: str | None, region: str | No
 
 
 async def leftovers(library: Library) -> Listing:
-    """Whatever bears our schema's tag, and a line for each kind that can not be listed."""
+    """Whatever bears our schema's tag, and a line for each kind that cannot be listed."""
     found: list[Found] = []
     unlisted: list[str] = []
     for kind, word in KINDS.items():

@@ -27,7 +27,7 @@ class Resizing:
     async def run(self, handle: Handle, offering: str, stopped: Callable[[], None]) -> None:
         """Until the machine runs as another size; `stopped` is called while it stands still.
 
-        The disk keeps its size, so that the step can be undone. Raises Refused for a size that can not be had, and
+        The disk keeps its size, so that the step can be undone. Raises Refused for a size that cannot be had, and
         ProviderFault where a step does not end in its time: the machine is left as it is, and ended like any other.
         """
         id = handle.cloud_id

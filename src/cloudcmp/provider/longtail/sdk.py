@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from cloudcmp.errors import LostAnswer, NoCredentials, ProviderFault, Refused, Throttled, Unlisted, UserMistake
+from cloudcmp.errors import IncompleteListing, LostAnswer, NoCredentials, ProviderFault, Refused, Throttled, UserMistake
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.hush import hush
 from cloudcmp.provider.loading import LOADING, load
@@ -61,7 +61,7 @@ class Library:
         return os.environ.get(self.cloud.endpoint) or None
 
     async def read(self, path: str, **params: str) -> Answer:
-        """A call that changes nothing; raises Unlisted where its answer is lost, and the other kinds of fault."""
+        """A call that changes nothing; raises IncompleteListing where its answer is lost, and the other kinds of fault."""
         return await self._aside(lambda: self.read_now(path, **params))
 
     def read_now(self, path: str, **params: str) -> Answer:
@@ -90,7 +90,7 @@ class Library:
         return True
 
     async def all(self, path: str, key: str) -> list[Json]:
-        """A whole list, all of its pages; raises Unlisted where it does not come whole."""
+        """A whole list, all of its pages; raises IncompleteListing where it does not come whole."""
         return await self._aside(lambda: self.all_now(path, key))
 
     def all_now(self, path: str, key: str) -> list[Json]:
@@ -103,22 +103,22 @@ class Library:
         for _ in range(_MOST_PAGES):
             said = self._call("GET", path, asked, None, changes=False).said
             if not isinstance(said.get(key), list):
-                raise Unlisted.at(self.cloud.name, f"{path} answered without {key}", "ask again")
+                raise IncompleteListing.at(self.cloud.name, f"{path} answered without {key}", "ask again")
             found += said[key]
             after = self.cloud.after(said, asked)
             if after is None:
                 return self._counted(path, found, said)
             if after == asked:
-                raise Unlisted.at(self.cloud.name, f"{path} answers the same page again", "ask again")
+                raise IncompleteListing.at(self.cloud.name, f"{path} answers the same page again", "ask again")
             asked = after
-        raise Unlisted.at(self.cloud.name, f"{path} does not end after {_MOST_PAGES} pages", "ask again")
+        raise IncompleteListing.at(self.cloud.name, f"{path} does not end after {_MOST_PAGES} pages", "ask again")
 
     def _counted(self, path: str, found: list[Json], said: Json) -> list[Json]:
         """The list, if it has as many entries as the cloud says that there are."""
         total = self.cloud.total(said)
         if total is None or total != len(found):
             what = f"{path} gave {len(found)} entries of {'an untold number' if total is None else total}"
-            raise Unlisted.at(self.cloud.name, what, "ask again")
+            raise IncompleteListing.at(self.cloud.name, what, "ask again")
         return found
 
     async def wait(self) -> None:
@@ -132,7 +132,7 @@ class Library:
             self.account = None
 
     def within(self, work: Callable[[], _T]) -> _T:
-        """Blocking work that only looks, for whoever can not await; raises Unlisted once the deadline has passed."""
+        """Blocking work that only looks, for whoever cannot await; raises IncompleteListing once the deadline has passed."""
         return within(work, self.cloud.name, self.deadline_s)
 
     async def _aside(self, work: Callable[[], _T], *, changes: bool = False) -> _T:
@@ -212,7 +212,7 @@ class Library:
         return driver
 
 
-_AGAIN = (LostAnswer, Throttled, Unlisted)
+_AGAIN = (LostAnswer, Throttled, IncompleteListing)
 
 
 def _parts(cloud: Cloud, endpoint: str) -> tuple[str, int, int]:

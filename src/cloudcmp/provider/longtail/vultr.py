@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-from cloudcmp.errors import LostAnswer, ProviderFault, Refused, Unlisted
+from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.address import SSH, Net
@@ -144,7 +144,7 @@ class Instances(OneWall):
                     return str(mine[0]["id"])
                 await library.wait()
             # Not a lost answer: found later, it would be taken for a whole one, and it has no rules.
-            raise Unlisted.at(request.name, f"its firewall's answer was lost: {fault}", "run again") from None
+            raise IncompleteListing.at(request.name, f"its firewall's answer was lost: {fault}", "run again") from None
 
     async def _rule(self, library: "Library", group: str, rule: Json) -> None:
         try:
@@ -161,7 +161,7 @@ class Instances(OneWall):
             what = f"{error}; and its group {group} is still there: {fault.faults[0].what}"
             raise ProviderFault.at(request.name, what, "cloudcmp cleanup") from error
         if isinstance(error, LostAnswer):
-            raise Unlisted.at(request.name, error.faults[0].what, "its group was deleted again") from error
+            raise IncompleteListing.at(request.name, error.faults[0].what, "its group was deleted again") from error
 
     def account_id(self, said: Json) -> str | None:
         """A digest of the account's address: Vultr tells no id of an account, and an address is a person's own."""

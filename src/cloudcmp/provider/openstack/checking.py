@@ -8,11 +8,11 @@ from cloudcmp.errors import NoCredentials, NotAllowed, ProviderFault, Refused
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Finding
 from cloudcmp.provider import preflight
-from cloudcmp.provider.openstack.barriers import RACKSPACE
 from cloudcmp.provider.openstack.faults import POLICY, missing
 from cloudcmp.provider.openstack.launch import check_disk, check_options
 from cloudcmp.provider.openstack.marks import MOST
 from cloudcmp.provider.openstack.quota import quota
+from cloudcmp.provider.openstack.safeguards import RACKSPACE
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, NETWORK, Sdk
 from cloudcmp.provider.openstack.shelf import Shelf
 from cloudcmp.provider.saying import nearest

@@ -10,17 +10,17 @@ from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Found, Handl
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import UNTOLD, nothing
-from cloudcmp.model.safety import Barrier, Finding, Sight
+from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.address import near
 from cloudcmp.provider.answers import LOOKED_FOR
-from cloudcmp.provider.openstack.barriers import BARRIERS, OPENSTACK, UNCOUNTED
 from cloudcmp.provider.openstack.existence import Existence
 from cloudcmp.provider.openstack.firewalls import Firewalls, id_in
 from cloudcmp.provider.openstack.floating import Floatings
 from cloudcmp.provider.openstack.launch import POLICIES, check_options, metadata_of, server_body
 from cloudcmp.provider.openstack.listing import Lists
 from cloudcmp.provider.openstack.resizing import Resizing
+from cloudcmp.provider.openstack.safeguards import OPENSTACK, SAFEGUARDS, UNCOUNTED
 from cloudcmp.provider.openstack.sdk import COMPUTE, Sdk
 from cloudcmp.provider.openstack.shelf import Shelf
 from cloudcmp.provider.preflight import date_of
@@ -38,7 +38,7 @@ class OpenStackProvider:
     billed = True
     settle_s = 0.0  # absence is waited for in Existence
     parts: tuple[str, ...] = (FIREWALL, INSTANCE)
-    barriers: tuple[Barrier, ...] = BARRIERS
+    safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class OpenStackProvider:
 
     # -- machines
 
-    async def look(self, handle: Handle) -> Sight:
+    async def look(self, handle: Handle) -> MachineStatus:
         """How a machine is; one that runs and needs a floating address is given it here, once."""
         return await self._existence.look(handle)
 
@@ -179,6 +179,6 @@ class OpenStackProvider:
         return await self._existence.zone(handle)
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
-        """Another flavor, confirmed once the machine has it; raises NoCapacity or Refused where it can not be had."""
+        """Another flavor, confirmed once the machine has it; raises NoCapacity or Refused where it cannot be had."""
         flavor = await self._shelf.flavor(handle.region, offering)
         await self._resizing.resize(handle, flavor.id, stopped)

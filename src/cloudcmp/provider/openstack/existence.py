@@ -6,7 +6,7 @@ from typing import Any
 
 from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.lease import ADDRESS, FIREWALL, INSTANCE, VOLUME, Handle
-from cloudcmp.model.safety import Sight
+from cloudcmp.model.safety import MachineStatus
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.absence import Absence
 from cloudcmp.provider.openstack.faults import missing, scarce
@@ -78,7 +78,7 @@ class Existence:
 
     async def _claim(self, region: str, id: str, said: Said) -> None:
         """Write whose they are on the volumes that end with a machine: Nova makes them without a word of ours, and one
-        that it fails to delete would be nobody's. What can not be written keeps no machine from its end.
+        that it fails to delete would be nobody's. What cannot be written keeps no machine from its end.
         """
         attached = said.get("os-extended-volumes:volumes_attached") or ()
         metadata = {**(said.get("metadata") or {}), SERVER: id}
@@ -137,7 +137,7 @@ class Existence:
 
     # -- machines
 
-    async def look(self, handle: Handle) -> Sight:
+    async def look(self, handle: Handle) -> MachineStatus:
         """How a machine is; one that is not told of yet is pending.
 
         A machine of this process that runs is given its floating address, where it needs one. Raises NoCapacity or
@@ -146,23 +146,23 @@ class Existence:
         region, id = handle.region, handle.cloud_id
         said = await self.seen(region, id)
         if said is None:
-            return Sight("pending", why="it is not told of yet")
+            return MachineStatus("pending", why="it is not told of yet")
         status, why = str(said.get("status") or ""), one_line(str((said.get("fault") or {}).get("message") or ""))
         if status == "ERROR":
             fault = scarce(why, why, f"{self.sdk.name}/{region}")
             if fault is not None:
                 raise fault
-            return Sight("stopped", why=why or "it is in the state ERROR", taken=False)
+            return MachineStatus("stopped", why=why or "it is in the state ERROR", taken=False)
         if status in _STANDS or status == _SOFT:
-            return Sight("stopped", why=f"Nova says {status}", taken=False)
+            return MachineStatus("stopped", why=f"Nova says {status}", taken=False)
         fixed, floating = _addresses(said)
         if status not in _RUNS:
-            return Sight("pending", peer_address=fixed, why=why)
+            return MachineStatus("pending", peer_address=fixed, why=why)
         way = self.ways.get(str((said.get("metadata") or {}).get(TOKEN)))
         if way is not None and way.floating is not None:
             floating = await self._outside(region, id, said, way)
-            return Sight("running", floating, peer_address=fixed, why=why, taken=False)
-        return Sight("running", floating or fixed, peer_address=fixed, why=why, taken=False)
+            return MachineStatus("running", floating, peer_address=fixed, why=why, taken=False)
+        return MachineStatus("running", floating or fixed, peer_address=fixed, why=why, taken=False)
 
     async def _outside(self, region: str, id: str, said: Said, way: Way) -> str | None:
         """The floating address of a machine of this process, None until it has one, or where it is to end."""

@@ -12,6 +12,7 @@ from typing import Any
 from cloudcmp.errors import (
     BadCredentials,
     CloudcmpError,
+    IncompleteListing,
     NoCapacity,
     NoCredentials,
     NotAllowed,
@@ -19,7 +20,6 @@ from cloudcmp.errors import (
     QuotaReached,
     Refused,
     Throttled,
-    Unlisted,
     Unreached,
 )
 from cloudcmp.model.untrusted_text import one_line
@@ -44,7 +44,7 @@ _LIBRARYS = "keystoneauth1"
 
 
 def answered(answer: Any, where: str, *, changes: bool) -> dict[str, Any]:
-    """What an answer holds; raises our error for one that says no, or that can not be read."""
+    """What an answer holds; raises our error for one that says no, or that cannot be read."""
     status = int(answer.status_code)
     if status >= 300:
         raise refusal(status, said_in(answer.content), where, changes=changes)
@@ -55,7 +55,7 @@ def answered(answer: Any, where: str, *, changes: bool) -> dict[str, Any]:
         if not isinstance(found, dict):
             raise ValueError
     except ValueError:
-        raise unclear("the answer can not be read", where, changes=changes) from None
+        raise unclear("the answer cannot be read", where, changes=changes) from None
     return found
 
 
@@ -86,7 +86,7 @@ def refusal(status: int, said: str, where: str, *, changes: bool) -> ProviderFau
         # Services say in words what they do not have; a 404 without any is of something that stands before them.
         return unclear(line, where, changes=changes)
     if status == 400 and "marker" in said.lower():
-        return Unlisted.at(where, line, "ask again")
+        return IncompleteListing.at(where, line, "ask again")
     return Refused.at(where, line, "change what is asked for")
 
 
@@ -116,9 +116,9 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpErro
     elif 429 in statuses:
         fault = Throttled.at(where, "HTTP 429 from Keystone", "wait, and ask less often")
     elif kind in {"SSLFailure", "SSLError"}:
-        fault = ProviderFault.at(where, "its certificate can not be checked", "set OS_CACERT")
+        fault = ProviderFault.at(where, "its certificate cannot be checked", "set OS_CACERT")
     elif {type(one).__name__ for one in led} & _UNSENT:
-        fault = Unreached.at(where, "it can not be reached", "check the network and OS_AUTH_URL")
+        fault = Unreached.at(where, "it cannot be reached", "check the network and OS_AUTH_URL")
     elif kind in _NO_SERVICE and not changes and max(statuses) < 500:
         fault = Refused.at(where, f"there is no such service ({kind})", "check OS_AUTH_URL: a Keystone v3")
     return fault or lost(kind, where, changes=changes)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from cloudcmp.errors import LostAnswer, ProviderFault, Refused, Unlisted
+from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.provider.address import SSH, nets_of
 from cloudcmp.provider.answers import LOOKED_FOR, untold
@@ -64,7 +64,7 @@ class Firewalls:
                 await asyncio.sleep(self.pause_s)
             what = fault.faults[0].what
             # No lost answer: found later, it would be taken for a whole one; and no candidate is to blame.
-            raise Unlisted.at(request.name, what, LOOKED_FOR) from None
+            raise IncompleteListing.at(request.name, what, LOOKED_FOR) from None
 
     async def _open(self, region: str, group: str, rules: list[dict[str, Any]]) -> None:
         """All rules in one call: from the controller's addresses to the door, from the group itself to everything."""

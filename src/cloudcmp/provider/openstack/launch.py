@@ -63,7 +63,7 @@ def server_body(
 ) -> dict[str, Any]:
     """The body of the call. `group` is the server group that stands beside the firewall, if any.
 
-    Raises Refused for what can not be had.
+    Raises Refused for what cannot be had.
     """
     options = dict(request.options)
     check_options(options, request.name)

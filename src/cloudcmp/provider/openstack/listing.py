@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from cloudcmp.errors import NoCredentials, ProviderFault, Unlisted
+from cloudcmp.errors import IncompleteListing, NoCredentials, ProviderFault
 from cloudcmp.model.lease import ADDRESS, FIREWALL, INSTANCE, VOLUME, Found, Listing
 from cloudcmp.provider.openstack.firewalls import PLACEMENT, Firewalls
 from cloudcmp.provider.openstack.floating import Floatings
@@ -31,14 +31,14 @@ class Lists:
     async def find(self, region: str, study: str, token: str | None) -> tuple[Found, ...]:
         """All in a region that bears the study's tag, and what was made with the token; each once.
 
-        Raises Unlisted where a list is not complete, and the other kinds of ProviderFault.
+        Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
         """
         kinds = await asyncio.gather(*(kind(region) for kind in self._kinds))
         found = [item for items in kinds for item in items]
         return tuple(item for item in found if _is(item, study, token))
 
     async def leftovers(self, regions: Callable[[], Awaitable[Iterable[str]]]) -> Listing:
-        """Whatever bears our schema's tag in all regions, and a line for each region and kind that can not be told."""
+        """Whatever bears our schema's tag in all regions, and a line for each region and kind that cannot be told."""
         names = tuple(await regions())
         gate = asyncio.Semaphore(_AT_ONCE)
 
@@ -67,14 +67,14 @@ class Lists:
         }
 
     async def servers(self, region: str) -> list[Found]:
-        """All servers of the project; raises Unlisted where one is told without its metadata, as in a cell that is
+        """All servers of the project; raises IncompleteListing where one is told without its metadata, as in a cell that is
         down (https://docs.openstack.org/api-guide/compute/down_cells.html).
         """
         listed = await self.sdk.pages(region, COMPUTE, "/servers/detail", "servers", limit=_PAGE)
         dark = [one for one in listed if not isinstance(one.get("metadata"), dict)]
         if dark:
             what = f"{len(dark)} servers are listed without what they bear: a part of this Nova does not answer"
-            raise Unlisted.at(f"{self.sdk.name}/{region}", what, "ask again")
+            raise IncompleteListing.at(f"{self.sdk.name}/{region}", what, "ask again")
         return [item for item in (_server(region, said) for said in listed) if item.state not in _ENDED]
 
     async def _volumes(self, region: str) -> list[Found]:

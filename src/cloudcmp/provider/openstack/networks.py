@@ -22,7 +22,7 @@ class Way:
 
 
 async def way_of(sdk: Sdk, region: str, options: Mapping[str, str]) -> Way:
-    """The network that a study names, else the only one that will do; Refused where that can not be told.
+    """The network that a study names, else the only one that will do; Refused where that cannot be told.
 
     A machine on a network behind a router with a gateway gets a floating address, unless `address: fixed`; on any
     other network it is reached at its own.
@@ -71,7 +71,7 @@ async def _chosen(sdk: Sdk, region: str, networks: Sequence[Any], where: str) ->
         outer = ", ".join(str(one.get("name")) for one in networks if one.get(_EXTERNAL))
         hint = f"make one with a router, or name {outer} if machines may stand on it" if outer else "make one"
         raise Refused.at(where, "there is no network of the project's own, and none that is shared", hint)
-    raise Refused.at(where, f"which of {len(pool)} networks is meant can not be told", _names(pool))
+    raise Refused.at(where, f"which of {len(pool)} networks is meant cannot be told", _names(pool))
 
 
 async def _gateways(sdk: Sdk, region: str, networks: Sequence[Any]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """The least that an application credential must open for cloudcmp to work: access rules, from what the driver calls.
 
 https://docs.openstack.org/keystone/latest/user/application_credentials.html#access-rules. A rule names a service, a
-method and a path; what a thing bears, such as our tags, it can not name.
+method and a path; what a thing bears, such as our tags, it cannot name.
 """
 
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, IMAGE, NETWORK
@@ -41,7 +41,7 @@ CHANGES = (
     (BLOCKS, "POST", "/volumes/{id}/metadata"),
     (BLOCKS, "DELETE", "/volumes/{id}"),
 )
-"""What is made, changed and ended: of things that are not ours as well, for a rule can not tell them apart."""
+"""What is made, changed and ended: of things that are not ours as well, for a rule cannot tell them apart."""
 _ROOTS = {COMPUTE: ("/v2.1",), NETWORK: ("/v2.0",), BLOCKS: ("/v3", "/v3/{project_id}"), IMAGE: ("/v2",)}
 
 

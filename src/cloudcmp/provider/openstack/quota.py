@@ -28,7 +28,7 @@ Room = Mapping[str, tuple[float, float]]
 
 
 async def quota(sdk: Sdk, shelf: Shelf, candidates: Sequence[Candidate]) -> list[Finding]:
-    """Whether all candidates of a region may run at once; None where it can not be read.
+    """Whether all candidates of a region may run at once; None where it cannot be read.
 
     What other people of the project start meanwhile is not known.
     """
@@ -44,7 +44,7 @@ async def _one(sdk: Sdk, shelf: Shelf, region: str, candidates: Sequence[Candida
         needs = await _needs(shelf, region, candidates)
         room = await _room(sdk, region)
     except (ProviderFault, KeyError, TypeError, ValueError) as fault:
-        return Finding("quota", None, f"{region}: it can not be read ({fault})")
+        return Finding("quota", None, f"{region}: it cannot be read ({fault})")
     told: list[str] = []
     short: list[str] = []
     for what, need in needs.items():

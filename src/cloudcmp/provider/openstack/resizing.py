@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cloudcmp.errors import ProviderFault, Refused, Unlisted
+from cloudcmp.errors import IncompleteListing, ProviderFault, Refused
 from cloudcmp.model.lease import Handle
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.openstack.existence import Existence
@@ -71,7 +71,7 @@ class Resizing:
     async def _seen(self, handle: Handle) -> dict[str, Any]:
         try:
             said = await self.existence.seen(handle.region, handle.cloud_id)
-        except Unlisted:
+        except IncompleteListing:
             return {}
         if said is None:
             raise Refused.at(handle.cloud_id, "there is no such machine any more", "launch it again")

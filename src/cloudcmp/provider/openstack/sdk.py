@@ -14,12 +14,12 @@ from importlib.util import find_spec
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from cloudcmp.errors import CloudcmpError, NoCredentials, Refused, Unlisted, UserMistake
+from cloudcmp.errors import CloudcmpError, IncompleteListing, NoCredentials, Refused, UserMistake
 from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.hush import hush
 from cloudcmp.provider.loading import load
-from cloudcmp.provider.openstack.barriers import OPENSTACK
 from cloudcmp.provider.openstack.faults import SET, answered, fault_of, missing
+from cloudcmp.provider.openstack.safeguards import OPENSTACK
 from cloudcmp.provider.openstack.settings import may_be_there
 
 Answer = dict[str, Any]
@@ -125,7 +125,7 @@ class Sdk:
         url = str(data.url).rstrip("/")
         # Where a service does not tell its versions the library takes what the catalogue says, which may be no version.
         if not _VERSIONED.search(urlsplit(url).path) or (service == COMPUTE and not data.max_microversion):
-            raise Unlisted.at(self._where(region), f"{service} does not tell its versions", "ask again")
+            raise IncompleteListing.at(self._where(region), f"{service} does not tell its versions", "ask again")
         if service != COMPUTE:
             return Door(url)
         most = tuple(data.max_microversion)
@@ -139,7 +139,7 @@ class Sdk:
     # -- calls
 
     async def read(self, region: str, service: str, path: str, **params: Any) -> Answer:
-        """A call that changes nothing; raises Unlisted where its answer is lost, and the other kinds of fault."""
+        """A call that changes nothing; raises IncompleteListing where its answer is lost, and the other kinds of fault."""
         return await self.aside(lambda: self.read_now(region, service, path, **params), region)
 
     def read_now(self, region: str, service: str, path: str, **params: Any) -> Answer:
@@ -170,7 +170,7 @@ class Sdk:
         return True
 
     async def pages(self, region: str, service: str, path: str, key: str, **params: Any) -> list[Any]:
-        """A whole list, all of its pages; raises Unlisted where it does not come whole."""
+        """A whole list, all of its pages; raises IncompleteListing where it does not come whole."""
         return await self.aside(lambda: self.pages_now(region, service, path, key, **params), region)
 
     def pages_now(self, region: str, service: str, path: str, key: str, **params: Any) -> list[Any]:
@@ -181,16 +181,16 @@ class Sdk:
             answer = self.read_now(region, service, path, **asked)
             page = answer.get(key)
             if not isinstance(page, list):
-                raise Unlisted.at(self._where(region), f"{path} answered without {key}", "ask again")
+                raise IncompleteListing.at(self._where(region), f"{path} answered without {key}", "ask again")
             found += page
             more = _next(answer, key)
             if not more:
                 return found
             if more in seen:
-                raise Unlisted.at(self._where(region), f"{path} answers the same page again", "ask again")
+                raise IncompleteListing.at(self._where(region), f"{path} answers the same page again", "ask again")
             seen.add(more)
             asked = params | dict(parse_qsl(urlsplit(more).query))
-        raise Unlisted.at(self._where(region), f"{path} does not end after {_MOST_PAGES} pages", "ask again")
+        raise IncompleteListing.at(self._where(region), f"{path} does not end after {_MOST_PAGES} pages", "ask again")
 
     async def own(self, region: str, path: str, key: str) -> list[Any]:
         """A whole list of Neutron's, without what is of other projects: an administrator is shown those too."""
@@ -205,7 +205,7 @@ class Sdk:
             self._doors.clear()
 
     def within(self, work: Callable[[], _T], region: str) -> _T:
-        """Blocking work that only looks, for whoever can not await; raises Unlisted once the deadline has passed."""
+        """Blocking work that only looks, for whoever cannot await; raises IncompleteListing once the deadline has passed."""
         return within(work, self._where(region), self.deadline_s)
 
     async def aside(self, work: Callable[[], _T], region: str, *, changes: bool = False) -> _T:

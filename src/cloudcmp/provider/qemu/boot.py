@@ -32,7 +32,7 @@ def lay_out(
 ) -> tuple[str, ...]:
     """Write a guest's disks into its folder; returns the words for qemu. A separate volume is always the last disk.
 
-    Raises Refused for what the image can not do, and where it was given no way in.
+    Raises Refused for what the image cannot do, and where it was given no way in.
     """
     if request.access is None:
         raise Refused.at("qemu", "a guest without keys could not be reached", "create it with access")

@@ -15,7 +15,7 @@ from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Listing
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import nothing
-from cloudcmp.model.safety import Barrier, Finding, Sight
+from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.local.machine import Machine, read_machine
 from cloudcmp.provider.qemu import checking
 from cloudcmp.provider.qemu.boot import DiskImage, lay_out
@@ -28,11 +28,11 @@ from cloudcmp.provider.qemu.program import Accelerator, Program, accelerator, fi
 from cloudcmp.provider.qemu.running import Identity, Running, ask, end
 from cloudcmp.provider.qemu.sizes import OVERHEAD_BYTES, REGION, offerings, size_of
 
-BARRIERS = (
-    Barrier("teardown", True, "the guest's qemu is ended and its folder removed"),
-    Barrier("cleanup", True, "by the study's ledger; a guest lives in a folder of its own, not in the study's"),
-    Barrier("death", True, "the guest powers itself off at the end of its lease, and a minute later it is killed"),
-    Barrier("sweep", True, "every running guest bears its tags in its process, also where all folders were wiped"),
+SAFEGUARDS = (
+    Safeguard("teardown", True, "the guest's qemu is ended and its folder removed"),
+    Safeguard("cleanup", True, "by the study's ledger; a guest lives in a folder of its own, not in the study's"),
+    Safeguard("death", True, "the guest powers itself off at the end of its lease, and a minute later it is killed"),
+    Safeguard("sweep", True, "every running guest bears its tags in its process, also where all folders were wiped"),
 )
 SCHEMA_TAG = "cloudcmp:schema"
 _POWER_OFF_S = 60.0
@@ -52,7 +52,7 @@ class QemuProvider:
     billing = Billing()
     settle_s = 0.0
     parts: tuple[str, ...] = (INSTANCE,)
-    barriers: tuple[Barrier, ...] = BARRIERS
+    safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class QemuProvider:
     async def prepare(self, candidates: Sequence[Candidate], say: Callable[[str], None]) -> None:
         """Fetch qemu and build the images where they are not there, before anything is timed.
 
-        Raises Refused where that can not be, StorageFault where they can not be kept.
+        Raises Refused where that cannot be, StorageFault where they cannot be kept.
         """
         for what in checking.to_fetch(self._cache, images_of(candidates)):
             say(what)
@@ -99,7 +99,7 @@ class QemuProvider:
     async def create(self, request: CreateRequest) -> str:
         """Start a guest with its keys and its end in the same call; the same token gives the same guest again.
 
-        Raises NoCapacity where memory is short, Refused for what can not be had, and for a token whose guest ended.
+        Raises NoCapacity where memory is short, Refused for what cannot be had, and for a token whose guest ended.
         Who cancels it waits until it is known whether there is a guest: none is made after that.
         """
         # What takes minutes where it is not there yet makes no guest, and may be left.
@@ -136,7 +136,7 @@ class QemuProvider:
         guest = await asyncio.to_thread(self._inventory.one, handle.cloud_id)
         return None if guest else f"{handle.cloud_id} has no process and no folder on this host"
 
-    async def look(self, handle: Handle) -> Sight:
+    async def look(self, handle: Handle) -> MachineStatus:
         """Running while its qemu lives; `why` is the last line on its console."""
         return await asyncio.to_thread(self._look, handle)
 
@@ -215,20 +215,20 @@ class QemuProvider:
         program = find_program(self._cache)
         return program, accelerator(program, small_image(self._cache), self._cache)
 
-    def _look(self, handle: Handle) -> Sight:
+    def _look(self, handle: Handle) -> MachineStatus:
         guest = self._inventory.one(handle.cloud_id)
         if guest is None:
-            return Sight("gone")
+            return MachineStatus("gone")
         why = last_words(guest.folder)
         card = read_card(guest.folder)
         if guest.process is None or card is None:
-            return Sight("stopped", why=why)
+            return MachineStatus("stopped", why=why)
         try:
             peer_address = str(ipaddress.ip_interface(card.private_address).ip)
-            return Sight("running", "127.0.0.1", port(guest.folder), peer_address, why=why)
+            return MachineStatus("running", "127.0.0.1", port(guest.folder), peer_address, why=why)
         except ProviderFault as error:
             # It ended a moment ago, or hangs: then the next look tells.
-            return Sight("pending", why=f"{error}")
+            return MachineStatus("pending", why=f"{error}")
 
     def _resize(self, handle: Handle, offering: str, stopped: Callable[[], None]) -> None:
         size = size_of(offering, self._machine())
@@ -278,7 +278,7 @@ class QemuProvider:
 
 
 async def _to_its_end(work: Callable[[], Result]) -> Result:
-    """Run what changes guests in a thread; a thread can not be stopped, so who is cancelled waits for its end first."""
+    """Run what changes guests in a thread; a thread cannot be stopped, so who is cancelled waits for its end first."""
     thread = asyncio.ensure_future(asyncio.to_thread(work))
     cancelled: asyncio.CancelledError | None = None
     while not thread.done():

@@ -31,7 +31,7 @@ _MAKE_S = 3600.0
 
 
 def debian_image(cache: Path) -> DiskImage:
-    """The Debian image, built if it is not there yet; raises Refused where it can not be built."""
+    """The Debian image, built if it is not there yet; raises Refused where it cannot be built."""
     folder = once(cache, debian_prefix(), lambda draft: _build(draft, cache))
     return DiskImage(folder / "disk", folder / "vmlinuz", folder / "initrd")
 
@@ -42,10 +42,10 @@ def debian_prefix() -> str:
 
 
 def check_buildable() -> None:
-    """Raise Refused where the image can not be built here, with what is missing."""
+    """Raise Refused where the image cannot be built here, with what is missing."""
     for needed, holds in (("root", os.geteuid() == 0), *((tool, shutil.which(tool)) for tool in _NEEDED)):
         if not holds:
-            raise Refused.at("qemu", f"the image `debian` can not be built without {needed}", "use the image `small`")
+            raise Refused.at("qemu", f"the image `debian` cannot be built without {needed}", "use the image `small`")
 
 
 def _build(draft: Path, cache: Path) -> str:

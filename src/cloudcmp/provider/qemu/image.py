@@ -68,7 +68,7 @@ def cache_folder() -> Path:
 def small_image(cache: Path | None = None) -> Image:
     """The small image, built if it is not there yet: some seconds and about 40 MB of packages, once.
 
-    Raises Refused where the packages can not be had, StorageFault where it can not be kept.
+    Raises Refused where the packages cannot be had, StorageFault where it cannot be kept.
     """
     cache = cache or cache_folder()
     return _read(once(cache, small_prefix(), lambda draft: _build(draft, cache)))

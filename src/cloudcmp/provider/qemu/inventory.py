@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cloudcmp.errors import NotOurs, StorageFault, Unlisted
+from cloudcmp.errors import IncompleteListing, NotOurs, StorageFault
 from cloudcmp.model.lease import INCOMPLETE, INSTANCE, Found
 from cloudcmp.owned_folder import OwnedPath, folder_in, folders_in, names_in, remove_folder
 from cloudcmp.provider.qemu.machine import CARD, Card, read_card
@@ -72,7 +72,7 @@ class Inventory:
     def all(self, *, elsewhere: bool = False) -> tuple[Guest, ...]:
         """Every guest here, and with `elsewhere` every one that runs on this host for this user.
 
-        Raises Unlisted where the folder can not be read.
+        Raises IncompleteListing where the folder cannot be read.
         """
         live = {one.identity.cloud_id: one for one in running() if elsewhere or one.folder.parent == self.root}
         guests = [Guest(one.identity.cloud_id, one.folder, one.identity, one) for one in live.values()]
@@ -89,7 +89,7 @@ class Inventory:
         return next((guest for guest in self.all(elsewhere=True) if guest.cloud_id == cloud_id), None)
 
     def card(self, cloud_id: str) -> Card | None:
-        """What was written down about a guest; None where it can not be read."""
+        """What was written down about a guest; None where it cannot be read."""
         return read_card(self.folder(cloud_id))
 
     def remove(self, guest: Guest) -> None:
@@ -125,7 +125,9 @@ class Inventory:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise Unlisted.at(str(self.root), error.strerror or str(error), "make the folder readable") from error
+            raise IncompleteListing.at(
+                str(self.root), error.strerror or str(error), "make the folder readable"
+            ) from error
 
 
 def _is_of(guest: Guest, card: Card | None) -> bool:

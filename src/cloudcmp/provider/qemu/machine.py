@@ -60,7 +60,7 @@ class Card:
 
 
 def read_card(folder: Path) -> Card | None:
-    """The card of a folder; None where there is none or it can not be read."""
+    """The card of a folder; None where there is none or it cannot be read."""
     try:
         with OwnedPath(folder.parent, (folder.name,)).folder() as inside:
             card = json.loads(read_small(inside, CARD))

@@ -16,7 +16,7 @@ _ROOT = _FIRST + 4  # after two descriptors and two tables of folders
 def image_format(image: Path) -> tuple[str, int]:
     """The format of a disk image, `qcow2` or `raw`, and the size in bytes of the disk that it holds.
 
-    Raises Refused for a file that is not there or can not be read, and for an image that stands on another one.
+    Raises Refused for a file that is not there or cannot be read, and for an image that stands on another one.
     """
     try:
         with image.open("rb") as file:

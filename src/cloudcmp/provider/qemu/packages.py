@@ -34,7 +34,7 @@ class Packages:
     def unpack(self, wanted: Sequence[str], also: Sequence[str], into: Path) -> tuple[Package, ...]:
         """Fetch packages, and what they depend on as far as its name begins with one of `also`, and unpack them.
 
-        Returns what was unpacked, sorted. Raises Refused where there is no apt, or the packages can not be had.
+        Returns what was unpacked, sorted. Raises Refused where there is no apt, or the packages cannot be had.
         """
         check_fetchable(wanted)
         store = into / ".packages"

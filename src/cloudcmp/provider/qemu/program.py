@@ -69,7 +69,7 @@ def check_program_fetchable() -> None:
     try:
         check_fetchable(_WANTED)
     except Refused as error:
-        raise Refused.at("qemu", f"{PROGRAM} is not there, and can not be fetched ({error})", _INSTALL) from error
+        raise Refused.at("qemu", f"{PROGRAM} is not there, and cannot be fetched ({error})", _INSTALL) from error
 
 
 def _kept_program(folder: Path) -> Program:
@@ -114,7 +114,7 @@ class Accelerator:
 def known_accelerator(cache: Path, device: Path = Path("/dev/kvm")) -> Accelerator | None:
     """What an earlier boot found, or what needs no boot to be known; None where it is still to be found."""
     if not os.access(device, os.R_OK | os.W_OK):
-        return Accelerator("tcg", f"{device} can not be used")
+        return Accelerator("tcg", f"{device} cannot be used")
     for file in sorted(cache.glob(f"accelerator-*-{_kernel()}.json"), key=lambda file: file.stat().st_mtime)[-1:]:
         return _told(file)
     return None
@@ -123,7 +123,7 @@ def known_accelerator(cache: Path, device: Path = Path("/dev/kvm")) -> Accelerat
 def accelerator(program: Program, image: Image, cache: Path, device: Path = Path("/dev/kvm")) -> Accelerator:
     """KVM where the small image really boots with it, else TCG; found once for this kernel and this qemu."""
     if not os.access(device, os.R_OK | os.W_OK):
-        return Accelerator("tcg", f"{device} can not be used")
+        return Accelerator("tcg", f"{device} cannot be used")
     version = re.sub(r"[^0-9A-Za-z.]+", "-", program.version)
     file = cache / f"accelerator-{version}-{_kernel()}.json"
     if (known := _told(file)) is not None:

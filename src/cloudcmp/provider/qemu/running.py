@@ -39,7 +39,7 @@ class Identity:
 
     @classmethod
     def of(cls, argv: list[str]) -> "Identity | None":
-        """The identity in an argv; None for any other process and for one whose words can not be read."""
+        """The identity in an argv; None for any other process and for one whose words cannot be read."""
         for before, word in itertools.pairwise(argv):
             if before == "-fw_cfg" and word.startswith(_MARK):
                 try:

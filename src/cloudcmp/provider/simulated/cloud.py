@@ -13,7 +13,7 @@ from cloudcmp.model.metric import Metric
 from cloudcmp.model.offering import Billing, CellTruth, Faults, Offering
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.protocol import Channel
-from cloudcmp.model.safety import Barrier, Finding
+from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.simulated import offerings as sold
 from cloudcmp.provider.simulated.inventory import Inventory, Resource
@@ -23,11 +23,11 @@ from cloudcmp.provider.time import VirtualTime
 if TYPE_CHECKING:
     from cloudcmp.provider.simulated.values import Encode
 
-BARRIERS = (
-    Barrier("teardown", True, "a launch's machine ends with it, in virtual time"),
-    Barrier("cleanup", True, "by the study's folder, which holds what the simulated clouds hold"),
-    Barrier("death", False, "nothing is planted that ends a machine; nothing of it costs money"),
-    Barrier("sweep", False, "simulated clouds lie within their study's folder and go with it"),
+SAFEGUARDS = (
+    Safeguard("teardown", True, "a launch's machine ends with it, in virtual time"),
+    Safeguard("cleanup", True, "by the study's folder, which holds what the simulated clouds hold"),
+    Safeguard("death", False, "nothing is planted that ends a machine; nothing of it costs money"),
+    Safeguard("sweep", False, "simulated clouds lie within their study's folder and go with it"),
 )
 
 _ADDRESS = "127.0.0.1"
@@ -92,7 +92,7 @@ class SimulatedProvider:
     billing = Billing()
     settle_s = 300.0
     parts: tuple[str, ...] = (INSTANCE,)
-    barriers: tuple[Barrier, ...] = BARRIERS
+    safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
     def __init__(
         self,

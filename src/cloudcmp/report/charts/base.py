@@ -39,7 +39,7 @@ _CONFIG: Spec = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawing with its words and its data; `alt` says in a sentence what it shows to those who can not see it."""
+    """A drawing with its words and its data; `alt` says in a sentence what it shows to those who cannot see it."""
 
     name: str
     title: str

@@ -74,7 +74,7 @@ class _Apart:
             answer = ""
         if not answer:
             limit = resource.getrlimit(resource.RLIMIT_AS)[0] // 2**20
-            what = f"figures can not be drawn under a limit of {limit} MiB on addresses"
+            what = f"figures cannot be drawn under a limit of {limit} MiB on addresses"
             raise OutsideFault(
                 Fault("cloudcmp report", what, f"allow {_NEEDED} of them (ulimit -v), no memory is used")
             )

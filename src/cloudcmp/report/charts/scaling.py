@@ -37,7 +37,7 @@ def figures(book: Book, cast: Cast) -> list[Figure]:  # noqa: ARG001
 
 
 def _bars(book: Book, one: Scaling, name: str, scale: Scale) -> list[Row]:
-    """The parts of one bar; the whole where it can not be split."""
+    """The parts of one bar; the whole where it cannot be split."""
     cells = ((one.provisioning, 0), (one.booting, 1)) if one.provisioning and one.booting else ((one.cell, 2),)
     found = []
     for cell, part in cells:

@@ -4,29 +4,29 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from cloudcmp.model.plan import Plan
-from cloudcmp.model.safety import Barrier
+from cloudcmp.model.safety import Safeguard
 
 GCP = "gcp"
 
-BARRIERS = (
-    Barrier("teardown", True, "each machine is destroyed after its trials, and seen gone"),
-    Barrier("cleanup", True, "by the study's ledger: id, labels with the token, exact tags"),
-    Barrier(
+SAFEGUARDS = (
+    Safeguard("teardown", True, "each machine is destroyed after its trials, and seen gone"),
+    Safeguard("cleanup", True, "by the study's ledger: id, labels with the token, exact tags"),
+    Safeguard(
         "death",
         True,
         "the cloud itself deletes the machine, its disks and its address at its time to live, by its terminationTime; "
         "not one that stands still by then, because it powered itself off or failed: that one stays, its disks "
         "billed, until cleanup or a sweep",
     ),
-    Barrier("sweep", True, "labels in the creating call; all zones are listed, and all firewall rules"),
+    Safeguard("sweep", True, "labels in the creating call; all zones are listed, and all firewall rules"),
 )
 """https://cloud.google.com/compute/docs/instances/limit-vm-runtime and .../instances/stop-start-instance#billing"""
 
 
-def barriers_of(plan: Plan) -> tuple[Barrier, ...]:
-    """The barriers with what a plan's trials take away from them."""
+def safeguards_of(plan: Plan) -> tuple[Safeguard, ...]:
+    """The safeguards with what a plan's trials take away from them."""
     beside = list(_while_stopped(plan))
-    return tuple(replace(one, how="; ".join((one.how, *beside))) if one.name == "death" else one for one in BARRIERS)
+    return tuple(replace(one, how="; ".join((one.how, *beside))) if one.name == "death" else one for one in SAFEGUARDS)
 
 
 def _while_stopped(plan: Plan) -> Iterator[str]:

@@ -4,41 +4,43 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from cloudcmp.model.plan import Candidate, Plan
-from cloudcmp.model.safety import Barrier
+from cloudcmp.model.safety import Safeguard
 from cloudcmp.provider.aws.images import LINES
 
 AWS, COMPATIBLE = "aws", "ec2"
 
 _COMMON = (
-    Barrier("teardown", True, "each machine is destroyed after its trials, and seen terminated"),
-    Barrier("cleanup", True, "by the study's ledger: id, client token, tags"),
+    Safeguard("teardown", True, "each machine is destroyed after its trials, and seen terminated"),
+    Safeguard("cleanup", True, "by the study's ledger: id, client token, tags"),
 )
-_SWEEP = Barrier("sweep", True, "tags in the creating call; all enabled regions are listed")
-BARRIERS = {
+_SWEEP = Safeguard("sweep", True, "tags in the creating call; all enabled regions are listed")
+SAFEGUARDS = {
     AWS: (
         *_COMMON,
-        Barrier("death", True, "the machine powers itself off at its time to live, which terminates it and its disks"),
+        Safeguard(
+            "death", True, "the machine powers itself off at its time to live, which terminates it and its disks"
+        ),
         _SWEEP,
     ),
     COMPATIBLE: (
         *_COMMON,
-        Barrier(
+        Safeguard(
             "death",
             False,
             "the machine powers itself off at its time to live; whether this cloud then ends it or keeps it stopped, "
             "disks billed, is not known",
         ),
-        Barrier("sweep", True, "where this cloud keeps tags, which is seen with the first firewall group"),
+        Safeguard("sweep", True, "where this cloud keeps tags, which is seen with the first firewall group"),
     ),
 }
 
 
-def barriers_of(name: str, plan: Plan) -> tuple[Barrier, ...]:
-    """The barriers with what a plan's candidates of this provider rest on, and what its trials take away."""
+def safeguards_of(name: str, plan: Plan) -> tuple[Safeguard, ...]:
+    """The safeguards with what a plan's candidates of this provider rest on, and what its trials take away."""
     own = [one for one in plan.candidates if one.runner == name]
     beside = [*_images(own), *_while_stopped(plan, own)]
     return tuple(
-        replace(one, how="; ".join((one.how, *beside))) if one.name == "death" else one for one in BARRIERS[name]
+        replace(one, how="; ".join((one.how, *beside))) if one.name == "death" else one for one in SAFEGUARDS[name]
     )
 
 

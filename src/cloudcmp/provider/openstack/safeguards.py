@@ -1,6 +1,6 @@
 """What keeps machines of an OpenStack from being left behind, and on what that rests for a plan's own candidates."""
 
-from cloudcmp.model.safety import Barrier
+from cloudcmp.model.safety import Safeguard
 
 OPENSTACK, RACKSPACE = "openstack", "rackspace"
 
@@ -8,16 +8,18 @@ OPENSTACK, RACKSPACE = "openstack", "rackspace"
 # https://docs.openstack.org/api-guide/compute/server_concepts.html
 # OVHcloud says of its own (an OpenStack) that an instance is billed until it is deleted:
 # https://www.ovh.com/ca/fr/cloud-public/faq/
-BARRIERS = (
-    Barrier("teardown", True, "each machine is destroyed after its trials, with its floating address; both seen gone"),
-    Barrier("cleanup", True, "by the study's ledger: id, token and tags in the machine's metadata"),
-    Barrier(
+SAFEGUARDS = (
+    Safeguard(
+        "teardown", True, "each machine is destroyed after its trials, with its floating address; both seen gone"
+    ),
+    Safeguard("cleanup", True, "by the study's ledger: id, token and tags in the machine's metadata"),
+    Safeguard(
         "death",
         False,
         "the machine powers itself off at its time to live, and stays as SHUTOFF: it keeps its place, its disks and "
         "its floating address, and is billed as before on most clouds, until cleanup or a sweep",
     ),
-    Barrier("sweep", True, "tags in the creating call, in metadata or description; all regions of the catalogue"),
+    Safeguard("sweep", True, "tags in the creating call, in metadata or description; all regions of the catalogue"),
 )
 UNCOUNTED = (
     "floating addresses, where machines need one",
