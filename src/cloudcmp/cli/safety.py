@@ -14,6 +14,7 @@ from cloudcmp.errors import UserMistake
 if TYPE_CHECKING:
     from cloudcmp.app.check_live import Tryout
     from cloudcmp.app.leftovers import Swept
+    from cloudcmp.app.provider_clients import UnavailableProvider
     from cloudcmp.execute.teardown import Leave, RunEnd
     from cloudcmp.model.protocol import Provider
 
@@ -219,7 +220,7 @@ def sweep(
 
     came = [leftovers.Swept(unlisted=("interrupted before anything was looked at",))]
 
-    async def all_of_it(made: Mapping[str, "Provider"], unavailable: Sequence["Unopened"]) -> None:
+    async def all_of_it(made: Mapping[str, "Provider"], unavailable: Sequence["UnavailableProvider"]) -> None:
         swept = await sweeping.sweep(
             made, WallTime(), study=study, delete=delete, unavailable=unavailable, named=bool(providers), leave=leave,
             say=None if json else warn,

@@ -3,4 +3,4 @@
 from cloudcmp.provider.registry import ProviderOptions, make, names
 from cloudcmp.provider.time import Time, VirtualTime, WallTime
 
-__all__ = ["Means", "Time", "VirtualTime", "WallTime", "make", "names"]
+__all__ = ["ProviderOptions", "Time", "VirtualTime", "WallTime", "make", "names"]

@@ -13,7 +13,7 @@ _T = TypeVar("_T")
 
 
 def within(work: Callable[[], _T], where: str, deadline_s: float) -> _T:
-    """Blocking work that only looks, for whoever cannot await; raises IncompleteListing once the deadline has passed."""
+    """Blocking read-only work; raises IncompleteListing once the deadline has passed."""
     done = Future[_T]()
 
     def run() -> None:

@@ -51,7 +51,7 @@ class Sdk:
                 raise fault_of(error, self.name, changes=False) from None
 
     async def read(self, service: str, region: str, action: str, **params: Any) -> Answer:
-        """A call that changes nothing; raises IncompleteListing where its answer is lost, and the other kinds of fault."""
+        """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
         return await self.aside(lambda: self.read_now(service, region, action, **params), region)
 
     def read_now(self, service: str, region: str, action: str, **params: Any) -> Answer:
@@ -138,7 +138,7 @@ class Sdk:
         return self._session
 
     def within(self, work: Callable[[], _T], region: str) -> _T:
-        """Blocking work that only looks, for whoever cannot await; raises IncompleteListing once the deadline has passed."""
+        """Blocking read-only work; raises IncompleteListing once the deadline has passed."""
         return within(work, self._where(region), self.deadline_s)
 
     async def aside(self, work: Callable[[], _T], region: str, *, changes: bool = False) -> _T:

@@ -123,7 +123,7 @@ class AzureProvider:
             return
 
     async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
-        """All that bears the study's tag, and what was made with the token; raises IncompleteListing for incomplete lists."""
+        """All that bears the study's tag, and what was made with the token; raises IncompleteListing."""
         return await listing.find(self._sdk, study, token, region)
 
     async def leftovers(self) -> Listing:

@@ -81,7 +81,7 @@ class Sdk:
     # -- calls
 
     async def read(self, client: str, group: str, action: str, *args: Any, **params: Any) -> Reply:
-        """A call that changes nothing; raises IncompleteListing where its answer is lost, and the other kinds of fault."""
+        """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
         return await self.aside(lambda: self.read_now(client, group, action, *args, **params))
 
     def read_now(self, client: str, group: str, action: str, *args: Any, **params: Any) -> Reply:
@@ -157,7 +157,7 @@ class Sdk:
             self._credential = None
 
     def within(self, work: Callable[[], _T]) -> _T:
-        """Blocking work that only looks, for whoever cannot await; raises IncompleteListing once the deadline has passed."""
+        """Blocking read-only work; raises IncompleteListing once the deadline has passed."""
         return within(work, _NAME, self.deadline_s)
 
     async def aside(self, work: Callable[[], _T], *, changes: bool = False) -> _T:

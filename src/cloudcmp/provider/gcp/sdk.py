@@ -63,7 +63,7 @@ class Sdk:
         return os.environ.get("CLOUDSDK_COMPUTE_REGION") or "us-central1"
 
     async def read(self, service: str, method: str, **fields: Any) -> Any:
-        """A call that changes nothing; raises IncompleteListing where its answer is lost, and the other kinds of fault."""
+        """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
         return await self.aside(lambda: self.read_now(service, method, **fields))
 
     def read_now(self, service: str, method: str, **fields: Any) -> Any:
@@ -151,7 +151,7 @@ class Sdk:
             self._clients.clear()
 
     def within(self, work: Callable[[], _T]) -> _T:
-        """Blocking work that only looks, for whoever cannot await; raises IncompleteListing once the deadline has passed."""
+        """Blocking read-only work; raises IncompleteListing once the deadline has passed."""
         if self._credentials is None:
             _check_installed(self.name)
             within(self._ready, self.name, self.deadline_s)

@@ -61,7 +61,7 @@ class Library:
         return os.environ.get(self.cloud.endpoint) or None
 
     async def read(self, path: str, **params: str) -> Answer:
-        """A call that changes nothing; raises IncompleteListing where its answer is lost, and the other kinds of fault."""
+        """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
         return await self._aside(lambda: self.read_now(path, **params))
 
     def read_now(self, path: str, **params: str) -> Answer:
@@ -132,7 +132,7 @@ class Library:
             self.account = None
 
     def within(self, work: Callable[[], _T]) -> _T:
-        """Blocking work that only looks, for whoever cannot await; raises IncompleteListing once the deadline has passed."""
+        """Blocking read-only work; raises IncompleteListing once the deadline has passed."""
         return within(work, self.cloud.name, self.deadline_s)
 
     async def _aside(self, work: Callable[[], _T], *, changes: bool = False) -> _T:

@@ -67,7 +67,7 @@ class Lists:
         }
 
     async def servers(self, region: str) -> list[Found]:
-        """All servers of the project; raises IncompleteListing where one is told without its metadata, as in a cell that is
+        """All servers of the project; raises IncompleteListing where one lacks its metadata, as in a cell that is
         down (https://docs.openstack.org/api-guide/compute/down_cells.html).
         """
         listed = await self.sdk.pages(region, COMPUTE, "/servers/detail", "servers", limit=_PAGE)

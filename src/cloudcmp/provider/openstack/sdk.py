@@ -139,7 +139,7 @@ class Sdk:
     # -- calls
 
     async def read(self, region: str, service: str, path: str, **params: Any) -> Answer:
-        """A call that changes nothing; raises IncompleteListing where its answer is lost, and the other kinds of fault."""
+        """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
         return await self.aside(lambda: self.read_now(region, service, path, **params), region)
 
     def read_now(self, region: str, service: str, path: str, **params: Any) -> Answer:
@@ -205,7 +205,7 @@ class Sdk:
             self._doors.clear()
 
     def within(self, work: Callable[[], _T], region: str) -> _T:
-        """Blocking work that only looks, for whoever cannot await; raises IncompleteListing once the deadline has passed."""
+        """Blocking read-only work; raises IncompleteListing once the deadline has passed."""
         return within(work, self._where(region), self.deadline_s)
 
     async def aside(self, work: Callable[[], _T], region: str, *, changes: bool = False) -> _T:
