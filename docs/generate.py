@@ -67,7 +67,7 @@ def probes_page() -> Iterator[str]:
 def _probe(probe: Probe) -> Iterator[str]:
     yield f"\n## {probe.name}\n"
     yield f"{probe.doc} *Does not measure:* {probe.excludes}\n"
-    runs_it = "the controller" if probe.by_controller else "two agents" if len(probe.roles) > 1 else "one agent"
+    runs_it = "the controller" if probe.by_controller else "two agents" if probe.agents > 1 else "one agent"
     yield f"- {'built' if probe.built else 'simulated only'}; {runs_it}"
     yield f"- metrics: {', '.join(f'`{name}`' for name in probe.metrics)}\n"
     rows = (

@@ -7,7 +7,7 @@ from tests.provision.conftest import MemoryJournal
 
 from cloudcmp.agent.cloud_config import BYTES_MAX, TTL_S_MAX, cloud_config, host_script
 from cloudcmp.agent.keys import new_key
-from cloudcmp.execute.ssh_setup import open_provisioning
+from cloudcmp.execute.connections import open_provisioning
 from cloudcmp.provider.aws import Ec2Provider
 from cloudcmp.provider.time import VirtualTime
 from cloudcmp.provision import Ledger

@@ -12,9 +12,9 @@ import time
 from typing import Any
 
 from cloudcmp.app import cleanup as cleaning
-from cloudcmp.app import run as running
 from cloudcmp.app import sweep as sweeping
 from cloudcmp.cli.interruption import Interruption
+from cloudcmp.execute import study as study_run
 from cloudcmp.model.lease import INSTANCE, Lease, LeaseState
 from cloudcmp.provision import Release, contract
 from cloudcmp.store import StudyStore
@@ -53,7 +53,7 @@ def _interrupted(_: StudyStore) -> None:
 
 def prepare() -> None:
     """Have this process be held up."""
-    cleaning.release_all = running.release_all = contract.release_all = _stuck
+    cleaning.release_all = study_run.release_all = contract.release_all = _stuck
     sweeping._in_turn = _swept
     if os.environ["MOMENT"] == "compact":
         StudyStore.compact = _interrupted  # type: ignore[method-assign]

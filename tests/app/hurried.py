@@ -4,10 +4,10 @@ import os
 from dataclasses import replace
 from typing import Any
 
-from cloudcmp.app import run as running
+from cloudcmp.execute import study as study_run
 from cloudcmp.provision import ProvisionContext
 
-_open = running.open_provisioning
+_open = study_run.open_provisioning
 
 
 def _hurried(*arguments: Any) -> ProvisionContext:
@@ -17,4 +17,4 @@ def _hurried(*arguments: Any) -> ProvisionContext:
 
 def prepare() -> None:
     """Have this process be hurried."""
-    running.open_provisioning = _hurried
+    study_run.open_provisioning = _hurried

@@ -4,7 +4,7 @@ import os
 from functools import partial
 from pathlib import Path
 
-from cloudcmp.app import run as running
+from cloudcmp.execute import study as study_run
 from tests.app import hurried
 
 
@@ -15,5 +15,5 @@ def _slept_s() -> float:
 
 def prepare() -> None:
     """Have this process be hurried, and have slept."""
-    running.Bench = partial(running.Bench, slept_s=_slept_s)  # type: ignore[misc,assignment]
+    study_run.TrialContext = partial(study_run.TrialContext, slept_s=_slept_s)  # type: ignore[misc,assignment]
     hurried.prepare()

@@ -61,7 +61,7 @@ def test_a_trial_can_send_no_more_than_its_rate_for_its_length() -> None:
 
 
 @dataclass
-class Bench:
+class TrialContext:
     """Only what says that it is time to stop."""
 
     stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -74,18 +74,18 @@ class RunContext:
     plan: Plan
     store: StudyStore
     guard: Guard
-    bench: Bench = field(default_factory=Bench)
+    trials: TrialContext = field(default_factory=TrialContext)
 
 
 @dataclass
-class Stay:
+class LaunchContext:
     """One launch of the plan's candidate."""
 
-    crew: RunContext
+    run: RunContext
 
     @property
     def candidate(self) -> object:
-        return self.crew.plan.candidates[0]
+        return self.run.plan.candidates[0]
 
 
 @contextmanager
@@ -116,7 +116,7 @@ def test_p15_launches_side_by_side_share_the_bytes_of_the_study(tmp_path: Path) 
         order: list[object] = []
 
         async def one(trial: PlannedTrial, sent: int | None) -> None:
-            async with allowance(Stay(made), trial) as caps:
+            async with allowance(LaunchContext(made), trial) as caps:
                 order.append((trial.index, caps["bytes"]))
                 await asyncio.sleep(0.2)
                 ended(made.store, trial, sent)
@@ -143,7 +143,7 @@ def test_what_was_never_begun_gives_its_allowance_back_and_what_is_open_does_not
         trial = made.plan.trials[0]
 
         async def left(*, begun: bool) -> None:
-            async with allowance(Stay(made), trial):
+            async with allowance(LaunchContext(made), trial):
                 if begun:
                     made.store.begin_attempt(trial.index, made.store.next_attempt(trial.index), 10.0)
 

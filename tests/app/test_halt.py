@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from cloudcmp.app import run as running
 from cloudcmp.execute import interruption as stopping
 from cloudcmp.execute import rounds
-from cloudcmp.execute.crew import Halt, RunContext
+from cloudcmp.execute import study as study_run
+from cloudcmp.execute.context import Halt, RunContext
 from cloudcmp.model.plan import Launch
+from cloudcmp.model.reason import LaunchReason
 from cloudcmp.model.study import Caps
 from tests.execute.conftest import Told
 
@@ -50,9 +51,9 @@ def came(happens: Happens, monkeypatch: pytest.MonkeyPatch, drain_s: float = 0.0
     async def nothing(*_: object) -> tuple[()]:
         return ()
 
-    monkeypatch.setattr(rounds, "carry_out", carried)
-    monkeypatch.setattr(running, "watch_money", watched)
-    monkeypatch.setattr(running, "release_all", nothing)
+    monkeypatch.setattr(rounds, "run_launch", carried)
+    monkeypatch.setattr(study_run, "watch_money", watched)
+    monkeypatch.setattr(study_run, "release_all", nothing)
     monkeypatch.setattr(stopping.Stopping.__init__, "__defaults__", (drain_s,))
     candidates = [SimpleNamespace(runner="a", count=1, simulated=False, id=str(n)) for n in range(2)]
     trials = tuple(SimpleNamespace(index=n, launch=n, params=()) for n in range(4))
@@ -62,20 +63,20 @@ def came(happens: Happens, monkeypatch: pytest.MonkeyPatch, drain_s: float = 0.0
     crew = RunContext(
         plan=plan, providers={"a": SimpleNamespace(host=lambda one: one.id)}, guard=None, halt=Halt(),
         store=SimpleNamespace(attempts=tuple, folder="out", done=lambda: {0, *ended}),
-        office=SimpleNamespace(ledger=SimpleNamespace(time=SimpleNamespace(now=lambda: 0.0))),
-        bench=SimpleNamespace(stop=asyncio.Event(), progress=Quiet()),
+        provisioning=SimpleNamespace(ledger=SimpleNamespace(time=SimpleNamespace(now=lambda: 0.0))),
+        trials=SimpleNamespace(stop=asyncio.Event(), progress=Quiet()),
     )  # type: ignore[arg-type]  # fmt: skip
 
     def leave(ending: object) -> None:
         raise AssertionError(ending)
 
-    reason, left, asked = asyncio.run(running._measure(crew, leave))  # type: ignore[arg-type]
+    reason, left, asked = asyncio.run(study_run._measure(crew, leave))  # type: ignore[arg-type]
     assert left == ()
     return ended, reason, asked
 
 
 def test_p31_what_one_launch_cannot_go_on_for_cuts_no_other_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended, reason, asked = came(lambda crew, _: crew.stopped(WHY), monkeypatch)
+    ended, reason, asked = came(lambda crew, _: crew.stop_all(WHY, LaunchReason.CONTROLLER_FAULT), monkeypatch)
     assert ended == [1]  # it ran to its end, and nothing new was launched
     assert reason == WHY
     assert not asked
@@ -103,7 +104,7 @@ def test_p12_at_100_percent_what_runs_is_cut_short_and_the_money_is_told(monkeyp
 
 def test_p08_a_signal_after_a_halt_is_told_after_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     def happens(crew: RunContext, _: Any) -> None:
-        crew.stopped(WHY)
+        crew.stop_all(WHY, LaunchReason.CONTROLLER_FAULT)
         os.kill(os.getpid(), signal.SIGTERM)
 
     ended, reason, asked = came(happens, monkeypatch)

@@ -10,7 +10,8 @@ from cloudcmp.app import cleanup as cleaning
 from cloudcmp.app import plan as planning
 from cloudcmp.app import run as running
 from cloudcmp.errors import StorageFault
-from cloudcmp.execute.crew import Halt, RunContext
+from cloudcmp.execute import study as study_run
+from cloudcmp.execute.context import Halt, RunContext
 from cloudcmp.model.lease import INSTANCE, Lease, LeaseEvent, LeaseRow, LeaseState
 from cloudcmp.provision import Release
 from cloudcmp.report.progress import Silence
@@ -43,9 +44,9 @@ def test_p4_what_is_left_is_told_with_the_fault(fault: Exception, monkeypatch: p
     async def watched(*_: object) -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(running, "release_all", released)
-    monkeypatch.setattr(running, "run_rounds", full)
-    monkeypatch.setattr(running, "watch_money", watched)
+    monkeypatch.setattr(study_run, "release_all", released)
+    monkeypatch.setattr(study_run, "run_rounds", full)
+    monkeypatch.setattr(study_run, "watch_money", watched)
     heard = Heard()
     bench, office = SimpleNamespace(stop=asyncio.Event(), progress=heard), SimpleNamespace(ledger=None)
     crew = RunContext(None, SimpleNamespace(folder="out"), {}, office, bench, None, Halt())  # type: ignore[arg-type]
@@ -54,7 +55,7 @@ def test_p4_what_is_left_is_told_with_the_fault(fault: Exception, monkeypatch: p
         raise AssertionError(ending)
 
     with pytest.raises(type(fault)) as caught:
-        asyncio.run(running._measure(crew, leave))  # type: ignore[arg-type]
+        asyncio.run(study_run._measure(crew, leave))  # type: ignore[arg-type]
     assert caught.value is fault
     told = "\n".join([*heard.notes, *(one.line() for one in getattr(fault, "faults", ()))])
     assert "aws/eu-west-1 instance i-0123: it is still there" in told

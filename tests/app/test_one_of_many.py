@@ -10,8 +10,8 @@ import pytest
 from cloudcmp.errors import StorageFault, Throttled
 from cloudcmp.execute import launch as launching
 from cloudcmp.execute import rounds
-from cloudcmp.execute.crew import Halt, RunContext
-from cloudcmp.execute.launch import carry_out
+from cloudcmp.execute.context import Halt, RunContext
+from cloudcmp.execute.launch import run_launch
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.study import Caps
@@ -53,11 +53,11 @@ def test_p19_what_one_launch_cannot_write_is_told_as_the_fault_that_it_is(monkey
             await asyncio.sleep(0)
             ended.append(launch.index)
 
-    monkeypatch.setattr(rounds, "carry_out", carried)
+    monkeypatch.setattr(rounds, "run_launch", carried)
     plan = SimpleNamespace(candidates=[_candidate("a"), _candidate("b")], caps=Caps())
     cloud = SimpleNamespace(host=lambda candidate: candidate.runner)
     crew = SimpleNamespace(
-        plan=plan, providers={"a": cloud, "b": cloud}, bench=SimpleNamespace(stop=asyncio.Event()), halt=Halt()
+        plan=plan, providers={"a": cloud, "b": cloud}, trials=SimpleNamespace(stop=asyncio.Event()), halt=Halt()
     )
     launches = [Launch(n, n, 0, None, 0.0, 1) for n in range(2)]
     with pytest.raises(StorageFault, match="no space left"):
@@ -81,9 +81,9 @@ def test_a_price_list_that_does_not_come_stops_a_study_in_order(monkeypatch: pyt
     trial = SimpleNamespace(index=0, probe="resize", params=(("to", "large"),), deadline_s=60.0)
     plan, bench = SimpleNamespace(candidates=[one]), SimpleNamespace(stop=asyncio.Event())
     crew = RunContext(plan, None, {"aws": cloud}, None, bench, None, Halt())  # type: ignore[arg-type,dict-item]
-    asyncio.run(carry_out(crew, Launch(0, 0, 0, None, 0.0, 1), [trial], {}))  # type: ignore[list-item]
+    asyncio.run(run_launch(crew, Launch(0, 0, 0, None, 0.0, 1), [trial], {}))  # type: ignore[list-item]
     assert "RequestLimitExceeded" in crew.halt.why
-    assert not crew.bench.stop.is_set()  # those that run beside it come to their end
+    assert not crew.trials.stop.is_set()  # those that run beside it come to their end
 
 
 def test_a_mixture_of_simulated_and_real_machines_is_refused_before_anything_is_made(tmp_path: Path) -> None:

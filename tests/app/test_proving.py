@@ -92,7 +92,7 @@ def test_where_nothing_was_made_nothing_stays(tryout: Tryout, monkeypatch: pytes
     def broken(*_: Any) -> None:
         raise RuntimeError("oh")
 
-    monkeypatch.setattr(proving, "open_office", broken)
+    monkeypatch.setattr(proving, "open_provisioning", broken)
     with pytest.raises(RuntimeError, match="oh"):
         prove(tryout)
     assert not tryout.folder.exists()

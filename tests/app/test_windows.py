@@ -3,9 +3,10 @@
 import asyncio
 from types import SimpleNamespace
 
-from cloudcmp.execute import windows
-from cloudcmp.execute.crew import Halt, RunContext
+from cloudcmp.execute import rounds
+from cloudcmp.execute.context import Halt, RunContext
 from cloudcmp.model.plan import Launch
+from cloudcmp.model.reason import LaunchReason
 from cloudcmp.model.study import Session
 
 MIDNIGHT = 1_700_006_400.0
@@ -33,7 +34,7 @@ def waited(clock: Clock, over: list[str], *, wait: bool = True) -> str:
     def told() -> str:
         return over[0] if clock.now() > MIDNIGHT + 3600 and over else ""
 
-    return asyncio.run(windows.until_open(plan, launch, clock, told, wait=wait))  # type: ignore[arg-type]
+    return asyncio.run(rounds.until_open(plan, launch, clock, told, wait=wait))  # type: ignore[arg-type]
 
 
 def test_a_round_waits_for_its_session() -> None:
@@ -55,10 +56,10 @@ def test_p31_what_halts_a_study_is_a_fault_unless_it_is_money() -> None:
         return RunContext(None, None, {}, None, bench, None, Halt())  # type: ignore[arg-type]
 
     poor, cut, late = crew(), crew(), crew()
-    poor.spent("the budget is 1 USD")
-    poor.stopped("expired")
-    cut.stopped("expired")
-    late.put_off("quota")
+    poor.launch_no_more("the budget is 1 USD")
+    poor.stop_all("expired", LaunchReason.ACCOUNT_FAULT)
+    cut.stop_all("expired", LaunchReason.ACCOUNT_FAULT)
+    late.postpone("quota", LaunchReason.ACCOUNT_FAULT)
     assert (poor.halt.fault, poor.over()) == (False, "the budget is 1 USD")
     assert (cut.halt.fault, cut.over()) == (True, "expired")
     assert (late.halt.fault, late.over()) == (True, "")

@@ -247,8 +247,8 @@ def shorten(
     *, grace_s: float, settle_s: float, poll_s: float, interval_s: float, drain_s: float, give_up_s: float
 ) -> None:
     """Have this process wait for clouds only so long; nothing else of it is changed."""
+    from cloudcmp.execute import connections as office
     from cloudcmp.execute import interruption as stopping
-    from cloudcmp.execute import ssh_setup as office
     from cloudcmp.provider import make, names
     from cloudcmp.provision import ending, lifecycle, pacing
     from cloudcmp.provision.ledger import Patience, patience_with

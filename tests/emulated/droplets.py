@@ -64,7 +64,7 @@ class Droplets(LongTail):
         ids = {401: "Unauthorized", 403: "Forbidden", 404: "not_found", 422: "unprocessable_entity"}
         return {"id": ids.get(no.status, "error"), "message": no.text}
 
-    def carry_out(self, action: str, id: str, body: Json, query: Mapping[str, str]) -> tuple[int, Json]:
+    def run_launch(self, action: str, id: str, body: Json, query: Mapping[str, str]) -> tuple[int, Json]:
         """Do it."""
         if action == "account.get":
             account = {

@@ -79,7 +79,7 @@ class Linode(LongTail):
         """A list of reasons, each with the field that it is about."""
         return {"errors": [{"reason": no.text, **({"field": no.field} if no.field else {})}]}
 
-    def carry_out(self, action: str, id: str, body: Json, query: Mapping[str, str]) -> tuple[int, Json]:
+    def run_launch(self, action: str, id: str, body: Json, query: Mapping[str, str]) -> tuple[int, Json]:
         """Do it."""
         if action == "account.get":
             return 200, {"euuid": self.euuid, "email": "somebody@example.org", "active_since": "2020-01-01T00:00:00"}

@@ -111,7 +111,7 @@ class LongTail(Standing[Faults]):
     def _honest(self, request: Request, action: str, id: str, body: Json, query: Mapping[str, str]) -> Answer:
         try:
             self._permit(request, action)
-            return _said(*self.carry_out(action, id, body, query))
+            return _said(*self.run_launch(action, id, body, query))
         except No as no:
             return _said(no.status, self.refusal(no))
 
@@ -152,7 +152,7 @@ class LongTail(Standing[Faults]):
         """The scope that an action needs."""
 
     @abstractmethod
-    def carry_out(self, action: str, id: str, body: Json, query: Mapping[str, str]) -> tuple[int, Json]:
+    def run_launch(self, action: str, id: str, body: Json, query: Mapping[str, str]) -> tuple[int, Json]:
         """Do it; raises No."""
 
     @abstractmethod

@@ -54,7 +54,7 @@ class Vultr(LongTail):
         """The text, and the status once more."""
         return {"error": no.text, "status": no.status}
 
-    def carry_out(self, action: str, id: str, body: Json, query: Mapping[str, str]) -> tuple[int, Json]:
+    def run_launch(self, action: str, id: str, body: Json, query: Mapping[str, str]) -> tuple[int, Json]:
         """Do it."""
         if action == "account.get":
             return 200, {"account": {"name": "Somebody", "email": "somebody@example.org", "balance": 0, "acls": []}}

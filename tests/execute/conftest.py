@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from cloudcmp.catalog import METRICS, PROBES, cells_of, expected_s, fill
-from cloudcmp.execute.context import Bench, Visit
-from cloudcmp.execute.trials import Place, run_launch
+from cloudcmp.execute.cast import LaunchTargets
+from cloudcmp.execute.context import LaunchResult, TrialContext
+from cloudcmp.execute.trials import run_trials
 from cloudcmp.model.lease import CreateRequest, Handle, Lease, LeaseState
 from cloudcmp.model.offering import CellTruth, Faults, Offering, Truth
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
@@ -116,7 +117,7 @@ class Rig:
 
     def on_local(
         self, agent: Path, trials: Sequence[PlannedTrial], before: Mapping[int, Outcome] | None = None, **bench: object
-    ) -> Visit:
+    ) -> LaunchResult:
         provider = LocalProvider(OwnedPath(self.folder / "work"), agent, "a")
         offering = provider.offerings()[-1]
         return self._run(provider, Candidate(0, "here", offering, "local"), WallTime(), trials, before or {}, bench)
@@ -127,7 +128,7 @@ class Rig:
         faults: Faults | None = None,
         before: Mapping[int, Outcome] | None = None,
         **bench: object,
-    ) -> Visit:
+    ) -> LaunchResult:
         cells = tuple((metric.name, CellTruth(metric.typical)) for metric in METRICS.values())
         offering = Offering("simulated", "nimbus", "medium", 2, 8, "general")
         truth = Truth(cells, None, faults or Faults())
@@ -144,23 +145,23 @@ class Rig:
         trials: Sequence[PlannedTrial],
         before: Mapping[int, Outcome],
         bench_with: Mapping[str, object],
-    ) -> Visit:
+    ) -> LaunchResult:
         request = CreateRequest(
             "launch-0", 1, "instance", "cloudcmp-a-launch-0-1", TOKEN, "r", candidate.offering.name, 3600.0,
             (("cloudcmp:study", "a"),), 0, 0, 123456, START,
         )  # fmt: skip
-        bench = Bench(self.memory, METRICS, PROBES, clock, self.told, histogram.from_base64, self.stop)
+        bench = TrialContext(self.memory, METRICS, PROBES, clock, self.told, histogram.from_base64, self.stop)
         left = {key: value for key, value in bench_with.items() if key == "left_s"}
         bench_with = {key: value for key, value in bench_with.items() if key not in left}
 
-        async def whole() -> Visit:
+        async def whole() -> LaunchResult:
             cloud_id = await provider.create(request)
             lease = Lease("launch-0", 1, LeaseState.LIVE, provider.name, "r", "instance", "n", TOKEN, cloud_id, START)
             instance = await provider.connect(lease, candidate, self.launch)
             try:
-                return await run_launch(
+                return await run_trials(
                     replace(bench, **bench_with), candidate, self.launch, trials,
-                    Place(instance, lambda: provider.gone(Handle("instance", "r", cloud_id)), **left), before,
+                    LaunchTargets((instance,), lambda: provider.gone(Handle("instance", "r", cloud_id)), **left), before,
                 )  # fmt: skip
             finally:
                 await provider.destroy(Handle("instance", "r", cloud_id))

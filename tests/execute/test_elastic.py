@@ -20,15 +20,13 @@ from cloudcmp.errors import (
     ProviderFault,
     Refused,
 )
-from cloudcmp.execute.context import Bench, Visit
-from cloudcmp.execute.lifecycle.timing import (
-    Hands,
+from cloudcmp.execute.context import LaunchResult, TrialContext, TrialsByTurn
+from cloudcmp.execute.lifecycle.disturbance import MachineActions, run_last
+from cloudcmp.execute.lifecycle.machine_times import (
     arrival,
     give_up_s,
     record_arrival,
     record_release,
-    run_last,
-    staged,
 )
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, PlannedTrial
@@ -58,7 +56,7 @@ class Desk:
         self.memory = Memory()
         self.told = Told()
         self.time = VirtualTime(START)
-        self.bench = Bench(self.memory, METRICS, PROBES, self.time, self.told, histogram.from_base64)
+        self.bench = TrialContext(self.memory, METRICS, PROBES, self.time, self.told, histogram.from_base64)
 
     @property
     def outcomes(self) -> list[str]:
@@ -229,11 +227,11 @@ def test_going_is_timed_until_all_are_seen_gone(desk: Desk) -> None:
 
 def test_trials_have_their_turn_and_a_simulated_machine_answers_for_all() -> None:
     trials = [trial(name, at) for at, name in enumerate(("scaling", "fma", "recovery", "resize", "scale_in"))]
-    turns = staged(PROBES, CLOUD, trials)
-    names = [[one.probe for one in some] for some in (turns.arrival, turns.visit, turns.last, turns.release)]
+    turns = TrialsByTurn.of(PROBES, CLOUD, trials)
+    names = [[one.probe for one in some] for some in (turns.arrival, turns.during, turns.last, turns.release)]
     assert names == [["scaling"], ["fma"], ["recovery", "resize"], ["scale_in"]]
-    simulated = staged(PROBES, replace(CLOUD, runner="simulated"), trials)
-    assert simulated.visit == tuple(trials)
+    simulated = TrialsByTurn.of(PROBES, replace(CLOUD, runner="simulated"), trials)
+    assert simulated.during == tuple(trials)
     assert not simulated.arrival
     assert give_up_s(turns.arrival, 900.0) == 1200.0
     assert give_up_s((), 900.0) == 900.0
@@ -269,8 +267,8 @@ class Guest:
     async def gone(self) -> str | None:
         return self.taken or None
 
-    def runs(self, *trials: PlannedTrial) -> Visit:
-        hands = Hands(
+    def runs(self, *trials: PlannedTrial) -> LaunchResult:
+        hands = MachineActions(
             self.desk.time.monotonic, 0.25, "boot-1", self.resize, self.die, self.back, self.gone, lambda: self.blind
         )
         return asyncio.run(run_last(self.desk.bench, CLOUD, trials, hands))

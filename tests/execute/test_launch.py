@@ -3,8 +3,10 @@ import json
 
 import pytest
 
-from cloudcmp.execute.trials import ASLEEP_WHY, OVER_WHY, TAKEN_WHY, record_all, was_taken
+from cloudcmp.execute.attempts import record_all
+from cloudcmp.execute.trials import was_preempted
 from cloudcmp.model.offering import Faults
+from cloudcmp.model.reason import LaunchReason
 from cloudcmp.model.trial import Outcome
 
 PROBES = ("fma", "int", "lu", "stream", "chase", "disk", "tcp", "udp", "rtt")
@@ -83,7 +85,7 @@ def test_p36_a_machine_that_is_taken_away_ends_its_launch(rig):
     assert 0 < first < 39
     assert rig.outcomes == ["ok"] * first + ["preempted"] * (40 - first)
     assert "was taken back by the cloud" in rig.memory.attempts[first].why
-    assert {attempt.why for attempt in rig.memory.attempts[first + 1 :]} == {TAKEN_WHY}
+    assert {attempt.why for attempt in rig.memory.attempts[first + 1 :]} == {LaunchReason.MACHINE_LOST.text}
     assert (visit.outcome, visit.finished) == (Outcome.PREEMPTED, True)
     assert rig.memory.open == set()
 
@@ -94,7 +96,7 @@ def test_after_a_resume_a_lost_machine_stays_lost(rigs):
     whole.on_simulated(trials, Faults(preemption=0.04))
     first = whole.outcomes.index("preempted")
     before = {attempt.trial: attempt.outcome for attempt in whole.memory.attempts[: first + 2]}
-    assert was_taken(trials, before)
+    assert was_preempted(trials, before)
     resumed.on_simulated(trials, Faults(preemption=0.04), before)
     assert resumed.memory.attempts == whole.memory.attempts[first + 2 :]
 
@@ -124,14 +126,21 @@ def test_a_stop_before_the_first_trial_runs_none(rig):
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.PREEMPTED])
 def test_a_machine_that_never_came_fails_each_trial(rig, outcome):
     from cloudcmp.catalog import METRICS
-    from cloudcmp.execute.context import Bench
+    from cloudcmp.execute.context import TrialContext
     from cloudcmp.model.offering import Offering
     from cloudcmp.model.plan import Candidate
     from cloudcmp.provider.time import VirtualTime
 
-    bench = Bench(rig.memory, METRICS, {}, VirtualTime(START), rig.told, str, asyncio.Event())
+    bench = TrialContext(rig.memory, METRICS, {}, VirtualTime(START), rig.told, str, asyncio.Event())
     candidate = Candidate(0, "nimbus/small", Offering("simulated", "nimbus", "small"), "simulated")
-    visit = record_all(bench, candidate, trials_of(rig, 4), outcome, "nimbus: none left\n\x1b[31mtry later")
+    visit = record_all(
+        bench,
+        candidate,
+        trials_of(rig, 4),
+        outcome,
+        "nimbus: none left\n\x1b[31mtry later",
+        LaunchReason.MACHINE_FAILED,
+    )
     assert rig.outcomes == [outcome.value] * 4
     assert {attempt.why for attempt in rig.memory.attempts} == {"nimbus: none left try later"}
     assert [line[3] for line in rig.told.lines if line[0] == "trial"] == [outcome.value] * 4
@@ -149,7 +158,7 @@ def test_p21_a_trial_that_was_slept_through_is_no_failure_and_is_run_again(rig):
     trials = trials_of(rig, 3)
     nights = iter((0.0, 0.0, 0.0, 7200.0))  # two looks a trial: the second trial sleeps two hours
     visit = rig.on_simulated(trials, Faults(garbage=1.0), slept_s=lambda: next(nights))
-    assert (visit.finished, visit.why) == (False, ASLEEP_WHY)
+    assert (visit.finished, visit.why) == (False, LaunchReason.CONTROLLER_SLEPT.text)
     assert [(one.trial, one.outcome, one.interrupted) for one in rig.memory.attempts] == [
         (0, Outcome.INVALID, False),
         (1, Outcome.ABORTED, True),
@@ -169,7 +178,7 @@ def test_p31_no_trial_is_begun_that_its_machine_may_not_live_to_the_end_of(rig):
     trials = trials_of(rig, 4)
     left = iter((1000.0, 500.0, 10.0, 10.0))  # before the first trial, then after each
     visit = rig.on_simulated(trials, left_s=lambda: next(left))
-    assert (visit.outcome, visit.finished, visit.why) == (Outcome.ABORTED, False, OVER_WHY)
+    assert (visit.outcome, visit.finished, visit.why) == (Outcome.ABORTED, False, LaunchReason.TIME_TO_LIVE.text)
     assert [(one.trial, one.outcome) for one in rig.memory.attempts] == [(0, Outcome.OK), (1, Outcome.OK)]
     assert not rig.memory.open
 
@@ -178,7 +187,7 @@ def test_p21_a_machine_that_ended_at_its_time_to_live_while_its_controller_slept
     trials = trials_of(rig, 3)
     nights, left = iter((0.0, 0.0, 0.0, 90000.0)), iter((9e4, 9e4, 9e4 - 1, 0.0))
     visit = rig.on_simulated(trials, Faults(garbage=1.0), slept_s=lambda: next(nights), left_s=lambda: next(left))
-    assert visit.why == ASLEEP_WHY
+    assert visit.why == LaunchReason.CONTROLLER_SLEPT.text
     again = rig.on_simulated(trials, Faults(preemption=1.0), before={0: Outcome.INVALID}, left_s=lambda: 0.0)
-    assert (again.finished, again.why) == (False, OVER_WHY)
+    assert (again.finished, again.why) == (False, LaunchReason.TIME_TO_LIVE.text)
     assert Outcome.PREEMPTED not in {one.outcome for one in rig.memory.attempts}

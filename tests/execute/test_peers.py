@@ -14,9 +14,10 @@ import pytest
 from tests.execute.conftest import Rig
 
 from cloudcmp.catalog import METRICS, PROBES
-from cloudcmp.execute.context import Bench
-from cloudcmp.execute.trial import Turn, lease_s, run_trial
-from cloudcmp.execute.trials import Place, run_launch
+from cloudcmp.execute.cast import LaunchTargets
+from cloudcmp.execute.context import TrialContext
+from cloudcmp.execute.trial import TrialTask, lease_s, run_trial
+from cloudcmp.execute.trials import run_trials
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, PlannedTrial
 from cloudcmp.model.protocol import Channel, Instance
@@ -65,10 +66,10 @@ def peers(rig: Rig, agent: Path) -> Callable[..., tuple[TrialResult, list[dict[s
     def run(
         trial: PlannedTrial, caps: Mapping[str, float] | None, address: str = "127.0.0.1"
     ) -> tuple[TrialResult, list[dict[str, object]]]:
-        bench = Bench(rig.memory, METRICS, PROBES, WallTime(), rig.told, histogram.from_base64)
+        bench = TrialContext(rig.memory, METRICS, PROBES, WallTime(), rig.told, histogram.from_base64)
         told = Told(LocalInstance((0,), str(rig.folder), "token-peers", agent, address))
         other: Instance = told
-        turn = Turn(trial, 0, told, _there, other, caps=caps)
+        turn = TrialTask(trial, 0, LaunchTargets((told, other), _there), caps)
         result = asyncio.run(run_trial(bench, turn))
         assert {job["lease_s"] for job in told.jobs} == {lease_s(bench, trial)}
         return result, told.jobs
@@ -87,7 +88,7 @@ def test_both_ends_are_given_the_same_caps_and_a_lease(rig: Rig, peers: Callable
 def test_p15_a_launch_gives_each_trial_between_agents_its_own_allowance(rig: Rig, agent: Path) -> None:
     """It is entered before the attempt is begun and left once its facts are written; other trials have none."""
     told, seen = Told(LocalInstance((0,), str(rig.folder), "token-peers", agent)), []
-    bench = Bench(rig.memory, METRICS, PROBES, WallTime(), rig.told, histogram.from_base64)
+    bench = TrialContext(rig.memory, METRICS, PROBES, WallTime(), rig.told, histogram.from_base64)
 
     @asynccontextmanager
     async def allowed(trial: PlannedTrial) -> AsyncIterator[dict[str, float]]:
@@ -97,7 +98,7 @@ def test_p15_a_launch_gives_each_trial_between_agents_its_own_allowance(rig: Rig
 
     trials = [rig.trial(at, probe, duration_s="0.1") for at, probe in enumerate(("fma", "rtt", "rtt"))]
     candidate = Candidate(0, "here", Offering("local", "local", "1cpu"), "local")
-    asyncio.run(run_launch(bench, candidate, rig.launch, trials, Place(told, _there, caps=allowed), {}))
+    asyncio.run(run_trials(bench, candidate, rig.launch, trials, LaunchTargets((told,), _there, caps=allowed), {}))
     assert rig.outcomes == ["ok"] * 3, [one.why for one in rig.memory.attempts]
     assert [job.get("caps") for job in told.jobs] == [None, *[{"bytes": 10**9 + 1}] * 2, *[{"bytes": 10**9 + 2}] * 2]
     assert seen == [(1, 1, 1), (1, 2, 2), (2, 2, 2), (2, 3, 3)]

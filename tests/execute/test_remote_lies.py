@@ -16,12 +16,13 @@ from cloudcmp.agent.keys import new_key
 from cloudcmp.agent.ssh import dial
 from cloudcmp.catalog import METRICS, PROBES
 from cloudcmp.errors import ConnectionLost, ProviderFault
-from cloudcmp.execute.context import Bench
-from cloudcmp.execute.lifecycle.timing import record_arrival
-from cloudcmp.execute.trial import Link
-from cloudcmp.execute.trials import LOST_WHY, Place, run_launch
+from cloudcmp.execute.cast import LaunchTargets, Link
+from cloudcmp.execute.context import TrialContext
+from cloudcmp.execute.lifecycle.machine_times import record_arrival
+from cloudcmp.execute.trials import run_trials
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
+from cloudcmp.model.reason import LaunchReason
 from cloudcmp.model.remote import Endpoint
 from cloudcmp.model.safety import Timeline
 from cloudcmp.provider.time import WallTime
@@ -51,12 +52,12 @@ def visit(rig, machine):
                 instance = await deploy(shell, folder="lies", lease_s=60.0)
                 if start:
                     instance = SimpleNamespace(cpus=instance.cpus, folder=instance.folder, start=start)
-                made = Bench(
+                made = TrialContext(
                     rig.memory, METRICS, PROBES, WallTime(), rig.told, histogram.from_base64, rig.stop, **bench
                 )
                 links = again and (lambda: again(shell))
-                return await run_launch(
-                    made, CANDIDATE, rig.launch, trials, Place(instance, gone or _there, again=links), {}
+                return await run_trials(
+                    made, CANDIDATE, rig.launch, trials, LaunchTargets((instance,), gone or _there, reconnect=links), {}
                 )
             finally:
                 await shell.close()
@@ -145,7 +146,7 @@ def test_p29_an_uptime_that_cannot_be_is_no_number(rig, visit, machine, said):
 
 
 def _told_of_arrival(rig, uptime_s: float) -> str:
-    bench = Bench(rig.memory, METRICS, PROBES, WallTime(), rig.told, histogram.from_base64)
+    bench = TrialContext(rig.memory, METRICS, PROBES, WallTime(), rig.told, histogram.from_base64)
     line = Timeline(1.0, 2.0, 3.0, 4.0, uptime_s)
     record_arrival(bench, CANDIDATE, [rig.trial(0, "scaling")], [line], 0.25, "")
     assert rig.outcomes == ["invalid"]
@@ -213,7 +214,7 @@ def test_p36_a_machine_out_of_reach_leaves_its_launch_to_be_gone_on_with(rig, vi
         raise ProviderFault.at("box", "no answer within 20 s (SSH connect)", "see whether it is up")
 
     seen = _cutting(visit, machine, [rig.trial(0, "fma"), rig.trial(1, "fma")], again=again)
-    assert (seen.finished, seen.why) == (False, LOST_WHY)
+    assert (seen.finished, seen.why) == (False, LaunchReason.MACHINE_UNREACHABLE.text)
     (attempt,) = rig.memory.attempts
     assert (attempt.outcome.value, attempt.interrupted) == ("aborted", True)
     assert attempt.why.endswith("the machine is out of reach: no answer within 20 s (SSH connect)")
@@ -227,7 +228,10 @@ def test_p36_silence_of_a_machine_out_of_reach_is_no_timeout(rig, visit, machine
         raise ConnectionLost.at("box", "no answer within 20 s (SSH connect)", "")
 
     seen = visit([rig.trial(0, "fma", deadline_s=0.3)], again=again, grace_s=0.2)
-    assert (seen.why, [one.interrupted for one in rig.memory.attempts]) == (LOST_WHY, [True])
+    assert (seen.why, [one.interrupted for one in rig.memory.attempts]) == (
+        LaunchReason.MACHINE_UNREACHABLE.text,
+        [True],
+    )
 
 
 @pytest.mark.parametrize(("link", "outcome"), [(Link.HELD, "failed"), (Link.BACK, "aborted"), (None, "aborted")])

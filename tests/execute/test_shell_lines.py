@@ -7,9 +7,8 @@ import pytest
 from cloudcmp.agent.job import encode_job
 from cloudcmp.catalog import DEFAULT, TOOL, TOOLS, settings_text, tool_settings
 from cloudcmp.errors import UserMistake
-from cloudcmp.execute.commands import work_of
+from cloudcmp.execute.commands import check_command, command_job
 from cloudcmp.execute.shell_lines import is_free, shell_lines
-from cloudcmp.execute.shipped_files import check_command
 from cloudcmp.model.command import Command, Shipped
 from cloudcmp.model.metric import ParamKind
 from cloudcmp.model.plan import PlannedTrial
@@ -24,17 +23,17 @@ def planned(probe, **params):
 
 def tool(name, install="no", **params):
     settings = settings_text(name, tool_settings(name, params))
-    return work_of(planned(TOOL, tool=name, settings=settings, install=install), ())
+    return command_job(planned(TOOL, tool=name, settings=settings, install=install), ())
 
 
 def sent(work):
     """The parameters that reach the agent."""
-    return json.loads(encode_job(work.asked, cpus=(0,), folder="/x"))["params"]
+    return json.loads(encode_job(work.trial, cpus=(0,), folder="/x"))["params"]
 
 
 def test_every_line_that_the_agent_is_sent_is_told():
     command = Command("mine", **{kind: f"echo {kind}\nagain" for kind in LINES})
-    work = work_of(planned("command", command="mine"), [command])
+    work = command_job(planned("command", command="mine"), [command])
     told = {line.kind: line.text for line in shell_lines(work)}
     assert told == {key: value for key, value in sent(work).items() if key not in NO_LINES}
     assert [line.kind for line in shell_lines(work)] == ["setup", "warmup", "run", "check"]
@@ -42,7 +41,7 @@ def test_every_line_that_the_agent_is_sent_is_told():
 
 
 def test_an_image_is_told_with_what_runs_in_it():
-    work = work_of(planned("command", command="mine"), [Command("mine", "x", image=Shipped("i.tar", "0" * 64, 1))])
+    work = command_job(planned("command", command="mine"), [Command("mine", "x", image=Shipped("i.tar", "0" * 64, 1))])
     assert [line.kind for line in shell_lines(work)] == ["image", "run"]
 
 
@@ -79,7 +78,7 @@ def test_how_a_missing_tool_is_installed_is_told():
 )
 def test_a_trial_that_no_command_or_tool_is_known_for_is_a_mistake(trial):
     with pytest.raises(UserMistake):
-        work_of(trial, [Command("mine", "x")])
+        command_job(trial, [Command("mine", "x")])
 
 
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/hostname", "link"])

@@ -12,7 +12,7 @@ from cloudcmp.agent.keys import new_key
 from cloudcmp.agent.ssh import dial
 from cloudcmp.catalog import METRICS, TOOL
 from cloudcmp.errors import AgentMissing, UserMistake
-from cloudcmp.execute.commands import believed, carry, work_of
+from cloudcmp.execute.commands import command_job, parse_result, upload_files
 from cloudcmp.model.command import Command, Shipped, Told
 from cloudcmp.model.metric import Better
 from cloudcmp.model.plan import PlannedTrial
@@ -41,7 +41,7 @@ def result(texts, value=0.5, facts="{}"):
 
 
 def read(work, planned, given):
-    return asyncio.run(believed(work, planned, *given))
+    return asyncio.run(parse_result(work, planned, *given))
 
 
 def test_files_and_command_over_ssh(tmp_path):
@@ -53,20 +53,20 @@ def test_files_and_command_over_ssh(tmp_path):
     (own / "deep").mkdir(parents=True)
     (own / "deep" / "mine").write_text('cat "$CLOUDCMP_FILES/data 1"\n')
     (own / "data 1").write_text("said 42\n")
-    planned, work = trial(), work_of(trial(), [command(own, "deep/mine", "data 1")])
+    planned, work = trial(), command_job(trial(), [command(own, "deep/mine", "data 1")])
 
     async def visit():
         async with ssh_machine(tmp_path / "far", host_key=HOST, client_public=CLIENT.public) as machine:
             shell = await dial(Endpoint(machine.address, machine.port, host_key=HOST.public, client=CLIENT), 10)
             instance, there = await deploy(shell), set()
-            await carry(work, instance, there)
+            await upload_files(work, instance, there)
             decoder = Decoder(expected_series(work.cells, METRICS), 20.0, histogram.from_base64, prints=True)
             job = encode_job(work.asked, cpus=instance.cpus, folder=instance.folder)
             async with instance.start(job, planned, 0) as channel:
                 async for piece in channel.stdout():
                     decoder.feed(piece)
             await shell.close()
-            return await believed(work, planned, decoder.result(), decoder.texts), there
+            return await parse_result(work, planned, decoder.result(), decoder.texts), there
 
     (tmp_path / "far").mkdir()
     found, there = asyncio.run(visit())
@@ -88,15 +88,15 @@ def test_a_file_that_was_changed_is_not_brought(tmp_path):
         def start(self, *_):
             raise AssertionError
 
-        async def carry(self, files):
+        async def upload_files(self, files):
             raise AssertionError(files)
 
     with pytest.raises(UserMistake, match="changed since the study was planned"):
-        asyncio.run(carry(work_of(trial(), [own]), Machine(), set()))
+        asyncio.run(upload_files(command_job(trial(), [own]), Machine(), set()))
 
 
 def test_a_cell_that_no_text_tells_makes_the_trial_invalid(tmp_path):
-    work = work_of(trial(), [command(tmp_path)])
+    work = command_job(trial(), [command(tmp_path)])
     good = read(work, trial(), result({"stdout": "said 7\n"}))
     assert (good.outcome, [one.value for one in good.samples]) == (Outcome.OK, [0.5, 7.0])
     for texts, facts, says in [
@@ -114,9 +114,9 @@ def test_a_cell_that_no_text_tells_makes_the_trial_invalid(tmp_path):
 def test_a_tool_is_asked_for_by_its_packages_and_doubted_by_its_reader():
     params = (("install", "yes"), ("settings", "default"), (TOOL, "fio"))
     planned = trial(TOOL, params, ("tool_op_per_s measure=read_iops;settings=default;tool=fio",))
-    work = work_of(planned, ())
-    asked = dict(work.asked.params)
-    assert (work.asked.probe, asked["program"], asked["install"]) == ("command", "fio", "yes")
+    work = command_job(planned, ())
+    asked = dict(work.trial.params)
+    assert (work.trial.probe, asked["program"], asked["install"]) == ("command", "fio", "yes")
     assert asked["packages"] == "apt-get=fio dnf=fio apk=fio"
     assert asked["run"].startswith("fio ")
     given = TrialResult(Outcome.OK, (Sample(0, "command_time_s", "command=fio", 1.0, 1.0, None),))

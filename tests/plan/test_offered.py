@@ -212,7 +212,7 @@ def test_each_happens_once_a_launch_in_its_turn(plan: Plan) -> None:
         probes = [trial.probe for trial in plan.trials_of(launch.index)]
         assert probes[0] == "scaling"
         assert probes[-3:] == ["recovery", "resize", "scale_in"]
-        assert all(PROBES[probe].when is When.VISIT for probe in probes[1:-3])
+        assert all(PROBES[probe].when is When.DURING for probe in probes[1:-3])
 
 
 def test_waiting_for_machines_takes_no_time_of_its_own(plan: Plan) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.emulated.standing import Standing
 
-from cloudcmp.execute.ssh_setup import open_provisioning
+from cloudcmp.execute.connections import open_provisioning
 from cloudcmp.model.lease import Lease, LeaseRow
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider

@@ -9,7 +9,7 @@ import pytest
 
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import IncompleteListing, LostAnswer, NoCapacity, ProviderFault, Refused, Throttled, Unreached
-from cloudcmp.execute.ssh_setup import open_provisioning
+from cloudcmp.execute.connections import open_provisioning
 from cloudcmp.model.lease import STATE_OF, CreateRequest, Found, Handle, Lease, LeaseRow, Listing
 from cloudcmp.model.offering import Offering, Truth
 from cloudcmp.model.plan import Candidate, Launch

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.plan import PlannedTrial
@@ -10,20 +11,35 @@ PROTOCOL_VERSION = 1
 LINE_BYTES_MAX = 64 * 1024
 
 
+@dataclass(frozen=True, slots=True)
+class JobTarget:
+    """Another target of a trial as one agent sees it: its role, and its address or endpoint.
+
+    `credential_ref` names a credential; the job line never holds one.
+    """
+
+    role: str
+    address: str | None = None
+    endpoint: str | None = None
+    credential_ref: str | None = None
+
+
 def encode_job(
     trial: PlannedTrial,
     *,
     cpus: Sequence[int],
     folder: str | None,
     role: str = "solo",
-    peer: str | None = None,
+    listen: str | None = None,
+    targets: Sequence[JobTarget] = (),
     secret: str | None = None,
     caps: Mapping[str, int | float] | None = None,
     lease_s: float | None = None,
 ) -> bytes:
     """The job line of a trial, with its end of line.
 
-    `cpus` are processor numbers, `peer` is `ip:port` (port 0: bind one), `secret` 64 hex digits for peers only.
+    `cpus` are processor numbers, `listen` is the agent's own `ip:port` (port 0: any), `targets` are the trial's others,
+    `secret` is 64 hex digits, for agents that talk to each other only.
     `caps` bound what the trial may put on the network: `bytes`, `bytes_per_s`, `packets_per_s`, `burst_s`; without
     them the agent's own defaults hold between machines. After `lease_s` seconds of life the agent leaves.
     Does not check caps and lease: the agent refuses what it does not understand.
@@ -38,7 +54,7 @@ def encode_job(
         "role": role,
         "cpus": list(cpus),
         "dir": folder,
-        "peer": peer,
+        "peer": _peer(listen, targets),
         "secret": secret,
         "deadline_s": trial.deadline_s,
         "seed": trial.seed,
@@ -52,3 +68,10 @@ def encode_job(
         what = f"its job takes {len(line)} bytes"
         raise UserMistake.at(f"probe {trial.probe}", what, f"at most {LINE_BYTES_MAX} can be sent")
     return line
+
+
+def _peer(listen: str | None, targets: Sequence[JobTarget]) -> str | None:
+    first = next((one.address for one in targets if one.address), None)
+    if listen is None:
+        return first
+    return listen if first is None or first == listen.rpartition(":")[0].strip("[]") else f"{listen},{first}"

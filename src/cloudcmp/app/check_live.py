@@ -21,10 +21,10 @@ from cloudcmp.app.preparation import prepare as get_ready
 from cloudcmp.app.provider_clients import brief, opened, wanted
 from cloudcmp.catalog import METRICS, hint
 from cloudcmp.errors import AgentMissing, BudgetSpent, CloudcmpError, UserMistake
+from cloudcmp.execute.connections import open_provisioning
 from cloudcmp.execute.environment import tools
 from cloudcmp.execute.interruptible import ask, unheld
 from cloudcmp.execute.interruption import Stopping
-from cloudcmp.execute.ssh_setup import open_provisioning
 from cloudcmp.execute.teardown import Leave, RunEnd, faults_of, leave_at_once, lines_left, untouched
 from cloudcmp.model.lease import FIREWALL
 from cloudcmp.model.offering import Offering

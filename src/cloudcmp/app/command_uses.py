@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from cloudcmp.errors import UserMistake
-from cloudcmp.execute.commands import work_of
+from cloudcmp.execute.commands import command_job
 from cloudcmp.execute.shell_lines import is_free, shell_lines
 from cloudcmp.model.command import Command, CommandUse, ShellLine
 from cloudcmp.model.plan import Plan, PlannedTrial
@@ -77,12 +77,12 @@ def commands_as_data(uses: Iterable[CommandUse]) -> list[dict[str, object]]:
 def _use(trial: PlannedTrial, own: tuple[Command, ...]) -> CommandUse | None:
     """What a shell gets for a trial; None where it gets nothing."""
     try:
-        work = work_of(trial, own)
+        job = command_job(trial, own)
     except UserMistake as mistake:  # a plan of another version, or one that was changed: it cannot be run either
         name = dict(trial.params).get(trial.probe, trial.probe)
         return CommandUse(name, (ShellLine("unknown", mistake.faults[0].line()),), (), (), True)
-    if work is None:
+    if job is None:
         return None
-    command = work.command
+    command = job.command
     files = (*command.files, *((command.image,) if command.image else ())) if command else ()
-    return CommandUse(dict(work.asked.params)["command"], shell_lines(work), files, (), is_free(work))
+    return CommandUse(dict(job.trial.params)["command"], shell_lines(job), files, (), is_free(job))

@@ -10,6 +10,7 @@ from cloudcmp.app.confirmation import Confirm, confirm_commands
 from cloudcmp.app.confirmation import refuse as refuse_commands
 from cloudcmp.app.preparation import prepare
 from cloudcmp.errors import CloudcmpError, UserMistake
+from cloudcmp.execute.commands import check_unchanged
 from cloudcmp.execute.environment import (
     WORK,
     agent_of,
@@ -19,7 +20,6 @@ from cloudcmp.execute.environment import (
     time_of,
 )
 from cloudcmp.execute.interruptible import ask
-from cloudcmp.execute.shipped_files import check_unchanged
 from cloudcmp.execute.spending import BUDGET
 from cloudcmp.execute.study import drive, left_of
 from cloudcmp.execute.teardown import Leave, RunEnd, faults_of, left_told, untouched

@@ -77,7 +77,7 @@ def expected_s(name: str, filled: Mapping[str, str]) -> float:
     probe = probe_of(name)
     if probe.by_controller:
         return probe.typical_s
-    overhead_s = float(filled.get("warmup_s", "0")) + _OVERHEAD_S * len(probe.roles)
+    overhead_s = float(filled.get("warmup_s", "0")) + _OVERHEAD_S * max(1, probe.agents)
     if name == TOOL:
         return expected_of(filled["tool"], filled["settings"]) + overhead_s
     if probe.expected_s is not None:

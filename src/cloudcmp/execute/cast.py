@@ -1,27 +1,123 @@
-"""Where the machines of a trial stand: a fact of each, and what is within one zone must be in one."""
+"""The targets of a launch, and the agents that a trial's cast puts on them."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, replace
+from enum import Enum
 
+from cloudcmp.agent import JobTarget
+from cloudcmp.model.cast import PASSIVE, Cast, CastMember, Machine, Role, Service
 from cloudcmp.model.plan import PlannedTrial
+from cloudcmp.model.protocol import Instance
 from cloudcmp.model.trial import Outcome, TrialResult
 from cloudcmp.model.untrusted_text import one_line
+from cloudcmp.plan import cast_of
+
+LOOPBACK = "loopback"
+_LOOPBACK_ADDRESS = "127.0.0.1"
+
+Gone = Callable[[], Awaitable[str | None]]
+"""Returns the provider's evidence that a machine of the launch is gone, or None."""
 
 
-def apart(trial: PlannedTrial, zones: Sequence[str]) -> TrialResult | None:
-    """The result of a trial within one zone whose two machines are not known to be in one; None for any other."""
-    two = zones[:2]
-    if dict(trial.params).get("path") != "zone" or len(two) < 2 or (len(set(two)) == 1 and "unknown" not in two):
+class Link(Enum):
+    """The state of the connection to a launch's machines: held, connected again, or to a machine that restarted."""
+
+    HELD = "held"
+    BACK = "back"
+    RESTARTED = "restarted"
+
+
+Reconnect = Callable[[], Awaitable[Link]]
+"""Connects again where the connection broke; raises ProviderFault if the machine cannot be reached any more."""
+
+Allowance = AbstractAsyncContextManager[Mapping[str, float] | None]
+"""The caps on a trial's traffic, reserved for it until the context is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchTargets:
+    """The machines of a launch in their order, and what trials on them need to know.
+
+    `gone` looks for evidence that a machine is gone; `reconnect` is for machines behind a connection that may break.
+    `caps` gives a trial between agents its traffic caps, possibly after a wait; `left_s` is the least time that the
+    machines still live; `zones` are theirs, empty if the provider has none.
+    """
+
+    machines: Sequence[Instance]
+    gone: Gone
+    reconnect: Reconnect | None = None
+    caps: Callable[[PlannedTrial], Allowance] = lambda _: nullcontext()
+    left_s: Callable[[], float] = lambda: math.inf
+    zones: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """One agent of a trial: its role, the machine it runs on, and the address at which it listens, if it does."""
+
+    role: Role
+    instance: Instance
+    host: str
+    services: tuple[JobTarget, ...] = ()
+
+    @property
+    def listen(self) -> str:
+        """Its own address with any free port; an IPv6 address is in brackets."""
+        return f"{self.bracketed}:0"
+
+    @property
+    def bracketed(self) -> str:
+        """Its address as it stands before a port."""
+        return f"[{self.host}]" if ":" in self.host else self.host
+
+
+def cast_in(trial: PlannedTrial, machines: int) -> Cast:
+    """The cast of a trial on a launch of so many machines; plans of version 1 hold none."""
+    cast = trial.cast or cast_of(trial.probe, dict(trial.params), "", "", single=machines < 2)
+    return cast or (CastMember(Role.SOLO, Machine()),)
+
+
+def agents_of(trial: PlannedTrial, targets: LaunchTargets) -> tuple[Agent, ...]:
+    """The agents of a trial: first the one that listens, if any, then those that connect to it."""
+    cast = cast_in(trial, len(targets.machines))
+    here = dict(trial.params).get("path", LOOPBACK) == LOOPBACK
+    services = tuple(
+        JobTarget(one.role.value, endpoint=one.target.endpoint, credential_ref=one.target.credential_ref or None)
+        for one in cast
+        if isinstance(one.target, Service) and one.target.endpoint
+    )
+    agents = []
+    for one in cast:
+        if one.role not in PASSIVE:
+            instance = targets.machines[one.target.number - 1 if isinstance(one.target, Machine) else 0]
+            agents.append(Agent(one.role, instance, _LOOPBACK_ADDRESS if here else instance.address, services))
+    return tuple(sorted(agents, key=lambda agent: agent.role is not Role.SERVER))
+
+
+def has_several_agents(trial: PlannedTrial) -> bool:
+    """True if the trial runs between agents."""
+    return sum(one.role not in PASSIVE for one in cast_in(trial, 1)) > 1
+
+
+def refuse_zones(trial: PlannedTrial, zones: Sequence[str]) -> TrialResult | None:
+    """The result of a trial within one zone whose machines are not known to share one; None if it can run."""
+    if dict(trial.params).get("path") != "zone" or len(zones) < 2:
         return None
-    what = f"path: zone, and its machines are in {one_line(two[0], 40)} and {one_line(two[1], 40)}"
+    numbers = [one.target.number for one in cast_in(trial, len(zones)) if isinstance(one.target, Machine)]
+    some = [zones[number - 1] for number in sorted(set(numbers))]
+    if len(some) < 2 or (len(set(some)) == 1 and "unknown" not in some):
+        return None
+    what = f"path: zone, and its machines are in {' and '.join(one_line(zone, 40) for zone in some)}"
     return TrialResult(Outcome.INVALID, (), what, '{"notes":{"payload_bytes":0}}')  # nothing was sent
 
 
 def with_zones(result: TrialResult, zones: Sequence[str]) -> TrialResult:
-    """The result with the zones of the launch's machines among its facts; as it is where there are none."""
-    told = json.loads(result.facts or "{}") if zones else None
-    if not isinstance(told, dict):
+    """The result with the zones of the launch's machines among its facts; unchanged if there are none."""
+    facts = json.loads(result.facts or "{}") if zones else None
+    if not isinstance(facts, dict):
         return result
-    told["zones"] = [one_line(zone, 40) for zone in zones]
-    return replace(result, facts=json.dumps(told, sort_keys=True, separators=(",", ":")))
+    facts["zones"] = [one_line(zone, 40) for zone in zones]
+    return replace(result, facts=json.dumps(facts, sort_keys=True, separators=(",", ":")))

@@ -1,6 +1,7 @@
-"""Trials whose values a command tells: what the agent is asked, and what is made of the texts that it sends."""
+"""Trials of commands and tools: the job for the agent, the files that it needs, and the values in what it printed."""
 
 import asyncio
+import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -8,26 +9,26 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cloudcmp.catalog import COMMAND, DEFAULT, TOOL, measure_cell, settings_of, settings_text, tool_of
-from cloudcmp.errors import ProviderFault, UserMistake
+from cloudcmp.errors import Fault, ProviderFault, UserMistake
 from cloudcmp.execute.command_values import values_of
-from cloudcmp.execute.shipped_files import check_command
 from cloudcmp.model.cell import Cell
-from cloudcmp.model.command import Command
-from cloudcmp.model.plan import PlannedTrial
+from cloudcmp.model.command import Command, Shipped
+from cloudcmp.model.plan import Plan, PlannedTrial
 from cloudcmp.model.protocol import AcceptsFiles, Instance
 from cloudcmp.model.tool import Settings, Tool, Unsure
 from cloudcmp.model.trial import Outcome, Sample, TrialResult
 from cloudcmp.model.untrusted_text import one_line
 
 _MANAGERS = {"debian": "apt-get", "fedora": "dnf", "alpine": "apk"}
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _PROGRAM = re.compile(r"[A-Za-z0-9_.+-]+(?=\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class CommandJob:
     """A trial as the agent is asked for it, and the cells of which the agent itself sends samples."""
 
-    asked: PlannedTrial
+    trial: PlannedTrial
     cells: tuple[str, ...]
     command: Command | None = None
     tool: Tool | None = None
@@ -43,13 +44,13 @@ class Work:
         return files | ({f"images/{own.name}.tar": Path(own.folder) / own.image.path} if own.image else {})
 
 
-def work_of(trial: PlannedTrial, commands: Sequence[Command]) -> Work | None:
+def command_job(trial: PlannedTrial, commands: Sequence[Command]) -> CommandJob | None:
     """What the agent does for a trial of a command or of a tool; None for every other one.
 
     Raises UserMistake where the plan has no such command, or the table of tools no such tool or setting.
     """
     if trial.probe == TOOL:
-        return _work_of_tool(trial)
+        return _tool_job(trial)
     if trial.probe != COMMAND:
         return None
     name = dict(trial.params).get(COMMAND, "")
@@ -68,10 +69,10 @@ def work_of(trial: PlannedTrial, commands: Sequence[Command]) -> Work | None:
         "setup_limit_s": f"{own.setup_limit_s:g}",
     }
     cells = (f"command_time_s {COMMAND}={own.name}",)
-    return Work(replace(trial, params=tuple(params.items())), cells, own)
+    return CommandJob(replace(trial, params=tuple(params.items())), cells, own)
 
 
-def _work_of_tool(trial: PlannedTrial) -> Work:
+def _tool_job(trial: PlannedTrial) -> CommandJob:
     params = dict(trial.params)
     tool = tool_of(params.get(TOOL, ""))
     settings = settings_of(tool.name, params.get("settings", DEFAULT))
@@ -87,34 +88,36 @@ def _work_of_tool(trial: PlannedTrial) -> Work:
     }
     cells = (f"command_time_s {COMMAND}={tool.name}",)
     asked_trial = replace(trial, probe=COMMAND, params=tuple(asked.items()))
-    return Work(asked_trial, cells, tool=tool, settings=settings)
+    return CommandJob(asked_trial, cells, tool=tool, settings=settings)
 
 
-async def carry(work: Work, instance: Instance, there: set[str]) -> None:
+async def upload_files(job: CommandJob, instance: Instance, there: set[str]) -> None:
     """Bring the work's files to a machine, unless they are `there`; raises ProviderFault, OSError, and
     UserMistake for a file that was changed since it was planned.
     """
-    todo = {name: file for name, file in work.files.items() if name not in there}
+    todo = {name: file for name, file in job.files.items() if name not in there}
     if todo and not isinstance(instance, AcceptsFiles):
         raise ProviderFault.at("machine", "no files can be brought to it", "leave files out, or take another provider")
-    if todo and work.command and isinstance(instance, AcceptsFiles):
-        await asyncio.to_thread(check_command, work.command)
+    if todo and job.command and isinstance(instance, AcceptsFiles):
+        await asyncio.to_thread(check_command, job.command)
         await instance.carry(todo)
         there.update(todo)
 
 
-async def believed(work: Work, trial: PlannedTrial, result: TrialResult, texts: Mapping[str, str]) -> TrialResult:
+async def parse_result(
+    job: CommandJob, trial: PlannedTrial, result: TrialResult, texts: Mapping[str, str]
+) -> TrialResult:
     """The result with the values that the texts tell, `invalid` where one of the trial's cells is in doubt."""
     result = replace(result, texts=tuple(texts.items()))
     if result.outcome is not Outcome.OK:
         return result
     try:
-        told = await _told(work, result, texts.get("stdout", ""))
-        result = _with_version(work, result, texts.get("stdout", ""))
+        told = await _values(job, result, texts.get("stdout", ""))
+        result = _with_version(job, result, texts.get("stdout", ""))
     except Unsure as doubt:
         return replace(result, outcome=Outcome.INVALID, samples=(), why=str(doubt))
     ended_s = result.samples[-1].t_s
-    samples = [*result.samples] if work.command else []  # of a tool, its own figures alone
+    samples = [*result.samples] if job.command else []  # of a tool, its own figures alone
     for cell, value in told.items():
         samples.append(Sample(len(samples), cell.metric, cell.params_text, ended_s, value, None))
     given = {f"{one.metric} {one.params}" for one in samples}
@@ -124,14 +127,14 @@ async def believed(work: Work, trial: PlannedTrial, result: TrialResult, texts: 
     return replace(result, samples=tuple(samples))
 
 
-async def _told(work: Work, result: TrialResult, stdout: str) -> dict[Cell, float]:
+async def _values(job: CommandJob, result: TrialResult, stdout: str) -> dict[Cell, float]:
     """The cells that an output tells; raises Unsure."""
-    own = work.command
+    own = job.command
     if own is None or own.told:
         _refuse_parts(result)
-    if work.tool is not None:
-        name, settings = work.tool.name, settings_text(work.tool.name, work.settings)
-        readings = work.tool.read(stdout, work.settings)
+    if job.tool is not None:
+        name, settings = job.tool.name, settings_text(job.tool.name, job.settings)
+        readings = job.tool.read(stdout, job.settings)
         return {measure_cell(name, settings, one.measure, one.metric): one.value for one in readings}
     if own is None:
         return {}
@@ -139,12 +142,12 @@ async def _told(work: Work, result: TrialResult, stdout: str) -> dict[Cell, floa
     return {Cell.of(metric, {COMMAND: own.name}): value for metric, value in values.items()}
 
 
-def _with_version(work: Work, result: TrialResult, stdout: str) -> TrialResult:
+def _with_version(job: CommandJob, result: TrialResult, stdout: str) -> TrialResult:
     """The result with the version that a tool tells of itself among its notes."""
-    if work.tool is None:
+    if job.tool is None:
         return result
     facts = json.loads(result.facts)
-    told = dict.fromkeys(one.version for one in work.tool.reader.reports(stdout) if one.tool == work.tool.name)
+    told = dict.fromkeys(one.version for one in job.tool.reader.reports(stdout) if one.tool == job.tool.name)
     facts["notes"] = {**facts.get("notes", {}), "tool_version": one_line(", ".join(filter(None, told)))}
     return replace(result, facts=json.dumps(facts, sort_keys=True, separators=(",", ":")))
 
@@ -156,3 +159,45 @@ def _refuse_parts(result: TrialResult) -> None:
         raise Unsure("the output is longer than 1 MiB and was cut: print less, or what matters alone")
     if notes.get("stdout_not_utf8"):
         raise Unsure("the output is not UTF-8")
+
+
+def check_unchanged(plan: Plan) -> None:
+    """Raise UserMistake with a line for each file that is gone or holds something else than when it was planned.
+
+    So it is for one whose name leads out of the study's folder: its copy would lead out of the machine's as well.
+    """
+    if all(candidate.simulated for candidate in plan.candidates):
+        return
+    for_all = [fault for command in plan.commands for fault in _changed(command)]
+    if for_all:
+        raise UserMistake(*for_all)
+
+
+def check_command(command: Command) -> None:
+    """The same for the files of one command."""
+    faults = _changed(command)
+    if faults:
+        raise UserMistake(*faults)
+
+
+def _changed(command: Command) -> list[Fault]:
+    if not _NAME.fullmatch(command.name):
+        return [Fault(f"command {command.name!r}", "it cannot name a folder of files", "begin a new study")]
+    of_all = (*command.files, *((command.image,) if command.image else ()))
+    return [fault for one in of_all if (fault := _file_fault(Path(command.folder), one)) is not None]
+
+
+def _file_fault(folder: Path, one: Shipped) -> Fault | None:
+    path = folder / one.path
+    if Path(one.path).is_absolute() or ".." in Path(one.path).parts:
+        return Fault(repr(one.path), "it leads out of the study's folder", "begin a new study")
+    next_ = "put back what it was, or begin a new study"
+    try:
+        if not path.resolve(strict=True).is_relative_to(folder.resolve(strict=True)):
+            return Fault(str(path), "it leads out of the study's folder", "copy the file into it")
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        reason = getattr(error, "strerror", None) or "cannot be read"
+        return Fault(str(path), f"a file of the study: {reason.lower()}", next_)
+    return None if digest == one.sha256 else Fault(str(path), "it was changed since the study was planned", next_)

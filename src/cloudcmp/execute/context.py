@@ -1,6 +1,7 @@
-"""What measuring takes, and what it hands back."""
+"""What the parts of a running study share, one context a level: the run, one launch, its trials."""
 
 import asyncio
+import math
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -8,13 +9,21 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from cloudcmp.model.command import Command
-from cloudcmp.model.metric import Metric, Probe
-from cloudcmp.model.protocol import Clock, Progress
+from cloudcmp.model.lease import ZONE
+from cloudcmp.model.metric import Metric, Probe, When
+from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
+from cloudcmp.model.protocol import Clock, Progress, Provider
+from cloudcmp.model.reason import LaunchReason
 from cloudcmp.model.trial import Attempt, Outcome, Sample
+from cloudcmp.provision import Guard, Machine, ProvisionContext, Stopwatch
+from cloudcmp.store import StudyStore
+
+SLEPT_S = 5.0
+"""A trial or a wait during which this machine slept longer than this does not count against the candidate."""
 
 
 class Records(Protocol):
-    """What is needed of the store: what a method has written outlasts the process when it returns."""
+    """The part of the store that trials need. What a method has written survives a crash once the method returns."""
 
     def next_attempt(self, trial: int) -> int:
         """The number of the next attempt at a trial."""
@@ -29,7 +38,7 @@ class Records(Protocol):
         ...
 
     def keep_output(self, trial: int, attempt: int, texts: Mapping[str, str], facts: str) -> str:
-        """Write what a command printed in an attempt; the facts with where it is."""
+        """Write what a command printed in an attempt; returns the facts with the name of the file."""
         ...
 
     def finish_attempt(
@@ -44,17 +53,17 @@ def _secret() -> str:
 
 
 def _slept_s() -> float:
-    """How long the machine has slept since it was booted: one clock counts that, the other does not."""
+    """How long this machine has slept since it booted: one clock counts sleep, the other does not."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
-    """All that is needed to run trials: where results go, the tables, the time, who wants to know, and when to stop.
+class TrialContext:
+    """All that running trials takes: records, tables, clock, progress, and the signal to stop.
 
-    `read_histogram` raises ValueError for a histogram that cannot be read. `stop` ends after the trial that runs.
-    `grace_s` is what a controller waits beyond a trial's own deadline. `secret` gives 64 hex digits for one trial;
-    `slept_s` tells how long this machine has been asleep in all. `commands` are those of the plan.
+    `read_histogram` raises ValueError for a histogram that cannot be read. `stop` ends the launch after the trial that
+    runs. `grace_s` is what the controller waits beyond a trial's own deadline. `secret` returns 64 hex digits for one
+    trial; `slept_s` returns how long this machine has been asleep in all. `commands` are those of the plan.
     """
 
     records: Records
@@ -71,9 +80,139 @@ class Bench:
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
-    """What came of a launch: `finished` is false when it was stopped with trials left; `why` is one line, if any."""
+class LaunchResult:
+    """How a launch ended: `finished` is false if trials are left to be run again; `why` is one line, or empty."""
 
     outcome: Outcome
     finished: bool
     why: str = ""
+    reason: LaunchReason | None = None
+
+
+@dataclass(slots=True)
+class Halt:
+    """Why a study ends early, other than by a signal.
+
+    `why` holds for every launch that has not begun; `later` has a line for each launch that was postponed. `fault` is
+    true if something outside must be mended first, and not only money or time has run out.
+    """
+
+    why: str = ""
+    fault: bool = False
+    later: list[str] = field(default_factory=list)
+
+    def summary(self) -> str:
+        """All reasons in one line; empty if the study ran to its end."""
+        lines = [self.why] if self.why else []
+        if self.later:
+            lines.append(f"{len(self.later)} launch{'es' if len(self.later) > 1 else ''} put off: {self.later[0]}")
+        return "; ".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """A study while it runs; `wait` sleeps until the next session opens."""
+
+    plan: Plan
+    store: StudyStore
+    providers: Mapping[str, Provider]
+    provisioning: ProvisionContext
+    trials: TrialContext
+    guard: Guard
+    halt: Halt
+    wait: bool = False
+
+    def stop_all(self, why: str, reason: LaunchReason) -> LaunchResult:
+        """End a launch for a reason that holds for all others: no new launch begins, running ones come to their end.
+
+        The first reason given stays: later ones most often have the same cause.
+        """
+        self.halt.fault |= not self.halt.why
+        self.launch_no_more(why)
+        return LaunchResult(Outcome.ABORTED, False, why, reason)
+
+    def launch_no_more(self, why: str) -> None:
+        """Begin no further launch: the money is spent, or soon will be."""
+        self.halt.why = self.halt.why or why
+
+    def over(self) -> str:
+        """Why no further round is waited for; empty as long as one is."""
+        return self.halt.why or ("stopped on request, while waiting" if self.trials.stop.is_set() else "")
+
+    def postpone(self, why: str, reason: LaunchReason) -> LaunchResult:
+        """Leave a launch for --resume; the others go on."""
+        self.halt.fault = True
+        self.halt.later.append(why)
+        self.trials.progress.note(f"put off: {why}")
+        return LaunchResult(Outcome.ABORTED, False, why, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class TrialsByTurn:
+    """A launch's trials by their turn; `during` are those of agents, and all trials of a simulated launch."""
+
+    arrival: tuple[PlannedTrial, ...]
+    during: tuple[PlannedTrial, ...]
+    last: tuple[PlannedTrial, ...]
+    release: tuple[PlannedTrial, ...]
+
+    @classmethod
+    def of(cls, probes: Mapping[str, Probe], candidate: Candidate, trials: Sequence[PlannedTrial]) -> "TrialsByTurn":
+        """The trials by turn, each list in plan order. A simulated machine answers what the controller would time."""
+
+        def at(turn: When) -> tuple[PlannedTrial, ...]:
+            some = (one for one in trials if (When.DURING if candidate.simulated else probes[one.probe].when) is turn)
+            return tuple(some)
+
+        return cls(at(When.ARRIVAL), at(When.DURING), at(When.LAST), at(When.RELEASE))
+
+
+@dataclass(slots=True)
+class LaunchContext:
+    """A launch while it is carried out: its machines as they are now, and the stopwatches of those that were requested.
+
+    `before` holds the outcomes of trials that ended in an earlier run. `began_s` and `slept_s` are the monotonic clock
+    and the count of sleep at the moment when its time to live was granted; sleep is counted anew during teardown.
+    """
+
+    run: RunContext
+    provider: Provider
+    candidate: Candidate
+    launch: Launch
+    turns: TrialsByTurn
+    before: Mapping[int, Outcome]
+    ttl_s: float
+    count: int
+    watches: list[Stopwatch]
+    began_s: float
+    slept_s: float
+    machines: tuple[Machine, ...] = ()
+
+    def asleep_s(self) -> float:
+        """How long this machine has slept since the launch, or its teardown, began."""
+        return self.run.trials.slept_s() - self.slept_s
+
+    def left_s(self) -> float:
+        """The least time that the machines still live; infinite if nothing ends them by itself."""
+        if self.candidate.simulated:
+            return math.inf
+        return self.ttl_s - (self.run.provisioning.ways.time.monotonic() - self.began_s) - self.asleep_s()
+
+    def left(self, trials: Sequence[PlannedTrial]) -> list[PlannedTrial]:
+        """The trials that have not ended by themselves in an earlier run."""
+        return [trial for trial in trials if trial.index not in self.before]
+
+    def one_zone(self) -> bool:
+        """True if a trial needs all machines in one zone."""
+        return any(dict(trial.params).get("path") == ZONE for trial in self.turns.during)
+
+    def sleep_note(self) -> str:
+        """A line if this machine slept since the launch, or its teardown, began; else empty."""
+        asleep_s = self.asleep_s()
+        if asleep_s < SLEPT_S or self.candidate.simulated:
+            return ""
+        return f"this machine slept for {asleep_s:.0f} s during it"
+
+    def blind(self) -> bool:
+        """True if the provider could not be reached for a while as the machines came."""
+        return any(watch.blind for watch in self.watches)

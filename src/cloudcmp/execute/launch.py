@@ -1,4 +1,4 @@
-"""One launch from lease to evidence that it is gone, with an outcome for each of its trials."""
+"""One launch, from its lease to the evidence that it is gone, with an outcome for each of its trials."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -15,153 +15,204 @@ from cloudcmp.errors import (
     ProviderFault,
     TooLate,
 )
-from cloudcmp.execute.context import Visit
-from cloudcmp.execute.crew import RunContext, Stay
-from cloudcmp.execute.lifecycle.timing import BLIND_WHY, give_up_s, record_arrival, record_release, staged
-from cloudcmp.execute.spending import asked, paid_for, restarts_s
-from cloudcmp.execute.trials import TAKEN_WHY, record_all, set_aside, was_taken
-from cloudcmp.execute.visit import work
+from cloudcmp.execute.attempts import interrupt_all, record_all
+from cloudcmp.execute.cast import LaunchTargets
+from cloudcmp.execute.connections import gone_of, reconnect_of
+from cloudcmp.execute.context import LaunchContext, LaunchResult, RunContext, TrialsByTurn
+from cloudcmp.execute.lifecycle.disturbance import disturb
+from cloudcmp.execute.lifecycle.machine_times import give_up_s, record_arrival, record_release
+from cloudcmp.execute.spending import dearest_candidate, request_for, restarts_s
+from cloudcmp.execute.traffic import allowance
+from cloudcmp.execute.trials import run_trials, was_preempted
 from cloudcmp.model.lease import INSTANCE
 from cloudcmp.model.plan import Launch, PlannedTrial
+from cloudcmp.model.reason import LaunchReason
 from cloudcmp.model.trial import Outcome
 from cloudcmp.plan import machines
-from cloudcmp.provision import Part, Release, patience_with, set_up, slot_of, tear_down
+from cloudcmp.provision import Part, Release, patience_with, set_up, slot_of, tear_down, zones_of
 
 
-async def carry_out(
-    crew: RunContext, launch: Launch, trials: Sequence[PlannedTrial], before: Mapping[int, Outcome]
+async def run_launch(
+    run: RunContext, launch: Launch, trials: Sequence[PlannedTrial], before: Mapping[int, Outcome]
 ) -> None:
     """Set a launch up, run its trials, and tear it down whatever happens.
 
-    Raises what the store raises, and our own cancellation.
+    Raises what the store raises, and cancellation.
     """
-    candidate = crew.plan.candidates[launch.candidate]
+    candidate = run.plan.candidates[launch.candidate]
     todo = [trial for trial in trials if trial.index not in before]
-    if was_taken(trials, before):
-        record_all(crew.bench, candidate, todo, Outcome.PREEMPTED, TAKEN_WHY)
+    if was_preempted(trials, before):
+        lost = LaunchReason.MACHINE_LOST
+        record_all(run.trials, candidate, todo, Outcome.PREEMPTED, lost.text, lost)
         return
-    provider = crew.providers[candidate.runner]
-    count = machines(candidate, (dict(trial.params) for trial in todo))
+    provider = run.providers[candidate.runner]
+    count = machines(candidate, todo)
     slots = tuple(slot_of(launch, Part(INSTANCE, number + 1)) for number in range(count))
     try:
-        paying = await asyncio.to_thread(paid_for, provider, candidate, todo, crew.plan.candidates)
-        ttl_s = crew.guard.allow(asked(provider, paying, todo, slots)) - restarts_s(provider, paying, todo)
+        paid = await asyncio.to_thread(dearest_candidate, provider, candidate, todo, run.plan.candidates)
+        ttl_s = run.guard.allow(request_for(provider, paid, todo, slots)) - restarts_s(provider, paid, todo)
     except BudgetSpent as fault:
         # What was not launched is not a failure of the candidate: it can be run when there is money for it.
-        crew.spent(str(fault))
+        run.launch_no_more(str(fault))
         return
     except ProviderFault as fault:
-        crew.stopped(str(fault))  # a price is not to be had
+        run.stop_all(str(fault), LaunchReason.ACCOUNT_FAULT)  # a price cannot be had
         return
-    crew.store.begin_launch(launch.index, crew.bench.clock.at(launch.start_s), slots[0])
-    now_s, slept_s = crew.office.ways.time.monotonic(), crew.bench.slept_s()
-    turns = staged(PROBES, candidate, trials)
-    stay = Stay(crew, provider, paying, launch, turns, before, ttl_s, count, [], now_s, slept_s)
+    run.store.begin_launch(launch.index, run.trials.clock.at(launch.start_s), slots[0])
+    now_s, slept_s = run.provisioning.ways.time.monotonic(), run.trials.slept_s()
+    turns = TrialsByTurn.of(PROBES, candidate, trials)
+    context = LaunchContext(run, provider, paid, launch, turns, before, ttl_s, count, [], now_s, slept_s)
     releases: tuple[Release, ...] = ()
     try:
-        visit = await _come_and_work(stay)
+        result = await _set_up_and_run(context)
     finally:
-        for machine in stay.machines:
+        for machine in context.machines:
             if machine.shell is not None:
                 await machine.shell.close()
-        stay.slept_s = crew.bench.slept_s()
-        releases = await tear_down(crew.office, provider, launch)
-        crew.guard.let_go(slots)
-    if visit.finished:
-        _record_going(stay, releases, visit)
-    crew.store.end_launch(launch.index, crew.bench.clock.at(launch.start_s), visit.outcome.value, visit.why)
+        context.slept_s = run.trials.slept_s()
+        releases = await tear_down(run.provisioning, provider, launch)
+        run.guard.let_go(slots)
+    if result.finished:
+        _record_release(context, releases, result)
+    run.store.end_launch(launch.index, run.trials.clock.at(launch.start_s), result.outcome.value, result.why)
 
 
-async def _come_and_work(stay: Stay) -> Visit:
-    """The machines' coming, timed, then the trials on them; a machine that never comes fails them all, and one that its
-    provider takes back on its way preempts them.
-    """
-    crew, turns = stay.crew, stay.turns
-    ways = replace(crew.office.ways, give_up_s=give_up_s(turns.arrival, crew.office.ways.give_up_s))
-    office, missing = replace(crew.office, ways=ways), None
+async def _set_up_and_run(context: LaunchContext) -> LaunchResult:
+    """Lease the machines, timed, then run the trials; machines that never come fail them all."""
+    run, turns = context.run, context.turns
+    ways = replace(run.provisioning.ways, give_up_s=give_up_s(turns.arrival, run.provisioning.ways.give_up_s))
+    provisioning, missing = replace(run.provisioning, ways=ways), None
     try:
-        stay.machines = await set_up(
-            office, stay.provider, stay.candidate, stay.launch, stay.ttl_s, stay.watches, stay.count,
-            one_zone=stay.one_zone(),
-            paid_s=restarts_s(stay.provider, stay.candidate, stay.left(turns.last)),
+        context.machines = await set_up(
+            provisioning, context.provider, context.candidate, context.launch, context.ttl_s, context.watches,
+            context.count, one_zone=context.one_zone(),
+            paid_s=restarts_s(context.provider, context.candidate, context.left(turns.last)),
         )  # fmt: skip
     except (*CONTROLLER_FAULTS, AgentMissing) as fault:
-        return crew.stopped(str(fault))
+        return run.stop_all(str(fault), LaunchReason.CONTROLLER_FAULT)
     except (*ACCOUNT_FAULTS, ConnectionLost) as fault:
-        return crew.put_off(str(fault))
+        return run.postpone(str(fault), LaunchReason.ACCOUNT_FAULT)
     except ProviderFault as fault:
         missing = fault
-    if missing is None:
-        return await _came(stay, ways.poll_s)
-    return _lost(stay, ways.poll_s, missing)
+    if missing is not None:
+        return _missing_machines(context, ways.poll_s, missing)
+    _record_arrival(context, ways.poll_s)
+    return await _run_trials(context)
 
 
-def _lost(stay: Stay, poll_s: float, missing: ProviderFault) -> Visit:
-    """Machines that did not all come, and why."""
-    crew, turns = stay.crew, stay.turns
-    if stay.slept():
-        return crew.stopped(f"{stay.slept()} ({missing})")
+def _missing_machines(context: LaunchContext, poll_s: float, missing: ProviderFault) -> LaunchResult:
+    """Record the trials of machines that did not all come."""
+    run, turns, candidate = context.run, context.turns, context.candidate
+    if context.sleep_note():
+        return run.stop_all(f"{context.sleep_note()} ({missing})", LaunchReason.CONTROLLER_SLEPT)
     late = isinstance(missing, TooLate)
-    if late and _blind(stay):
-        return crew.put_off(f"{missing} ({BLIND_WHY})")
+    if late and context.blind():
+        reason = LaunchReason.PROVIDER_UNREACHABLE
+        return run.postpone(f"{missing} ({reason.text})", reason)
     if isinstance(missing, Preempted):
-        todo = stay.left([*turns.arrival, *turns.visit, *turns.last])
-        return record_all(crew.bench, stay.candidate, todo, Outcome.PREEMPTED, str(missing))
-    lines = [watch.timeline() for watch in stay.watches][: stay.candidate.count]
-    record_arrival(crew.bench, stay.candidate, stay.left(turns.arrival), lines, poll_s, str(missing), late=late)
-    return record_all(crew.bench, stay.candidate, stay.left([*turns.visit, *turns.last]), Outcome.FAILED, str(missing))
+        todo = context.left([*turns.arrival, *turns.during, *turns.last])
+        return record_all(run.trials, candidate, todo, Outcome.PREEMPTED, str(missing), LaunchReason.MACHINE_LOST)
+    lines = [watch.timeline() for watch in context.watches][: candidate.count]
+    record_arrival(run.trials, candidate, context.left(turns.arrival), lines, poll_s, str(missing), late=late)
+    todo = context.left([*turns.during, *turns.last])
+    return record_all(run.trials, candidate, todo, Outcome.FAILED, str(missing), LaunchReason.MACHINE_FAILED)
 
 
-async def _came(stay: Stay, poll_s: float) -> Visit:
-    """How the machines came, timed, and the trials on them."""
-    todo, why = stay.left(stay.turns.arrival), _unseen(stay)
-    if why and todo:
-        set_aside(stay.crew.bench, stay.candidate, todo, why)
-        stay.crew.put_off(f"{stay.candidate.id}: {why}")  # all else of it goes on
+def _record_arrival(context: LaunchContext, poll_s: float) -> None:
+    """Record the trials that time how the machines came, if that was observed."""
+    todo, run = context.left(context.turns.arrival), context.run
+    reason, why = _unobserved_arrival(context)
+    if reason and todo:
+        interrupt_all(run.trials, context.candidate, todo, why)
+        run.postpone(f"{context.candidate.id}: {why}", reason)  # all other trials go on
     else:
-        lines = [machine.timeline for machine in stay.machines][: stay.candidate.count]
-        record_arrival(stay.crew.bench, stay.candidate, todo, lines, poll_s)
-    return await work(stay)
+        lines = [machine.timeline for machine in context.machines][: context.candidate.count]
+        record_arrival(run.trials, context.candidate, todo, lines, poll_s)
 
 
-def _blind(stay: Stay) -> bool:
-    return any(watch.blind for watch in stay.watches)
+def _unobserved_arrival(context: LaunchContext) -> tuple[LaunchReason | None, str]:
+    """Why the arrival times are unknown; None if they were observed."""
+    if context.sleep_note():
+        return LaunchReason.CONTROLLER_SLEPT, context.sleep_note()  # no clock that times an arrival went on
+    if context.blind():
+        return LaunchReason.PROVIDER_UNREACHABLE, LaunchReason.PROVIDER_UNREACHABLE.text
+    if any(watch.timeline().answered_s is None for watch in context.watches):
+        return LaunchReason.PROVIDER_UNREACHABLE, "an answer of its provider was lost"
+    return None, ""
 
 
-def _unseen(stay: Stay) -> str:
-    """Why nobody knows how long machines took that came; nothing where it was seen."""
-    if stay.slept():
-        return stay.slept()  # no clock that times their coming went on, and some that are in it did
-    if _blind(stay):
-        return BLIND_WHY
-    lost = any(watch.timeline().answered_s is None for watch in stay.watches)
-    return "an answer of its provider was lost" if lost else ""
+async def _run_trials(context: LaunchContext) -> LaunchResult:
+    """Run the trials of agents, then those that disturb the machine.
+
+    Trials for which the time to live is too short wait for another launch, and so do those of an unreachable machine.
+    """
+    run, candidate = context.run, context.candidate
+    try:
+        result = await _run_agents(context)
+    except BudgetSpent as fault:
+        return run.stop_all(str(fault), LaunchReason.BUDGET_SPENT)
+    if result.reason is LaunchReason.TIME_TO_LIVE:
+        return run.stop_all(f"{candidate.id}: {result.why}", result.reason)
+    if result.reason is LaunchReason.MACHINE_UNREACHABLE:
+        return run.postpone(f"{candidate.id}: {result.why}", result.reason)
+    if result.finished and result.outcome is Outcome.PREEMPTED:
+        lost = LaunchReason.MACHINE_LOST
+        record_all(run.trials, candidate, context.left(context.turns.last), Outcome.PREEMPTED, lost.text, lost)
+    return await disturb(context) if result.finished and result.outcome is Outcome.OK else result
 
 
-def _record_going(stay: Stay, releases: Sequence[Release], visit: Visit) -> None:
-    """The trials that time a launch's going: until the last of its machines was seen gone.
+async def _run_agents(context: LaunchContext) -> LaunchResult:
+    """Run the trials of agents on the launch's machines; none where no agent can run."""
+    run = context.run
+    instances = [machine.instance for machine in context.machines if machine.instance is not None]
+    if context.machines[0].instance is None:
+        return LaunchResult(Outcome.OK, True)
+    leases = [machine.lease for machine in context.machines]
+    targets = LaunchTargets(
+        machines=instances,
+        gone=gone_of(context, stopped_too=True),
+        reconnect=await reconnect_of(context),
+        caps=lambda trial: allowance(context, trial),
+        left_s=context.left_s,
+        zones=await zones_of(run.provisioning.ways, context.provider, leases, needed=context.one_zone()),
+    )
+    while True:
+        result = await run_trials(
+            run.trials, context.candidate, context.launch, context.turns.during, targets, context.before
+        )
+        if result.reason is not LaunchReason.CONTROLLER_SLEPT:
+            return result
+        # The trial that was slept through is run again; those before it are done.
+        context.before = {one.trial: one.outcome for one in run.store.attempts() if not one.interrupted}
+
+
+def _record_release(context: LaunchContext, releases: Sequence[Release], result: LaunchResult) -> None:
+    """Record the trials that time how the machines go, until the last one was seen gone.
 
     Only machines that were well are timed: one that never came, or was taken, is gone sooner than any other.
     """
-    bench, todo = stay.crew.bench, stay.left(stay.turns.release)
-    machines = [one for one in releases if one.lease.kind == INSTANCE]
-    unseen = next((one for one in machines if one.evidence is None), None)
-    if visit.outcome is not Outcome.OK:
-        record_all(bench, stay.candidate, todo, visit.outcome, visit.why)
-    elif any(one.evidence and one.took_s is None for one in machines):
-        record_all(bench, stay.candidate, todo, Outcome.PREEMPTED, "a machine was gone before it was asked to go")
-    elif todo and (why := stay.slept() or _not_its_own(unseen)):
-        set_aside(bench, stay.candidate, todo, why)
-        stay.crew.put_off(f"{stay.candidate.id}: {why}")
+    trials, candidate, todo = context.run.trials, context.candidate, context.left(context.turns.release)
+    released = [one for one in releases if one.lease.kind == INSTANCE]
+    unseen = next((one for one in released if one.evidence is None), None)
+    if result.outcome is not Outcome.OK:
+        reason = result.reason or LaunchReason.MACHINE_FAILED
+        record_all(trials, candidate, todo, result.outcome, result.why, reason)
+    elif any(one.evidence and one.took_s is None for one in released):
+        why = "a machine was gone before it was asked to go"
+        record_all(trials, candidate, todo, Outcome.PREEMPTED, why, LaunchReason.MACHINE_LOST)
+    elif todo and (why := context.sleep_note() or _account_fault(unseen)):
+        interrupt_all(trials, candidate, todo, why)
+        reason = LaunchReason.CONTROLLER_SLEPT if context.sleep_note() else LaunchReason.ACCOUNT_FAULT
+        context.run.postpone(f"{candidate.id}: {why}", reason)
     else:
-        took = [one.took_s for one in machines if one.took_s is not None]
+        took = [one.took_s for one in released if one.took_s is not None]
         gone_s = None if unseen or not took else max(took)
         why = unseen.why if unseen else "" if took else "no machine was there to go"
         late = unseen is not None and unseen.fault is None
-        record_release(bench, stay.candidate, todo, gone_s, patience_with(stay.provider).poll_s, why, late=late)
+        record_release(trials, candidate, todo, gone_s, patience_with(context.provider).poll_s, why, late=late)
 
 
-def _not_its_own(unseen: Release | None) -> str:
-    """Why it is not known whether a machine is gone, where that is not its provider's doing."""
+def _account_fault(unseen: Release | None) -> str:
+    """Why it is unknown whether a machine is gone, if that is not its provider's doing; else empty."""
     ours = unseen is not None and isinstance(unseen.fault, (*CONTROLLER_FAULTS, *ACCOUNT_FAULTS))
     return unseen.why if unseen and ours else ""

@@ -1,6 +1,6 @@
 """What a shell gets for a trial of a command or of a tool, as the agent is sent it."""
 
-from cloudcmp.execute.commands import Work
+from cloudcmp.execute.commands import CommandJob
 from cloudcmp.model.command import ShellLine
 from cloudcmp.model.metric import ParamKind
 
@@ -12,13 +12,13 @@ _INSTALLERS = {
 }
 
 
-def shell_lines(work: Work) -> tuple[ShellLine, ...]:
+def shell_lines(job: CommandJob) -> tuple[ShellLine, ...]:
     """The lines of a trial in the order in which they are run: the study's own whole, the agent's own in short.
 
     The agent's own lines look for a tool's program, install it, and load an image.
     """
-    asked = dict(work.asked.params)
-    lines = [ShellLine(_SETUP, asked.get(_SETUP, "")), *_image(work)]
+    asked = dict(job.trial.params)
+    lines = [ShellLine(_SETUP, asked.get(_SETUP, "")), *_image(job)]
     lines.append(ShellLine(_WARMUP, asked.get(_WARMUP, "")))
     if program := asked.get("program"):
         lines.append(ShellLine("program", f"command -v {program}"))
@@ -27,20 +27,20 @@ def shell_lines(work: Work) -> tuple[ShellLine, ...]:
     return tuple(line for line in lines if line.text)
 
 
-def is_free(work: Work) -> bool:
+def is_free(job: CommandJob) -> bool:
     """Whether a line holds text that the study chose: a command's own, a tool's path, host, database or URL.
 
     A tool that may be installed counts as well, because its packages change the machine.
     """
-    if work.tool is None:
+    if job.tool is None:
         return True
-    chosen = {one.name: one.default for one in work.tool.params if one.kind is ParamKind.TEXT}
-    installs = dict(work.asked.params)["install"] != "no"
-    return installs or any(work.settings[name] != default for name, default in chosen.items())
+    chosen = {one.name: one.default for one in job.tool.params if one.kind is ParamKind.TEXT}
+    installs = dict(job.trial.params)["install"] != "no"
+    return installs or any(job.settings[name] != default for name, default in chosen.items())
 
 
-def _image(work: Work) -> list[ShellLine]:
-    own = work.command
+def _image(job: CommandJob) -> list[ShellLine]:
+    own = job.command
     if own is None or own.image is None:
         return []
     loads = f"podman load -i {own.image.path}, or docker where there is no podman"

@@ -32,7 +32,7 @@ def budget_of(store: StudyStore) -> Money | None:
     return parse_money(raised) if raised else store.plan.budget
 
 
-def asked(provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial], slots: tuple[str, ...]) -> Ask:
+def request_for(provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial], slots: tuple[str, ...]) -> Ask:
     """What a launch of a candidate wants: a machine for each slot, for the deadlines of its trials and a margin.
 
     What its restarts cost is counted as time that it lives.
@@ -74,7 +74,7 @@ def beside_of(plan: Plan) -> Beside:
     return Beside(of, on_top)
 
 
-def paid_for(
+def dearest_candidate(
     provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial], candidates: Sequence[Candidate] = ()
 ) -> Candidate:
     """The candidate at the dearest price that its machine will have: a trial may make it another type.

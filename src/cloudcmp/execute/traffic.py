@@ -5,7 +5,7 @@ import math
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
-from cloudcmp.execute.crew import Stay
+from cloudcmp.execute.context import LaunchContext
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
 from cloudcmp.model.trial import Attempt
 from cloudcmp.plan import caps_of, most_bytes
@@ -16,24 +16,25 @@ _LOOPBACK = "loopback"
 
 
 @asynccontextmanager
-async def allowance(stay: Stay, trial: PlannedTrial) -> AsyncIterator[dict[str, float]]:
+async def allowance(launch: LaunchContext, trial: PlannedTrial) -> AsyncIterator[dict[str, float]]:
     """The caps of a trial between two agents; its share of the study's bytes is nobody else's until it is left.
 
     Waits while others that run hold too much of what is left. Raises BudgetSpent where nothing is left.
     """
-    crew, caps = stay.crew, caps_of(stay.crew.plan.caps, stay.candidate.runner)
-    if crew.plan.caps.bytes is None or not _counts(stay.candidate, trial):
+    run = launch.run
+    caps = caps_of(run.plan.caps, launch.candidate.runner)
+    if run.plan.caps.bytes is None or not _counts(launch.candidate, trial):
         yield caps
         return
-    most, where = most_bytes(caps, trial.probe, dict(trial.params)), f"{stay.candidate.id}: {trial.probe}"
-    while (held := crew.guard.hold_traffic(where, most)) is None and not crew.bench.stop.is_set():
+    most, where = most_bytes(caps, trial.probe, dict(trial.params)), f"{launch.candidate.id}: {trial.probe}"
+    while (held := run.guard.hold_traffic(where, most)) is None and not run.trials.stop.is_set():
         await asyncio.sleep(_LOOK_S)
-    number = crew.store.next_attempt(trial.index)
+    number = run.store.next_attempt(trial.index)
     try:
         yield caps if held is None else {**caps, "bytes": held}
     finally:
         if held is not None:
-            crew.guard.settle_traffic(held, _sent_by(crew.store, trial, number, held))
+            run.guard.settle_traffic(held, _sent_by(run.store, trial, number, held))
 
 
 def sent_in_all(plan: Plan, attempts: Iterable[Attempt]) -> int:

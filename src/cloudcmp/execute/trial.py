@@ -1,129 +1,108 @@
-"""One probe run once: one agent, or a server and its client."""
+"""One probe run once: one agent, or several that a trial's cast names."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from enum import Enum
 
-from cloudcmp.agent import Decoder, encode_job, expected_series
+from cloudcmp.agent import Decoder, JobTarget, encode_job, expected_series
 from cloudcmp.errors import ConnectionLost, ProviderFault
-from cloudcmp.execute.cast import apart, with_zones
-from cloudcmp.execute.commands import Work, believed, carry
-from cloudcmp.execute.context import Bench
+from cloudcmp.execute.cast import Agent, Gone, LaunchTargets, Link, agents_of, refuse_zones, with_zones
+from cloudcmp.execute.commands import CommandJob, parse_result, upload_files
+from cloudcmp.execute.context import TrialContext
+from cloudcmp.model.cast import Role
 from cloudcmp.model.plan import PlannedTrial
-from cloudcmp.model.protocol import Channel, Instance
+from cloudcmp.model.protocol import Channel
 from cloudcmp.model.trial import Outcome, TrialResult
 from cloudcmp.model.untrusted_text import one_line
 
 READY_S = 10.0
-LOOPBACK = "loopback"
 _LEASE_MARGIN_S = 30.0
 LINGER_S = 1.0  # how long an agent may take to leave once it has said that it ends
 
-Gone = Callable[[], Awaitable[str | None]]
-"""Asks the provider for evidence that the machine is gone."""
 
-
-class Link(Enum):
-    """What became of the connection to a launch's machines: it held, is there again, or leads to a restarted one."""
-
-    HELD = "held"
-    BACK = "back"
-    RESTARTED = "restarted"
-
-
-class OutOfReach(Exception):
-    """Nobody knows what became of the machine: it cannot be reached from here, and its provider says nothing of it."""
-
-
-Again = Callable[[], Awaitable[Link]]
-"""Sees to the connection, once; raises ProviderFault where the machine cannot be reached any more."""
+class Unreachable(Exception):
+    """The machine cannot be reached, and its provider does not say what became of it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """A trial's turn on a machine: `earlier` counts its attempts that ended by themselves.
+class TrialTask:
+    """A trial to be run on the targets of a launch.
 
-    `other` is the launch's second machine, where the server of a trial between two machines runs;
-    `caps` what such a trial may put on the network, in place of the agent's own defaults. `again` is for
-    machines at the end of a connection that may break. `zones` are those of the launch's machines, where there are any.
-    `work` is what the agent does for a trial of a command, `there` the files that the machine has by now.
+    `earlier` counts its attempts that ended by themselves; `caps` bounds its traffic in place of the agent's defaults.
+    `command` is set for a trial of a command; `uploaded` are the files that its machine has by now.
     """
 
     trial: PlannedTrial
     earlier: int
-    instance: Instance
-    gone: Gone
-    other: Instance | None = None
-    again: Again | None = None
+    targets: LaunchTargets
     caps: Mapping[str, float] | None = None
-    zones: Sequence[str] = ()
-    work: Work | None = None
-    there: set[str] = field(default_factory=set)
+    command: CommandJob | None = None
+    uploaded: set[str] = field(default_factory=set)
 
 
-async def run_trial(bench: Bench, turn: Turn) -> TrialResult:
-    """What came of a trial, within its deadline and a grace; whatever the agent does, it is a result.
+async def run_trial(context: TrialContext, task: TrialTask) -> TrialResult:
+    """Run a trial within its deadline and a grace period; whatever the agents do, there is a result.
 
-    A connection that breaks while the machine lives aborts the trial, and is made again for those that follow.
-    Raises only what is not the candidate's doing: OutOfReach, a failing store, a missing agent, our own cancellation.
+    A connection that breaks while the machine lives aborts the trial, and is made again for later trials. Raises only
+    what is not the candidate's doing: Unreachable, a failing store, a missing agent, cancellation.
     """
-    refused = apart(turn.trial, turn.zones)
-    return with_zones(refused or await _run(bench, turn), turn.zones)
+    zones = task.targets.zones
+    refused = refuse_zones(task.trial, zones)
+    return with_zones(refused or await _run(context, task), zones)
 
 
-async def _run(bench: Bench, turn: Turn) -> TrialResult:
-    probe = bench.probes[turn.trial.probe]
+async def _run(context: TrialContext, task: TrialTask) -> TrialResult:
+    agents = agents_of(task.trial, task.targets)
     try:
-        result = await (_between_peers(bench, turn) if "server" in probe.roles else _alone(bench, turn))
+        result = await (_together(context, task, agents) if len(agents) > 1 else _alone(context, task, agents[0]))
     except ConnectionLost as lost:
-        return await _cut_off(turn, lost.faults[0].what)
+        return await _after_lost_connection(task.targets, lost.faults[0].what)
     except (ProviderFault, OSError) as fault:
         return await _if_held(
-            turn, TrialResult(Outcome.FAILED, (), one_line(f"the agent could not be started: {fault}"))
+            task.targets, TrialResult(Outcome.FAILED, (), one_line(f"the agent could not be started: {fault}"))
         )
-    return await _if_held(turn, result) if result.outcome is Outcome.TIMEOUT else result
+    return await _if_held(task.targets, result) if result.outcome is Outcome.TIMEOUT else result
 
 
-async def _if_held(turn: Turn, silent: TrialResult) -> TrialResult:
-    """A result as it is where the machine could be heard all the time; else it is no word on the machine."""
-    if turn.again is None:
+async def _if_held(targets: LaunchTargets, silent: TrialResult) -> TrialResult:
+    """The result if the connection held all the time; otherwise the silence says nothing of the machine."""
+    if targets.reconnect is None:
         return silent
     try:
-        held = await turn.again() is Link.HELD
+        held = await targets.reconnect() is Link.HELD
     except ProviderFault as fault:
-        return await _unreached(turn, f"{silent.why}: nothing came any more", fault)
+        return await _unreachable(targets, f"{silent.why}: nothing came any more", fault)
     return silent if held else TrialResult(Outcome.ABORTED, (), f"{silent.why}: the connection was lost meanwhile")
 
 
-async def _cut_off(turn: Turn, what: str) -> TrialResult:
-    """The result of a trial whose connection broke: the machine is gone, restarted, out of reach, or quite well."""
-    taken = await _taken(turn.gone)
-    if taken is not None:
-        return taken
+async def _after_lost_connection(targets: LaunchTargets, what: str) -> TrialResult:
+    """The result of a trial whose connection broke: its machine is gone, restarted, unreachable, or well."""
+    preempted = await _preempted(targets.gone)
+    if preempted is not None:
+        return preempted
     line = one_line(what)
-    if turn.again is None:
+    if targets.reconnect is None:
         return TrialResult(Outcome.ABORTED, (), line)
     try:
-        link = await turn.again()
+        link = await targets.reconnect()
     except ProviderFault as fault:
-        return await _unreached(turn, line, fault)
+        return await _unreachable(targets, line, fault)
     if link is Link.RESTARTED:
         return TrialResult(Outcome.FAILED, (), f"the machine restarted during the trial ({line})")
     return TrialResult(Outcome.ABORTED, (), f"{line}; the machine lives and is connected again")
 
 
-async def _unreached(turn: Turn, line: str, fault: ProviderFault) -> TrialResult:
-    """The result where the machine's provider knows what became of it; raises OutOfReach where it does not either."""
-    taken = await _taken(turn.gone)
-    if taken is None:
-        raise OutOfReach(f"{line}; the machine is out of reach: {one_line(fault.faults[0].what)}") from fault
-    return taken
+async def _unreachable(targets: LaunchTargets, line: str, fault: ProviderFault) -> TrialResult:
+    """The result if the provider says that the machine is gone; raises Unreachable otherwise."""
+    preempted = await _preempted(targets.gone)
+    if preempted is None:
+        raise Unreachable(f"{line}; the machine is out of reach: {one_line(fault.faults[0].what)}") from fault
+    return preempted
 
 
-async def _taken(gone: Gone) -> TrialResult | None:
-    """The result where the provider says that the machine is gone; None where it does not, or does not answer."""
+async def _preempted(gone: Gone) -> TrialResult | None:
+    """The result if the provider says that the machine is gone; None if it does not, or does not answer."""
     with suppress(ProviderFault):
         evidence = await gone()
         if evidence is not None:
@@ -132,115 +111,146 @@ async def _taken(gone: Gone) -> TrialResult | None:
 
 
 async def _alone(
-    bench: Bench, turn: Turn, *, role: str = "solo", peer: str | None = None, secret: str | None = None
+    context: TrialContext,
+    task: TrialTask,
+    agent: Agent,
+    others: Sequence[JobTarget] = (),
+    secret: str | None = None,
+    *,
+    reports: bool = True,
 ) -> TrialResult:
-    """One agent from its job to its last byte."""
-    trial, instance = turn.trial, turn.instance
-    job = _job(bench, turn, instance, role, peer, secret)
-    if turn.work:
-        await carry(turn.work, instance, turn.there)
-    series = expected_series(turn.work.cells if turn.work else trial.cells, bench.metrics)
-    decoder = Decoder(series, trial.deadline_s, bench.read_histogram, prints=turn.work is not None)
-    async with instance.start(job, trial, turn.earlier) as channel:
-        late = await _late(channel.stdout(), decoder, trial.deadline_s + bench.grace_s)
+    """One agent from its job to its last byte; only one that `reports` may send samples."""
+    trial, command = task.trial, task.command
+    job = _job(context, task, agent, others, secret)
+    if command:
+        await upload_files(command, agent.instance, task.uploaded)
+    cells = command.cells if command else trial.cells
+    series = expected_series(cells, context.metrics) if reports else {}
+    decoder = Decoder(series, trial.deadline_s, context.read_histogram, prints=command is not None)
+    async with agent.instance.start(job, trial, task.earlier) as channel:
+        late = await _read(channel.stdout(), decoder, trial.deadline_s + context.grace_s)
         cut = (Outcome.TIMEOUT, f"no end within {trial.deadline_s:g} s") if late else None
-        result = await _result(decoder, cut, channel, turn.gone)
-    return await believed(turn.work, trial, result, decoder.texts) if turn.work else result
+        result = await _result(decoder, cut, channel, task.targets.gone)
+    return await parse_result(command, trial, result, decoder.texts) if command else result
 
 
-async def _between_peers(bench: Bench, turn: Turn) -> TrialResult:
-    """A server agent, then the client whose samples count; the trial is ok only where both streams are."""
-    trial, secret = turn.trial, bench.secret()
-    serving_on, address, admitted = _ends(turn)
-    host = _host_in(address)
-    peer = f"{host}:0{admitted}"
-    job = _job(bench, turn, serving_on, "server", peer, secret)
-    serving = Decoder({}, trial.deadline_s, bench.read_histogram, listens=True)
-    async with serving_on.start(job, trial, turn.earlier) as server:
-        stream = server.stdout()
-        late = await _late(stream, serving, min(READY_S, trial.deadline_s), until_ready=True)
-        if serving.address is None or serving.fault is not None:
+async def _together(context: TrialContext, task: TrialTask, agents: Sequence[Agent]) -> TrialResult:
+    """An agent that listens, then those that connect to it; the trial is ok only if all streams are.
+
+    A client reports what it measures with its server; of peers the one that listens does.
+    """
+    trial, secret = task.trial, context.secret()
+    first, *others = agents
+    peers = first.role is Role.PEER
+    job = _job(
+        context, task, first, [JobTarget(one.role.value, address=one.host) for one in others], secret, listens=True
+    )
+    series = expected_series(trial.cells, context.metrics) if peers else {}
+    listening = Decoder(series, trial.deadline_s, context.read_histogram, listens=True)
+    async with first.instance.start(job, trial, task.earlier) as channel:
+        stream = channel.stdout()
+        late = await _read(stream, listening, min(READY_S, trial.deadline_s), until_ready=True)
+        if listening.address is None or listening.fault is not None:
             cut = (Outcome.TIMEOUT, "it did not say where it listens") if late else None
-            return _unfit(await _result(serving, cut, server, turn.gone))
-        if serving.address.rpartition(":")[0] != host:
-            return _unfit(TrialResult(Outcome.INVALID, (), f"it listens on {serving.address}, not on its own address"))
-        draining = asyncio.create_task(_late(stream, serving, trial.deadline_s + 2 * bench.grace_s))
+            return _never_served(first, await _result(listening, cut, channel, task.targets.gone))
+        if listening.address.rpartition(":")[0] != first.bracketed:
+            what = f"it listens on {listening.address}, not on its own address"
+            return _never_served(first, TrialResult(Outcome.INVALID, (), what))
+        at = [JobTarget(first.role.value, address=listening.address)]
+        limit_s = trial.deadline_s + (1 if peers else 2) * context.grace_s
+        draining = asyncio.create_task(_read(stream, listening, limit_s))
+        connected = [asyncio.create_task(_alone(context, task, one, at, secret, reports=not peers)) for one in others]
         try:
-            result = await _alone(bench, turn, role="client", peer=serving.address, secret=secret)
-            await server.hang_up()
-            await asyncio.wait([draining], timeout=LINGER_S)
-            if draining.done() and not serving.ended:
-                draining.result()  # raises where the server's own connection broke
+            if peers:
+                late = await draining
+                cut = (Outcome.TIMEOUT, f"no end within {trial.deadline_s:g} s") if late else None
+                result = await _result(listening, cut, channel, task.targets.gone)
+                await asyncio.wait(connected, timeout=context.grace_s)
+            else:
+                result = await connected[0]
+                await channel.hang_up()
+                await asyncio.wait([draining], timeout=LINGER_S)
+                if draining.done() and not listening.ended:
+                    draining.result()  # raises if the server's own connection broke
+            ended = [task_.result() if task_.done() else None for task_ in connected]
         finally:
-            await _cancelled(draining)
-    return _of_both(result, serving)
+            await _cancel(draining, *connected)
+    return _of_peers(result, ended) if peers else _of_both(result, listening)
 
 
-def _job(bench: Bench, turn: Turn, instance: Instance, role: str, peer: str | None, secret: str | None) -> bytes:
-    """The job line for one end of a trial; both ends of one between peers are held to the same caps."""
+def _job(
+    context: TrialContext,
+    task: TrialTask,
+    agent: Agent,
+    others: Sequence[JobTarget],
+    secret: str | None,
+    *,
+    listens: bool = False,
+) -> bytes:
+    """The job line of one agent of a trial; agents that talk to each other are held to the same caps."""
     return encode_job(
-        turn.work.asked if turn.work else turn.trial,
-        cpus=instance.cpus,
-        folder=instance.folder,
-        role=role,
-        peer=peer,
+        task.command.trial if task.command else task.trial,
+        cpus=agent.instance.cpus,
+        folder=agent.instance.folder,
+        role=agent.role.value if others or agent.services else Role.SOLO.value,
+        listen=agent.listen if listens else None,
+        targets=(*others, *agent.services),
         secret=secret,
-        caps=turn.caps if peer else None,
-        lease_s=lease_s(bench, turn.trial),
+        caps=task.caps if others else None,
+        lease_s=lease_s(context, task.trial),
     )
 
 
-def lease_s(bench: Bench, trial: PlannedTrial) -> float:
-    """How long an agent's process may live, whatever becomes of us: its deadline, and time to be read to the end."""
-    return trial.deadline_s + 3 * bench.grace_s + _LEASE_MARGIN_S
-
-
-def _ends(turn: Turn) -> tuple[Instance, str, str]:
-    """Where the server runs, at which address, and whom it admits beside that address: `,address` or nothing."""
-    here = dict(turn.trial.params).get("path", LOOPBACK) == LOOPBACK
-    if turn.other is not None and not here:
-        return turn.other, turn.other.address, f",{turn.instance.address}"
-    return turn.instance, "127.0.0.1" if here else turn.instance.address, ""
+def lease_s(context: TrialContext, trial: PlannedTrial) -> float:
+    """The longest life of an agent's process, whatever becomes of the controller: its deadline, and time to be read."""
+    return trial.deadline_s + 3 * context.grace_s + _LEASE_MARGIN_S
 
 
 async def _result(decoder: Decoder, cut: tuple[Outcome, str] | None, channel: Channel, gone: Gone) -> TrialResult:
-    """What a stream says that nobody reads any more; where it broke off, whether its machine or its process did."""
+    """The result of a stream that has been read; if it broke off, whether its machine or its process ended."""
     if decoder.ended or decoder.fault is not None:
         return decoder.result()
-    taken = await _taken(gone)
-    if taken is not None:
-        return decoder.result((taken.outcome, taken.why))
+    preempted = await _preempted(gone)
+    if preempted is not None:
+        return decoder.result((preempted.outcome, preempted.why))
     result = decoder.result(cut)
     words = one_line(await channel.last_words()) if cut is None else ""
     return replace(result, why=f"{result.why} ({words})") if words else result
 
 
-def _unfit(server: TrialResult) -> TrialResult:
-    """The result of a trial whose server never served; one that ended well before its client came has failed."""
-    outcome = Outcome.FAILED if server.outcome is Outcome.OK else server.outcome
-    return TrialResult(outcome, (), f"server: {server.why or 'it ended before it listened'}", server.facts)
+def _never_served(agent: Agent, ended: TrialResult) -> TrialResult:
+    """The result of a trial whose listening agent never served; one that ended well before others came has failed."""
+    outcome = Outcome.FAILED if ended.outcome is Outcome.OK else ended.outcome
+    why = ended.why or "it ended before it listened"
+    return TrialResult(outcome, (), f"{agent.role.value}: {why}", ended.facts)
 
 
-def _of_both(client: TrialResult, serving: Decoder) -> TrialResult:
+def _of_both(client: TrialResult, server: Decoder) -> TrialResult:
     """The client's result, unless the server's stream gives reason to doubt it."""
     if client.outcome is not Outcome.OK:
         return client
-    server = serving.result((Outcome.TIMEOUT, "it did not end when it was told to"))
+    ended = server.result((Outcome.TIMEOUT, "it did not end when it was told to"))
     # A server that was told to stop while it still listened reports so: that is no fault.
-    if server.outcome in {Outcome.OK, Outcome.ABORTED}:
+    if ended.outcome in {Outcome.OK, Outcome.ABORTED}:
         return client
-    return TrialResult(server.outcome, (), f"server: {server.why}", client.facts)
+    return TrialResult(ended.outcome, (), f"server: {ended.why}", client.facts)
 
 
-def _host_in(address: str) -> str:
-    """The address as it stands before a port: in brackets where it is an IPv6 one."""
-    return f"[{address}]" if ":" in address else address
+def _of_peers(first: TrialResult, others: Sequence[TrialResult | None]) -> TrialResult:
+    """The first peer's result, unless another peer's stream gives reason to doubt it."""
+    for number, other in enumerate(others, start=2):
+        if other is None and first.outcome is Outcome.OK:
+            why = f"peer {number}: it did not end after the last barrier"
+            return TrialResult(Outcome.TIMEOUT, (), why, first.facts)
+        if other is not None and other.outcome not in {Outcome.OK, Outcome.ABORTED}:
+            return TrialResult(other.outcome, (), f"peer {number}: {other.why}", first.facts)
+    return first
 
 
-async def _late(stream: AsyncIterator[bytes], decoder: Decoder, limit_s: float, *, until_ready: bool = False) -> bool:
-    """Feed the decoder until the stream ends or turns out bad; whether the limit came first.
+async def _read(stream: AsyncIterator[bytes], decoder: Decoder, limit_s: float, *, until_ready: bool = False) -> bool:
+    """Feed the decoder until the stream ends or turns out bad; True if the limit came first.
 
-    After the end record only a moment is left for the stream to close. `until_ready` returns once a server listens.
+    After the end record only a moment is left for the stream to close. `until_ready` returns once an agent listens.
     """
     try:
         async with asyncio.timeout(limit_s) as limit:
@@ -258,9 +268,11 @@ async def _late(stream: AsyncIterator[bytes], decoder: Decoder, limit_s: float, 
     return False
 
 
-async def _cancelled(task: asyncio.Task[bool]) -> None:
-    """Stop a reader; how it ended shows in its decoder."""
-    task.cancel()
-    await asyncio.wait([task])
-    if not task.cancelled():
-        task.exception()  # taken here, or it is complained of when the task goes
+async def _cancel(*tasks: "asyncio.Task[bool] | asyncio.Task[TrialResult]") -> None:
+    """Stop readers; how each ended shows in its decoder."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+    for task in tasks:
+        if not task.cancelled():
+            task.exception()  # retrieved here, or asyncio complains when the task is freed

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from cloudcmp.model.cast import PASSIVE, Role
+
 
 class Better(StrEnum):
     """The direction in which a metric improves."""
@@ -86,20 +88,16 @@ class When(StrEnum):
     """When in a launch a probe has its turn: as the machine comes, among the others, after them, or as it goes."""
 
     ARRIVAL = "arrival"
-    VISIT = "visit"
+    DURING = "during"
     LAST = "last"
     RELEASE = "release"
-
-
-CONTROLLER = "controller"
-"""The role of a probe that no agent runs: the controller's own clock times what the cloud does to a machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
     """One way to measure. `built` is false while only the simulated provider can answer it.
 
-    `roles` are the agents that a trial takes, or `CONTROLLER`; such a probe gives one value a launch. `typical_s` is
+    `roles` are those of a trial's cast; a probe of the controller gives one value a launch. `typical_s` is
     what a run takes where nothing else is known; `expected_s` tells it of filled parameters, where they decide.
     `refusal` tells what is wrong with filled parameters that do not go together, and what next; empty texts where
     nothing is. `by` is the agent's probe that runs it, where that has another name.
@@ -111,17 +109,22 @@ class Probe:
     doc: str
     excludes: str
     typical_s: float
-    roles: tuple[str, ...] = ("solo",)
+    roles: tuple[Role, ...] = (Role.SOLO,)
     built: bool = True
-    when: When = When.VISIT
+    when: When = When.DURING
     expected_s: Callable[[Mapping[str, str]], float] | None = None
     refusal: Callable[[Mapping[str, str]], tuple[str, str]] | None = None
     by: str = ""
 
     @property
+    def agents(self) -> int:
+        """How many of its roles agents play."""
+        return sum(role not in PASSIVE for role in self.roles)
+
+    @property
     def by_controller(self) -> bool:
         """Whether no agent runs it."""
-        return CONTROLLER in self.roles
+        return Role.CONTROLLER in self.roles
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from cloudcmp.model.bill import BillLine
+from cloudcmp.model.cast import Cast
 from cloudcmp.model.command import Command
 from cloudcmp.model.offering import Billing, Match, Offering, Price, Truth, Volume
 from cloudcmp.model.study import Caps, Decide, Session
@@ -59,7 +60,10 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class PlannedTrial:
-    """One probe to be run once on one launch, with all parameters filled in and the cells that it gives."""
+    """One probe to be run once on one launch, with all parameters filled in and the cells that it gives.
+
+    `cast` says which target plays which role; empty for one agent on the first machine, and in plans of version 1.
+    """
 
     index: int
     launch: int
@@ -71,6 +75,7 @@ class PlannedTrial:
     expected_s: float
     deadline_s: float
     seed: int
+    cast: Cast = ()
 
 
 @dataclass(frozen=True, slots=True)

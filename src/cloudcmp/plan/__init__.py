@@ -1,6 +1,7 @@
 """The plan: which trials a study takes, in which order, when, and for what money."""
 
 from cloudcmp.plan.candidates import as_listed
+from cloudcmp.plan.cast import cast_of, kinds_of
 from cloudcmp.plan.make import make
 from cloudcmp.plan.printed import printed_offerings, printed_providers
 from cloudcmp.plan.resized import as_listed_for, price_of_resized
@@ -15,7 +16,9 @@ __all__ = [
     "as_listed_for",
     "at_once",
     "caps_of",
+    "cast_of",
     "check_runnable",
+    "kinds_of",
     "machines",
     "make",
     "most_bytes",

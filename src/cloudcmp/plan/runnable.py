@@ -6,7 +6,7 @@ from cloudcmp.catalog import PROBES
 from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.lease import ZONE
 from cloudcmp.model.offering import Offering
-from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
 from cloudcmp.plan.resized import NEXT, price_of_resized, unpriced
 from cloudcmp.plan.sending import OWN_GUESTS
 from cloudcmp.plan.traffic import at_once, machines, over_duty
@@ -83,10 +83,10 @@ def _traffic(plan: Plan) -> list[Fault]:
 
 def _machines(plan: Plan) -> list[Fault]:
     """Launches that alone are more machines than the study may have at once: waiting for others would not help."""
-    most, work = at_once(plan), dict[int, list[dict[str, str]]]()
+    most, work = at_once(plan), dict[int, list[PlannedTrial]]()
     by_launch = {launch.index: launch.candidate for launch in plan.launches}
     for trial in plan.trials:
-        work.setdefault(by_launch[trial.launch], []).append(dict(trial.params))
+        work.setdefault(by_launch[trial.launch], []).append(trial)
     needs = ((plan.candidates[index], machines(plan.candidates[index], some)) for index, some in work.items())
     next_ = "raise caps: {machines: ...}, or launch fewer"
     return [

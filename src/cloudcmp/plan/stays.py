@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, Stay, Traffic
 from cloudcmp.model.study import Caps
+from cloudcmp.plan.cast import LOOPBACK
 from cloudcmp.plan.sending import caps_of, expected_bytes, most_bytes
-from cloudcmp.plan.traffic import LOOPBACK, machines
+from cloudcmp.plan.traffic import machines
 from cloudcmp.plan.trials import Visits
 from cloudcmp.plan.visit import Task
 
@@ -28,7 +29,7 @@ def _stay(visits: Visits, candidate: Candidate, rounds: int, caps: Caps) -> Stay
     return Stay(
         candidate=candidate.index,
         launches=rounds,
-        machines=machines(candidate, (dict(task.params) for task in tasks)),
+        machines=machines(candidate, tasks),
         expected_s=visits.launch_s(candidate),
         worst_s=sum(task.deadline_s * task.runs for task in tasks) + LEASE_MARGIN_S + TIMER_S,
         starts=sum(task.runs for task in resized),

@@ -1,9 +1,12 @@
 """What goes between machines: who can have it, how much of a launch it takes, and what the defaults allow."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
+from cloudcmp.model.cast import Cast, machines_of
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.study import Caps
+from cloudcmp.plan.cast import LOOPBACK, cast_of
 from cloudcmp.plan.sending import OWN_GUESTS
 from cloudcmp.plan.visit import Task
 from cloudcmp.units import format_quantity, format_seconds
@@ -12,7 +15,6 @@ DUTY = 0.05
 """The share of a launch's time in which bulk may flow between machines, unless the study says otherwise."""
 MACHINES = 100
 """The most machines at once unless the study says more: a slip of the pen must not launch thousands."""
-LOOPBACK = "loopback"
 _BULK = frozenset({"tcp", "udp"})
 
 
@@ -21,12 +23,25 @@ def between_machines(task: Task) -> bool:
     return dict(task.params).get("path", LOOPBACK) != LOOPBACK
 
 
-def machines(candidate: Candidate, work: Iterable[Mapping[str, str]]) -> int:
-    """How many machines a launch of a candidate takes for work with these parameters: what goes between machines takes
-    a second one of the same type, also where the candidate is a single one. Simulated ones need none.
-    """
-    paired = not candidate.simulated and any(params.get("path", LOOPBACK) != LOOPBACK for params in work)
-    return max(candidate.count, 2) if paired else candidate.count
+class Work(Protocol):
+    """A task or a trial: a probe with its parameters."""
+
+    @property
+    def probe(self) -> str: ...
+
+    @property
+    def params(self) -> tuple[tuple[str, str], ...]: ...
+
+
+def cast_for(candidate: Candidate, work: Work) -> Cast:
+    """The cast of a task on a launch of a candidate. One simulated machine plays both ends of a transfer."""
+    sold = candidate.offering
+    return cast_of(work.probe, dict(work.params), sold.provider, sold.region, single=candidate.simulated)
+
+
+def machines(candidate: Candidate, work: Iterable[Work]) -> int:
+    """How many machines a launch of a candidate takes for this work: its count, or more if a cast has more."""
+    return max([candidate.count, *(machines_of(cast_for(candidate, one)) for one in work)])
 
 
 def at_once(plan: Plan) -> int:
@@ -56,7 +71,7 @@ def peers(candidates: Sequence[Candidate], tasks: Sequence[Sequence[Task]]) -> l
     """A line for each candidate whose launches take more machines than it is."""
     found = []
     for one, some in zip(candidates, tasks, strict=True):
-        needed = machines(one, (dict(task.params) for task in some))
+        needed = machines(one, some)
         if needed > one.count:
             found.append(
                 f"{one.id}: each launch takes {needed} machines, for what goes between them; the cost counts both"

@@ -7,6 +7,7 @@ from cloudcmp.model.metric import When
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.plan.schedule import Round
 from cloudcmp.plan.seeds import generator, seed_of
+from cloudcmp.plan.traffic import cast_for
 from cloudcmp.plan.visit import Task, visit_s
 
 _AFTERWARDS = (When.LAST, When.RELEASE)
@@ -81,22 +82,34 @@ def trials_of(launches: Sequence[Launch], visits: Visits, seed: int) -> tuple[Pl
     for launch in launches:
         candidate = visits.candidates[launch.candidate]
         turns = [(task, run) for task in visits.of(candidate) for run in range(task.runs)]
-        order = [turn for turn in turns if turn[0].when is When.VISIT]
+        order = [turn for turn in turns if turn[0].when is When.DURING]
         generator(seed, "trials", launch.index).shuffle(order)
         boots = boot_s(candidate)
         for task, run in (turn for turn in turns if turn[0].when is When.ARRIVAL):
             arriving = replace(task, expected_s=boots)
-            found.append(_trial(len(found), launch.index, arriving, run, launch.start_s, seed))
+            found.append(_trial(len(found), candidate, launch.index, arriving, run, launch.start_s, seed))
         start = launch.start_s + boots
         for task, run in (*order, *(turn for when in _AFTERWARDS for turn in turns if turn[0].when is when)):
-            found.append(_trial(len(found), launch.index, task, run, start, seed))
+            found.append(_trial(len(found), candidate, launch.index, task, run, start, seed))
             start += task.expected_s
     return tuple(found)
 
 
-def _trial(index: int, launch: int, task: Task, run: int, start_s: float, seed: int) -> PlannedTrial:
+def _trial(
+    index: int, candidate: Candidate, launch: int, task: Task, run: int, start_s: float, seed: int
+) -> PlannedTrial:
     own = seed_of(seed, "trial", index)
     deadline_s = task.deadline_s
     return PlannedTrial(
-        index, launch, task.probe, task.params, task.cells, run, start_s, task.expected_s, deadline_s, own
+        index,
+        launch,
+        task.probe,
+        task.params,
+        task.cells,
+        run,
+        start_s,
+        task.expected_s,
+        deadline_s,
+        own,
+        cast_for(candidate, task),
     )

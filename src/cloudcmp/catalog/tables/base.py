@@ -1,8 +1,9 @@
 """What the tables are written with: the words that return in many of them."""
 
+from cloudcmp.model.cast import Role
 from cloudcmp.model.metric import Better, Group, Metric, Param, ParamKind, Reduce, Suite
 
-PEERS = ("server", "client")
+PEERS = (Role.SERVER, Role.CLIENT)
 INTERVAL = Param("interval_s", ParamKind.SECONDS, "1", "one value is shown for each such interval")
 
 

@@ -1,8 +1,10 @@
 """Table, blob and queue services."""
 
 from cloudcmp.catalog.tables.base import choice, duration, size, suite
+from cloudcmp.model.cast import Role
 from cloudcmp.model.metric import Better, Group, Metric, Param, ParamKind, Probe, Reduce
 
+SEEN_FROM = (Role.CLIENT, Role.SERVICE)
 _CONCURRENCY = Param("concurrency", ParamKind.COUNT, "1", "operations in flight")
 
 METRICS = (
@@ -31,16 +33,16 @@ METRICS = (
 PROBES = (
     Probe("table", ("table_latency_s", "table_op_per_s"),
           (choice("op", "get put query", "operation"), Param("entries", ParamKind.COUNT, "1000", "rows in the table"), _CONCURRENCY, duration("10")),
-          "Operations on a table service over kept-alive connections.", "Connecting.", 10.0, built=False),
+          "Operations on a table service over kept-alive connections.", "Connecting.", 10.0, SEEN_FROM, built=False),
     Probe("blob", ("blob_latency_s", "blob_bytes_per_s"),
           (choice("op", "download upload", "operation"), size("1024"), _CONCURRENCY, duration("10")),
-          "Operations on a blob service; bodies are streamed and dropped.", "Connecting.", 10.0, built=False),
+          "Operations on a blob service; bodies are streamed and dropped.", "Connecting.", 10.0, SEEN_FROM, built=False),
     Probe("queue", ("queue_latency_s",), (choice("op", "send receive", "operation"), size("50"), _CONCURRENCY, duration("10")),
-          "Operations on a queue service.", "Connecting.", 10.0, built=False),
+          "Operations on a queue service.", "Connecting.", 10.0, SEEN_FROM, built=False),
     Probe("propagation", ("queue_propagation_s",), (size("50"), duration("10")),
-          "Sends to an empty queue and polls until the message is there.", "Queues that hold messages.", 10.0, built=False),
+          "Sends to an empty queue and polls until the message is there.", "Queues that hold messages.", 10.0, SEEN_FROM, built=False),
     Probe("consistency", ("consistency_time_s", "stale_read_ratio"), (choice("service", "table blob queue", "which service"), duration("10")),
-          "Writes, then reads until the write is seen everywhere.", "Readers in other data centres.", 10.0, built=False),
+          "Writes, then reads until the write is seen everywhere.", "Readers in other data centres.", 10.0, SEEN_FROM, built=False),
 )  # fmt: skip
 
 SUITES = (

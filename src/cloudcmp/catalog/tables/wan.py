@@ -1,7 +1,10 @@
 """The wide-area network between vantage points and data centres."""
 
 from cloudcmp.catalog.tables.base import choice, duration, suite
+from cloudcmp.model.cast import Role
 from cloudcmp.model.metric import Better, Group, Metric, Param, ParamKind, Probe, Reduce
+
+_FROM_AFAR = (Role.VANTAGE, Role.ENDPOINT)
 
 METRICS = (
     Metric("wan_rtt_s", "s", Better.LOWER, Group.WAN, Reduce.PERCENTILE, ("percentile", "vantage"),
@@ -18,9 +21,9 @@ METRICS = (
 PROBES = (
     Probe("wan", ("wan_rtt_s", "wan_bytes_per_s"),
           (Param("vantage", ParamKind.TEXT, "europe", "where the measuring end is"), choice("direction", "down up", "from or to the cloud"), duration("10")),
-          "Round trips and one TCP stream between a vantage point and the data centre.", "The last mile.", 10.0, built=False),
+          "Round trips and one TCP stream between a vantage point and the data centre.", "The last mile.", 10.0, roles=_FROM_AFAR, built=False),
     Probe("optimal", ("wan_optimal_rtt_s",), (Param("vantages", ParamKind.COUNT, "260", "vantage points"),),
-          "The lowest round-trip time from each vantage point to any data centre.", "The provider's own mapping.", 30.0, built=False),
+          "The lowest round-trip time from each vantage point to any data centre.", "The provider's own mapping.", 30.0, roles=_FROM_AFAR, built=False),
 )  # fmt: skip
 
 SUITES = (

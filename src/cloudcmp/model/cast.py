@@ -1,0 +1,103 @@
+"""Who takes part in a trial: targets of three kinds, each in one role of its probe."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What a target does in a trial.
+
+    `solo`, `server`, `client`, `peer`, `victim` and `neighbour` are played by agents on machines. `service` and
+    `endpoint` are measured from outside, by a `client` and from a `vantage`. `controller`: no agent takes part, the
+    controller times what its provider does to the machine.
+    """
+
+    SOLO = "solo"
+    SERVER = "server"
+    CLIENT = "client"
+    PEER = "peer"
+    VICTIM = "victim"
+    NEIGHBOUR = "neighbour"
+    SERVICE = "service"
+    VANTAGE = "vantage"
+    ENDPOINT = "endpoint"
+    CONTROLLER = "controller"
+
+
+PASSIVE = frozenset({Role.SERVICE, Role.ENDPOINT, Role.CONTROLLER})
+"""Roles that no agent plays."""
+
+
+class ServiceKind(StrEnum):
+    """The services that are measured from a machine."""
+
+    BLOB = "blob"
+    TABLE = "table"
+    QUEUE = "queue"
+    HTTP = "http"
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine of the launch, leased or owned, by its number from 1."""
+
+    number: int = 1
+
+    def __str__(self) -> str:
+        return f"machine {self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A blob store, table or queue of a provider in a region, or an HTTP endpoint.
+
+    `endpoint` is its URL if the provider's own is not meant. `data_set` names what the study makes in it;
+    `credential_ref` names the credential that a trial needs and never holds one.
+    """
+
+    kind: ServiceKind
+    provider: str
+    region: str
+    endpoint: str = ""
+    data_set: str = ""
+    credential_ref: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} of {self.provider}/{self.region}"
+
+
+@dataclass(frozen=True, slots=True)
+class Vantage:
+    """A place from which an endpoint is looked at."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"vantage {self.name}"
+
+
+Target = Machine | Service | Vantage
+
+
+@dataclass(frozen=True, slots=True)
+class CastMember:
+    """One target in its role."""
+
+    role: Role
+    target: Target
+
+    def __str__(self) -> str:
+        return f"{self.role.value}: {self.target}"
+
+
+Cast = tuple[CastMember, ...]
+
+
+def machines_of(cast: Cast) -> int:
+    """How many machines of a launch a cast takes."""
+    return max((one.target.number for one in cast if isinstance(one.target, Machine)), default=0)
+
+
+def service_of(cast: Cast) -> Service | None:
+    """The service that a cast measures; None if it measures none."""
+    return next((one.target for one in cast if isinstance(one.target, Service)), None)

@@ -1,0 +1,50 @@
+"""Which target plays which role in a trial."""
+
+from collections.abc import Mapping, Sequence
+
+from cloudcmp.catalog import PROBES
+from cloudcmp.model.cast import Cast, CastMember, Machine, Role, Service, ServiceKind, Target, Vantage
+
+LOOPBACK = "loopback"
+_SERVICE_OF = {"blob": ServiceKind.BLOB, "table": ServiceKind.TABLE, "queue": ServiceKind.QUEUE,
+               "propagation": ServiceKind.QUEUE}  # fmt: skip
+
+
+def cast_of(
+    probe: str, params: Mapping[str, str], provider: str, region: str, service: Service | None = None, *,
+    single: bool = False,
+) -> Cast:  # fmt: skip
+    """The cast of a trial with these parameters on a launch in a provider's region; empty for one agent alone.
+
+    Over loopback all agents are on the first machine; otherwise each has its own, unless the launch is a `single`
+    machine. A service is the candidate's own `service`, else that of its provider and region.
+    """
+    roles = PROBES[probe].roles
+    if roles == (Role.SOLO,) or Role.CONTROLLER in roles:
+        return ()
+    if Role.PEER in roles:
+        numbers = range(1, int(params["peers"]) + 1)
+        alone = params["path"] == LOOPBACK
+        return tuple(CastMember(Role.PEER, Machine(1 if alone else number)) for number in numbers)
+    apart = not single and params.get("path", LOOPBACK) != LOOPBACK
+    measured = service or Service(_kind(probe, params), provider, region)
+    targets: dict[Role, Target] = {
+        Role.SERVER: Machine(2 if apart else 1),
+        Role.CLIENT: Machine(1),
+        Role.SERVICE: measured,
+        Role.ENDPOINT: measured,
+        Role.VANTAGE: Vantage(params.get("vantage", f"{params.get('vantages', 'all')} places")),
+    }
+    return tuple(CastMember(role, targets[role]) for role in roles)
+
+
+def _kind(probe: str, params: Mapping[str, str]) -> ServiceKind:
+    """The kind of service that a probe measures; the wide-area probes look at a web endpoint."""
+    if probe == "consistency":
+        return ServiceKind(params["service"])
+    return _SERVICE_OF.get(probe, ServiceKind.HTTP)
+
+
+def kinds_of(probe: str, params: Mapping[str, str]) -> Sequence[ServiceKind]:
+    """The kinds of service that a probe measures with these parameters; none for a probe of machines."""
+    return [_kind(probe, params)] if Role.SERVICE in PROBES[probe].roles else []
