@@ -55,8 +55,13 @@ def came(happens: Happens, monkeypatch: pytest.MonkeyPatch, drain_s: float = 0.0
     monkeypatch.setattr(study_run, "watch_money", watched)
     monkeypatch.setattr(study_run, "release_all", nothing)
     monkeypatch.setattr(stopping.Stopping.__init__, "__defaults__", (drain_s,))
-    candidates = [SimpleNamespace(runner="a", count=1, simulated=False, id=str(n)) for n in range(2)]
-    trials = tuple(SimpleNamespace(index=n, launch=n, params=()) for n in range(4))
+    candidates = [
+        SimpleNamespace(
+            runner="a", count=1, simulated=False, id=str(n), offering=SimpleNamespace(provider="a", region="r")
+        )
+        for n in range(2)
+    ]
+    trials = tuple(SimpleNamespace(index=n, launch=n, probe="fma", params=()) for n in range(4))
     launches = tuple(Launch(n, n % 2, n // 2, None, 0.0, 1) for n in range(4))
     plan = SimpleNamespace(candidates=candidates, caps=Caps(), launches=launches, trials=trials, sessions=(),
                            every_s=None, start_at=0.0)  # fmt: skip

@@ -61,7 +61,7 @@ def test_files_and_command_over_ssh(tmp_path):
             instance, there = await deploy(shell), set()
             await upload_files(work, instance, there)
             decoder = Decoder(expected_series(work.cells, METRICS), 20.0, histogram.from_base64, prints=True)
-            job = encode_job(work.asked, cpus=instance.cpus, folder=instance.folder)
+            job = encode_job(work.trial, cpus=instance.cpus, folder=instance.folder)
             async with instance.start(job, planned, 0) as channel:
                 async for piece in channel.stdout():
                     decoder.feed(piece)
@@ -88,7 +88,7 @@ def test_a_file_that_was_changed_is_not_brought(tmp_path):
         def start(self, *_):
             raise AssertionError
 
-        async def upload_files(self, files):
+        async def upload(self, files):
             raise AssertionError(files)
 
     with pytest.raises(UserMistake, match="changed since the study was planned"):

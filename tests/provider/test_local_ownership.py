@@ -348,7 +348,7 @@ def test_files_are_not_brought_out_of_the_folder(tmp_path, plans, local, token, 
     instance = asyncio.run(connect(local, plans, token))
     (tmp_path / "tool").write_text("data")
     with pytest.raises(NotOurs):
-        asyncio.run(instance.carry({name: tmp_path / "tool"}))
+        asyncio.run(instance.upload({name: tmp_path / "tool"}))
     assert not list(tmp_path.rglob("out"))
 
 
@@ -364,9 +364,9 @@ def test_files_are_not_brought_through_a_link(tmp_path, plans, local, token, lin
     (tmp_path / "tool").write_text("data")
     if link == "files":
         with pytest.raises(NotOurs, match="it is a link"):
-            asyncio.run(instance.carry({"files/tool": tmp_path / "tool"}))
+            asyncio.run(instance.upload({"files/tool": tmp_path / "tool"}))
     else:
-        asyncio.run(instance.carry({"files/tool": tmp_path / "tool"}))
+        asyncio.run(instance.upload({"files/tool": tmp_path / "tool"}))
         assert place.read_text() == "data"
         assert not place.is_symlink()
         assert place.stat().st_mode & 0o777 == 0o700

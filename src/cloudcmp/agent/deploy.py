@@ -60,7 +60,7 @@ class RemoteInstance:
         """An agent process on the job, with nothing in its environment; leaving the context ends it."""
         return self.shell.start([*self.prefix, *_ENVIRONMENT, f"{self.home}/{BINARY}"], job)
 
-    async def carry(self, files: Mapping[str, Path]) -> None:
+    async def upload(self, files: Mapping[str, Path]) -> None:
         """Copy files into the folder for test files, each under its relative name; raises ProviderFault."""
         for name, file in files.items():
             to = f"{self.folder}/{name}"

@@ -100,7 +100,7 @@ async def upload_files(job: CommandJob, instance: Instance, there: set[str]) -> 
         raise ProviderFault.at("machine", "no files can be brought to it", "leave files out, or take another provider")
     if todo and job.command and isinstance(instance, AcceptsFiles):
         await asyncio.to_thread(check_command, job.command)
-        await instance.carry(todo)
+        await instance.upload(todo)
         there.update(todo)
 
 

@@ -78,11 +78,13 @@ def _decoder(cls: Any) -> _Turn:
 
 
 def _generic(cls: Any, turn: Callable[[Any], _Turn], *, encode: bool) -> _Turn:
-    """What writes or reads an `X | None`, a tuple or a dict with text keys."""
+    """What writes or reads an `X | None`, one of several dataclasses, a tuple or a dict with text keys."""
     origin, args = get_origin(cls), get_args(cls)
     if origin in (Union, UnionType) and len(args) == 2 and NoneType in args:
         inner = turn(next(arg for arg in args if arg is not NoneType))
         return lambda value: None if value is None else inner(value)
+    if origin in (Union, UnionType) and all(isinstance(arg, type) and is_dataclass(arg) for arg in args):
+        return _tagged({arg.__name__.lower(): (arg, turn(arg)) for arg in args}, encode=encode)
     if origin is tuple and len(args) == 2 and args[1] is Ellipsis:
         return _every(turn(args[0]), tuple if encode else list, list if encode else tuple)
     if origin is tuple:
@@ -90,6 +92,25 @@ def _generic(cls: Any, turn: Callable[[Any], _Turn], *, encode: bool) -> _Turn:
     if origin in (dict, Mapping) and args[0] is str:
         return _mapping(turn(args[1]))
     raise CodecError(f"{cls!r} is no type that is written to files")
+
+
+def _tagged(members: Mapping[str, tuple[type[Any], _Turn]], *, encode: bool) -> _Turn:
+    """One of several dataclasses: an object with one key, the name of the class in lower case."""
+    wanted = f"one of {', '.join(members)}"
+
+    def write(value: Any) -> Any:
+        for name, (cls, inner) in members.items():
+            if isinstance(value, cls):
+                return {name: inner(value)}
+        raise _mismatch(wanted, value)
+
+    def read(plain: Any) -> Any:
+        if not isinstance(plain, dict) or len(plain) != 1 or next(iter(plain)) not in members:
+            raise _mismatch(wanted, plain)
+        ((name, value),) = plain.items()
+        return members[name][1](value)
+
+    return write if encode else read
 
 
 def _every(inner: _Turn, source: type[Any], target: type[Any]) -> _Turn:

@@ -73,7 +73,7 @@ class Instance(Protocol):
 class AcceptsFiles(Instance, Protocol):
     """A machine to which files can be brought."""
 
-    async def carry(self, files: Mapping[str, Path]) -> None:
+    async def upload(self, files: Mapping[str, Path]) -> None:
         """Bring files, executable, into its folder, each under its relative name; raises ProviderFault, OSError."""
         ...
 

@@ -46,7 +46,7 @@ class LocalInstance:
         environ = {"PATH": os.defpath, "LC_ALL": "C", VARIABLE: self.token}
         return Process([str(self.agent)], job, Path(self.folder), environ)
 
-    async def carry(self, files: Mapping[str, Path]) -> None:
+    async def upload(self, files: Mapping[str, Path]) -> None:
         """Copy files into the folder: a link would let a command change the user's own.
 
         Raises NotOurs for a name that leads out of it.
