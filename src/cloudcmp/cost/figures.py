@@ -7,6 +7,7 @@ from decimal import Decimal
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Group, Metric
 from cloudcmp.model.plan import Candidate, Plan, hourly_cost
+from cloudcmp.model.price import Item
 from cloudcmp.model.result import Estimate
 from cloudcmp.units import Money
 
@@ -23,10 +24,36 @@ def with_cost(plan: Plan, estimates: Sequence[Estimate], metrics: Mapping[str, M
     median x 3600 / price, for rates (in units of `work_unit`); for scores median / price. Each is in the currency of
     the candidate's own price: nothing is converted, and where currencies differ each estimate carries a warning.
     """
+    services = {candidate.index: candidate for candidate in plan.candidates if candidate.service}
     prices = {candidate.index: price_of(candidate) for candidate in plan.candidates}
     currencies = {money.currency for money in prices.values() if money is not None}
     measured = {text: metrics[Cell.parse(text).metric] for text in dict.fromkeys(one.cell for one in estimates)}
-    return tuple(_priced(one, measured[one.cell], prices[one.candidate], currencies) for one in estimates)
+    return tuple(
+        _of_service(one, services[one.candidate])
+        if one.candidate in services
+        else _priced(one, measured[one.cell], prices[one.candidate], currencies)
+        for one in estimates
+    )
+
+
+def _of_service(one: Estimate, candidate: Candidate) -> Estimate:
+    """The estimate with what one request costs by the service's own prices; the asking machine is quoted apart."""
+    cost = cost_per_request(candidate, Cell.parse(one.cell))
+    return one if one.median is None or cost is None else replace(one, cost_per_task=cost)
+
+
+def cost_per_request(candidate: Candidate, cell: Cell) -> Money | None:
+    """Money for one request of a cell to a candidate's service, with the bytes that it moves out; None if unknown."""
+    prices = {price.item: price for price in candidate.unit_prices}
+    request, moved = prices.get(Item.REQUEST), prices.get(Item.EGRESS)
+    if request is None:
+        return None
+    amount = request.amount / 1_000_000
+    if cell.get("op") == "download":
+        if moved is None:
+            return None
+        amount += moved.amount * Decimal(cell.get("size_bytes") or 0) / 10**9
+    return Money(amount, request.currency)
 
 
 def price_of(candidate: Candidate) -> Money | None:

@@ -11,7 +11,7 @@ from cloudcmp.cost.rules import TOLD, clock_of, directions
 from cloudcmp.model.bill import UNLISTED, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing, Offering, Price, Volume
 from cloudcmp.model.plan import Candidate, Stay, Traffic
-from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Item, Purchase, Unit
+from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Item, PriceRow, Purchase, Unit
 
 Priced = tuple[Use, Rate]
 _HOUR = (Decimal(3600),)
@@ -73,11 +73,31 @@ def parts_of(candidate: Candidate, stay: Stay, billing: Billing, rate_of: RateOf
     for _, pair in sent:
         expected += pair[:1]
         worst += pair[1:]
+    for asked in stay.service:
+        use, rate = _of_service(candidate, stay, asked.item)
+        expected.append((replace(use, size=Decimal(asked.expected)), rate))
+        worst.append((replace(use, size=Decimal(asked.most)), rate))
     unknown = [
         *_unknown(candidate, billing, rate_of),
         *(f"traffic over path {one.path}" for one, pair in sent if not pair),
     ]
     return Parts(tuple(expected), (*worst, *_fee(candidate, stay, billing)), tuple(unknown))
+
+
+def _of_service(candidate: Candidate, stay: Stay, item: Item) -> Priced:
+    """The use of a service by a candidate's launches, at the study's price for its unit of use."""
+    service = candidate.service
+    assert service is not None
+    name = service.kind.value
+    use = Use(service.provider, service.region, item, name, times=stay.launches, about=candidate.id)
+    use = replace(use, to="internet") if item is Item.EGRESS else use
+    price = next((one for one in candidate.unit_prices if one.item is item), None)
+    if price is None:
+        return use, Rate(why=UNLISTED)
+    row = PriceRow(
+        use.provider, use.region, item, name, price.amount, price.currency, price.unit, tenancy=use.tenancy, to=use.to
+    )
+    return use, Rate((row,), clock_of(use), source=price.source, dated=price.as_of)
 
 
 def at_worst(rate: Rate, use: Use) -> Rate:

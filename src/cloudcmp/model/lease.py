@@ -9,9 +9,10 @@ from cloudcmp.model.remote import Access
 
 INSTANCE = "instance"
 FIREWALL = "firewall"
+DATA_SET = "data set"
 VOLUME = "volume"
 ADDRESS = "address"
-"""What can be leased. A volume is made in its machine's own call and ends with it, an address is made for its machine
+"""What can be leased. A data set is what a study makes in a service. A volume is made in its machine's own call and ends with it, an address is made for its machine
 and given back with it; either is only ever listed alone.
 """
 INCOMPLETE = "incomplete"

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from cloudcmp.model.bill import BillLine
-from cloudcmp.model.cast import Cast
+from cloudcmp.model.cast import Cast, Service
 from cloudcmp.model.command import Command
 from cloudcmp.model.offering import Billing, Match, Offering, Price, Truth, Volume
+from cloudcmp.model.price import Item, UnitPrice
 from cloudcmp.model.study import Caps, Decide, Session
 from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.units import Money
@@ -24,7 +25,8 @@ class Candidate:
     `runner` is the provider that runs it (the offering's own, or the one that stands in for it).
     `differs` says how a matched offering differs from what was asked for. `options` are sorted text pairs:
     account, credits, image, market, os, placement, tenancy, zone. `beside` is what its provider bills for each machine
-    beside the type and the volumes.
+    beside the type and the volumes. With a `service` that is what is chosen, at its `unit_prices`; the offering is the
+    machine that it is seen from, an instrument whose own cost is quoted apart.
     """
 
     index: int
@@ -39,6 +41,8 @@ class Candidate:
     options: tuple[tuple[str, str], ...] = ()
     resize_price: Price | None = None
     beside: Price | None = None
+    service: Service | None = None
+    unit_prices: tuple[UnitPrice, ...] = ()
 
     @property
     def simulated(self) -> bool:
@@ -88,6 +92,15 @@ class Traffic:
 
 
 @dataclass(frozen=True, slots=True)
+class ServiceUse:
+    """What one launch uses of a service: requests as a number or bytes, as expected and at most."""
+
+    item: Item
+    expected: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Extra:
     """What a launch costs beyond the price for an hour of its machines, in the currency of that price.
 
@@ -117,6 +130,7 @@ class Stay:
     after_s: float = 0.0
     traffic: tuple[Traffic, ...] = ()
     extra: Extra = Extra()
+    service: tuple[ServiceUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,18 @@ class PriceRow:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitPrice:
+    """A price for a unit of use other than time: requests, bytes moved out, or bytes stored for a month."""
+
+    item: Item
+    amount: Decimal
+    currency: str
+    unit: Unit
+    source: str
+    as_of: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Sold:
     """What a price list tells of an instance type beside its price; unknown facts are None."""
 

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from cloudcmp.model.cast import ServiceKind
 from cloudcmp.model.command import Command
 from cloudcmp.model.offering import Match, Price, Truth, Volume
+from cloudcmp.model.price import UnitPrice
 from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.units import Money
 
@@ -12,7 +14,10 @@ SCHEMA = 1
 
 @dataclass(frozen=True, slots=True)
 class CandidateSpec:
-    """What the user wrote for one candidate; exactly one of `offering` and `match` is set. `where` is file:line:col."""
+    """What the user wrote for one candidate; exactly one of `offering` and `match` is set. `where` is file:line:col.
+
+    With a `service`, `offering` or `match` is the machine from which it is seen.
+    """
 
     where: str
     provider: str
@@ -25,6 +30,8 @@ class CandidateSpec:
     resize_price: Price | None = None
     truth: Truth | None = None
     options: tuple[tuple[str, str], ...] = ()
+    service: ServiceKind | None = None
+    unit_prices: tuple[UnitPrice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

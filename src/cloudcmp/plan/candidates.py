@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from cloudcmp.catalog import hint
 from cloudcmp.errors import CloudcmpError, Fault, UserMistake
+from cloudcmp.model.cast import Service
 from cloudcmp.model.made_to_order import custom_type
 from cloudcmp.model.offering import Match, Offering
 from cloudcmp.model.plan import Candidate
@@ -59,12 +60,18 @@ def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str |
             count=spec.count,
             asked=spec.match,
             differs=differences(spec.match, sold) if spec.match else (),
+            service=_service(spec, sold),
+            unit_prices=spec.unit_prices,
             truth=spec.truth if (on or spec.provider) == SIMULATED else None,
         )
         found.append(candidate)
     if faults:
         raise UserMistake(*faults)
     return tuple(found)
+
+
+def _service(spec: CandidateSpec, sold: Offering) -> Service | None:
+    return Service(spec.service, sold.provider, sold.region) if spec.service else None
 
 
 def _with_system(spec: CandidateSpec) -> CandidateSpec:
@@ -149,7 +156,8 @@ def _place(spec: CandidateSpec) -> str:
 
 def _id(spec: CandidateSpec, sold: Offering, on: str | None) -> str:
     """What people see: provider, region and offering, what is added to it, and who really runs it."""
-    text = f"{sold.provider}/{sold.region}/{sold.name}"
+    what = f"{spec.service.value} from {sold.name}" if spec.service else sold.name
+    text = f"{sold.provider}/{sold.region}/{what}"
     text += f"+{spec.volume}" if spec.volume else ""
     text += "".join(f" {value}" for key, value in spec.options if key in _SHOWN and value not in _USUAL)
     text += f" x{spec.count}" if spec.count > 1 else ""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.plan import Candidate
 from cloudcmp.plan.candidates import LOCAL, OfferingsOf
+from cloudcmp.plan.cast import kinds_of
 from cloudcmp.plan.printed import printed_offerings
 from cloudcmp.plan.resized import NEXT, target_of
 from cloudcmp.plan.traffic import between_machines
@@ -56,6 +57,8 @@ def _offered(
     candidate: Candidate, task: Task, offerings_of: OfferingsOf, candidates: Sequence[Candidate]
 ) -> Task | None:
     """The task as this candidate has it, None where it cannot have it."""
+    if not _measures(candidate, task):
+        return None
     if task.probe in _lacks(candidate) or (task.probe == "resize" and _once(candidate)):
         return None
     if between_machines(task) and candidate.runner in _ALONE:
@@ -66,6 +69,11 @@ def _offered(
     if any(params.get(key, had) != had for key, had in (("os", system_of(candidate)), ("count", str(candidate.count)))):
         return None
     return _resized(candidate, task, offerings_of, candidates) if task.probe == "resize" else task
+
+
+def _measures(candidate: Candidate, task: Task) -> bool:
+    """True if a task is of what is chosen: a service is measured by the probes of its kind alone."""
+    return candidate.service is None or candidate.service.kind in kinds_of(task.probe, dict(task.params))
 
 
 def system_of(candidate: Candidate) -> str:

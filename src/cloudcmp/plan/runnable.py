@@ -20,7 +20,7 @@ def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[st
     Raises UserMistake with one line for each provider without a driver and each probe that the agent does not have yet,
     where anything but `simulated` would have to run it, and for a worst case that is unknown or above the budget.
     """
-    faults = [*_drivers(plan, providers), *_probes(plan), *_money(plan, billed), *_traffic(plan)]
+    faults = [*_drivers(plan, providers), *_services(plan), *_probes(plan), *_money(plan, billed), *_traffic(plan)]
     faults += [*_machines(plan), *_options(plan), *_next(plan), *_batches(plan)]
     if faults:
         raise UserMistake(*faults)
@@ -30,6 +30,12 @@ def _drivers(plan: Plan, providers: Collection[str]) -> list[Fault]:
     runners = dict.fromkeys(candidate.runner for candidate in plan.candidates if not candidate.simulated)
     what = "there is no driver for this provider yet"
     return [Fault(name, what, "use --on simulated or --on local") for name in runners if name not in providers]
+
+
+def _services(plan: Plan) -> list[Fault]:
+    """Services that no driver can make a data set in yet."""
+    what = "no driver makes data sets in a service yet"
+    return [Fault(one.id, what, "use --on simulated") for one in plan.candidates if one.service and not one.simulated]
 
 
 def _probes(plan: Plan) -> list[Fault]:

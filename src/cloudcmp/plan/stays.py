@@ -6,6 +6,7 @@ from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, Stay, Traffic
 from cloudcmp.model.study import Caps
 from cloudcmp.plan.cast import LOOPBACK
 from cloudcmp.plan.sending import caps_of, expected_bytes, most_bytes
+from cloudcmp.plan.service_use import service_use
 from cloudcmp.plan.traffic import machines
 from cloudcmp.plan.trials import Visits
 from cloudcmp.plan.visit import Task
@@ -36,6 +37,7 @@ def _stay(visits: Visits, candidate: Candidate, rounds: int, caps: Caps) -> Stay
         becomes=tuple(task.becomes for task in resized if task.becomes),
         after_s=sum(task.expected_s * task.runs for task in resized),
         traffic=_traffic(candidate, tasks, caps),
+        service=service_use(candidate, tasks),
     )
 
 

@@ -36,7 +36,9 @@ class Work(Protocol):
 def cast_for(candidate: Candidate, work: Work) -> Cast:
     """The cast of a task on a launch of a candidate. One simulated machine plays both ends of a transfer."""
     sold = candidate.offering
-    return cast_of(work.probe, dict(work.params), sold.provider, sold.region, single=candidate.simulated)
+    return cast_of(
+        work.probe, dict(work.params), sold.provider, sold.region, candidate.service, single=candidate.simulated
+    )
 
 
 def machines(candidate: Candidate, work: Iterable[Work]) -> int:

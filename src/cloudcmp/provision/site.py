@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cloudcmp.model.lease import INSTANCE, Lease
+from cloudcmp.model.lease import DATA_SET, INSTANCE, Lease
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider, Remote
 from cloudcmp.model.remote import Access, KeyPair
@@ -81,9 +81,10 @@ async def set_up(
 async def _beneath(
     office: ProvisionContext, provider: Provider, candidate: Candidate, launch: Launch, ttl_s: float
 ) -> dict[str, str]:
-    """What the machines stand on, made before them: the cloud id of each kind."""
+    """What the machines stand on or ask, made before them: the cloud id of each kind."""
     made: dict[str, str] = {}
-    for kind in provider.parts:
+    data_sets = (DATA_SET,) if candidate.service else ()
+    for kind in (*provider.parts, *data_sets):
         if kind != INSTANCE:
             lease = await acquire(office.ledger, provider, candidate, launch, ttl_s, part=Part(kind))
             made[kind] = lease.cloud_id or ""

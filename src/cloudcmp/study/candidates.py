@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.catalog import hint
+from cloudcmp.model.cast import ServiceKind
 from cloudcmp.model.offering import CellTruth, Match, Truth
 from cloudcmp.model.offering import Faults as PlantedFaults
 from cloudcmp.model.study import CandidateSpec
@@ -37,14 +38,34 @@ def check(number: int, item: Any, scope: Scope) -> None:
     if isinstance(provider, str) and provider not in scope.providers:
         advice = hint(provider, scope.providers, "cloudcmp list providers")
         faults.add(tree.place((*path, "provider")), f"unknown provider {shown(provider)}", advice)
-    if (item.get("offering") is None) == (item.get("match") is None):
+    if item.get("service") is not None:
+        _check_service(item, path, scope)
+    elif (item.get("offering") is None) == (item.get("match") is None):
         what = "a candidate has either an offering or a match"
         faults.add(tree.place(path), what, "write offering: m7i.large, or match: {vcpus: 2, memory_gib: 8}")
+    else:
+        for key in ("from", "prices"):
+            if key in item:
+                faults.add(tree.key((*path, key)), f"{key} is for a service", "write service: blob beside it")
     if item.get("match") == {}:
         faults.add(tree.place((*path, "match")), "match is empty", "write e.g. match: {vcpus: 2, memory_gib: 8}")
     if "truth" in item and provider != SIMULATED:
         what = f"truth can only be planted in provider: {SIMULATED}"
         faults.add(tree.key((*path, "truth")), what, "leave truth out, or simulate the candidate")
+
+
+_OF_MACHINES = ("offering", "match", "count", "volume", "price", "resize_price")
+
+
+def _check_service(item: dict[str, Any], path: Path, scope: Scope) -> None:
+    """Note what does not go with a service: it is seen from one machine, and has prices of its own."""
+    if item.get("from") is None:
+        what = "a service is seen from a machine"
+        scope.faults.add(scope.tree.place(path), what, "write from: {offering: small}")
+    for key in _OF_MACHINES:
+        if key in item:
+            next_ = "write it under from:" if key in {"offering", "price"} else "leave it out"
+            scope.faults.add(scope.tree.key((*path, key)), f"{key} is not a service's", next_)
 
 
 def candidate(number: int, shape: CandidateShape, book: CellBook, scope: Scope) -> CandidateSpec:
@@ -54,13 +75,15 @@ def candidate(number: int, shape: CandidateShape, book: CellBook, scope: Scope) 
         where=scope.faults.where(scope.tree.place(path)),
         provider=shape.provider,
         region=shape.region,
-        offering=shape.offering,
+        offering=shape.from_.offering if shape.from_ else shape.offering,
         match=Match(shape.match.vcpus, shape.match.memory_gib, shape.match.category) if shape.match else None,
         volume=shape.volume,
         options=_options(shape),
         count=shape.count,
-        price=shape.price,
+        price=shape.from_.price if shape.from_ else shape.price,
         resize_price=shape.resize_price,
+        service=ServiceKind(shape.service) if shape.service else None,
+        unit_prices=shape.prices,
         truth=_truth(shape.truth, (*path, "truth"), book, scope) if shape.truth else None,
     )
 

@@ -4,12 +4,14 @@ import ipaddress
 import math
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from zoneinfo import ZoneInfo, available_timezones
 
 from cloudcmp.catalog import nearest
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.offering import Price, Volume
+from cloudcmp.model.price import Item, Unit, UnitPrice
 from cloudcmp.model.study import Caps
 from cloudcmp.study.faults import shown
 from cloudcmp.units import (
@@ -75,6 +77,56 @@ def price(value: object) -> Price:
     if found.amount > _MOST_MONEY:
         raise ValueError(f"{shown(value)} is more than all the money there is; write e.g. 0.10 USD/h")
     return Price(found.amount, found.currency, "study file")
+
+
+@dataclass(frozen=True, slots=True)
+class SeenFrom:
+    """The machine from which a service is seen: an offering of the candidate's provider and region."""
+
+    offering: str
+    price: Price | None = None
+
+
+def seen_from(value: object) -> SeenFrom:
+    """The machine that asks a service: a mapping with its offering, and its price where no list tells it."""
+    if not isinstance(value, dict) or not isinstance(value.get("offering"), str):
+        raise ValueError(f"{shown(value)} is no machine; write from: {{offering: small}}")
+    if odd := next((str(key) for key in value if key not in {"offering", "price"}), None):
+        raise ValueError(f"unknown key {shown(odd)}; write from: {{offering: small, price: 0.10 USD/h}}")
+    return SeenFrom(value["offering"].strip(), price(value["price"]) if "price" in value else None)
+
+
+_UNIT_PRICES = {"requests": Item.REQUEST, "moved": Item.EGRESS, "stored": Item.STORAGE}
+_UNIT_PRICE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Z]{3})\s*/\s*(\S+)\s*")
+_UNIT_OF = {Item.EGRESS: ("GB", Unit.GB), Item.STORAGE: ("GB-month", Unit.GB_MONTH)}
+
+
+def unit_prices(value: object) -> tuple[UnitPrice, ...]:
+    """Prices of a service for its units of use; zero is refused, because a price of zero is an unknown one."""
+    next_ = "write prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB, stored: 0.023 USD/GB-month}"
+    if not isinstance(value, dict) or not value:
+        raise ValueError(f"{shown(value)} is no table of prices; {next_}")
+    found = []
+    for key, text in value.items():
+        item = _UNIT_PRICES.get(str(key))
+        match = _UNIT_PRICE.fullmatch(text) if isinstance(text, str) else None
+        if item is None or match is None:
+            raise ValueError(f"{shown(key)}: {shown(text)} is no price for a unit of use; {next_}")
+        amount, unit = Decimal(match[1]), match[3]
+        if amount <= 0 or amount > _MOST_MONEY:
+            raise ValueError(f"{shown(key)}: a price of zero is an unknown price; leave it out, or {next_}")
+        if item is Item.REQUEST:
+            if not unit.isdecimal() or int(unit) < 1:
+                raise ValueError(f"{shown(key)}: {shown(text)} names no number of requests; {next_}")
+            found.append(UnitPrice(item, amount * 1_000_000 / int(unit), match[2], Unit.MILLION, "study file"))
+            continue
+        wanted, of = _UNIT_OF[item]
+        if unit != wanted:
+            raise ValueError(f"{shown(key)}: {shown(text)} is not for {wanted}; {next_}")
+        found.append(UnitPrice(item, amount, match[2], of, "study file"))
+    if len({one.currency for one in found}) > 1:
+        raise ValueError(f"its prices are in several currencies; {next_}")
+    return tuple(found)
 
 
 _VOLUME = ("type", "size", "iops", "root", "price")

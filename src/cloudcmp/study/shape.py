@@ -6,9 +6,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from cloudcmp.catalog import nearest
 from cloudcmp.model.offering import Price, Volume
+from cloudcmp.model.price import UnitPrice
 from cloudcmp.model.study import Caps
 from cloudcmp.study import quantities
 from cloudcmp.study.faults import Faults, Path, shown
+from cloudcmp.study.quantities import SeenFrom
 from cloudcmp.study.tree import Tree
 from cloudcmp.units import Money
 
@@ -167,6 +169,9 @@ class CandidateShape(Shape):
     network: Word | None = None
     address: Literal["floating", "fixed"] | None = None
     count: Whole = 1
+    service: Literal["blob", "table", "queue"] | None = None
+    from_: Annotated[SeenFrom, BeforeValidator(quantities.seen_from)] | None = Field(None, alias="from")
+    prices: Annotated[tuple[UnitPrice, ...], BeforeValidator(quantities.unit_prices)] = ()
     price: Annotated[Price, BeforeValidator(quantities.price)] | None = None
     resize_price: Annotated[Price, BeforeValidator(quantities.price)] | None = None
     truth: TruthShape | None = None
@@ -216,6 +221,9 @@ _NEXT = {
     "decide": "write - triad_bytes_per_s, or - {cell: udp_loss_ratio, margin: 1 %}",
     "sessions": "write - {name: peak, days: weekdays, hours: 09:00-17:00, timezone: UTC}",
     "params": "write params: {threads: one}",
+    "service": "write service: blob, service: table or service: queue",
+    "from": "write from: {offering: small}, the machine that asks the service",
+    "prices": "write prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}",
     "match": "write match: {vcpus: 2, memory_gib: 8, category: general}",
     "truth": "write truth: {cells: {rtt_s: {mean: 200 us}}}",
     "cells": "write cells: {rtt_s: {mean: 200 us}}",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, UserMistake
+from cloudcmp.model.cast import Role
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Lease, Listing
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.offering import Billing, CellTruth, Faults, Offering
@@ -64,11 +65,14 @@ class SimulatedInstance:
         return range(max(1, int(self.candidate.offering.vcpus or 1)))
 
     def start(self, job: bytes, trial: PlannedTrial, earlier: int) -> AbstractAsyncContextManager[Channel]:
-        """A simulated agent on the job; faults befall the agent that gives the samples, never a server."""
+        """A simulated agent on the job; faults befall the agent that reports, never one that only answers it."""
         offering = self.candidate.offering
         greeting = hello(offering.vcpus, offering.memory_gib)
-        if json.loads(job)["role"] == "server":
-            return SimulatedChannel(encode([greeting, ready(_SERVER)], 0), Fate.ENDS, 0.0, self.taken)
+        asked = json.loads(job)
+        frames = [greeting, ready(_SERVER)] if asked["listen"] else [greeting]
+        reports = asked["role"] != Role.SERVER and (asked["role"] != Role.PEER or asked["listen"])
+        if not reports:
+            return SimulatedChannel(encode(frames, 0), Fate.ENDS, 0.0, self.taken)
         from cloudcmp.provider.simulated.values import Moment, readings
 
         moment = Moment(self.world.time.at(trial.start_s), trial.start_s)
@@ -76,7 +80,7 @@ class SimulatedInstance:
             trial, self.launch.seed, earlier, moment, self.truth, self.world.metrics, self.world.encode_histogram
         )
         fate, spoil = _fate(self.faults, trial.seed, earlier)
-        return SimulatedChannel(encode([greeting, *map(frame_of, found)], len(found)), fate, spoil, self.taken)
+        return SimulatedChannel(encode([*frames, *map(frame_of, found)], len(found)), fate, spoil, self.taken)
 
 
 class SimulatedProvider:
@@ -141,7 +145,9 @@ class SimulatedProvider:
         self._world.time.reach(request.at)
         made_at, visible_at = float(request.at), float(request.at + faults.stale_list_s)
         tags = tuple(sorted(request.tags))
-        made = Resource(cloud_id, request.name, request.token, tags, made_at, visible_at, request.region)
+        made = Resource(
+            cloud_id, request.name, request.token, tags, made_at, visible_at, request.region, kind=request.kind
+        )
         self._inventory.add(made)
         if lost < faults.lost_answer:
             raise LostAnswer.at(where, "the answer to the request was lost", "look for the machine by its token")
@@ -190,7 +196,7 @@ class SimulatedProvider:
     def _listed(self) -> tuple[Found, ...]:
         now = self._world.time.now()
         return tuple(
-            Found(one.cloud_id, one.name, one.token, one.tags, "running", region=one.region)
+            Found(one.cloud_id, one.name, one.token, one.tags, "running", one.kind, one.region)
             for one in self._inventory
             if one.end is None and one.visible_at <= now
         )

@@ -5,12 +5,13 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from cloudcmp.model.lease import INSTANCE
 from cloudcmp.owned_folder import OwnedPath
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One machine of the cloud. Lists show it from `visible_at` on; `end` says how it went. Virtual Unix seconds."""
+    """One machine or data set of the cloud. Lists show it from `visible_at` on; `end` says how it went. Virtual Unix seconds."""
 
     cloud_id: str
     name: str
@@ -20,6 +21,7 @@ class Resource:
     visible_at: float
     region: str
     end: str | None = None
+    kind: str = INSTANCE
 
 
 class Inventory:
@@ -52,6 +54,7 @@ class Inventory:
             "made_at": resource.made_at,
             "visible_at": resource.visible_at,
             "region": resource.region,
+            **({} if resource.kind == INSTANCE else {"kind": resource.kind}),
         })  # fmt: skip
 
     def end(self, cloud_id: str, how: str) -> None:
@@ -99,7 +102,10 @@ class Inventory:
                 "region": str(region),
             }:
                 pairs = tuple(sorted((str(key), str(value)) for key, value in tags.items()))
-                self._resources[cloud_id] = Resource(cloud_id, name, token, pairs, made_at, visible_at, region)
+                kind = str(event.get("kind", INSTANCE))
+                self._resources[cloud_id] = Resource(
+                    cloud_id, name, token, pairs, made_at, visible_at, region, kind=kind
+                )
             case {"event": "ended", "how": str(how)} if cloud_id in self._resources:
                 self._resources[cloud_id] = replace(self._resources[cloud_id], end=how)
             case _:
