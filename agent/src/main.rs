@@ -1,7 +1,7 @@
 //! The measuring agent of cloudcmp: a job on stdin, a probe, samples on stdout, nothing else.
 //!
 //! # Layout
-//! - `wire` what is said, `job` what is asked, `fault` how things go wrong
+//! - `wire` what is said, `job` what is asked, `targets` of whom, `fault` how things go wrong
 //! - `clock` clocks and their cost, `pace` workers side by side for a time, `record` latency histograms
 //! - `caps` what a trial may put on the network, `meter` holds it to that
 //! - `pin` CPUs of a thread, `quiet` disturbance before and during a trial, `watch` deadline and controller
@@ -41,6 +41,7 @@ mod region;
 mod rng;
 mod scratch;
 mod solve;
+mod targets;
 mod watch;
 mod wire;
 mod workdir;
