@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from cloudcmp.agent import Decoder, encode_job, expected_series
+from cloudcmp.agent import Decoder, JobTarget, encode_job, expected_series
 from cloudcmp.errors import LineLost, ProviderFault
 from cloudcmp.measure.bench import Bench
 from cloudcmp.measure.told import Work, believed, carry
@@ -132,11 +132,11 @@ async def _taken(gone: Gone) -> TrialResult | None:
 
 
 async def _alone(
-    bench: Bench, turn: Turn, *, role: str = "solo", peer: str | None = None, secret: str | None = None
+    bench: Bench, turn: Turn, *, role: str = "solo", target: JobTarget | None = None, secret: str | None = None
 ) -> TrialResult:
     """One agent from its job to its last byte."""
     trial, instance = turn.trial, turn.instance
-    job = _job(bench, turn, instance, role, peer, secret)
+    job = _job(bench, turn, instance, role, target=target, secret=secret)
     if turn.work:
         await carry(turn.work, instance, turn.there)
     series = expected_series(turn.work.cells if turn.work else trial.cells, bench.metrics)
@@ -151,10 +151,9 @@ async def _alone(
 async def _between_peers(bench: Bench, turn: Turn) -> TrialResult:
     """A server agent, then the client whose samples count; the trial is ok only where both streams are."""
     trial, secret = turn.trial, bench.secret()
-    serving_on, address, admitted = _ends(turn)
+    serving_on, address, client = _ends(turn)
     host = _host_in(address)
-    peer = f"{host}:0{admitted}"
-    job = _job(bench, turn, serving_on, "server", peer, secret)
+    job = _job(bench, turn, serving_on, "server", f"{host}:0", JobTarget("client", client), secret)
     serving = Decoder({}, trial.deadline_s, bench.read_histogram, listens=True)
     async with serving_on.start(job, trial, turn.earlier) as server:
         stream = server.stdout()
@@ -166,7 +165,9 @@ async def _between_peers(bench: Bench, turn: Turn) -> TrialResult:
             return _unfit(TrialResult(Outcome.INVALID, (), f"it listens on {serving.address}, not on its own address"))
         draining = asyncio.create_task(_late(stream, serving, trial.deadline_s + 2 * bench.grace_s))
         try:
-            result = await _alone(bench, turn, role="client", peer=serving.address, secret=secret)
+            result = await _alone(
+                bench, turn, role="client", target=JobTarget("server", serving.address), secret=secret
+            )
             await server.hang_up()
             await asyncio.wait([draining], timeout=LINGER_S)
             if draining.done() and not serving.ended:
@@ -176,16 +177,25 @@ async def _between_peers(bench: Bench, turn: Turn) -> TrialResult:
     return _of_both(result, serving)
 
 
-def _job(bench: Bench, turn: Turn, instance: Instance, role: str, peer: str | None, secret: str | None) -> bytes:
+def _job(
+    bench: Bench,
+    turn: Turn,
+    instance: Instance,
+    role: str,
+    listen: str | None = None,
+    target: JobTarget | None = None,
+    secret: str | None = None,
+) -> bytes:
     """The job line for one end of a trial; both ends of one between peers are held to the same caps."""
     return encode_job(
         turn.work.asked if turn.work else turn.trial,
         cpus=instance.cpus,
         folder=instance.folder,
         role=role,
-        peer=peer,
+        listen=listen,
+        targets=(target,) if target else (),
         secret=secret,
-        caps=turn.caps if peer else None,
+        caps=turn.caps if target else None,
         lease_s=lease_s(bench, turn.trial),
     )
 
@@ -196,11 +206,12 @@ def lease_s(bench: Bench, trial: PlannedTrial) -> float:
 
 
 def _ends(turn: Turn) -> tuple[Instance, str, str]:
-    """Where the server runs, at which address, and whom it admits beside that address: `,address` or nothing."""
+    """Where the server runs, its address, and the address of its client."""
     here = dict(turn.trial.params).get("path", LOOPBACK) == LOOPBACK
     if turn.other is not None and not here:
-        return turn.other, turn.other.address, f",{turn.instance.address}"
-    return turn.instance, "127.0.0.1" if here else turn.instance.address, ""
+        return turn.other, turn.other.address, turn.instance.address
+    address = "127.0.0.1" if here else turn.instance.address
+    return turn.instance, address, address
 
 
 async def _result(decoder: Decoder, cut: tuple[Outcome, str] | None, channel: Channel, gone: Gone) -> TrialResult:
