@@ -1,7 +1,7 @@
 //! The measuring agent of cloudcmp: a job on stdin, a probe, samples on stdout, nothing else.
 //!
 //! # Layout
-//! - `wire` what is said, `job` what is asked, `fault` how things go wrong
+//! - `wire` what is said, `job` what is asked, `targets` of whom, `fault` how things go wrong
 //! - `clock` clocks and their cost, `pace` workers side by side for a time, `record` latency histograms
 //! - `caps` what a trial may put on the network, `meter` holds it to that
 //! - `pin` CPUs of a thread, `quiet` disturbance before and during a trial, `watch` deadline and controller
@@ -41,6 +41,7 @@ mod region;
 mod rng;
 mod scratch;
 mod solve;
+mod targets;
 mod watch;
 mod wire;
 mod workdir;
@@ -48,6 +49,7 @@ mod workdir;
 const HINT: &str = "cloudcmp-agent reads one job line from stdin; cloudcmp runs it for you. Flags: --probes, --version";
 
 fn main() {
+    abort_on_panic();
     let flags: Vec<_> = std::env::args_os().skip(1).collect();
     let code = match flags.as_slice() {
         [] if unsafe { libc::isatty(0) } == 1 => usage(HINT),
@@ -142,6 +144,15 @@ fn read_line() -> Result<Vec<u8>, Fault> {
     Err(Fault::bad_job("bad job: a line of 64 KiB or more", next))
 }
 
+/// A panic ends the process at once, whichever thread it is in.
+fn abort_on_panic() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        print(info);
+        std::process::abort()
+    }));
+}
+
 /// A panic ends the trial as failed, with its words on the wire, and never with a half-written stream.
 fn end_on_panic(out: Arc<Out>) {
     std::panic::set_hook(Box::new(move |info| {
@@ -160,4 +171,25 @@ fn end_on_panic(out: Arc<Out>) {
 fn hostile() -> proptest::prelude::ProptestConfig {
     let cases = std::env::var("CLOUDCMP_CASES").ok().and_then(|text| text.parse().ok());
     proptest::prelude::ProptestConfig::with_cases(cases.unwrap_or(10_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+
+    #[test]
+    fn a_panic_in_any_thread_ends_the_process() {
+        const CHILD: &str = "CLOUDCMP_TEST_PANICS";
+        if std::env::var_os(CHILD).is_some() {
+            super::abort_on_panic();
+            let _ = std::thread::spawn(|| panic!("planted")).join();
+            std::process::exit(0);
+        }
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let name = "tests::a_panic_in_any_thread_ends_the_process";
+        let output = child.args(["--exact", name, "--nocapture"]).env(CHILD, "1").output().unwrap();
+        assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("planted"));
+    }
 }

@@ -11,6 +11,8 @@ use sha2::{Digest, Sha256};
 
 use crate::fault::{Fault, Outcome};
 
+/// The version that both sides say in every line.
+pub const VERSION: u64 = 2;
 /// The longest line either side may write, its line feed included, bytes.
 pub const LINE_LIMIT: usize = 64 * 1024;
 /// A stream with more frames than this is refused by the reader.
@@ -108,7 +110,7 @@ impl Stream {
             return Err(Fault::failed("more than a million frames", "use a longer interval_s"));
         }
         let mut frame = Map::new();
-        frame.insert("v".into(), 1.into());
+        frame.insert("v".into(), VERSION.into());
         frame.insert("seq".into(), self.seq.into());
         frame.insert("type".into(), kind.into());
         if let Value::Object(fields) = body {

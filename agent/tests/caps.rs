@@ -4,7 +4,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{Agent, SECRET, Space, Stream, job, measure_pair, start_pair, start_pair_in};
+use common::{Agent, Space, Stream, client_of, job, listening, measure_pair, start_pair, start_pair_in};
 use serde_json::{Value, json};
 
 const MIB: u64 = 1 << 20;
@@ -96,12 +96,10 @@ fn p15_caps_that_hold_nothing_back_leave_a_trial_as_it_is() {
 
 #[test]
 fn p15_what_is_asked_for_beyond_the_caps_is_refused_before_a_port_is_open() {
-    let refused = |probe: &str, params: &[(&str, &str)], peer: &str, caps: &Value, words: &str| {
-        for role in ["server", "client"] {
-            let mut job = job(probe, params);
-            job["role"] = role.into();
-            job["peer"] = peer.into();
-            job["secret"] = SECRET.into();
+    let refused = |probe: &str, params: &[(&str, &str)], at: &str, caps: &Value, words: &str| {
+        let own = job(probe, params);
+        let ip = at.rsplit_once(':').unwrap().0;
+        for mut job in [listening(own.clone(), "server", at, ("client", &[ip])), client_of(own, at)] {
             job["caps"] = caps.clone();
             let (code, stream) = Agent::run(&job).end();
             assert_eq!((code, stream.outcome.as_str()), (2, "failed"));
@@ -129,11 +127,9 @@ fn p15_what_is_asked_for_beyond_the_caps_is_refused_before_a_port_is_open() {
 #[test]
 fn p15_defaults_between_machines_are_raised_by_name_only() {
     // Nothing listens there and the address is not ours: what is not refused fails at the socket, and at once.
-    let outcome = |params: &[(&str, &str)], peer: &str, caps: Option<Value>| {
-        let mut job = job("tcp", params);
-        job["role"] = "server".into();
-        job["peer"] = peer.into();
-        job["secret"] = SECRET.into();
+    let outcome = |params: &[(&str, &str)], at: &str, caps: Option<Value>| {
+        let ip = at.rsplit_once(':').unwrap().0;
+        let mut job = listening(job("tcp", params), "server", at, ("client", &[ip]));
         job["caps"] = caps.into();
         job["deadline_s"] = 0.5.into();
         let (code, stream) = Agent::run(&job).end();
@@ -179,7 +175,8 @@ fn p15_the_wire_itself_shows_no_more_than_the_caps() {
         ("tcp", vec![("duration_s", "0.5")], json!({"bytes_per_s": 1e12, "bytes": 1_u64 << 40}), "ok"),
     ] {
         let before = (first.sent("va").0, second.sent("vb").0);
-        let server = json!({"peer": "10.9.0.1:0,10.9.0.2", "caps": caps});
+        let server =
+            json!({"listen": "10.9.0.1:0", "targets": [{"role": "client", "address": "10.9.0.2"}], "caps": caps});
         let (server, client) = start_pair_in(Some((&first, &second)), probe, &params, &server, &json!({"caps": caps}));
         let (client, server) = (client.end().1, server.end().1);
         let about = format!("{probe} {:#?} {:#?}", client.frames, server.frames);
@@ -195,7 +192,7 @@ fn p15_the_wire_itself_shows_no_more_than_the_caps() {
 #[test]
 fn p15_between_machines_the_default_caps_are_there_unasked() {
     let Some((first, second)) = Space::pair() else { return };
-    let server = json!({"peer": "10.9.0.1:0,10.9.0.2"});
+    let server = json!({"listen": "10.9.0.1:0", "targets": [{"role": "client", "address": "10.9.0.2"}]});
     let params = [("duration_s", "0.3"), ("size_bytes", "1")];
     let (server, client) = start_pair_in(Some((&first, &second)), "udp", &params, &server, &json!({}));
     let start = Instant::now();

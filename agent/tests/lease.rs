@@ -5,15 +5,12 @@ mod common;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use common::{Agent, SECRET, job, start_pair};
+use common::{Agent, job, server_of, start_pair};
 use serde_json::json;
 
 #[test]
 fn p30_at_the_lease_end_a_waiting_server_leaves_and_its_port_closes() {
-    let mut server = job("tcp", &[]);
-    server["role"] = "server".into();
-    server["peer"] = "127.0.0.1:0".into();
-    server["secret"] = SECRET.into();
+    let mut server = server_of(job("tcp", &[]));
     server["lease_s"] = 0.6.into();
     let start = Instant::now();
     let mut server = Agent::run(&server);

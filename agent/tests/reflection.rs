@@ -16,7 +16,7 @@ const SIZES: [usize; 2] = [1, 1400];
 fn pair(first: &Space, second: &Space, probe: &str, params: &[(&str, &str)]) -> (Agent, Agent) {
     // No cap of ours may be what holds a server back.
     let caps = json!({"bytes": 1_u64 << 40, "bytes_per_s": 1e12, "packets_per_s": 1e9});
-    let server = json!({"peer": "10.9.0.1:0,10.9.0.2", "caps": caps});
+    let server = json!({"listen": "10.9.0.1:0", "targets": [{"role": "client", "address": "10.9.0.2"}], "caps": caps});
     start_pair_in(Some((first, second)), probe, params, &server, &json!({"caps": caps}))
 }
 

@@ -7,17 +7,17 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{Agent, SECRET, Space, job, serve, serve_for, sockets, start_pair, start_pair_in};
+use common::{
+    Agent, SECRET, Space, client_of, job, listening, serve, serve_for, server_of, sockets, start_pair, start_pair_in,
+};
 use serde_json::{Value, json};
 
 /// A socket's address as /proc writes it, for 127.0.0.1.
 const LOCAL: &str = "0100007F:";
 const LISTENS: &str = "0A";
 
-fn client_of(address: &str, secret: &str, params: &[(&str, &str)]) -> Value {
-    let mut client = job("tcp", params);
-    client["role"] = "client".into();
-    client["peer"] = address.into();
+fn tcp_client(address: &str, secret: &str, params: &[(&str, &str)]) -> Value {
+    let mut client = client_of(job("tcp", params), address);
     client["secret"] = secret.into();
     client
 }
@@ -69,16 +69,12 @@ fn p25_a_server_is_bound_to_one_address_and_closes_its_door_behind_the_client() 
 
 #[test]
 fn p25_only_the_named_address_is_admitted_even_with_the_secret() {
-    let mut server = job("tcp", &[]);
-    server["role"] = "server".into();
-    server["peer"] = "127.0.0.1:0,127.0.0.2".into();
-    server["secret"] = SECRET.into();
-    let mut server = Agent::run(&server);
+    let mut server = Agent::run(&listening(job("tcp", &[]), "server", "127.0.0.1:0", ("client", &["127.0.0.2"])));
     assert_eq!(server.frame()["type"], "hello");
     let address = server.frame()["addr"].as_str().unwrap().to_owned();
     let (bytes, took) = heard(wait_for(&address));
     assert!(bytes == 0 && took < Duration::from_secs(1), "dropped at once");
-    let (_, stream) = Agent::run(&client_of(&address, SECRET, &[("duration_s", "0.05")])).end();
+    let (_, stream) = Agent::run(&tcp_client(&address, SECRET, &[("duration_s", "0.05")])).end();
     assert_eq!((stream.outcome.as_str(), stream.count()), ("failed", 0));
     assert_eq!(sockets(server.child.id()).len(), 1, "nothing is held for a stranger");
     drop(server.child.stdin.take());
@@ -141,7 +137,7 @@ fn p25_no_bad_attempt_is_answered_and_the_client_comes_through_a_thousand_who_da
     let held = sockets(server.child.id()).len();
     assert!(held <= 70, "{held} connections are held");
     let start = Instant::now();
-    let (_, stream) = Agent::run(&client_of(&address, SECRET, &[("duration_s", "0.05")])).end();
+    let (_, stream) = Agent::run(&tcp_client(&address, SECRET, &[("duration_s", "0.05")])).end();
     assert_eq!(stream.outcome, "ok", "{:#?}", stream.frames);
     assert!(start.elapsed() < Duration::from_secs(3));
     assert_eq!(server.end().1.outcome, "ok");
@@ -152,7 +148,7 @@ fn p25_the_secret_of_another_trial_opens_nothing() {
     let mut server = serve("tcp", &[("duration_s", "0.05")]);
     let address = server.frame()["addr"].as_str().unwrap().to_owned();
     for old in ["0", "5"] {
-        let (_, stream) = Agent::run(&client_of(&address, &old.repeat(64), &[("duration_s", "0.05")])).end();
+        let (_, stream) = Agent::run(&tcp_client(&address, &old.repeat(64), &[("duration_s", "0.05")])).end();
         assert_eq!((stream.outcome.as_str(), stream.count()), ("failed", 0));
     }
     // What a client said once, said again by another: recorded on its way through.
@@ -166,7 +162,7 @@ fn p25_the_secret_of_another_trial_opens_nothing() {
         on.write_all(&first).unwrap();
         first
     });
-    let (_, stream) = Agent::run(&client_of(&own.to_string(), SECRET, &[("duration_s", "0.05")])).end();
+    let (_, stream) = Agent::run(&tcp_client(&own.to_string(), SECRET, &[("duration_s", "0.05")])).end();
     assert_eq!(stream.outcome, "failed");
     let first = recorder.join().unwrap();
     for _ in 0..20 {
@@ -175,7 +171,7 @@ fn p25_the_secret_of_another_trial_opens_nothing() {
         replayed.shutdown(Shutdown::Write).unwrap();
         assert!(heard(replayed).0 <= first.len(), "no more than was sent");
     }
-    let (_, stream) = Agent::run(&client_of(&address, SECRET, &[("duration_s", "0.05")])).end();
+    let (_, stream) = Agent::run(&tcp_client(&address, SECRET, &[("duration_s", "0.05")])).end();
     assert_eq!((stream.outcome.as_str(), server.end().1.outcome.as_str()), ("ok", "ok"));
 }
 
@@ -183,9 +179,9 @@ fn p25_the_secret_of_another_trial_opens_nothing() {
 fn p27_a_peer_that_is_not_one_address_is_refused_before_a_socket_is_made() {
     for peer in ["localhost:80", "10.0.0.0/24:80", "10.0.0.5:1-1024", "224.0.0.1:80", "255.255.255.255:80", "0.0.0.0:1"]
     {
-        let (code, stream) = Agent::run(&client_of(peer, SECRET, &[])).end();
+        let (code, stream) = Agent::run(&tcp_client(peer, SECRET, &[])).end();
         assert_eq!((code, stream.outcome.as_str()), (2, "failed"));
-        assert!(stream.error().starts_with("bad job: peer "), "{}", stream.error());
+        assert!(stream.error().starts_with("bad job: targets[0] has an address "), "{}", stream.error());
     }
 }
 
@@ -219,18 +215,14 @@ fn p27_the_system_calls_of_a_trial_name_its_peer_and_nobody_else() {
             strace.args(["-f", "-qq", "-e", "trace=network", "-o"]).arg(folder.0.join(name));
             Agent::start_by(strace, format!("{job}\n").as_bytes())
         };
-        let mut own = job(probe, &params);
-        own["secret"] = SECRET.into();
-        (own["role"], own["peer"]) = ("server".into(), "127.0.0.1:0".into());
-        let mut server = start("server", &own);
+        let mut server = start("server", &server_of(job(probe, &params)));
         if server.stdout.fill_buf().unwrap().is_empty() {
             eprintln!("skipped: strace may not trace here");
             return;
         }
         assert_eq!(server.frame()["type"], "hello");
         let address = server.frame()["addr"].as_str().unwrap().to_owned();
-        (own["role"], own["peer"]) = ("client".into(), address.as_str().into());
-        let (client, server) = (start("client", &own).end().1, server.end().1);
+        let (client, server) = (start("client", &client_of(job(probe, &params), &address)).end().1, server.end().1);
         assert_eq!((client.outcome.as_str(), server.outcome.as_str()), ("ok", "ok"), "{:#?}", client.frames);
         let read = |name: &str| std::fs::read_to_string(folder.0.join(name)).unwrap();
         let (client, server) = (named(&read("client")), named(&read("server")));
@@ -265,7 +257,7 @@ fn p27_a_machine_with_a_way_out_sends_no_packet_there() {
     assert_eq!(space.sent("out").1, before, "packets went where nobody was asked to send any");
     // The counter counts.
     let (_, stream) = {
-        let mut client = client_of("198.51.100.2:9", SECRET, &[("duration_s", "0.1")]);
+        let mut client = tcp_client("198.51.100.2:9", SECRET, &[("duration_s", "0.1")]);
         client["deadline_s"] = 1.0.into();
         Agent::start_by(space.enter(), format!("{client}\n").as_bytes()).end()
     };

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use common::{Agent, SECRET, job, measure_pair, serve};
+use common::{Agent, SECRET, client_of, job, measure_pair, serve};
 use serde_json::json;
 
 #[test]
@@ -23,9 +23,7 @@ fn bytes_received_over_one_stream_and_over_several() {
 fn a_client_with_another_secret_gets_nothing() {
     let mut server = serve("tcp", &[("duration_s", "0.05")]);
     let address = server.frame()["addr"].as_str().unwrap().to_owned();
-    let mut client = job("tcp", &[("duration_s", "0.05")]);
-    client["role"] = "client".into();
-    client["peer"] = address.as_str().into();
+    let mut client = client_of(job("tcp", &[("duration_s", "0.05")]), &address);
     client["secret"] = SECRET.replace('0', "1").into();
     let (_, stream) = Agent::run(&client).end();
     assert_eq!((stream.outcome.as_str(), stream.count()), ("failed", 0));
@@ -55,10 +53,7 @@ fn a_server_whose_controller_goes_closes_its_port() {
 #[test]
 fn nobody_at_the_other_end_is_a_failure_in_words() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let mut client = job("tcp", &[]);
-    client["role"] = "client".into();
-    client["peer"] = port.to_string().into();
-    client["secret"] = SECRET.into();
+    let mut client = client_of(job("tcp", &[]), &port.to_string());
     client["deadline_s"] = 8.0.into();
     let (_, stream) = Agent::run(&client).end();
     assert_eq!((stream.outcome.as_str(), stream.count()), ("failed", 0));

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Agent, Folder, decode, job};
-use serde_json::Value;
+use common::{Agent, Folder, decode, job, server_of};
+use serde_json::{Value, json};
 
 #[test]
 fn golden_streams_hold_and_hostile_ones_do_not() {
@@ -63,7 +63,19 @@ fn jobs_that_the_table_does_not_know_are_refused() {
     refused(job("tcp", &[]), "no role solo");
     let mut server = job("tcp", &[]);
     server["role"] = "server".into();
-    refused(server, "peer or secret is null");
+    refused(server.clone(), "a server takes listen and one client");
+    let mut without = server_of(server);
+    without["secret"] = Value::Null;
+    refused(without, "secret is null");
+    for (role, article) in [("service", "a"), ("endpoint", "an"), ("victim", "a"), ("neighbour", "a"), ("vantage", "a")]
+    {
+        for probe in ["fma", "tcp", "command"] {
+            let mut job = job(probe, &[]);
+            job["role"] = if probe == "tcp" { "client".into() } else { "solo".into() };
+            job["targets"] = json!([{"role": role, "endpoint": "https://example.org/", "credential_ref": "mine"}]);
+            refused(job, &format!("no probe of this agent measures {article} {role}"));
+        }
+    }
 }
 
 #[test]

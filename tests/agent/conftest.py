@@ -49,10 +49,10 @@ def frames() -> list[Frame]:
 
 def encode(body: Sequence[Frame], **end: object) -> bytes:
     """The bytes of frames, numbered, with an end record that is right unless `end` says otherwise."""
-    data = b"".join(json.dumps({"v": 1, "seq": seq, **frame}).encode() + b"\n" for seq, frame in enumerate(body))
+    data = b"".join(json.dumps({"v": 2, "seq": seq, **frame}).encode() + b"\n" for seq, frame in enumerate(body))
     count = sum(frame.get("type") in ("sample", "hist") for frame in body)
     last = {"type": "end", "outcome": "ok", "count": count, "sha256": hashlib.sha256(data).hexdigest(), **end}
-    return data + json.dumps({"v": 1, "seq": len(body), **last}).encode() + b"\n"
+    return data + json.dumps({"v": 2, "seq": len(body), **last}).encode() + b"\n"
 
 
 def decoder(limits: Limits | None = None, **more: bool) -> Decoder:

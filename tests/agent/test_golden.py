@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.agent import Decoder, Expected, encode_job
+from cloudcmp.agent import Decoder, Expected, JobTarget, encode_job
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.trial import Outcome
 from cloudcmp.stats import histogram
@@ -78,5 +78,6 @@ def test_jobs_are_written_as_the_agent_reads_them():
         job = json.loads(line)
         params = tuple(job["params"].items())
         trial = PlannedTrial(0, 0, job["probe"], params, (), 0, 0.0, 1.0, job["deadline_s"], job["seed"])
-        given = {key: job[key] for key in ("role", "peer", "secret", "caps", "lease_s") if key in job}
+        given = {key: job[key] for key in ("role", "listen", "secret", "caps", "lease_s") if key in job}
+        given["targets"] = [JobTarget(**target) for target in job["targets"]]
         assert encode_job(trial, cpus=job["cpus"], folder=job["dir"], **given) == line.encode() + b"\n"

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from cloudcmp.agent import encode_job
+from cloudcmp.agent import JobTarget, encode_job
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.plan import PlannedTrial
 
@@ -16,7 +16,7 @@ def test_the_job_is_one_line_with_all_that_the_agent_needs():
     assert line.endswith(b"}\n")
     assert line.count(b"\n") == 1
     assert json.loads(line) == {
-        "v": 1,
+        "v": 2,
         "seq": 0,
         "type": "job",
         "probe": "fma",
@@ -24,11 +24,25 @@ def test_the_job_is_one_line_with_all_that_the_agent_needs():
         "role": "solo",
         "cpus": [0, 1],
         "dir": "/x",
-        "peer": None,
+        "listen": None,
+        "targets": [],
         "secret": None,
         "deadline_s": 20.0,
         "seed": 7,
     }
+
+
+def test_targets_say_only_what_they_have():
+    targets = (
+        JobTarget("server", "10.0.0.2:40123"),
+        JobTarget("service", endpoint="https://blobs.example.org/data", credential_ref="reader"),
+    )
+    job = json.loads(encode_job(trial(), cpus=[0], folder=None, role="client", listen="10.0.0.3:0", targets=targets))
+    assert (job["role"], job["listen"]) == ("client", "10.0.0.3:0")
+    assert job["targets"] == [
+        {"role": "server", "address": "10.0.0.2:40123"},
+        {"role": "service", "endpoint": "https://blobs.example.org/data", "credential_ref": "reader"},
+    ]
 
 
 def test_caps_and_lease_are_there_only_where_they_are_given():

@@ -133,14 +133,14 @@ def test_the_default_limits_are_those_of_the_protocol():
 
 
 def test_an_endless_stream_takes_little_memory(wire):
-    hello = json.dumps({"v": 1, "seq": 0, **wire.frames()[0]}).encode() + b"\n"
+    hello = json.dumps({"v": 2, "seq": 0, **wire.frames()[0]}).encode() + b"\n"
     sample = {"metric": "udp_loss_ratio", "params": wire.frames()[6]["params"], "t_s": 1, "value": 1}
     reader = wire.decoder(Limits(total_bytes=2 * 2**20))
     tracemalloc.start()
     try:
         reader.feed(hello)
         for seq in range(1, 1_000_000):
-            reader.feed(json.dumps({"v": 1, "seq": seq, "type": "sample", **sample}).encode() + b"\n")
+            reader.feed(json.dumps({"v": 2, "seq": seq, "type": "sample", **sample}).encode() + b"\n")
             if reader.fault:
                 break
         peak = tracemalloc.get_traced_memory()[1]

@@ -31,8 +31,9 @@ MOST = 3_100_000
 
 def test_the_agent_takes_the_widest_caps() -> None:
     job = {
-        "v": 1, "seq": 0, "type": "job", "probe": "rtt", "params": {"path": "zone"}, "role": "server", "cpus": [0],
-        "dir": None, "peer": "127.0.0.1:0", "secret": "ab" * 32, "deadline_s": 5.0, "seed": 1,
+        "v": 2, "seq": 0, "type": "job", "probe": "rtt", "params": {"path": "zone"}, "role": "server", "cpus": [0],
+        "dir": None, "listen": "127.0.0.1:0", "targets": [{"role": "client", "address": "127.0.0.1"}],
+        "secret": "ab" * 32, "deadline_s": 5.0, "seed": 1,
         "caps": caps_of(Caps(), "qemu"),
     }  # fmt: skip
     done = subprocess.run(

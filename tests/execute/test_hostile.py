@@ -16,7 +16,7 @@ said = hashlib.sha256()
 seq = 0
 def say(type, **fields):
     global seq
-    put(json.dumps({"v": 1, "seq": seq, "type": type, **fields}).encode() + b"\n")
+    put(json.dumps({"v": 2, "seq": seq, "type": type, **fields}).encode() + b"\n")
     seq += 1
 def put(data):
     said.update(data)
@@ -50,7 +50,7 @@ INVALID = {
     "endless output": "hello()\nwhile True: put(b'x' * 65536)",
     "endless lines": "hello()\nwhile True: put(b'{}\\n' * 20000)",
     "endless notes": "hello()\nwhile True: say('note', key='a', value=1)",
-    "a huge line": 'hello(); put(b\'{"v":1,"seq":1,"type":"note","key":"a","value":"\' + b\'x\' * 2**20 + b\'"}\\n\')',
+    "a huge line": 'hello(); put(b\'{"v":2,"seq":1,"type":"note","key":"a","value":"\' + b\'x\' * 2**20 + b\'"}\\n\')',
     "escape codes": "put(b'\\x1b[2J\\x1b]0;owned\\x07')",
     "endless after the end": "hello(); sample(); end()\nwhile True: put(b'x' * 65536)",
 }

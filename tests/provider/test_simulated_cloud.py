@@ -155,7 +155,7 @@ def test_faults_of_running_befall_as_often_as_planted_and_look_like_themselves(p
     assert hung / 300 == pytest.approx(0.16, abs=0.07)
     assert broken / 300 == pytest.approx(0.128, abs=0.07)
     for data, late, gone in seen:
-        assert data.startswith(b'{"v":1,"seq":0,"type":"hello"')
+        assert data.startswith(b'{"v":2,"seq":0,"type":"hello"')
         if late or gone:
             assert not data.endswith(b'"}\n') or b'"type":"end"' not in data
 

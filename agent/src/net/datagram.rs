@@ -1,21 +1,19 @@
 //! Datagrams between two admitted agents: the server answers no address that has not echoed its cookie.
 
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::{Control, HANDSHAKE, IDLE, NEXT};
 use crate::fault::{Fault, OrFault, check};
-use crate::job::Peer;
 
 const COOKIE_BYTES: usize = 32;
 const TRY_AGAIN: Duration = Duration::from_millis(20);
 
 /// The server's socket, tied to the client once its address has echoed the cookie.
-pub fn admit_datagrams(peer: Peer, control: &mut Control) -> Result<UdpSocket, Fault> {
-    let bound = UdpSocket::bind((peer.address.ip(), 0));
-    let socket = bound.or_fault("cannot bind a datagram socket", NEXT)?;
+pub fn admit_datagrams(control: &mut Control) -> Result<UdpSocket, Fault> {
+    let (socket, admitted) = (beside(control)?, control.remote()?.ip().to_canonical());
     let port = socket.local_addr().or_fault("cannot read the address", NEXT)?.port();
     let cookie = cookie()?;
     let hex: String = cookie.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -26,7 +24,7 @@ pub fn admit_datagrams(peer: Peer, control: &mut Control) -> Result<UdpSocket, F
         let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         socket.set_read_timeout(Some(left)).or_fault("cannot set a socket's limits", NEXT)?;
         let (length, from) = socket.recv_from(&mut buffer).or_fault("no datagram brought the cookie", NEXT)?;
-        if from.ip().to_canonical() == peer.admitted && buffer[..length] == cookie {
+        if from.ip().to_canonical() == admitted && buffer[..length] == cookie {
             socket.connect(from).or_fault("cannot tie the datagram socket", NEXT)?;
             drain(&socket)?; // what came from elsewhere before that
             break;
@@ -41,13 +39,12 @@ pub fn admit_datagrams(peer: Peer, control: &mut Control) -> Result<UdpSocket, F
 }
 
 /// The client's socket: sends the cookie until the server says that it came.
-pub fn open_datagrams(server: IpAddr, control: &mut Control) -> Result<UdpSocket, Fault> {
+pub fn open_datagrams(control: &mut Control) -> Result<UdpSocket, Fault> {
     let offer = offer(&control.receive()?);
     let (port, cookie) = offer.ok_or_else(|| Fault::failed("the server offered no datagram port", NEXT))?;
-    let mut local = control.local()?;
-    local.set_port(0);
-    let socket = UdpSocket::bind(local).or_fault("cannot bind a datagram socket", NEXT)?;
-    socket.connect(SocketAddr::new(server, port)).or_fault("cannot tie the datagram socket", NEXT)?;
+    let (socket, mut server) = (beside(control)?, control.remote()?);
+    server.set_port(port);
+    socket.connect(server).or_fault("cannot tie the datagram socket", NEXT)?;
     let until = Instant::now() + HANDSHAKE;
     let answer = control.try_clone_stream()?;
     loop {
@@ -64,6 +61,13 @@ pub fn open_datagrams(server: IpAddr, control: &mut Control) -> Result<UdpSocket
     control.receive()?;
     socket.set_read_timeout(Some(IDLE)).or_fault("cannot set a socket's limits", NEXT)?;
     Ok(socket)
+}
+
+/// A socket of the same address as this end of the control connection.
+fn beside(control: &Control) -> Result<UdpSocket, Fault> {
+    let mut local = control.local()?;
+    local.set_port(0);
+    UdpSocket::bind(local).or_fault("cannot bind a datagram socket", NEXT)
 }
 
 /// The port and the cookie that a server offers.
@@ -91,6 +95,7 @@ fn cookie() -> Result<[u8; COOKIE_BYTES], Fault> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
     use std::thread;
 
     use super::*;
@@ -98,6 +103,7 @@ mod tests {
     use crate::rng::Rng;
 
     const SECRET: [u8; 32] = [9; 32];
+    const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
     /// What came to sockets that did not bring the right cookie from the right address.
     fn heard(strangers: &[UdpSocket]) -> usize {
@@ -110,14 +116,13 @@ mod tests {
 
     /// A server's socket behind hostile datagrams: nobody hears a byte until the cookie came from the client's address.
     fn besieged(attempts: usize, seed: u64) -> (usize, usize) {
-        let peer = Peer { address: "127.0.0.1:0".parse().unwrap(), admitted: "127.0.0.1".parse().unwrap() };
-        let door = Door::open(peer, &SECRET).unwrap();
+        let door = Door::open("127.0.0.1:0".parse().unwrap(), vec![LOCALHOST], &SECRET).unwrap();
         let address = door.address().unwrap();
         let server = thread::spawn(move || {
             let (mut control, _) = door.admit_client(0).unwrap();
-            admit_datagrams(peer, &mut control).map(|socket| (socket, control))
+            admit_datagrams(&mut control).map(|socket| (socket, control))
         });
-        let (mut control, _) = connect(Peer { address, admitted: peer.admitted }, &SECRET, 0).unwrap();
+        let (mut control, _) = connect(address, &SECRET, 0).unwrap();
         let (port, cookie) = offer(&control.receive().unwrap()).unwrap();
         let strangers: Vec<UdpSocket> =
             ["127.0.0.1:0", "127.0.0.2:0"].iter().map(|own| UdpSocket::bind(own).unwrap()).collect();
@@ -151,16 +156,15 @@ mod tests {
 
     #[test]
     fn p25_both_ends_of_the_datagrams_are_bound_to_one_address() {
-        let peer = Peer { address: "127.0.0.1:0".parse().unwrap(), admitted: "127.0.0.1".parse().unwrap() };
-        let door = Door::open(peer, &SECRET).unwrap();
+        let door = Door::open("127.0.0.1:0".parse().unwrap(), vec![LOCALHOST], &SECRET).unwrap();
         let address = door.address().unwrap();
         let server = thread::spawn(move || {
             let (mut control, _) = door.admit_client(0).unwrap();
-            admit_datagrams(peer, &mut control).unwrap().local_addr().unwrap()
+            admit_datagrams(&mut control).unwrap().local_addr().unwrap()
         });
-        let (mut control, _) = connect(Peer { address, admitted: peer.admitted }, &SECRET, 0).unwrap();
-        let socket = open_datagrams(address.ip(), &mut control).unwrap();
-        assert_eq!(socket.local_addr().unwrap().ip(), peer.admitted);
+        let (mut control, _) = connect(address, &SECRET, 0).unwrap();
+        let socket = open_datagrams(&mut control).unwrap();
+        assert_eq!(socket.local_addr().unwrap().ip(), LOCALHOST);
         assert_eq!(socket.peer_addr().unwrap(), server.join().unwrap());
     }
 

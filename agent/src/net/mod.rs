@@ -13,7 +13,6 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::fault::{Fault, OrFault};
-use crate::job::Peer;
 
 mod datagram;
 mod noise;
@@ -38,18 +37,18 @@ pub enum Purpose {
     Data(u16),
 }
 
-/// A server's door: bound to one address, open to one.
+/// The door of an agent that listens: bound to one address, open to those that are named.
 pub struct Door {
     listener: TcpListener,
-    admitted: IpAddr,
+    admits: Vec<IpAddr>,
     secret: [u8; 32],
 }
 
 impl Door {
-    pub fn open(peer: Peer, secret: &[u8; 32]) -> Result<Door, Fault> {
-        let tried = format!("cannot listen on {}", peer.address);
-        let listener = TcpListener::bind(peer.address).or_fault(tried, "name an address of this machine")?;
-        Ok(Door { listener, admitted: peer.admitted, secret: *secret })
+    pub fn open(at: SocketAddr, admits: Vec<IpAddr>, secret: &[u8; 32]) -> Result<Door, Fault> {
+        let listener =
+            TcpListener::bind(at).or_fault(format!("cannot listen on {at}"), "name an address of this machine")?;
+        Ok(Door { listener, admits, secret: *secret })
     }
 
     pub fn address(&self) -> Result<SocketAddr, Fault> {
@@ -83,7 +82,7 @@ impl Door {
                     continue;
                 }
             };
-            if from.ip().to_canonical() != self.admitted {
+            if !self.admits.contains(&from.ip().to_canonical()) {
                 continue;
             }
             pending.retain(|(_, handshake)| !handshake.is_finished());
@@ -134,10 +133,9 @@ fn gather(admitted: &Receiver<Admitted>, count: u16) -> Result<(Control, Vec<Tcp
 }
 
 /// A client's control connection, and `count` data connections.
-pub fn connect(peer: Peer, secret: &[u8; 32], count: u16) -> Result<(Control, Vec<TcpStream>), Fault> {
+pub fn connect(to: SocketAddr, secret: &[u8; 32], count: u16) -> Result<(Control, Vec<TcpStream>), Fault> {
     let one = |purpose| -> Result<(TcpStream, Control), Fault> {
-        let tried = format!("cannot connect to {}", peer.address);
-        let stream = connect_soon(peer.address).or_fault(tried, NEXT)?;
+        let stream = connect_soon(to).or_fault(format!("cannot connect to {to}"), NEXT)?;
         let control = noise::ask(&stream, secret, purpose)?;
         settle(&stream)?;
         Ok((stream, control))

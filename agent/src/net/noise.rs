@@ -81,6 +81,11 @@ impl Control {
         self.stream.local_addr().or_fault("cannot read the address", NEXT)
     }
 
+    /// The address of the other end.
+    pub fn remote(&self) -> Result<SocketAddr, Fault> {
+        self.stream.peer_addr().or_fault("cannot read the peer's address", NEXT)
+    }
+
     pub fn try_clone_stream(&self) -> Result<TcpStream, Fault> {
         self.stream.try_clone().or_fault("cannot duplicate a connection", NEXT)
     }

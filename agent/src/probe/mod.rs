@@ -1,6 +1,7 @@
 //! The one table of probes. A new probe is one file here, one line in `PROBES`, one doc section, one test.
 
 use std::collections::BTreeMap;
+use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,10 +9,12 @@ use serde_json::{Map, Value, json};
 
 use crate::caps::{Ask, Item};
 use crate::fault::Fault;
-use crate::job::{Job, Peer, Role};
+use crate::job::Job;
 use crate::meter::{Bearing, Meter};
+use crate::net::{self, Control, Door};
 use crate::pace::Pace;
 use crate::record::Recorder;
+use crate::targets::{Link, Role};
 use crate::wire::Out;
 
 mod chase;
@@ -181,6 +184,11 @@ impl<'a> Context<'a> {
             let what = format!("bad job: {} has no role {}", probe.name, job.role.name());
             return Err(Fault::bad_job(what, "see --probes for the roles"));
         }
+        if let Link::Unmeasured(target) = &job.link {
+            let article = if *target == Role::Endpoint { "an" } else { "a" };
+            let what = format!("bad job: no probe of this agent measures {article} {}", target.name());
+            return Err(Fault::bad_job(what, "name machines that run this agent"));
+        }
         Ok(Context { probe, job, out, params: fill(probe, &job.params)? })
     }
 
@@ -244,11 +252,26 @@ impl<'a> Context<'a> {
         self.job.dir.as_deref().ok_or_else(|| Fault::bad_job("bad job: dir is null", next))
     }
 
-    pub fn peer(&self) -> Result<(Peer, &[u8; 32]), Fault> {
-        match (&self.job.peer, &self.job.secret) {
-            (Some(peer), Some(secret)) => Ok((*peer, secret)),
-            _ => Err(Fault::bad_job("bad job: peer or secret is null", "give both to a network probe")),
-        }
+    /// Opens the port of an agent that listens, and says where.
+    pub fn listen(&self) -> Result<Door, Fault> {
+        let Link::Listens { at, admits } = &self.job.link else {
+            return Err(Fault::bad_job("bad job: listen is null", "say where to listen, and name who may come"));
+        };
+        let door = Door::open(*at, admits.clone(), self.secret()?)?;
+        self.out.ready(&door.address()?.to_string())?;
+        Ok(door)
+    }
+
+    /// Connects to the one who listens: a control connection and `count` data connections.
+    pub fn connect(&self, count: u16) -> Result<(Control, Vec<TcpStream>), Fault> {
+        let Link::Connects { to } = self.job.link else {
+            return Err(Fault::bad_job("bad job: no target listens", "name the address and port of who listens"));
+        };
+        net::connect(to, self.secret()?, count)
+    }
+
+    fn secret(&self) -> Result<&[u8; 32], Fault> {
+        self.job.secret.as_ref().ok_or_else(|| Fault::bad_job("bad job: secret is null", "give one to a network probe"))
     }
 }
 

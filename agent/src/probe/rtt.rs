@@ -18,10 +18,10 @@ use serde_json::json;
 use super::{Context, DURATION, Kind, Metric, PAIR, PATH, Param, Probe};
 use crate::caps::{Ask, Item};
 use crate::fault::{Fault, OrFault};
-use crate::job::Role;
 use crate::meter::{Bearing, Meter, RECEIVER_DEPTH_S, SENDER_DEPTH_S};
 use crate::net::Control;
 use crate::pace::{self, Pace};
+use crate::targets::Role;
 use crate::{net, pin};
 
 mod ping;
@@ -108,14 +108,11 @@ impl Line {
 
 /// Sends every message back until the client says that it is done.
 fn serve(context: &Context) -> Result<(), Fault> {
-    let (peer, secret) = context.peer()?;
     let meter = meter(context)?;
-    let door = net::Door::open(peer, secret)?;
-    context.out.ready(&door.address()?.to_string())?;
+    let door = context.listen()?;
     let tcp = context.text("protocol") == "tcp";
     let (mut control, data) = door.admit_client(u16::from(tcp))?;
-    let line =
-        if tcp { Line::tcp(data.into_iter().next())? } else { Line::Udp(net::admit_datagrams(peer, &mut control)?) };
+    let line = if tcp { Line::tcp(data.into_iter().next())? } else { Line::Udp(net::admit_datagrams(&mut control)?) };
     let size = context.whole("size_bytes").unwrap_or(1) as usize;
     // The server's CPU is the last one, the client's the first: two cores where there are two.
     let cpu = context.job.cpus[context.job.cpus.len() - 1];
@@ -175,14 +172,13 @@ fn echo(mut line: Line, cpu: usize, size: usize, meter: &Meter) -> Result<(), Fa
 }
 
 fn measure(context: &Context) -> Result<(), Fault> {
-    let (peer, secret) = context.peer()?;
     let meter = meter(context)?;
     let tcp = context.text("protocol") == "tcp";
-    let (mut control, data) = net::connect(peer, secret, u16::from(tcp))?;
+    let (mut control, data) = context.connect(u16::from(tcp))?;
     let line = if tcp {
         Line::tcp(data.into_iter().next())?
     } else {
-        let socket = net::open_datagrams(peer.address.ip(), &mut control)?;
+        let socket = net::open_datagrams(&mut control)?;
         socket.set_read_timeout(Some(LOST_AFTER)).or_fault("cannot set a socket's limits", NEXT)?;
         Line::Udp(socket)
     };

@@ -16,10 +16,10 @@ use super::{Context, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe}
 use crate::caps::{Ask, Item};
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault};
-use crate::job::Role;
 use crate::meter::{Bearing, Meter, RECEIVER_DEPTH_S, SENDER_DEPTH_S};
 use crate::net::{self, Control, number};
 use crate::pace::{self, Pace, Work};
+use crate::targets::Role;
 use crate::{pin, quiet};
 
 pub const PROBE: Probe = Probe {
@@ -72,10 +72,8 @@ fn meter(context: &Context, bears: f64, depth_s: f64) -> Result<Arc<Meter>, Faul
 }
 
 fn serve(context: &Context) -> Result<(), Fault> {
-    let (peer, secret) = context.peer()?;
     let meter = meter(context, RECEIVER_BEARS, RECEIVER_DEPTH_S)?;
-    let door = net::Door::open(peer, secret)?;
-    context.out.ready(&door.address()?.to_string())?;
+    let door = context.listen()?;
     let streams = context.whole("streams").unwrap_or(1) as usize;
     let (mut control, data) = door.admit_client(streams as u16)?;
     control.receive()?; // the client's writers are about to start
@@ -158,10 +156,9 @@ impl Work for Sink {
 }
 
 fn measure(context: &Context) -> Result<(), Fault> {
-    let (peer, secret) = context.peer()?;
     let meter = meter(context, SENDER_BEARS, SENDER_DEPTH_S)?;
     let streams = context.whole("streams").unwrap_or(1) as usize;
-    let (mut control, data) = net::connect(peer, secret, streams as u16)?;
+    let (mut control, data) = context.connect(streams as u16)?;
     let cpus = &context.job.cpus;
     let used = &cpus[..cpus.len().min(streams)];
     quiet::wait(context.out, used)?;

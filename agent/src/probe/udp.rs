@@ -17,11 +17,11 @@ use serde_json::json;
 use super::{Context, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe};
 use crate::caps::{Ask, Item};
 use crate::fault::Fault;
-use crate::job::Role;
 use crate::meter::{Bearing, Meter, RECEIVER_DEPTH_S, SENDER_DEPTH_S};
 use crate::net::{self, Control, number};
 use crate::pace::{self, Pace};
 use crate::pin;
+use crate::targets::Role;
 
 mod receive;
 mod send;
@@ -91,12 +91,9 @@ fn meter(context: &Context, size: usize, depth_s: f64) -> Result<Arc<Meter>, Fau
 }
 
 fn serve(context: &Context, size: usize) -> Result<(), Fault> {
-    let (peer, secret) = context.peer()?;
     let meter = meter(context, size, RECEIVER_DEPTH_S)?;
-    let door = net::Door::open(peer, secret)?;
-    context.out.ready(&door.address()?.to_string())?;
-    let (mut control, _) = door.admit_client(0)?;
-    let socket = net::admit_datagrams(peer, &mut control)?;
+    let (mut control, _) = context.listen()?.admit_client(0)?;
+    let socket = net::admit_datagrams(&mut control)?;
     context.out.note("receive_buffer_bytes", widen(&socket))?;
     let (duration_s, interval_s) = (context.seconds("duration_s"), context.seconds("interval_s"));
     let gap_s = context.whole("rate_bytes_per_s").map_or(0.0, |rate| size as f64 / rate as f64);
@@ -137,10 +134,9 @@ fn receive(context: &Context, control: &mut Control, sink: &mut Sink) -> Result<
 }
 
 fn measure(context: &Context, size: usize) -> Result<(), Fault> {
-    let (peer, secret) = context.peer()?;
     let meter = meter(context, size, SENDER_DEPTH_S)?;
-    let (mut control, _) = net::connect(peer, secret, 0)?;
-    let socket = net::open_datagrams(peer.address.ip(), &mut control)?;
+    let (mut control, _) = context.connect(0)?;
+    let socket = net::open_datagrams(&mut control)?;
     widen(&socket);
     control.send(&json!({"begin": true}))?;
     control.receive()?; // the receiver is about to start

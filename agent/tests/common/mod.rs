@@ -48,9 +48,28 @@ pub fn cpus() -> Vec<usize> {
 pub fn job(probe: &str, params: &[(&str, &str)]) -> Value {
     let params: Map<String, Value> = params.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
     json!({
-        "v": 1, "seq": 0, "type": "job", "probe": probe, "params": params, "role": "solo", "cpus": cpus(),
-        "dir": null, "peer": null, "secret": null, "deadline_s": 30.0, "seed": 7
+        "v": 2, "seq": 0, "type": "job", "probe": probe, "params": params, "role": "solo", "cpus": cpus(),
+        "dir": null, "listen": null, "targets": [], "secret": null, "deadline_s": 30.0, "seed": 7
     })
+}
+
+/// A job that listens at an address and admits one agent from each of the others, all of one role.
+pub fn listening(mut job: Value, role: &str, at: &str, (other, admits): (&str, &[&str])) -> Value {
+    (job["role"], job["listen"], job["secret"]) = (role.into(), at.into(), SECRET.into());
+    job["targets"] = admits.iter().map(|address| json!({"role": other, "address": address})).collect();
+    job
+}
+
+/// A server's job, for a client of this machine.
+pub fn server_of(job: Value) -> Value {
+    listening(job, "server", "127.0.0.1:0", ("client", &["127.0.0.1"]))
+}
+
+/// A client's job.
+pub fn client_of(mut job: Value, address: &str) -> Value {
+    (job["role"], job["secret"]) = ("client".into(), SECRET.into());
+    job["targets"] = json!([{"role": "server", "address": address}]);
+    job
 }
 
 /// A running agent. Dropping `child.stdin` is what a lost controller looks like.
@@ -104,11 +123,7 @@ pub fn measure(job: &Value) -> Stream {
 pub fn measure_pair(probe: &str, params: &[(&str, &str)]) -> (Stream, Stream) {
     let mut server = serve(probe, params);
     let address = server.frame()["addr"].as_str().unwrap().to_owned();
-    let mut client = job(probe, params);
-    client["role"] = "client".into();
-    client["peer"] = address.into();
-    client["secret"] = SECRET.into();
-    let client = measure(&client);
+    let client = measure(&client_of(job(probe, params), &address));
     let (code, server) = server.end();
     assert_eq!((code, server.outcome.as_str()), (0, "ok"), "{:#?}", server.frames);
     assert_eq!(server.count(), 0, "only the client sends samples");
@@ -128,19 +143,15 @@ pub fn start_pair_in(
     server: &Value,
     client: &Value,
 ) -> (Agent, Agent) {
-    let full = |role: &str, peer: &str, more: &Value| {
-        let mut job = job(probe, params);
-        job["role"] = role.into();
-        job["peer"] = peer.into();
-        job["secret"] = SECRET.into();
+    let full = |mut job: Value, more: &Value| {
         more.as_object().unwrap().iter().for_each(|(key, value)| job[key] = value.clone());
         format!("{job}\n").into_bytes()
     };
-    let own = full("server", "127.0.0.1:0", server);
+    let own = full(server_of(job(probe, params)), server);
     let mut server = spaces.map_or_else(|| Agent::start(&own), |(space, _)| Agent::start_by(space.enter(), &own));
     assert_eq!(server.frame()["type"], "hello");
     let address = server.frame()["addr"].as_str().unwrap().to_owned();
-    let own = full("client", &address, client);
+    let own = full(client_of(job(probe, params), &address), client);
     let mut client = spaces.map_or_else(|| Agent::start(&own), |(_, space)| Agent::start_by(space.enter(), &own));
     assert_eq!(client.frame()["type"], "hello");
     (server, client)
@@ -250,11 +261,8 @@ pub fn serve(probe: &str, params: &[(&str, &str)]) -> Agent {
 
 /// A server whose trial may take so many seconds.
 pub fn serve_for(deadline_s: f64, probe: &str, params: &[(&str, &str)]) -> Agent {
-    let mut job = job(probe, params);
+    let mut job = server_of(job(probe, params));
     job["deadline_s"] = deadline_s.into();
-    job["role"] = "server".into();
-    job["peer"] = "127.0.0.1:0".into();
-    job["secret"] = SECRET.into();
     let mut server = Agent::run(&job);
     assert_eq!(server.frame()["type"], "hello");
     server
@@ -332,7 +340,7 @@ fn read(i: usize, line: &[u8]) -> Result<Value, String> {
     }
     let frame: Value = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let kind = frame["type"].as_str().unwrap_or_default();
-    if frame["v"] != 1 || frame["seq"] != i {
+    if frame["v"] != 2 || frame["seq"] != i {
         return Err("a wrong version or a gap".into());
     }
     if !["hello", "ready", "note", "sample", "hist", "text", "error", "end"].contains(&kind) {

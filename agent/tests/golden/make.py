@@ -24,6 +24,22 @@ DISK = {
 }
 # 3 x 1 us, 2 x 2 us, 1 x 1 ms, as the agent encodes them.
 HIST = "HISTFAAAAD14nAEyAM3/HISTEwAAAAoAAAAAAAAAAwAAAAAAAAABAAADRjC4oAA/8AAAAAAAAM8PBs0PBJ+PAQKN2AdK"
+# Targets that are refused: addresses that are not one machine's, and objects of another shape.
+NO_ADDRESSES = (
+    "example.org:80", "10.0.0.5", "10.0.0.5:0", "0.0.0.0:9", "224.0.0.1:9", "255.255.255.255:9", "10.0.0.5:7-9",
+    "10.0.0.5:7,8", "10.0.0.5:7,10.0.0.9", "10.0.0.0/24:7", "[::ffff:224.0.0.1]:9",
+)  # fmt: skip
+CLIENT: list[dict[str, object]] = [{"role": "client", "address": "10.0.0.9"}]
+NO_CLIENTS: tuple[dict[str, object], ...] = (
+    {"address": "10.0.0.9:7"}, {"address": "10.0.0.0/8"}, {"address": "host"}, {"role": "server"}, {"role": "solo"},
+    {"role": "root"}, {"endpoint": "https://example.org/"}, {"port": 7}, {"credential_ref": "5ec3e7 5ec3e7"},
+)  # fmt: skip
+NO_SERVICES: tuple[dict[str, object], ...] = (
+    {"endpoint": None}, {"endpoint": "example.org"}, {"endpoint": "file:///etc"}, {"endpoint": "https://"},
+    {"endpoint": "https://me:5ec3e7@example.org/"}, {"endpoint": "https://example.org/?key=5ec3e7"},
+    {"endpoint": "https://example.org/", "credential_ref": "5ec3e7=="},
+    {"endpoint": "https://example.org/", "address": "10.0.0.5"},
+)  # fmt: skip
 Frame = tuple[str, dict[str, object]]
 
 
@@ -35,7 +51,7 @@ def line(fields: dict[str, object]) -> bytes:
 def stream(*frames: Frame, outcome: str = "ok", count: int | None = None) -> list[bytes]:
     """A whole stream: hello, the frames, the end record with its digest."""
     lines = [
-        line({"v": 1, "seq": i, "type": kind, **body}) for i, (kind, body) in enumerate([("hello", HELLO), *frames])
+        line({"v": 2, "seq": i, "type": kind, **body}) for i, (kind, body) in enumerate([("hello", HELLO), *frames])
     ]
     n = sum(kind in {"sample", "hist"} for kind, _ in frames) if count is None else count
     return [*lines, end(lines, outcome, n)]
@@ -43,7 +59,7 @@ def stream(*frames: Frame, outcome: str = "ok", count: int | None = None) -> lis
 
 def end(lines: list[bytes], outcome: str, count: int) -> bytes:
     digest = hashlib.sha256(b"".join(lines)).hexdigest()
-    return line({"v": 1, "seq": len(lines), "type": "end", "outcome": outcome, "count": count, "sha256": digest})
+    return line({"v": 2, "seq": len(lines), "type": "end", "outcome": outcome, "count": count, "sha256": digest})
 
 
 def resealed(lines: list[bytes], outcome: str = "ok", count: int = 2) -> list[bytes]:
@@ -99,7 +115,7 @@ def bad() -> dict[str, list[bytes]]:
         "count": [*right[:-1], end(right[:-1], "ok", 3)],
         "no-end": right[:-1],
         "cut-line": [*right[:-1], right[-1][:40]],
-        "after-end": [*right, line({"v": 1, "seq": 6, "type": "note", "key": "late", "value": 1})],
+        "after-end": [*right, line({"v": 2, "seq": 6, "type": "note", "key": "late", "value": 1})],
         "no-hello": resealed(
             [text.replace(b'"seq":%d' % (i + 1), b'"seq":%d' % i) for i, text in enumerate(right[1:])]
         ),
@@ -109,7 +125,7 @@ def bad() -> dict[str, list[bytes]]:
         "overflow": swap(b"92500000000.0", b"1e999"),
         "text-value": swap(b"92500000000.0", b'"92500000000.0"'),
         "negative-time": swap(b'"t_s":1.0', b'"t_s":-1.0'),
-        "version": swap(b'"v":1,"seq":3', b'"v":2,"seq":3'),
+        "version": swap(b'"v":2,"seq":3', b'"v":1,"seq":3'),
         "type": swap(b'"type":"note"', b'"type":"shell"'),
         "not-utf8": swap(b"avx512f", b"avx\xff512f"),
         "not-json": swap(b'"key":"isa"', b'"key";"isa"'),
@@ -120,11 +136,19 @@ def bad() -> dict[str, list[bytes]]:
 
 def jobs() -> list[dict[str, object]]:
     def job(probe: str, params: dict[str, str], role: str = "solo", **more: object) -> dict[str, object]:
-        base: dict[str, object] = {"v": 1, "seq": 0, "type": "job", "probe": probe, "params": params, "role": role}
-        base |= {"cpus": [0], "dir": None, "peer": None, "secret": None, "deadline_s": 20.0, "seed": 7}
+        base: dict[str, object] = {"v": 2, "seq": 0, "type": "job", "probe": probe, "params": params, "role": role}
+        base |= {"cpus": [0], "dir": None, "listen": None, "targets": [], "secret": None, "deadline_s": 20.0, "seed": 7}
         return base | more
 
-    server = {"role": "server", "peer": "10.0.0.5:0,10.0.0.9", "secret": SECRET}
+    def target(role: str, address: str) -> dict[str, str]:
+        return {"role": role, "address": address}
+
+    def server(address: str) -> dict[str, object]:
+        return {"role": "client", "targets": [target("server", address)], "secret": SECRET}
+
+    serves = {"role": "server", "listen": "10.0.0.5:0", "targets": [target("client", "10.0.0.9")], "secret": SECRET}
+    others = [target("peer", f"10.0.0.{last}") for last in (6, 7, 7)]
+    store = {"role": "service", "endpoint": "https://blobs.example.org/data", "credential_ref": "reader"}
     return [
         job("fma", {"threads": "one", "duration_s": "1", "interval_s": "1", "precision": "f64"}),
         job("int", {"threads": "all"}, cpus=[0, 1]),
@@ -132,31 +156,38 @@ def jobs() -> list[dict[str, object]]:
         job("stream", {"store": "plain", "array_bytes": "auto"}),
         job("chase", {"size_bytes": "16384", "pages": "huge"}, deadline_s=0.5),
         job("disk", DISK, dir="/srv/a folder"),
-        job("tcp", {"streams": "8", "path": "zone"}, **server),
-        job("tcp", {"streams": "1"}, **server, caps={"bytes": 250000000, "burst_s": 1800.0}, lease_s=3600.0),
-        job("udp", {"rate_bytes_per_s": "max"}, role="client", peer="[::1]:4711", secret=SECRET),
-        job(
-            "rtt", {"protocol": "udp"}, role="client", cpus=[2, 3], peer="10.0.0.5:4711", secret=SECRET, seed=2**64 - 1
-        ),
+        job("tcp", {"streams": "8", "path": "zone"}, **serves),
+        job("tcp", {"streams": "1"}, **serves, caps={"bytes": 250000000, "burst_s": 1800.0}, lease_s=3600.0),
+        job("udp", {"rate_bytes_per_s": "max"}, **server("[::1]:4711")),
+        job("barrier", {"peers": "4"}, role="peer", listen="10.0.0.5:0", targets=others, secret=SECRET),
+        job("barrier", {"peers": "4"}, role="peer", targets=[target("peer", "10.0.0.5:4711")], secret=SECRET),
+        job("fma", {}, role="client", targets=[store]),
+        job("rtt", {"protocol": "udp"}, cpus=[2, 3], seed=2**64 - 1, **server("10.0.0.5:4711")),
     ]
 
 
 def bad_jobs() -> list[bytes]:
     base = jobs()[-1]
     wrong: list[dict[str, object]] = [
-        {"v": 2}, {"seq": 1}, {"seq": "0"}, {"type": "hello"}, {"role": "root"}, {"probe": 7}, {"extra": 1},
+        {"v": 1}, {"seq": 1}, {"seq": "0"}, {"type": "hello"}, {"role": "root"}, {"probe": 7}, {"extra": 1},
         {"cpus": []}, {"cpus": [0, 0]}, {"cpus": [-1]}, {"cpus": [1.5]}, {"cpus": [1024]}, {"cpus": "0"},
         {"params": []}, {"params": {"threads": 1}}, {"dir": ""}, {"dir": 5}, {"dir": "a\0b"},
-        {"peer": "example.org:80"}, {"peer": "10.0.0.5"}, {"peer": "0.0.0.0:0"}, {"peer": "224.0.0.1:9"},
-        {"peer": "10.0.0.5:0,10.0.0.0/8"}, {"peer": "255.255.255.255:9"}, {"peer": "10.0.0.5:0"},
-        {"peer": "10.0.0.5:7-9"}, {"peer": "10.0.0.5:7,8"}, {"peer": "[::ffff:224.0.0.1]:9"}, {"peer": "10.0.0.0/24:7"},
+        {"peer": "10.0.0.5:4711"}, {"listen": ""}, {"listen": 7}, {"listen": "10.0.0.5:0"}, {"targets": {}},
+        {"targets": [7]}, {"targets": ["10.0.0.5:4711"]}, {"targets": []}, {"targets": [{}]},
+        {"targets": [{"role": "server"}]}, {"targets": [{"role": "server", "address": 7}]},
+        {"role": "victim"}, {"role": "solo"}, {"role": "server"}, {"role": "peer"},
+        *({"targets": [{"role": "server", "address": address}]} for address in NO_ADDRESSES),
+        *({"role": "server", "listen": listen, "targets": CLIENT} for listen in ("host:0", "0.0.0.0:0", "10.0.0.5")),
+        *({"role": "server", "listen": "10.0.0.5:0", "targets": CLIENT * n} for n in (0, 2, 65)),
+        *({"role": "server", "listen": "10.0.0.5:0", "targets": [{**CLIENT[0], **more}]} for more in NO_CLIENTS),
+        *({"targets": [{"role": "service", **more}]} for more in NO_SERVICES),
         {"secret": "5ec3e7"}, {"secret": "5ec3e7zz" * 8},
         {"deadline_s": 0}, {"deadline_s": -1}, {"deadline_s": 1e300}, {"deadline_s": "20"}, {"seed": -1}, {"seed": 0.5},
         {"caps": []}, {"caps": {"bytes": 0}}, {"caps": {"bytes": 1.5}}, {"caps": {"bytes_per_s": -1}},
         {"caps": {"packets_per_s": "9"}}, {"caps": {"burst_s": 1e300}}, {"caps": {"byte": 1}},
         {"lease_s": 0}, {"lease_s": "9"}, {"lease_s": 1e300},
     ]  # fmt: skip
-    broken = [b"{}\n", b"[]\n", b"null\n", b"{\n", b'{"v":1,"v":\n', b"[" * 4000 + b"\n", b"\n"]
+    broken = [b"{}\n", b"[]\n", b"null\n", b"{\n", b'{"v":2,"v":\n', b"[" * 4000 + b"\n", b"\n"]
     return [line(base | change) for change in wrong] + broken
 
 

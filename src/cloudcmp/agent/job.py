@@ -7,21 +7,32 @@ from dataclasses import dataclass
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.plan import PlannedTrial
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 LINE_BYTES_MAX = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class JobTarget:
-    """Another target of a trial as one agent sees it: its role, and its address or endpoint.
+    """One of a trial's other targets, as the agent that gets the job sees it.
 
-    `credential_ref` names a credential; the job line never holds one.
+    `role` is the part that the target plays in the trial. A machine has an `address`: `ip:port` where it listens, else
+    `ip`. A service has an `endpoint`, a URL. `credential_ref` names a credential and is never one.
     """
 
     role: str
     address: str | None = None
     endpoint: str | None = None
     credential_ref: str | None = None
+
+    def encode(self) -> dict[str, str]:
+        """The target as a JSON object; what is None is left out."""
+        fields = (
+            ("role", self.role),
+            ("address", self.address),
+            ("endpoint", self.endpoint),
+            ("credential_ref", self.credential_ref),
+        )
+        return {key: value for key, value in fields if value is not None}
 
 
 def encode_job(
@@ -38,11 +49,11 @@ def encode_job(
 ) -> bytes:
     """The job line of a trial, with its end of line.
 
-    `cpus` are processor numbers, `listen` is the agent's own `ip:port` (port 0: any), `targets` are the trial's others,
-    `secret` is 64 hex digits, for agents that talk to each other only.
+    `cpus` are processor numbers. `listen` is the `ip:port` that the agent binds (port 0: any), `targets` are the
+    trial's other targets, `secret` is 64 hex digits that the agents of one trial share.
     `caps` bound what the trial may put on the network: `bytes`, `bytes_per_s`, `packets_per_s`, `burst_s`; without
     them the agent's own defaults hold between machines. After `lease_s` seconds of life the agent leaves.
-    Does not check caps and lease: the agent refuses what it does not understand.
+    Does not check targets, caps and lease: the agent refuses what it does not understand.
     Raises UserMistake for a job longer than a line may be.
     """
     job: dict[str, object] = {
@@ -54,7 +65,8 @@ def encode_job(
         "role": role,
         "cpus": list(cpus),
         "dir": folder,
-        "peer": _peer(listen, targets),
+        "listen": listen,
+        "targets": [target.encode() for target in targets],
         "secret": secret,
         "deadline_s": trial.deadline_s,
         "seed": trial.seed,
@@ -68,10 +80,3 @@ def encode_job(
         what = f"its job takes {len(line)} bytes"
         raise UserMistake.at(f"probe {trial.probe}", what, f"at most {LINE_BYTES_MAX} can be sent")
     return line
-
-
-def _peer(listen: str | None, targets: Sequence[JobTarget]) -> str | None:
-    first = next((one.address for one in targets if one.address), None)
-    if listen is None:
-        return first
-    return listen if first is None or first == listen.rpartition(":")[0].strip("[]") else f"{listen},{first}"

@@ -11,7 +11,7 @@ from cloudcmp.owned_folder import OwnedPath
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One machine or data set of the cloud. Lists show it from `visible_at` on; `end` says how it went. Virtual Unix seconds."""
+    """One machine or data set of the cloud. Lists show it from `visible_at` on (virtual Unix s); `end` says how it ended."""
 
     cloud_id: str
     name: str

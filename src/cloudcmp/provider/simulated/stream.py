@@ -49,12 +49,12 @@ def frame_of(reading: "Reading") -> dict[str, object]:
 def encode(frames: Iterable[dict[str, object]], samples: int) -> bytes:
     """A whole ok stream: the frames numbered, and the end record with its count and digest."""
     lines = [
-        json.dumps({"v": 1, "seq": seq, **frame}, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        json.dumps({"v": 2, "seq": seq, **frame}, separators=(",", ":"), allow_nan=False).encode() + b"\n"
         for seq, frame in enumerate(frames)
     ]
     body = b"".join(lines)
     end = {"type": "end", "outcome": "ok", "count": samples, "sha256": hashlib.sha256(body).hexdigest()}
-    return body + json.dumps({"v": 1, "seq": len(lines), **end}, separators=(",", ":")).encode() + b"\n"
+    return body + json.dumps({"v": 2, "seq": len(lines), **end}, separators=(",", ":")).encode() + b"\n"
 
 
 @dataclass(slots=True)
