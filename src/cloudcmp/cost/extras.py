@@ -14,13 +14,14 @@ from cloudcmp.model.price import MONTH_HOURS, Item
 
 _MORE = Decimal(MONTH_HOURS) / SHORTEST_MONTH_HOURS - 1
 """By how much more a month's price for an hour is in the shortest month."""
+_MOVED = frozenset({Item.EGRESS, Item.REQUEST})
 _DISKS = frozenset({Item.VOLUME, Item.IOPS, Item.THROUGHPUT})
 
 
 def extra_of(stay: Stay, parts: Parts) -> Extra:
     """What is at worst billed for a launch and is not in the price for an hour of its machines.
 
-    Traffic at its dearest; a region's fee for dedicated machines, with the hour of the clock that a life may touch; a
+    Traffic and requests at their dearest; a region's fee for dedicated machines, with the hour of the clock that a life may touch; a
     disk's dearer hour in a short month, and what its own clock counts more than its machine's.
     """
     timed: list[tuple[Decimal, Billing]] = []
@@ -33,7 +34,7 @@ def extra_of(stay: Stay, parts: Parts) -> Extra:
             coarse_h = EXACT.divide(coarser(use, machine), Decimal(3600))
             fixed += EXACT.multiply(hourly * (1 + _MORE), coarse_h) * stay.machines * (1 + stay.starts)
     for use, rate in parts.worst:
-        if use.item is Item.EGRESS:
+        if use.item in _MOVED and rate.rows:
             fixed += _dearest_of(use, rate)
         elif use.item is Item.FEE:
             timed.append((rate.rows[0].amount, rate.billing))

@@ -156,8 +156,9 @@ def _machine(
 def _use(candidate: Candidate, stay: Stay, item: Item, name: str) -> Use:
     sold, options = candidate.offering, dict(candidate.options)
     spot = item is Item.INSTANCE and options.get("market") == "spot"
+    about = f"{candidate.id}, the machine that asks" if candidate.service else candidate.id
     use = Use(
-        sold.provider, sold.region, item, name, count=stay.machines, times=stay.launches, about=candidate.id,
+        sold.provider, sold.region, item, name, count=stay.machines, times=stay.launches, about=about,
         purchase=Purchase.SPOT if spot else Purchase.ON_DEMAND,
     )  # fmt: skip
     return as_rented(use, candidate)

@@ -9,11 +9,11 @@ from cloudcmp.model.remote import Access
 
 INSTANCE = "instance"
 FIREWALL = "firewall"
-DATA_SET = "data set"
+DATA_SET = "data-set"
 VOLUME = "volume"
 ADDRESS = "address"
-"""What can be leased. A data set is what a study makes in a service. A volume is made in its machine's own call and ends
-with it, an address is made for its machine and given back with it; either is only ever listed alone.
+"""What can be leased. A data set is made in a service. A volume is made in its machine's own call and ends with it, an
+address is made for its machine and given back with it; either of these two is only ever listed alone.
 """
 INCOMPLETE = "incomplete"
 """The state in which a provider that bills nothing lists what was begun and never finished: it bears no tags yet."""

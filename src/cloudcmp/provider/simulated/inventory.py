@@ -11,7 +11,7 @@ from cloudcmp.owned_folder import OwnedPath
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One machine or data set of the cloud. Lists show it from `visible_at` on (virtual Unix s); `end` says how it ended."""
+    """One machine or data set of the cloud. Lists show it from `visible_at` on; times are virtual Unix s."""
 
     cloud_id: str
     name: str

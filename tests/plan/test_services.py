@@ -1,0 +1,155 @@
+"""Services as candidates: who plays which role, what is leased and quoted, and what is refused."""
+
+import json
+import sqlite3
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.cli.command import cloudcmp
+from tests.plan.clouds import planned as planned_on
+
+from cloudcmp import study
+from cloudcmp.catalog import fill
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.cast import Machine, Role, Service, ServiceKind, Vantage, machines_of, service_of
+from cloudcmp.model.codec import from_json, to_json
+from cloudcmp.model.plan import Plan, PlannedTrial
+from cloudcmp.model.price import Item, Unit
+from cloudcmp.plan import cast_of, check_runnable
+from cloudcmp.provider.simulated.offerings import offerings
+from cloudcmp.study.quantities import unit_prices
+
+BLOB = "{provider: simulated, region: nimbus, service: blob, from: {offering: small}, prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}}"  # noqa: E501
+DEARER = BLOB.replace("nimbus", "stratus").replace("0.09", "0.12")
+DOWNLOADS = "[{probe: blob, params: {op: download, size_bytes: 1000000}}]"
+
+
+def planned(candidates: str, **how: Any) -> Plan:
+    """The plan on what the simulated clouds sell."""
+    return planned_on(candidates, offerings_of=lambda _, region: offerings(region), **how)
+
+
+def read(candidate: str, probes: str = DOWNLOADS) -> object:
+    text = f"schema: 1\nquestion: which?\ncandidates: [{candidate}]\nprobes: {probes}\n"
+    return study.read_text(text, "s.yaml", providers=("simulated", "aws"))
+
+
+def test_a_service_is_asked_by_a_client_on_the_machine_that_it_is_seen_from() -> None:
+    plan = planned(f"[{BLOB}, {DEARER}]", probes=DOWNLOADS)
+    one = plan.candidates[0]
+    assert (one.id, one.offering.name) == ("simulated/nimbus/blob from small", "small")
+    for trial in plan.trials:
+        client, asked = trial.cast
+        assert (client.role, client.target) == (Role.CLIENT, Machine(1))
+        region = plan.candidates[plan.launches[trial.launch].candidate].offering.region
+        assert (asked.role, asked.target) == (Role.SERVICE, Service(ServiceKind.BLOB, "simulated", region))
+        assert from_json(PlannedTrial, to_json(trial)) == trial
+
+
+def test_requests_and_bytes_are_quoted_apart_from_the_machine_that_asks() -> None:
+    plan = planned(f"[{BLOB}, {DEARER}]", probes=DOWNLOADS)
+    usage = {one.item: one for one in plan.stays[0].service}
+    assert usage[Item.EGRESS].expected == 1_000_000 * usage[Item.REQUEST].expected
+    assert usage[Item.REQUEST].most > usage[Item.REQUEST].expected > 0
+    about = [(line.item, line.about) for line in plan.quote.lines if "nimbus" in line.item or "nimbus" in line.about]
+    assert ("instance small, simulated/nimbus", "simulated/nimbus/blob from small, the machine that asks") in about
+    (requests,) = [line for line in plan.quote.lines if line.item == "request blob, simulated/nimbus"]
+    assert requests.price == Decimal(5)
+    assert requests.quantity == Decimal(usage[Item.REQUEST].expected * len(plan.launches) // 2) / 10**6
+
+
+def test_a_service_without_prices_has_an_unknown_cost_and_is_not_free() -> None:
+    bare = BLOB.replace(", prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}", "")
+    plan = planned(f"[{bare}]", probes=DOWNLOADS)
+    assert plan.quote.expected_cost is None
+    assert any("request blob" in note for note in plan.quote.notes)
+
+
+def test_only_probes_of_its_kind_are_run_on_a_service() -> None:
+    probes = "[{probe: blob}, {probe: table}, {probe: consistency, params: {service: [blob, queue]}}, {probe: fma}]"
+    both = f"[{BLOB}, {{provider: simulated, region: nimbus, offering: medium}}]"
+    plan = planned(both, probes=probes)
+    ran = {(plan.launches[one.launch].candidate, one.probe, dict(one.params).get("service")) for one in plan.trials}
+    assert {probe for at, probe, _ in ran if at == 0} == {"blob", "consistency"}
+    assert {kind for at, probe, kind in ran if at == 0 and probe == "consistency"} == {"blob"}
+    assert {probe for at, probe, _ in ran if at == 1} == {"blob", "table", "consistency", "fma"}
+
+
+def test_only_simulated_services_can_be_run_so_far() -> None:
+    real = (
+        BLOB.replace("simulated", "aws")
+        .replace("nimbus", "eu")
+        .replace("{offering: small}", "{offering: small, price: 0.1 USD/h}")
+    )
+    plan = planned(f"[{real}]", probes=DOWNLOADS, rest="budget: 900 USD\n")
+    with pytest.raises(UserMistake) as refused:
+        check_runnable(plan, ("aws", "simulated"))
+    assert any("data sets" in fault.what for fault in refused.value.faults)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "says"),
+    [
+        (BLOB.replace("from: {offering: small}, ", ""), "a service is seen from a machine"),
+        (BLOB.replace("service: blob", "service: blobs"), "service"),
+        (BLOB.replace("service: blob, ", "offering: small, "), "from is for a service"),
+        (BLOB.replace("from: {offering: small}", "from: {offering: small}, count: 2"), "count is not a service's"),
+        (BLOB.replace("0.005 USD/1000", "0 USD/1000"), "zero"),
+        (BLOB.replace("0.09 USD/GB", "0.09 EUR/GB"), "several currencies"),
+        (BLOB.replace("0.09 USD/GB", "0.09 USD/h"), "is not for GB"),
+    ],
+)
+def test_what_does_not_go_with_a_service_is_told_with_its_place(candidate: str, says: str) -> None:
+    with pytest.raises(UserMistake) as refused:
+        read(candidate)
+    assert any(says in fault.line() and fault.where.startswith("s.yaml:") for fault in refused.value.faults)
+
+
+@given(st.decimals("0.0001", "1000", places=4), st.integers(1, 10**6))
+def test_a_price_of_requests_is_for_a_million(amount: Decimal, count: int) -> None:
+    (found,) = unit_prices({"requests": f"{amount} USD/{count}"})
+    assert found.unit is Unit.MILLION
+    assert float(found.amount) == pytest.approx(float(amount) / count * 1e6)
+
+
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("path", ["loopback", "zone", "region"])
+def test_both_ends_of_a_transfer_have_machines_of_their_own_but_over_loopback(path: str, single: bool) -> None:
+    cast = cast_of("tcp", fill("tcp", {"path": path}), "aws", "eu", single=single)
+    assert {one.role for one in cast} == {Role.SERVER, Role.CLIENT}
+    assert machines_of(cast) == (2 if path != "loopback" and not single else 1)
+
+
+def test_probes_from_afar_look_from_a_vantage() -> None:
+    cast = cast_of("wan", fill("wan", {"vantage": "asia"}), "aws", "eu")
+    assert [(one.role, one.target) for one in cast] == [
+        (Role.VANTAGE, Vantage("asia")),
+        (Role.ENDPOINT, Service(ServiceKind.HTTP, "aws", "eu")),
+    ]
+    assert service_of(cast) == Service(ServiceKind.HTTP, "aws", "eu")
+    assert cast_of("fma", fill("fma", {}), "aws", "eu") == ()
+
+
+def test_a_blob_store_seen_from_a_machine_runs_from_the_study_file_to_the_report(tmp_path: Path) -> None:
+    text = f"schema: 1\nquestion: which?\ncandidates:\n  - {BLOB}\n  - {DEARER}\nprobes: {DOWNLOADS}\nlaunches: 6\n"
+    (tmp_path / "s.yaml").write_text(text)
+    ran = cloudcmp("run", "s.yaml", "--out", "out", "--json", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    data = json.loads(ran.out)["data"]
+    costs = {one["candidate"]: one["cost_per_task"]["amount"] for one in data["estimates"] if "latency" in one["cell"]}
+    assert [Decimal(costs[at]) for at in (0, 1)] == [Decimal("0.000095"), Decimal("0.000125")]
+    rows = (
+        sqlite3.connect(tmp_path / "out" / "study.db")
+        .execute("SELECT slot, event FROM lease WHERE kind = 'data-set' ORDER BY rowid")
+        .fetchall()
+    )
+    made = {slot for slot, event in rows if event == "CREATED"}
+    assert len(made) == 12
+    assert made == {slot for slot, event in rows if event == "GONE"}
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "blob from small" in page
+    assert "SIMULATED" in page
