@@ -34,7 +34,10 @@ SHORT = {
 
 
 def test_every_built_probe_is_tried():
-    here = {probe.name for probe in PROBES.values() if probe.built and not probe.by_controller}
+    # agent/tests/barrier.rs drives a group; no launch can yet.
+    here = {
+        probe.name for probe in PROBES.values() if probe.built and not probe.by_controller | ("peer" in probe.roles)
+    }
     assert set(SHORT) == here - {"command", "tool"}  # which a study words; tests/pipeline/test_commands.py runs them
 
 
