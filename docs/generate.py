@@ -67,8 +67,7 @@ def probes_page() -> Iterator[str]:
 def _probe(probe: Probe) -> Iterator[str]:
     yield f"\n## {probe.name}\n"
     yield f"{probe.doc} *Does not measure:* {probe.excludes}\n"
-    runs_it = "the controller" if probe.by_controller else "two agents" if probe.agents > 1 else "one agent"
-    yield f"- {'built' if probe.built else 'simulated only'}; {runs_it}"
+    yield f"- {'built' if probe.built else 'simulated only'}; {_runs(probe)}"
     yield f"- metrics: {', '.join(f'`{name}`' for name in probe.metrics)}\n"
     rows = (
         (f"`{p.name}`", p.kind.value, f"`{p.default}`", p.doc + (f" ({', '.join(p.words)})" if p.words else ""))
@@ -78,6 +77,15 @@ def _probe(probe: Probe) -> Iterator[str]:
     if probe.name == "task":
         yield from _work()
     yield from peers(probe.name)
+
+
+def _runs(probe: Probe) -> str:
+    """Who runs a probe."""
+    if probe.by_controller:
+        return "the controller"
+    if "peer" in probe.roles:
+        return "an agent on each machine of a group"
+    return "two agents" if len(probe.roles) > 1 else "one agent"
 
 
 def _work() -> Iterator[str]:

@@ -158,11 +158,9 @@ class Rig:
             cloud_id = await provider.create(request)
             lease = Lease("launch-0", 1, LeaseState.LIVE, provider.name, "r", "instance", "n", TOKEN, cloud_id, START)
             instance = await provider.connect(lease, candidate, self.launch)
+            targets = LaunchTargets((instance,), lambda: provider.gone(Handle("instance", "r", cloud_id)), **left)
             try:
-                return await run_trials(
-                    replace(bench, **bench_with), candidate, self.launch, trials,
-                    LaunchTargets((instance,), lambda: provider.gone(Handle("instance", "r", cloud_id)), **left), before,
-                )  # fmt: skip
+                return await run_trials(replace(bench, **bench_with), candidate, self.launch, trials, targets, before)
             finally:
                 await provider.destroy(Handle("instance", "r", cloud_id))
                 assert await provider.gone(Handle("instance", "r", cloud_id))

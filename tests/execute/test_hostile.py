@@ -143,15 +143,18 @@ def test_peers_share_one_secret_and_the_clients_samples_count(rig):
     body = peers(LISTENS + "sys.stdin.read(); end(0, 'aborted')").replace(
         "job = json.loads(sys.stdin.readline())\n",
         "job = json.loads(sys.stdin.readline())\n"
-        f"open({str(told)!r}, 'a').write(json.dumps([job['role'], job['peer'], job['secret']]) + '\\n')\n",
+        f"fields = [job[key] for key in ('role', 'listen', 'targets', 'secret')]\n"
+        f"open({str(told)!r}, 'a').write(json.dumps(fields) + '\\n')\n",
     )
     rig.on_local(rig.script(body), [rig.trial(0, "rtt"), rig.trial(1, "rtt")])
     assert rig.outcomes == ["ok", "ok"]
     assert len(rig.memory.samples[0]) == 1
     lines = [json.loads(line) for line in told.read_text().splitlines()]
-    assert [line[:2] for line in lines] == [["server", "127.0.0.1:0"], ["client", "127.0.0.1:4711"]] * 2
-    assert lines[0][2] == lines[1][2] != lines[2][2] == lines[3][2]
-    assert all(len(bytes.fromhex(line[2])) == 32 for line in lines)
+    server = ["server", "127.0.0.1:0", [{"role": "client", "address": "127.0.0.1"}]]
+    client = ["client", None, [{"role": "server", "address": "127.0.0.1:4711"}]]
+    assert [line[:3] for line in lines] == [server, client] * 2
+    assert lines[0][3] == lines[1][3] != lines[2][3] == lines[3][3]
+    assert all(len(bytes.fromhex(line[3])) == 32 for line in lines)
 
 
 BAD_SERVERS = {

@@ -10,6 +10,7 @@ from cloudcmp.model.trial import Outcome
 
 # Small and short: what is asked is whether it works, not how fast it is.
 SHORT = {
+    "barrier": {"rounds": "5"},
     "fma": {"duration_s": "0.1", "interval_s": "0.1"},
     "int": {"duration_s": "0.1", "interval_s": "0.1"},
     "peak": {"duration_s": "0.1", "interval_s": "0.1"},

@@ -169,4 +169,4 @@ def test_the_stream_is_the_protocols(plans):
     lines = [json.loads(line) for line in asyncio.run(use()).splitlines()]
     assert [line["type"] for line in lines] == ["hello", "sample", "end"]
     assert [line["seq"] for line in lines] == [0, 1, 2]
-    assert {line["v"] for line in lines} == {1}
+    assert {line["v"] for line in lines} == {2}

@@ -12,6 +12,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use crate::fault::{Fault, OrFault};
 
 mod datagram;
@@ -59,13 +61,23 @@ impl Door {
     ///
     /// Strangers are dropped unanswered, and peers without the secret with them; none can hold the others up.
     pub fn admit_client(self, count: u16) -> Result<(Control, Vec<TcpStream>), Fault> {
+        self.admit(|admitted, _| gather(admitted, count))
+    }
+
+    /// A control and a data connection of each agent that is named; then the door closes. Strangers fare as above.
+    pub fn admit_group(self) -> Result<Vec<(Control, TcpStream)>, Fault> {
+        self.admit(gather_group)
+    }
+
+    fn admit<T>(self, gather: impl FnOnce(&Receiver<Admitted>, Vec<IpAddr>) -> Result<T, Fault>) -> Result<T, Fault> {
         let (tell, admitted) = channel();
         let listener = self.listener.try_clone().or_fault("cannot duplicate a socket", NEXT)?;
+        let named = self.admits.clone();
         std::thread::spawn(move || self.guard(&tell));
-        let client = gather(&admitted, count);
+        let gathered = gather(&admitted, named);
         // Wakes the guard, which then ends; the port is closed with its last owner.
         unsafe { libc::shutdown(listener.as_raw_fd(), libc::SHUT_RDWR) };
-        client
+        gathered
     }
 
     /// Gives each caller from the admitted address a handshake of its own.
@@ -132,17 +144,52 @@ fn gather(admitted: &Receiver<Admitted>, count: u16) -> Result<(Control, Vec<Tcp
     Ok((control, data.into_iter().flatten().collect()))
 }
 
+/// Waits until every agent is there: each gets a number over its control connection, and comes back with it for data.
+fn gather_group(admitted: &Receiver<Admitted>, mut named: Vec<IpAddr>) -> Result<Vec<(Control, TcpStream)>, Fault> {
+    let mut group: Vec<(Control, Option<TcpStream>)> = Vec::new();
+    while !named.is_empty() || group.iter().any(|(_, data)| data.is_none()) {
+        let (stream, purpose, mut noise) = admitted.recv().or_fault("the port does not accept any more", NEXT)?;
+        settle(&stream)?;
+        let from = noise.remote()?.ip().to_canonical();
+        let expected = match purpose {
+            Purpose::Control => named.iter().position(|ip| *ip == from).map(|place| {
+                named.swap_remove(place);
+                noise.send(&json!({"number": group.len()}))?;
+                group.push((noise, None));
+                Ok(())
+            }),
+            Purpose::Data(i) => {
+                let empty = group.get_mut(usize::from(i)).filter(|(_, data)| data.is_none());
+                empty.map(|(control, data)| {
+                    *data = (control.remote()?.ip().to_canonical() == from).then_some(stream);
+                    data.as_ref().map(|_| ()).ok_or_else(|| Fault::failed("a peer came from another address", NEXT))
+                })
+            }
+        };
+        expected.unwrap_or_else(|| Err(Fault::failed("the peers open more connections than the job has", NEXT)))?;
+    }
+    Ok(group.into_iter().filter_map(|(control, data)| Some((control, data?))).collect())
+}
+
 /// A client's control connection, and `count` data connections.
 pub fn connect(to: SocketAddr, secret: &[u8; 32], count: u16) -> Result<(Control, Vec<TcpStream>), Fault> {
-    let one = |purpose| -> Result<(TcpStream, Control), Fault> {
-        let stream = connect_soon(to).or_fault(format!("cannot connect to {to}"), NEXT)?;
-        let control = noise::ask(&stream, secret, purpose)?;
-        settle(&stream)?;
-        Ok((stream, control))
-    };
-    let (_, control) = one(Purpose::Control)?;
-    let data = (0..count).map(|i| Ok(one(Purpose::Data(i))?.0)).collect::<Result<Vec<TcpStream>, Fault>>()?;
-    Ok((control, data))
+    let (_, control) = reach(to, secret, Purpose::Control)?;
+    let data = (0..count).map(|i| Ok(reach(to, secret, Purpose::Data(i))?.0));
+    Ok((control, data.collect::<Result<Vec<TcpStream>, Fault>>()?))
+}
+
+/// The control and the data connection of one of a group.
+pub fn join(to: SocketAddr, secret: &[u8; 32]) -> Result<(Control, TcpStream), Fault> {
+    let (_, mut control) = reach(to, secret, Purpose::Control)?;
+    let i = number(&control.receive()?, "number")?;
+    Ok((control, reach(to, secret, Purpose::Data(i as u16))?.0))
+}
+
+fn reach(to: SocketAddr, secret: &[u8; 32], purpose: Purpose) -> Result<(TcpStream, Control), Fault> {
+    let stream = connect_soon(to).or_fault(format!("cannot connect to {to}"), NEXT)?;
+    let control = noise::ask(&stream, secret, purpose)?;
+    settle(&stream)?;
+    Ok((stream, control))
 }
 
 /// Connects within the handshake's time; a server that refuses gets a few more tries.

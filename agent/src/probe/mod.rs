@@ -1,7 +1,7 @@
 //! The one table of probes. A new probe is one file here, one line in `PROBES`, one doc section, one test.
 
 use std::collections::BTreeMap;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use crate::record::Recorder;
 use crate::targets::{Link, Role};
 use crate::wire::Out;
 
+mod barrier;
 mod chase;
 mod command;
 mod dbench;
@@ -62,6 +63,7 @@ pub static PROBES: &[Probe] = &[
     tcp::PROBE,
     udp::PROBE,
     rtt::PROBE,
+    barrier::PROBE,
     command::PROBE,
 ];
 
@@ -262,12 +264,21 @@ impl<'a> Context<'a> {
         Ok(door)
     }
 
-    /// Connects to the one who listens: a control connection and `count` data connections.
+    /// Connects to the server: a control connection and `count` data connections.
     pub fn connect(&self, count: u16) -> Result<(Control, Vec<TcpStream>), Fault> {
-        let Link::Connects { to } = self.job.link else {
-            return Err(Fault::bad_job("bad job: no target listens", "name the address and port of who listens"));
-        };
-        net::connect(to, self.secret()?, count)
+        net::connect(self.listener()?, self.secret()?, count)
+    }
+
+    /// Connects to the peer that listens: a control and a data connection.
+    pub fn join(&self) -> Result<(Control, TcpStream), Fault> {
+        net::join(self.listener()?, self.secret()?)
+    }
+
+    fn listener(&self) -> Result<SocketAddr, Fault> {
+        match self.job.link {
+            Link::Connects { to } => Ok(to),
+            _ => Err(Fault::bad_job("bad job: no target listens", "name the address and port of one that does")),
+        }
     }
 
     fn secret(&self) -> Result<&[u8; 32], Fault> {

@@ -21,8 +21,8 @@ _DISKS = frozenset({Item.VOLUME, Item.IOPS, Item.THROUGHPUT})
 def extra_of(stay: Stay, parts: Parts) -> Extra:
     """What is at worst billed for a launch and is not in the price for an hour of its machines.
 
-    Traffic and requests at their dearest; a region's fee for dedicated machines, with the hour of the clock that a life may touch; a
-    disk's dearer hour in a short month, and what its own clock counts more than its machine's.
+    Traffic and requests at their dearest; a region's fee for dedicated machines, with the hour of the clock that a
+    life may touch; a disk's dearer hour in a short month, and what its own clock counts more than its machine's.
     """
     timed: list[tuple[Decimal, Billing]] = []
     fixed = Decimal(0)

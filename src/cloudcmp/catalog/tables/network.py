@@ -1,10 +1,11 @@
-"""Bulk transfer, datagrams and round trips between two agents."""
+"""Bulk transfer, datagrams and round trips between two agents; a barrier of several."""
 
 from cloudcmp.catalog.tables.base import INTERVAL, PEERS, choice, duration, size, suite
+from cloudcmp.model.cast import Role
 from cloudcmp.model.metric import Better, Group, Metric, Param, ParamKind, Probe, Reduce
 
 _UDP = ("path", "rate_bytes_per_s", "size_bytes")
-_PATH = Param("path", ParamKind.TEXT, "loopback", "where the two agents are: loopback, zone, region, ...")
+_PATH = Param("path", ParamKind.TEXT, "loopback", "where the agents are: loopback, zone, region, ...")
 
 METRICS = (
     Metric("tcp_bytes_per_s", "B/s", Better.HIGHER, Group.NETWORK, Reduce.TOTAL, ("path", "size_bytes", "streams"),
@@ -22,6 +23,9 @@ METRICS = (
     Metric("rtt_s", "s", Better.LOWER, Group.NETWORK, Reduce.PERCENTILE, ("path", "percentile", "protocol", "size_bytes"),
            "Round-trip time of a small message to an agent that echoes it, one in flight, at a percentile.",
            "Connecting; on path=loopback: any network at all.", 2e-4),
+    Metric("start_skew_s", "s", Better.LOWER, Group.NETWORK, Reduce.MEDIAN, ("path", "peers"),
+           "Time from the first to the last start of the machines of a group that leave one barrier together.",
+           "The time that a barrier takes; skews below the note clock_error_s; on path=loopback: any network at all.", 1e-4),
 )  # fmt: skip
 
 PROBES = (
@@ -38,6 +42,11 @@ PROBES = (
           (choice("protocol", "tcp udp", "transport"), size("64"),
            Param("interval_s", ParamKind.SECONDS, "0", "time between messages; 0: each follows the last"), duration(), _PATH),
           "Echo of a small message, one in flight.", "Connecting; on loopback: any network at all.", 1.0, PEERS),
+    Probe("barrier", ("start_skew_s",),
+          (Param("peers", ParamKind.COUNT, "4", "machines of the group, 2 to 64"), _PATH,
+           Param("rounds", ParamKind.COUNT, "100", "barriers, one after the other", short="20")),
+          "A group that meets at a barrier: one peer waits for all others, then releases them one after the other.",
+          "The time that a barrier takes; on loopback: any network at all.", 1.0, (Role.PEER,)),
 )  # fmt: skip
 
 SUITES = (

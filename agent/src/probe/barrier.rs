@@ -1,0 +1,341 @@
+//! Start skew: how far apart the machines of a group start that leave one barrier together.
+//!
+//! The peer that listens waits in each round for all others and releases them one after the other, as a central barrier
+//! does; each notes when it goes on, and the one that listens goes on when it has released the last. The skew of a round
+//! is the latest start less the earliest, by the clock of the peer that listens; one that is 0 is told as that clock's
+//! resolution. The clocks are compared over the same connections before and after the rounds (`skew.rs`); how far off
+//! they may be is the note `clock_error_s`, and a smaller skew is not to be told from none. Excludes the time that a
+//! barrier takes, and how far apart the peers arrive.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Context, Kind, Metric, PATH, Param, Probe};
+use crate::caps::{Ask, Item};
+use crate::clock::{self, now_ns, seconds};
+use crate::fault::{Fault, OrFault};
+use crate::meter::{Bearing, Meter, SENDER_DEPTH_S};
+use crate::net::{self, Control};
+use crate::quiet;
+use crate::targets::{Link, Role};
+use crate::wire::finite;
+
+mod skew;
+
+use skew::{Exchange, Offset};
+
+pub const PROBE: Probe = Probe {
+    name: "barrier",
+    roles: &[Role::Peer],
+    params: &[
+        Param { name: "peers", default: "4", kind: Kind::Whole(2, 64) },
+        PATH,
+        Param { name: "rounds", default: "100", kind: Kind::Whole(1, 10_000) },
+    ],
+    metrics: &[Metric { name: "start_skew_s", unit: "s", params: &["path", "peers"] }],
+    run,
+};
+
+const NEXT: &str = "see that all peers run and can be reached";
+/// Comparisons of two clocks before the rounds, and as many after them: the fastest counts.
+const EXCHANGES: usize = 32;
+/// What is sent either way: to arrive, to release, to ask for the time, to answer.
+const TICK: [u8; 8] = *b"ccmp bar";
+/// Times that fit a control message.
+const PIECE: usize = 128;
+/// Longer than any deadline: the last peer may come late.
+const FOREVER: Duration = Duration::from_secs(30 * 86_400);
+
+fn run(context: &Context) -> Result<(), Fault> {
+    let rounds = context.whole("rounds").unwrap_or(1) as usize;
+    match &context.job.link {
+        Link::Listens { admits, .. } => lead(context, rounds, admits.len()),
+        _ => follow(context, rounds),
+    }
+}
+
+/// The meter of one who exchanges ticks with so many. A pause between rounds that a cap makes is in no skew.
+fn meter(context: &Context, rounds: usize, others: usize) -> Result<Arc<Meter>, Fault> {
+    let item = Item { bytes: (2 * TICK.len() * others) as u64, packets: 2 * others as u64 };
+    let ask = Ask { items: Some((rounds + 2 * EXCHANGES) as f64), ..Ask::default() };
+    context.meter(item, ask, Bearing { held_s: f64::INFINITY, warm_s: Some(0.0), depth_s: SENDER_DEPTH_S })
+}
+
+/// Pays for one item.
+fn pay(meter: &Meter, bytes: usize) -> Result<(), Fault> {
+    meter.take(1, || true).ok_or_else(|| meter.refusal())?;
+    meter.used(bytes as u64);
+    Ok(())
+}
+
+fn send(mut data: &TcpStream) -> Result<(), Fault> {
+    data.write_all(&TICK).or_fault("a peer is gone", NEXT)
+}
+
+fn receive(mut data: &TcpStream) -> Result<(), Fault> {
+    let mut tick = [0; TICK.len()];
+    data.read_exact(&mut tick).or_fault("a peer is gone", NEXT)?;
+    if tick == TICK { Ok(()) } else { Err(Fault::failed("a peer sends something else", NEXT)) }
+}
+
+/// The part of the peer that listens.
+fn lead(context: &Context, rounds: usize, others: usize) -> Result<(), Fault> {
+    if context.whole("peers") != Some(others as u64 + 1) {
+        let what = format!("bad job: {} peers, and {others} others are named", context.text("peers"));
+        return Err(Fault::bad_job(what, "name all peers but the one that listens"));
+    }
+    let meter = meter(context, rounds, others)?;
+    let (mut controls, data): (Vec<Control>, Vec<TcpStream>) = context.listen()?.admit_group()?.into_iter().unzip();
+    let measured = measure(context, rounds, &mut controls, &data, &meter);
+    meter.note(context.out)?;
+    let reported = measured.and_then(|group| group.report(context));
+    reported.map_err(|fault| {
+        // Whoever waits for a tick sees that none comes any more, and reads why.
+        data.iter().for_each(|data| drop(data.shutdown(Shutdown::Both)));
+        controls.iter_mut().fold(meter.blame(fault), |fault, control| control.part(fault))
+    })?;
+    controls.iter_mut().try_for_each(|control| control.send(&json!({"done": true})))
+}
+
+fn measure(
+    context: &Context,
+    rounds: usize,
+    controls: &mut [Control],
+    data: &[TcpStream],
+    meter: &Meter,
+) -> Result<Group, Fault> {
+    let cpus = &context.job.cpus;
+    quiet::wait(context.out, cpus)?;
+    let before = quiet::counts(cpus);
+    controls.iter_mut().try_for_each(|control| control.send(&json!({"rounds": rounds})))?;
+    let mut group = Group::run(data, rounds, meter)?;
+    quiet::counts(cpus).note_since(&before, context.out)?;
+    group.theirs = controls.iter_mut().map(|control| collect(control, rounds)).collect::<Result<_, _>>()?;
+    Ok(group)
+}
+
+/// The times that a peer noted, in order.
+fn collect(control: &mut Control, rounds: usize) -> Result<Vec<u64>, Fault> {
+    let mut times = Vec::new();
+    while times.len() < rounds + 2 * EXCHANGES {
+        let message = control.receive()?;
+        if let Some(fault) = net::told(&message) {
+            return Err(fault);
+        }
+        let piece = message.get("times").and_then(Value::as_array).filter(|piece| !piece.is_empty());
+        let piece = piece.and_then(|piece| piece.iter().map(Value::as_u64).collect::<Option<Vec<u64>>>());
+        times.extend(piece.ok_or_else(|| Fault::failed("a peer told no times", "run the same agent on all sides"))?);
+    }
+    Ok(times)
+}
+
+/// What the peer that listens noted, by its own clock, and what the others did, by theirs.
+struct Group {
+    begun_ns: u64,
+    /// For each other peer, when each question after its time was sent, and answered.
+    asked: Vec<Vec<(u64, u64)>>,
+    /// For each round, when the first was released and when all were.
+    released: Vec<(u64, u64)>,
+    /// For each round, when all had arrived again at the next barrier.
+    arrived: Vec<u64>,
+    theirs: Vec<Vec<u64>>,
+}
+
+impl Group {
+    fn run(data: &[TcpStream], rounds: usize, meter: &Meter) -> Result<Group, Fault> {
+        let bytes = 2 * TICK.len() * data.len();
+        let room = || Vec::with_capacity(2 * EXCHANGES);
+        let mut asked: Vec<Vec<(u64, u64)>> = data.iter().map(|_| room()).collect();
+        let (mut released, mut arrived) = (Vec::with_capacity(rounds), Vec::with_capacity(rounds));
+        ask(data, &mut asked, meter)?;
+        let begun_ns = now_ns();
+        for round in 0..rounds {
+            pay(meter, bytes)?;
+            data.iter().try_for_each(receive)?;
+            let first = now_ns();
+            data.iter().try_for_each(send)?;
+            released.push((first, now_ns()));
+            if round > 0 {
+                arrived.push(first);
+            }
+        }
+        ask(data, &mut asked, meter)?;
+        arrived.push(now_ns());
+        Ok(Group { begun_ns, asked, released, arrived, theirs: Vec::new() })
+    }
+
+    /// The skew of each round, and how far off the clocks may be.
+    fn report(&self, context: &Context) -> Result<(), Fault> {
+        let offsets = self.offsets()?;
+        let error_ns = offsets.iter().map(|offset| offset.error_ns).max().unwrap_or(0);
+        context.out.note("clock_error_s", finite(seconds(error_ns)))?;
+        let resolution_s = clock::calibrate().resolution_s;
+        for (round, &(_, own)) in self.released.iter().enumerate() {
+            let skew_s = seconds(self.skew_ns(round, &offsets)?).max(resolution_s);
+            context.sample("start_skew_s", seconds(own - self.begun_ns), skew_s)?;
+        }
+        Ok(())
+    }
+
+    fn offsets(&self) -> Result<Vec<Offset>, Fault> {
+        let one = |(asked, theirs): (&Vec<(u64, u64)>, &Vec<u64>)| {
+            let seen = theirs[..EXCHANGES].iter().chain(&theirs[theirs.len() - EXCHANGES..]);
+            let exchanges: Vec<Exchange> =
+                asked.iter().zip(seen).map(|(&(sent, back), &seen)| Exchange { sent, back, seen }).collect();
+            let (before, after) = exchanges.split_at(EXCHANGES);
+            let offset = Offset::between(before, after).filter(|_| theirs.is_sorted());
+            offset.ok_or_else(|| Fault::invalid("the clock of a peer moved", "do not trust that machine's clock"))
+        };
+        self.asked.iter().zip(&self.theirs).map(one).collect()
+    }
+
+    /// The latest start of a round less the earliest. Nobody starts before the release, or after it arrived again.
+    fn skew_ns(&self, round: usize, offsets: &[Offset]) -> Result<u64, Fault> {
+        let (first, own) = self.released[round];
+        let (mut earliest, mut latest) = (i128::from(own), i128::from(own));
+        for (offset, theirs) in offsets.iter().zip(&self.theirs) {
+            let start = offset.ours(theirs[EXCHANGES + round]);
+            let bears = 2 * i128::from(offset.error_ns) + 1000;
+            if start < i128::from(first) - bears || start > i128::from(self.arrived[round]) + bears {
+                let what = format!("a peer started round {round} outside of it");
+                return Err(Fault::invalid(what, "do not trust that machine's clock"));
+            }
+            (earliest, latest) = (earliest.min(start), latest.max(start));
+        }
+        Ok((latest - earliest) as u64)
+    }
+}
+
+/// Asks each peer in turn for its time, often.
+fn ask(data: &[TcpStream], asked: &mut [Vec<(u64, u64)>], meter: &Meter) -> Result<(), Fault> {
+    for _ in 0..EXCHANGES {
+        pay(meter, 2 * TICK.len() * data.len())?;
+        for (data, asked) in data.iter().zip(asked.iter_mut()) {
+            let sent = now_ns();
+            send(data)?;
+            receive(data)?;
+            asked.push((sent, now_ns()));
+        }
+    }
+    Ok(())
+}
+
+/// The part of every other peer.
+fn follow(context: &Context, rounds: usize) -> Result<(), Fault> {
+    let meter = meter(context, rounds, 1)?;
+    let (mut control, data) = context.join()?;
+    control.wait(FOREVER, || true)?;
+    let word = control.receive()?;
+    if let Some(fault) = net::told(&word) {
+        return Err(fault);
+    }
+    if word.get("rounds").and_then(Value::as_u64) != Some(rounds as u64) {
+        let fault = Fault::failed("the peers were asked for different rounds", "give all peers the same parameters");
+        return Err(control.part(fault));
+    }
+    let times = take_part(&data, rounds, &meter, now_ns, || {});
+    meter.note(context.out)?;
+    let times = times.map_err(|fault| control.part(meter.blame(fault)))?;
+    times.chunks(PIECE).try_for_each(|piece| control.send(&json!({"times": piece})))?;
+    control.receive().map(|message| net::told(&message))?.map_or(Ok(()), Err)
+}
+
+/// Answers and arrives; the times by `now` of all that came, in order. `start` is the first act after a release.
+fn take_part(
+    data: &TcpStream,
+    rounds: usize,
+    meter: &Meter,
+    now: impl Fn() -> u64,
+    start: impl Fn(),
+) -> Result<Vec<u64>, Fault> {
+    let mut times = Vec::with_capacity(rounds + 2 * EXCHANGES);
+    let answer = |times: &mut Vec<u64>| {
+        (0..EXCHANGES).try_for_each(|_| {
+            pay(meter, 2 * TICK.len())?;
+            receive(data)?;
+            times.push(now());
+            send(data)
+        })
+    };
+    answer(&mut times)?;
+    for _ in 0..rounds {
+        pay(meter, 2 * TICK.len())?;
+        send(data)?;
+        receive(data)?;
+        start();
+        times.push(now());
+    }
+    answer(&mut times)?;
+    Ok(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+    use crate::caps::Caps;
+
+    const ROUNDS: usize = 40;
+
+    fn free() -> Meter {
+        let bearing = Bearing { held_s: f64::INFINITY, warm_s: None, depth_s: SENDER_DEPTH_S };
+        Meter::new(Caps::default(), Item { bytes: 1, packets: 1 }, bearing)
+    }
+
+    /// A group of four whose last peer has another clock and does something at each start; the median skew, in ns.
+    fn median_skew_ns(now: fn() -> u64, start: fn()) -> Result<u64, Fault> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut members: Vec<_> = Vec::new();
+        let data: Vec<TcpStream> = (0..3)
+            .map(|i| {
+                let stream = TcpStream::connect(address).unwrap();
+                stream.set_nodelay(true).unwrap();
+                let (now, start): (fn() -> u64, fn()) = if i == 2 { (now, start) } else { (now_ns, || {}) };
+                members.push(thread::spawn(move || take_part(&stream, ROUNDS, &free(), now, start).unwrap()));
+                listener.accept().unwrap().0
+            })
+            .collect();
+        data.iter().for_each(|data| data.set_nodelay(true).unwrap());
+        let mut group = Group::run(&data, ROUNDS, &free()).unwrap();
+        group.theirs = members.into_iter().map(|member| member.join().unwrap()).collect();
+        let offsets = group.offsets()?;
+        let mut skews = (0..ROUNDS).map(|round| group.skew_ns(round, &offsets)).collect::<Result<Vec<u64>, Fault>>()?;
+        skews.sort_unstable();
+        Ok(skews[ROUNDS / 2])
+    }
+
+    fn five_ms_late() {
+        thread::sleep(Duration::from_millis(5));
+    }
+
+    /// An hour ahead and 50 millionths too fast.
+    fn another_clock() -> u64 {
+        let now = now_ns();
+        now + 3_600_000_000_000 + now / 20_000
+    }
+
+    #[test]
+    fn a_planted_delay_is_found_whatever_the_clock() {
+        for clock in [now_ns, another_clock] {
+            let late = median_skew_ns(clock, five_ms_late).unwrap();
+            assert!((4_500_000..20_000_000).contains(&late), "{late} ns");
+            let prompt = median_skew_ns(clock, || {}).unwrap();
+            assert!(prompt < 4_000_000, "{prompt} ns");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_runs_at_another_speed_or_back_is_not_believed() {
+        for wrong in [|| 2 * now_ns(), || u64::MAX - now_ns(), || 0] {
+            let fault = median_skew_ns(wrong, five_ms_late).unwrap_err();
+            assert_eq!(fault.outcome.name(), "invalid", "{}", fault.what);
+        }
+    }
+}
