@@ -12,9 +12,9 @@ import time
 from typing import Any
 
 from cloudcmp.app import cleanup as cleaning
-from cloudcmp.app import run as running
 from cloudcmp.app import sweep as sweeping
 from cloudcmp.cli.interruption import Interruption
+from cloudcmp.execute import study as running
 from cloudcmp.model.lease import INSTANCE, Lease, LeaseState
 from cloudcmp.provision import Release, contract
 from cloudcmp.store import StudyStore

@@ -4,7 +4,7 @@ import os
 from dataclasses import replace
 from typing import Any
 
-from cloudcmp.app import run as running
+from cloudcmp.execute import study as running
 from cloudcmp.provision import ProvisionContext
 
 _open = running.open_provisioning

@@ -4,7 +4,7 @@ import os
 from functools import partial
 from pathlib import Path
 
-from cloudcmp.app import run as running
+from cloudcmp.execute import study as running
 from tests.app import hurried
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from cloudcmp.app import run as running
 from cloudcmp.execute import interruption as stopping
 from cloudcmp.execute import rounds
+from cloudcmp.execute import study as running
 from cloudcmp.execute.crew import Halt, RunContext
 from cloudcmp.model.plan import Launch
 from cloudcmp.model.study import Caps
