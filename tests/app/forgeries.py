@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from cloudcmp.app import cleanup as cleaning
-from cloudcmp.app import exchange
+from cloudcmp.app import export
 from cloudcmp.app import run as running
-from cloudcmp.app import study_view as viewing
+from cloudcmp.app.report import report as write_report
 from cloudcmp.errors import CloudcmpError
 from cloudcmp.model.lease import LeaseEvent, LeaseRow
 from cloudcmp.provision import token_of
@@ -184,11 +184,11 @@ def _resume(folder: Path, *, adopt: bool) -> None:
 
 
 def _report(folder: Path, *, adopt: bool) -> None:
-    viewing.write_report(viewing.view(folder), folder / "report.html")
+    write_report(folder)
 
 
 def _export(folder: Path, *, adopt: bool) -> None:
-    exchange.rows(folder)
+    export.rows(folder)
 
 
 VERBS = (_cleanup, _resume, _report, _export)

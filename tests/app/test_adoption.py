@@ -11,8 +11,8 @@ from cloudcmp.app import cleanup as cleaning
 from cloudcmp.app import reconcile as reconciling
 from cloudcmp.app import run as running
 from cloudcmp.app import study_view as viewing
-from cloudcmp.app.adoption import check_maker, ends
-from cloudcmp.app.exchange import rows
+from cloudcmp.app.adoption import check_maker, teardown_actions
+from cloudcmp.app.export import rows
 from cloudcmp.errors import StorageFault, StudyBusy
 from cloudcmp.model.lease import LeaseEvent
 from cloudcmp.report.progress import Silence
@@ -135,7 +135,7 @@ def test_a_key_that_cannot_be_used_is_told_instead_of_another_maker(
     before, lines = files_of(folder), list[str]()
     for adopt in (False, True):
         with pytest.raises(StorageFault, match="can be read or changed by others"):
-            check_maker(folder, ends, adopt=adopt, say=lines.append)
+            check_maker(folder, teardown_actions, adopt=adopt, say=lines.append)
         with pytest.raises(StorageFault, match="can be read or changed by others"):
             cleaning.cleanup(folder, say=lines.append, adopt=adopt)
     assert lines == []

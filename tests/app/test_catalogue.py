@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cloudcmp.app import plan as planning
-from cloudcmp.app.offerings import search as shelf
+from cloudcmp.app.offerings.search import filters, search
 from cloudcmp.cli.entry import main
 from cloudcmp.cost import offering_prices as catalogue
 from cloudcmp.errors import Refused
@@ -129,13 +129,13 @@ def test_a_study_keeps_the_prices_of_machines_and_volumes(tmp_path: Path) -> Non
 
 
 def test_prices_are_filtered_and_sorted() -> None:
-    wanted = shelf.filters(provider="aws", vcpus="2-4", max_price="0.25 USD/h", sort="price")
-    found, *_ = shelf.sales(wanted)
+    wanted = filters(provider="aws", vcpus="2-4", max_price="0.25 USD/h", sort="price")
+    found = search(wanted).offerings
     assert [(one.offering.name, one.price.amount_per_hour) for one in found if one.price] == [
         ("m7i.large", Decimal("0.121")), ("m7i.xlarge", Decimal("0.242"))
     ]  # fmt: skip
-    assert [one.offering.name for one in shelf.sales(replace(wanted, pattern="*.xl*"))[0]] == ["m7i.xlarge"]
-    windows, *_ = shelf.sales(shelf.filters(provider="aws", system="windows", pattern="m7i.*arge"))
+    assert [one.offering.name for one in search(replace(wanted, pattern="*.xl*")).offerings] == ["m7i.xlarge"]
+    windows = search(filters(provider="aws", system="windows", pattern="m7i.*arge")).offerings
     assert [(one.offering.name, one.why.partition(": ")[2]) for one in windows] == [
         ("m7i.large", ""), ("m7i.xlarge", "it is listed only as linux on-demand shared")
     ]  # fmt: skip

@@ -13,17 +13,20 @@ import pytest
 
 from cloudcmp.agent import locate
 from cloudcmp.app import plan as planning
-from cloudcmp.app.check import check, check_plan, check_providers, preflight, refuse
-from cloudcmp.app.check_live import Tryout, prepare, prove
+from cloudcmp.app.check.live import prepare
+from cloudcmp.app.check.live import run as prove
+from cloudcmp.app.check.preflight import check, check_plan, check_providers, preflight, refuse
 from cloudcmp.app.provider_clients import UnavailableProvider
 from cloudcmp.app.run import start
 from cloudcmp.errors import NoCredentials, OutsideFault, Refused, Throttled, UserMistake
 from cloudcmp.execute.teardown import RunEnd
+from cloudcmp.model.check import LiveCheck, ProviderFinding
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.safety import Finding
 from cloudcmp.provider import registry
-from cloudcmp.report.check_summary import MARKS, Checked, as_data, steps, table, unset, verdict
+from cloudcmp.report.check_summary import MARKS, next_steps, not_set_up, table, verdict
+from cloudcmp.report.documents import check as document
 from cloudcmp.report.progress import Silence
 from cloudcmp.report.table import Head
 
@@ -38,12 +41,12 @@ def plan_of(provider: str, more: str = "") -> Plan:
     return planning.plan_text(text, "study.yaml")
 
 
-def found_of(checked: Sequence[Checked], what: str) -> Finding:
+def found_of(checked: Sequence[ProviderFinding], what: str) -> Finding:
     (one,) = [each.finding for each in checked if each.finding.what == what]
     return one
 
 
-def checked(provider: Any, candidates: Sequence[Candidate] = (), **how: Any) -> tuple[Checked, ...]:
+def checked(provider: Any, candidates: Sequence[Candidate] = (), **how: Any) -> tuple[ProviderFinding, ...]:
     return asyncio.run(check({provider.name: provider}, candidates, **how))
 
 
@@ -61,12 +64,12 @@ def test_a_finding_is_told_in_a_word_and_a_sign(paid: type[Paid]) -> None:
     assert [one.title if isinstance(one, Head) else one for one in columns] == ["provider", "what", "holds", "found"]
     assert ("paid", "quota", "! not ok", "0 of 8 vCPUs") in rows
     assert ("paid", "rights", "? unknown", "not told") in rows
-    assert "next, paid quota: ask for more" in steps(checked)
-    assert not [one for one in steps(checked) if "rights" in one]
+    assert "next, paid quota: ask for more" in next_steps(checked)
+    assert not [one for one in next_steps(checked) if "rights" in one]
     assert all(mark.isascii() for mark in MARKS.values())
-    assert {"provider": "paid", "what": "rights", "ok": None, "text": "not told", "next": ""} in as_data(
+    assert {"provider": "paid", "what": "rights", "ok": None, "text": "not told", "next": ""} in document(
         asyncio.run(check_providers(["paid"]))
-    )
+    )["findings"]
 
 
 def test_a_missing_price_refuses_where_money_is_spent_and_only_there(paid: type[Paid]) -> None:
@@ -166,24 +169,24 @@ def test_who_is_not_set_up_takes_one_line_and_no_row(paid: type[Paid], monkeypat
     monkeypatch.setattr(registry, "_MAKERS", {name: registry._MAKERS[name] for name in ("paid", "local")})
     checked = asyncio.run(check_providers([]))
     assert {row[0] for row in table(checked)[1]} == {"local"}
-    assert unset(checked) == ["not set up, paid: there are none; log in"]
-    assert steps(checked) == []
+    assert not_set_up(checked) == ["not set up, paid: there are none; log in"]
+    assert next_steps(checked) == []
     assert list(verdict(checked)) == ["as far as can be told, a study could begin on local"]
     asked_for = asyncio.run(check_providers(["paid"]))
     assert [row[:3] for row in table(asked_for)[1]] == [("paid", "credentials", "! not ok")]
-    assert unset(asked_for) == []
-    assert steps(asked_for) == ["next, paid credentials: log in"]
+    assert not_set_up(asked_for) == []
+    assert next_steps(asked_for) == ["next, paid credentials: log in"]
     assert list(verdict(asked_for)) == ["a study could not begin on paid: see credentials"]
 
 
 def test_what_is_in_the_way_is_told_first_and_by_name() -> None:
     found = (
-        Checked("study", Finding("plan", False, "no budget")),
-        Checked("nimbus", Finding("account", None, "account 1", "write account: '1'")),
-        Checked("cirrus", Finding("clock", False, "400 s ahead", "set the clock")),
-        Checked("cirrus", Finding("quota", False, "0 of 8", "ask for more")),
+        ProviderFinding("study", Finding("plan", False, "no budget")),
+        ProviderFinding("nimbus", Finding("account", None, "account 1", "write account: '1'")),
+        ProviderFinding("cirrus", Finding("clock", False, "400 s ahead", "set the clock")),
+        ProviderFinding("cirrus", Finding("quota", False, "0 of 8", "ask for more")),
     )
-    assert [one.partition(":")[0] for one in steps(found)] == [
+    assert [one.partition(":")[0] for one in next_steps(found)] == [
         "next, cirrus clock", "next, cirrus quota", "next, nimbus account",
     ]  # fmt: skip
     assert list(verdict(found)) == [
@@ -261,7 +264,7 @@ def _never(_: RunEnd) -> NoReturn:
     raise AssertionError("nothing was begun that could be left")
 
 
-def prepare_try(provider: str) -> Tryout:
+def prepare_try(provider: str) -> LiveCheck:
     return prepare(provider, budget="1 USD", region=None, offering=None, price=None)
 
 

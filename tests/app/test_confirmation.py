@@ -18,9 +18,11 @@ from cloudcmp.app.confirmation import (
     digest_of,
     refuse,
 )
+from cloudcmp.app.report import write_report
 from cloudcmp.cli.entry import main
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.command import CommandUse, ShellLine, Shipped
+from cloudcmp.report import documents
 from cloudcmp.store import StudyStore
 from tests.cli.command import Said
 from tests.forged import database_of, own_seals
@@ -260,8 +262,8 @@ def test_attempts_at_trials_that_are_not_there_confirm_no_command(cloudcmp, tmp_
 def test_the_report_and_compare_tell_what_ran_whatever_the_studys_text_says(cloudcmp, tmp_path):
     strange(tmp_path, ran="touch NEVER\u202e")
     view = viewing.view(tmp_path / "out")
-    assert "NEVER" in viewing.as_data(view)["commands"][0]["lines"][0].text
-    report = viewing.write_report(view, tmp_path / "report.html").read_text()
+    assert "NEVER" in documents.comparison(view)["commands"][0]["lines"][0].text
+    report = write_report(view, tmp_path / "report.html").read_text()
     assert "touch NEVER&lt;U+202E&gt;" in report
     assert "touch NEVER<U+202E>" in "".join(line.strip() for line in cloudcmp("compare", "out").out.splitlines())
 

@@ -5,16 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.app import first_prices
-from cloudcmp.app.start import Seen
+from cloudcmp.app import start as study_start
 from cloudcmp.cost.sources.fetchers import KEY
+from cloudcmp.model.start import CloudAccess
+from cloudcmp.report.first_study import fetched_line
 from cloudcmp.study import starter
 from tests.cost.served import Sources, served
 from tests.emulated.wire import Answer, Request
 
 ANSWERS = starter.answers({})
 HERE = (("aws", "eu-central-1"),)
-BOTH = (Seen("aws", True, "account 1"), Seen("azure", False, "no sign of credentials"))
+BOTH = (CloudAccess("aws", True, "account 1"), CloudAccess("azure", False, "no sign of credentials"))
 
 
 @pytest.fixture(autouse=True)
@@ -36,32 +37,34 @@ def sources(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sources]:
 
 
 def test_the_list_of_a_cloud_with_credentials_is_fetched_once(sources: Sources) -> None:
-    assert first_prices.wanted(ANSWERS, BOTH, None) == HERE
-    assert first_prices.wanted(ANSWERS, BOTH, False) == ()
+    assert study_start.missing_price_lists(ANSWERS, BOTH, None) == HERE
+    assert study_start.missing_price_lists(ANSWERS, BOTH, False) == ()
     said: list[str] = []
-    (brought,) = first_prices.bring(HERE, said.append)
+    (brought,) = study_start.fetch_price_lists(HERE, said.append)
     assert brought.prices > 0
     assert brought.fault == ""
     assert said[0] == "fetching the price list of aws in eu-central-1, for 10 min 00 s at most"
-    assert first_prices.wanted(ANSWERS, BOTH, None) == ()  # the book knows them now
-    assert first_prices.wanted(ANSWERS, BOTH, True) == HERE
+    assert study_start.missing_price_lists(ANSWERS, BOTH, None) == ()  # the book knows them now
+    assert study_start.missing_price_lists(ANSWERS, BOTH, True) == HERE
 
 
 def test_without_credentials_lists_are_fetched_where_that_is_asked_for() -> None:
-    nobody = (Seen("aws", False, "there are no credentials"),)
-    assert first_prices.wanted(ANSWERS, nobody, None) == ()
-    assert [name for name, _ in first_prices.wanted(ANSWERS, nobody, True)] == ["aws", "azure", "gcp"]
+    nobody = (CloudAccess("aws", False, "there are no credentials"),)
+    assert study_start.missing_price_lists(ANSWERS, nobody, None) == ()
+    assert [name for name, _ in study_start.missing_price_lists(ANSWERS, nobody, True)] == ["aws", "azure", "gcp"]
 
 
 def test_a_failure_is_one_line_and_the_next_cloud_is_fetched(sources: Sources) -> None:
-    failed, brought = first_prices.bring((("gcp", "europe-west3"), *HERE), lambda _: None)
-    assert "\n" not in failed.line()
-    assert failed.line().startswith("no prices of gcp were fetched, it goes on without: gcp: Google's catalogue needs")
+    failed, brought = study_start.fetch_price_lists((("gcp", "europe-west3"), *HERE), lambda _: None)
+    assert "\n" not in fetched_line(failed)
+    assert fetched_line(failed).startswith(
+        "no prices of gcp were fetched, it goes on without: gcp: Google's catalogue needs"
+    )
     assert brought.prices > 0
 
 
 def test_lists_that_take_too_long_are_left(sources: Sources) -> None:
-    (late,) = first_prices.bring(HERE, lambda _: None, within_s=1e-9)
+    (late,) = study_start.fetch_price_lists(HERE, lambda _: None, within_s=1e-9)
     assert late.prices == 0
     assert late.fault
 
@@ -72,6 +75,6 @@ def test_an_answer_that_is_no_list_is_one_line(monkeypatch: pytest.MonkeyPatch) 
 
     with served(nonsense) as address:
         monkeypatch.setenv("CLOUDCMP_PRICES_AWS", address)
-        (failed,) = first_prices.bring(HERE, lambda _: None)
+        (failed,) = study_start.fetch_price_lists(HERE, lambda _: None)
     assert failed.fault
-    assert "\n" not in failed.line()
+    assert "\n" not in fetched_line(failed)

@@ -8,7 +8,7 @@ import pytest
 
 from cloudcmp.app import cleanup as cleaning
 from cloudcmp.app import plan as planning
-from cloudcmp.app import run as running
+from cloudcmp.app.run import resume
 from cloudcmp.errors import StorageFault
 from cloudcmp.execute import study as study_run
 from cloudcmp.execute.context import Halt, RunContext
@@ -86,7 +86,7 @@ def test_p08_who_interrupts_before_anything_came_is_told_what_may_be_there(
     monkeypatch.setattr(StudyStore, "interrupt_open", interrupted)
     how = {"work": None, "wait": False, "progress": Silence(), "leave": leave}
     with pytest.raises(Left):
-        running.resume(tmp_path / "small", **how)  # type: ignore[arg-type]
+        resume(tmp_path / "small", **how)  # type: ignore[arg-type]
     monkeypatch.setattr(cleaning, "tools", interrupted)
     with pytest.raises(Left):
         cleaning.cleanup(tmp_path / "small", leave)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cloudcmp.app.concurrent import side_by_side
+from cloudcmp.app.concurrent import run_concurrently
 from tests.emulated.droplets import droplets
 from tests.emulated.faults import Fault
 from tests.emulated.linode import linode
@@ -29,7 +29,7 @@ HANGS = Faults(at=(Fault("*", "late", times=10_000, seconds=600.0),))
 # The deadlines are shortened, so that no test waits a minute: all else is the command as it is.
 SHORT = """
 import sys
-from cloudcmp.app import check as checking
+from cloudcmp.app.check import preflight as checking
 from cloudcmp.app import sweep as sweeping
 checking.LOOK_S = float(sys.argv.pop(1))
 sweeping.sweep.__kwdefaults__["within_s"] = checking.LOOK_S
@@ -119,7 +119,7 @@ def test_exactly_those_are_late_that_are_not_over(takes_s: dict[str, float]) -> 
         over.append(name)
 
     async def all_of_them() -> frozenset[str]:
-        return await side_by_side({name: look(name) for name in takes_s}, 0.1)
+        return await run_concurrently({name: look(name) for name in takes_s}, 0.1)
 
     late = asyncio.run(all_of_them())
     assert late == {name for name, seconds in takes_s.items() if seconds > 1.0}
@@ -139,7 +139,7 @@ def test_what_a_look_raises_is_raised_and_cuts_the_others_short() -> None:
             cut.append("long")
 
     async def both() -> Any:
-        return await side_by_side({"long": long(), "wrong": wrong()}, 600.0)
+        return await run_concurrently({"long": long(), "wrong": wrong()}, 600.0)
 
     with pytest.raises(ZeroDivisionError):
         asyncio.run(both())
@@ -159,7 +159,7 @@ def test_the_time_left_is_told_after_two_seconds_then_every_ten_and_never_negati
 
     async def waited(within_s: float) -> frozenset[str]:
         looks = {"one": long(), "other": asyncio.sleep(0.0)}
-        return await side_by_side(looks, within_s, told.append, clock)
+        return await run_concurrently(looks, within_s, told.append, clock)
 
     # Each look at the clock is half a second: real pauses are cut to nothing by an event loop that does not wait.
     async def hurried() -> frozenset[str]:

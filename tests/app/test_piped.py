@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.app.price_lists import again, take_in
+from cloudcmp.app.fetch import seekable, take_in
 from cloudcmp.errors import UserMistake
 from cloudcmp.store.prices import PriceBook
 
@@ -46,7 +46,7 @@ def test_a_list_through_a_pipe_is_the_list_of_the_file(temporary: Path, tmp_path
     with piped(tmp_path / "pipe", LIST) as pipe:
         first = take_in("csv", [pipe])
     second = take_in("csv", [file])
-    assert (first.sha256, first.bytes, first.kept.rows) == (second.sha256, len(LIST), 3999)
+    assert (first.sha256, first.bytes, first.rows) == (second.sha256, len(LIST), 3999)
     assert first.source == "own list, pipe"
     assert list(temporary.iterdir()) == []
 
@@ -70,6 +70,6 @@ def test_a_device_is_refused_before_it_is_read(device: str, temporary: Path) -> 
 
 def test_what_can_be_read_again_is_not_copied(temporary: Path, tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none"):
-        with again(path) as same:
+        with seekable(path) as same:
             assert same == path
     assert list(temporary.iterdir()) == []

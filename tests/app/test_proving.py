@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from cloudcmp.app import check_live as proving
-from cloudcmp.app.check_live import Tryout, prepare, prove
+from cloudcmp.app.check import live as proving
+from cloudcmp.app.check.live import prepare
+from cloudcmp.app.check.live import run as prove
 from cloudcmp.app.cleanup import cleanup
 from cloudcmp.errors import StorageFault
+from cloudcmp.model.check import LiveCheck
 from cloudcmp.model.safety import Finding
 from cloudcmp.provider.simulated import SimulatedProvider
 from cloudcmp.provision import acquire
@@ -20,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("closed")
 
 
 @pytest.fixture
-def tryout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tryout:
+def tryout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LiveCheck:
     monkeypatch.chdir(tmp_path)
     return prepare("simulated", budget=None, region=None, offering=None, price=None)
 
@@ -37,7 +39,7 @@ def made_then(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 
 @pytest.mark.parametrize("error", [RuntimeError("oh"), KeyboardInterrupt(), StorageFault.at("study.db", "is full")])
 def test_what_is_left_by_a_fault_is_told_and_kept(
-    tryout: Tryout, monkeypatch: pytest.MonkeyPatch, error: BaseException
+    tryout: LiveCheck, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     said: list[str] = []
     made_then(monkeypatch, error)
@@ -50,7 +52,7 @@ def test_what_is_left_by_a_fault_is_told_and_kept(
 
 @pytest.mark.parametrize("error", [RuntimeError("oh"), StorageFault.at("study.db", "is full")])
 def test_a_ledger_that_cannot_be_read_is_kept(
-    tryout: Tryout, monkeypatch: pytest.MonkeyPatch, error: BaseException
+    tryout: LiveCheck, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     said: list[str] = []
 
@@ -59,7 +61,7 @@ def test_a_ledger_that_cannot_be_read_is_kept(
 
     made_then(monkeypatch, error)
     with monkeypatch.context() as bad:
-        bad.setattr(proving, "_told_with", _first(bad, unread, proving._told_with))
+        bad.setattr(proving, "_add_left", _first(bad, unread, proving._add_left))
         with pytest.raises(type(error)) as caught:
             prove(tryout, said.append)
     assert caught.value is error
@@ -78,7 +80,7 @@ def _first(patch: pytest.MonkeyPatch, unread: Any, then: Any) -> Any:
     return told
 
 
-def test_what_was_told_to_nobody_is_kept(tryout: Tryout, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_told_to_nobody_is_kept(tryout: LiveCheck, monkeypatch: pytest.MonkeyPatch) -> None:
     def closed(_: str) -> None:
         raise BrokenPipeError(32, "broken pipe")
 
@@ -88,7 +90,7 @@ def test_what_was_told_to_nobody_is_kept(tryout: Tryout, monkeypatch: pytest.Mon
     assert len(cleanup(tryout.folder).destroyed) == 1
 
 
-def test_where_nothing_was_made_nothing_stays(tryout: Tryout, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_nothing_was_made_nothing_stays(tryout: LiveCheck, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any) -> None:
         raise RuntimeError("oh")
 
@@ -98,7 +100,7 @@ def test_where_nothing_was_made_nothing_stays(tryout: Tryout, monkeypatch: pytes
     assert not tryout.folder.exists()
 
 
-def test_who_interrupts_the_look_before_leaves_no_folder(tryout: Tryout, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_interrupts_the_look_before_leaves_no_folder(tryout: LiveCheck, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
 
     async def looks(*_: Any) -> tuple[Finding, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cloudcmp.app import plan as planning
-from cloudcmp.app import study_view as viewing
+from cloudcmp.app.compare import only
 from cloudcmp.execute.spending import asked
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.offering import Offering, Price
@@ -15,7 +15,7 @@ from cloudcmp.model.plan import Candidate, PlannedTrial
 from cloudcmp.model.result import Estimate, Verdict
 from cloudcmp.model.view import View
 from cloudcmp.provider.registry import make
-from cloudcmp.report import html
+from cloudcmp.report import documents, html
 
 from .planted import measured as measured_plan
 
@@ -121,10 +121,10 @@ def test_the_page_shows_it(failing: View) -> None:
 
 
 def test_json_has_it_and_a_filter_keeps_it(failing: View) -> None:
-    data = viewing.as_data(failing)
+    data = documents.comparison(failing)
     assert [one.candidate for one in data["scaling"]] == [0, 1, 2]
-    assert viewing.only(failing, "scaling_latency_s").scaling == failing.scaling
-    assert viewing.only(failing, "fma_flop_per_s").scaling == ()
+    assert only(failing, "scaling_latency_s").scaling == failing.scaling
+    assert only(failing, "fma_flop_per_s").scaling == ()
 
 
 def test_p12_what_a_restart_costs_is_asked_for_before_it_is_begun() -> None:

@@ -15,16 +15,18 @@ import pytest
 
 from cloudcmp.app import plan as planning
 from cloudcmp.app import start as starting
-from cloudcmp.app.start import Seen
 from cloudcmp.errors import NoCredentials, UserMistake
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.safety import Finding
+from cloudcmp.model.start import CloudAccess
 from cloudcmp.provider.aws import Ec2Provider
+from cloudcmp.provider.credential_signs import signs_of
+from cloudcmp.report.first_study import next_commands, prices_table, summary_lines
 from cloudcmp.study import starter
 
 TODAY = datetime.now(UTC).date()
 ANSWERS = starter.answers({})
-AWS_SEEN = (Seen("aws", True, "account 1"),)
+AWS_SEEN = (CloudAccess("aws", True, "account 1"),)
 
 
 class Cloud:
@@ -42,16 +44,16 @@ class Cloud:
         return self._findings
 
 
-def seen(monkeypatch: pytest.MonkeyPatch, cloud: Cloud, within_s: float = 5.0) -> Seen:
-    monkeypatch.setattr(starting, "opened", lambda known, means: ({"aws": cloud}, ()))
+def seen(monkeypatch: pytest.MonkeyPatch, cloud: Cloud, within_s: float = 5.0) -> CloudAccess:
+    monkeypatch.setattr(starting, "open_clients", lambda known, means: ({"aws": cloud}, ()))
     monkeypatch.setattr(starting, "names", lambda: ("aws", "local", "simulated"))
-    (one,) = starting.look(within_s)
+    (one,) = starting.detect_clouds(within_s)
     return one
 
 
 def test_a_cloud_that_takes_the_credentials_is_usable(monkeypatch: pytest.MonkeyPatch) -> None:
     found = seen(monkeypatch, Cloud([Finding("credentials", True, "account 1"), Finding("clock", None, "?")]))
-    assert found == Seen("aws", True, "account 1")
+    assert found == CloudAccess("aws", True, "account 1")
 
 
 @pytest.mark.parametrize(
@@ -66,28 +68,28 @@ def test_a_cloud_that_takes_the_credentials_is_usable(monkeypatch: pytest.Monkey
 def test_one_that_does_not_is_told_in_a_line(
     monkeypatch: pytest.MonkeyPatch, findings: Sequence[Finding] | Exception, says: str
 ) -> None:
-    assert seen(monkeypatch, Cloud(findings)) == Seen("aws", False, says)
+    assert seen(monkeypatch, Cloud(findings)) == CloudAccess("aws", False, says)
 
 
 def test_one_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = time.monotonic()
     found = seen(monkeypatch, Cloud([], wait_s=60.0), within_s=0.05)
-    assert found == Seen("aws", False, "it did not answer within 0.05 s")
+    assert found == CloudAccess("aws", False, "it did not answer within 0.05 s")
     assert time.monotonic() - begun < 20
 
 
 def test_a_cloud_without_any_sign_of_credentials_is_not_asked(tmp_path: Path) -> None:
     nowhere = tmp_path / "firmware"
-    assert starting.signs_of("aws", {}, tmp_path, nowhere)  # asking it is quick
+    assert signs_of("aws", {}, tmp_path, nowhere)  # asking it is quick
     for name in ("gcp", "azure"):
-        assert not starting.signs_of(name, {"HOME": "x", "NO_GCE_CHECK": "true"}, tmp_path, nowhere)
-    assert starting.signs_of("gcp", {"GOOGLE_APPLICATION_CREDENTIALS": "key.json"}, tmp_path, nowhere)
-    assert starting.signs_of("azure", {"AZURE_CLIENT_ID": "1"}, tmp_path, nowhere)
+        assert not signs_of(name, {"HOME": "x", "NO_GCE_CHECK": "true"}, tmp_path, nowhere)
+    assert signs_of("gcp", {"GOOGLE_APPLICATION_CREDENTIALS": "key.json"}, tmp_path, nowhere)
+    assert signs_of("azure", {"AZURE_CLIENT_ID": "1"}, tmp_path, nowhere)
     (tmp_path / ".azure").mkdir()
-    assert starting.signs_of("azure", {}, tmp_path, nowhere)
+    assert signs_of("azure", {}, tmp_path, nowhere)
     nowhere.mkdir()
     (nowhere / "product_name").write_text("Google Compute Engine\n")
-    assert starting.signs_of("gcp", {}, tmp_path, nowhere)
+    assert signs_of("gcp", {}, tmp_path, nowhere)
 
 
 def sells(monkeypatch: pytest.MonkeyPatch, *sold: Offering) -> None:
@@ -116,7 +118,7 @@ def test_with_credentials_the_study_is_of_that_cloud_within_the_budget(
     assert 0 < worst.amount <= 20
     assert (found.form.launches, found.form.runs) == (8, 2)
     assert found.path.read_text() == found.text
-    assert starting.next_commands(found) == [
+    assert next_commands(found) == [
         f"cloudcmp plan {found.path}",
         f"cloudcmp check {found.path}",
         f"cloudcmp run {found.path} --out {tmp_path / 'first'}",
@@ -143,7 +145,7 @@ def test_a_small_budget_takes_fewer_rounds_runs_and_matters_and_says_so(
     least = replace(ANSWERS, budget=replace(whole, amount=Decimal("1.18")))
     found = starting.start(least, tmp_path / "least.yaml", AWS_SEEN)
     assert found.form == starter.Form(6, 1, ("cpu",))
-    assert "left out, for the budget does not bear it: memory, disk" in starting.told_of(found)
+    assert "left out, for the budget does not bear it: memory, disk" in summary_lines(found)
 
 
 def test_nothing_near_the_size_is_refused_with_the_nearest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -160,8 +162,8 @@ def test_without_a_price_the_worst_case_is_unknown_and_the_list_to_fetch_is_name
     sells(monkeypatch, offering("m7i.large", None), offering("m7i.xlarge", None, 4, 16.0))
     found = starting.start(ANSWERS, tmp_path / "s.yaml", AWS_SEEN)
     assert found.cheapest == ()
-    assert "worst case: unknown, because a price is; nothing is created as long as it is" in starting.told_of(found)
-    assert starting.next_commands(found)[0] == "cloudcmp fetch aws --region eu-central-1"
+    assert "worst case: unknown, because a price is; nothing is created as long as it is" in summary_lines(found)
+    assert next_commands(found)[0] == "cloudcmp fetch aws --region eu-central-1"
 
 
 def test_a_cloud_that_sells_nothing_like_it_is_left_out_and_told(
@@ -172,7 +174,7 @@ def test_a_cloud_that_sells_nothing_like_it_is_left_out_and_told(
     assert found.clouds == ()
     assert found.left_out[0].startswith("aws is left out: ")
     assert all(one.simulated for one in found.plan.candidates)
-    assert "simulated: all numbers are planted, nothing is created and nothing is billed" in starting.told_of(found)
+    assert "simulated: all numbers are planted, nothing is created and nothing is billed" in summary_lines(found)
 
 
 def test_the_cheapest_by_price_list_are_of_the_asked_size_and_dated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,10 +184,10 @@ def test_the_cheapest_by_price_list_are_of_the_asked_size_and_dated(monkeypatch:
         offering("lean", "0.01", 2, 2.0), offering("fat", "0.02", 2, 64.0), offering("unknown", None),
         offering("roomy", "0.10", 2, 16.0), offering("fair", "0.11"),
     )  # fmt: skip
-    found, unlisted = starting.by_price_list(ANSWERS)
+    found, unlisted = starting.cheapest_by_price_list(ANSWERS)
     assert [one.name for one in found] == ["cheap", "roomy", "fair"]
     assert [name for name, _ in unlisted] == ["azure", "gcp"]
-    heads, rows = starting.prices_table(found)
+    heads, rows = prices_table(found)
     assert len(heads) == len(rows[0])
     assert rows[0] == ("aws cheap", "eu-central-1", "2 vCPUs, 8 GiB", "0.08 USD", TODAY.isoformat())
 
@@ -197,9 +199,9 @@ def test_a_file_that_is_there_is_not_touched(tmp_path: Path) -> None:
         starting.start(ANSWERS, path, ())
     (tmp_path / "link.yaml").symlink_to(tmp_path / "nowhere")
     with pytest.raises(UserMistake, match="is not overwritten"):
-        starting.check_free(tmp_path / "link.yaml")
+        starting.check_new_file(tmp_path / "link.yaml")
     with pytest.raises(UserMistake, match="is no name for a study file"):
-        starting.check_free(tmp_path / "study.txt")
+        starting.check_new_file(tmp_path / "study.txt")
     assert path.read_text() == "mine"
     draft = tmp_path / f".new.yaml.{os.getpid()}.part"
     draft.symlink_to(path)
@@ -208,8 +210,8 @@ def test_a_file_that_is_there_is_not_touched(tmp_path: Path) -> None:
     assert not (tmp_path / "new.yaml").is_symlink()
     assert not draft.is_symlink()
     assert path.read_text() == "mine"
-    starting.check_free(tmp_path / "new" / "study.yaml")
+    starting.check_new_file(tmp_path / "new" / "study.yaml")
     for folder in (tmp_path / "no" / "folder", path):
         with pytest.raises(UserMistake, match="no such folder"):
-            starting.check_free(folder / "study.yaml")
+            starting.check_new_file(folder / "study.yaml")
     assert not (tmp_path / "no").exists()

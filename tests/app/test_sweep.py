@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 
-from cloudcmp.app.leftovers import Fate, Swept, judge, lines
 from cloudcmp.app.provider_clients import UnavailableProvider
 from cloudcmp.app.sweep import sweep
 from cloudcmp.errors import BadCredentials, IncompleteListing, NoCredentials, ProviderFault, Throttled
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Handle, Listing
+from cloudcmp.model.leftover import Fate, SweepResult, judge
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.safety import Safeguard
 from cloudcmp.provider.time import VirtualTime
+from cloudcmp.report.leftovers import lines
 
 NOW = 1_763_683_200.0  # 2025-11-21T00:00:00Z
 PAST, FUTURE = "2025-11-20T23:59:59Z", "2025-11-21T00:00:01Z"
@@ -74,7 +75,7 @@ class Cloud:
         return None if handle.cloud_id in self.holds else f"{handle.cloud_id} does not exist"
 
 
-def swept(*clouds: Any, **how: Any) -> Swept:
+def swept(*clouds: Any, **how: Any) -> SweepResult:
     """A sweep at a fixed time, which passes only by waiting."""
     return asyncio.run(sweep({one.name: one for one in clouds}, VirtualTime(NOW), **how))
 
@@ -370,7 +371,7 @@ def test_p7_a_cloud_that_does_not_list_in_time_is_named_and_holds_up_no_other(de
 
 
 def test_what_was_listed_is_told_also_where_prices_do_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cloudcmp.app.sweep._ASIDE_S", 0.2)
+    monkeypatch.setattr("cloudcmp.app.sweep._EXTRAS_S", 0.2)
     cloud, over = Cloud.of(resource(1), price=Price(Decimal("0.1"), "USD", "list", date(2025, 11, 1))), Event()
 
     def offerings(region: str | None = None) -> tuple[Offering, ...]:

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from cloudcmp.app.leftovers import Fate, faults, told
 from cloudcmp.errors import Throttled
+from cloudcmp.model.leftover import Fate
+from cloudcmp.report.leftovers import faults, summary_lines
 from tests.app.test_sweep import FUTURE, NOW, Cloud, resource, swept
 
 
@@ -31,7 +32,7 @@ def test_p7_a_clock_that_is_not_the_clouds_ends_nothing_but_a_named_study(behind
     assert {-61.0: "61 s behind", 61.0: "61 s ahead of", 86_400.0: "86400 s ahead of", None: ""}[behind_s] in line
     dry = swept(cloud)
     assert dry.complete
-    assert line in told(dry, delete=False)
+    assert line in summary_lines(dry, delete=False)
     named = swept(cloud, study="study-2", delete=True)
     assert named.complete
     assert set(cloud.holds) == {"i-00001"}

@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
-from cloudcmp.app.check_live import prepare, prove, told_after, told_before
+from cloudcmp.app.check.live import TTL_S, prepare
+from cloudcmp.app.check.live import run as prove
 from cloudcmp.app.cleanup import cleanup
 from cloudcmp.errors import BudgetSpent, Refused, UserMistake
 from cloudcmp.model.lease import CreateRequest, Handle
 from cloudcmp.model.offering import Billing
 from cloudcmp.provider.local import LocalProvider
 from cloudcmp.provision.contract import TESTED
+from cloudcmp.report.check_summary import live_announcement, live_summary
 
 from .paid import Paid
 
@@ -22,14 +24,16 @@ def test_the_contract_holds_here_as_it_is_said(provider: str, tmp_path: Path, mo
     monkeypatch.chdir(tmp_path)
     tryout = prepare(provider, budget=None, region=None, offering=None, price=None)
     assert tryout.worst is None
-    assert "nothing is billed" in told_before(tryout)[0]
+    assert "nothing is billed" in live_announcement(tryout, TTL_S)[0]
     proved = prove(tryout)
     assert proved.differs == ()
     assert proved.left == ()
     assert proved.broken == ()
     assert {one.clause for one in proved.rulings if one.holds is None} == set(TESTED[provider].untold)
     assert not tryout.folder.exists()
-    assert "not on a real account" in " ".join(told_after(proved))
+    assert "not on a real account" in " ".join(
+        live_summary(provider, len(proved.rulings), proved.differs, proved.left, interrupted=False)
+    )
 
 
 def test_the_worst_case_is_told_before_and_kept_within_the_budget(paid: type[Paid]) -> None:
@@ -37,7 +41,7 @@ def test_the_worst_case_is_told_before_and_kept_within_the_budget(paid: type[Pai
     assert tryout.worst is not None
     # Three machines of 0.02 USD/h for half an hour each.
     assert tryout.worst.amount == Decimal("0.03")
-    assert "at worst 0.0300 USD" in told_before(tryout)[0]
+    assert "at worst 0.0300 USD" in live_announcement(tryout, TTL_S)[0]
     with pytest.raises(BudgetSpent, match=r"worst case is 0.0300 USD, above the budget of 0.0290 USD"):
         prepare("paid", budget="0.029 USD", region=None, offering=None, price=None)
 

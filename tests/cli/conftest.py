@@ -6,7 +6,7 @@ import pytest
 
 from .command import cloudcmp
 
-SMALL = Path(__file__).parent.parent / "pipeline" / "small.yaml"
+SMALL = Path(__file__).parent.parent / "app" / "small.yaml"
 
 
 @pytest.fixture(scope="session")

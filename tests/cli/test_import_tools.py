@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.app import exchange
-from cloudcmp.app.tool_files import FORMATS, Asked, format_of
+from cloudcmp.app.import_ import import_files
+from cloudcmp.app.tool_files import FORMATS, ImportOptions, format_of
 from cloudcmp.catalog import READERS
 from cloudcmp.errors import UserMistake
 from tests.cli.command import cloudcmp
@@ -34,10 +34,10 @@ def line(**told: object) -> str:
     return json.dumps({**whole, "sample_uri": "s1", "run_uri": "r1", **told}) + "\n"
 
 
-def refused(folder: Path, *files: str, asked: Asked | None = None) -> str:
+def refused(folder: Path, *files: str, asked: ImportOptions | None = None) -> str:
     """Why files are not imported: lines, and no study."""
     with pytest.raises(UserMistake) as mistake:
-        exchange.import_files(files, folder / "study", None, asked or Asked())
+        import_files(files, folder / "study", None, asked or ImportOptions())
     assert not (folder / "study").exists()
     return str(mistake.value)
 
@@ -140,19 +140,19 @@ def test_a_refused_file_refuses_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "asked", "says"),
     [
-        ((str(FIO),), Asked(), "does not say which offering was measured; add --offering NAME"),
-        ((str(FIO),), Asked("fioo", "x"), "unknown format 'fioo'; nearest: fio"),
-        ((str(FIO),), Asked("dbench", "x"), "dbench: no line tells the version"),
-        (("x=nowhere.json",), Asked("fio"), "no such file"),
-        (("both.txt",), Asked(offering="x"), "can be read as"),
-        (("table.csv", f"x={FIO}"), Asked(), "is a tidy table"),
-        (("x=both.txt", "y=./both.txt"), Asked("dbench"), "is named twice"),
-        (("aws_m9.large__fio__stdout",), Asked(), "says that the run ended with 1"),
-        (("broken.gz",), Asked(offering="x"), "the gzip file is cut or broken"),
+        ((str(FIO),), ImportOptions(), "does not say which offering was measured; add --offering NAME"),
+        ((str(FIO),), ImportOptions("fioo", "x"), "unknown format 'fioo'; nearest: fio"),
+        ((str(FIO),), ImportOptions("dbench", "x"), "dbench: no line tells the version"),
+        (("x=nowhere.json",), ImportOptions("fio"), "no such file"),
+        (("both.txt",), ImportOptions(offering="x"), "can be read as"),
+        (("table.csv", f"x={FIO}"), ImportOptions(), "is a tidy table"),
+        (("x=both.txt", "y=./both.txt"), ImportOptions("dbench"), "is named twice"),
+        (("aws_m9.large__fio__stdout",), ImportOptions(), "says that the run ended with 1"),
+        (("broken.gz",), ImportOptions(offering="x"), "the gzip file is cut or broken"),
     ],
 )
 def test_a_mistake_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: tuple[str, ...], asked: Asked, says: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: tuple[str, ...], asked: ImportOptions, says: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "both.txt").write_text(sample("dbench.txt") + sample("stress-ng-cpu.txt"))
@@ -167,7 +167,7 @@ def test_every_format_is_known_by_its_content() -> None:
     assert set(FORMATS) == {"table", "pkb", *READERS}
     for path in SAMPLES.iterdir():
         reader = next(name for name in sorted(READERS, key=len, reverse=True) if path.name.startswith(name))
-        assert format_of(path, Asked()) == reader
+        assert format_of(path, ImportOptions()) == reader
 
 
 def test_tools_are_listed() -> None:

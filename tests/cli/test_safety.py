@@ -197,8 +197,8 @@ def test_a_sweep_that_is_interrupted_before_it_begins_destroyed_nothing(
     def leave() -> None:
         sys.exit(130)
 
-    monkeypatch.setattr("cloudcmp.app.provider_clients.opened", interrupted)
-    monkeypatch.setattr("cloudcmp.cli.safety.leave_now", leave)
+    monkeypatch.setattr("cloudcmp.app.provider_clients.open_clients", interrupted)
+    monkeypatch.setattr("cloudcmp.cli.interruption.leave_now", leave)
     said = types("sweep", "--delete")
     assert said.code == 130
     assert "--resume" not in said.out + said.err

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.app.start import SIGNS
+from cloudcmp.provider.credential_signs import SIGNS
 from tests.cost.served import Sources, served
 
 from .command import Said, cloudcmp, forked, installed

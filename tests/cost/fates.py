@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from tests.cost.served import said
 
-from cloudcmp.app.price_lists import take_in
+from cloudcmp.app.fetch import take_in
 from cloudcmp.cost.asked import Asked, Unknown
 from cloudcmp.cost.lookup import Lookup
 from cloudcmp.errors import CloudcmpError

@@ -9,7 +9,7 @@ import pytest
 from tests.cost.served import Sources, said, served
 from tests.emulated.wire import Answer, Request
 
-from cloudcmp.app.fetch import Pace, fetch
+from cloudcmp.app.fetch import DownloadProgress, fetch
 from cloudcmp.cost.sources.fetchers import KEY
 from cloudcmp.cost.sources.web import Web
 from cloudcmp.errors import CloudcmpError, NoCredentials, NotAllowed, ProviderFault, Throttled, Unreached, UserMistake
@@ -41,7 +41,7 @@ def sources(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sources]:
 def test_amazons_region_is_one_list(sources: Sources) -> None:
     (taken,) = fetch(["aws"], ["eu-central-1"])
     assert taken.source.endswith("/offers/v1.0/aws/AmazonEC2/20261120211005/eu-central-1/index.csv")
-    assert (taken.how, taken.bytes, taken.kept.doubts) == ("fetched", len(said("aws.csv")), 1)
+    assert (taken.how, taken.bytes, taken.doubts) == ("fetched", len(said("aws.csv")), 1)
     with PriceBook() as book:
         (list_,) = book.lists("aws", "eu-central-1", Item.INSTANCE)
         assert len(book.rows(list_, "aws", "eu-central-1", Item.INSTANCE, "m7i.large")) == 7
@@ -55,14 +55,14 @@ def test_a_region_s_list_tells_nothing_of_another_region(sources: Sources, monke
     with PriceBook() as book:
         assert book.places("aws") == (("aws", "eu-central-1"),)
         assert len(book.lists("aws", "eu-central-1", Item.INSTANCE)) == 1
-    assert taken.kept.rows > 0
+    assert taken.rows > 0
 
 
 def test_the_same_list_again_is_another_date_of_it(sources: Sources) -> None:
     (first,) = fetch(["aws"], ["eu-central-1"])
     (second,) = fetch(["aws"], ["eu-central-1"])
-    assert (first.kept.again, second.kept.again) == (False, True)
-    assert (second.kept.rows, second.kept.doubts) == (first.kept.rows, first.kept.doubts)
+    assert (first.again, second.again) == (False, True)
+    assert (second.rows, second.doubts) == (first.rows, first.doubts)
 
 
 def test_azures_pages_are_one_list(sources: Sources) -> None:
@@ -76,13 +76,13 @@ def test_googles_pages_are_one_list_of_the_regions_that_were_asked_for(sources: 
     (taken,) = fetch(["gcp"], ["europe-west3"])
     assert "key" not in sources.asked[0].path.lower()
     assert [request.path.partition("pageToken=")[2] for request in sources.asked] == ["", "TOKEN2"]
-    (nothing,) = [one.kept for one in [taken]]
+    nothing = taken
     assert nothing.rows > 10
 
 
 def test_a_region_without_prices_is_no_list(sources: Sources) -> None:
     (only_global,) = fetch(["gcp"], ["mars-north1"])
-    assert only_global.kept.rows == 1
+    assert only_global.rows == 1
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_busy_server_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
         sources.port = int(address.rpartition(":")[2])
         monkeypatch.setenv("CLOUDCMP_PRICES_AZURE", address)
         (taken,) = fetch(["azure"], ["westeurope"], web=Web(sleep=slept.append))
-        assert taken.kept.rows > 5
+        assert taken.rows > 5
     assert slept == [1.0, 2.0, 4.0]
 
 
@@ -202,7 +202,7 @@ def test_prices_come_over_https_alone(monkeypatch: pytest.MonkeyPatch, address: 
 
 def test_progress_is_told_every_two_seconds_with_what_is_left() -> None:
     now, said_ = [0.0], []
-    pace = Pace(said_.append, lambda: now[0])
+    pace = DownloadProgress(said_.append, lambda: now[0])
     for second in range(5):
         now[0] = float(second)
         pace.told("aws", second * 10**7, 10**8)
@@ -216,7 +216,7 @@ def test_one_catalogue_is_taken_for_each_region_that_is_asked_for(monkeypatch: p
     with served(lambda _: Answer(body=body)) as address:
         monkeypatch.setenv("CLOUDCMP_PRICES_GCP", address)
         taken = [one for at in ("europe-west3", "us-central1", "europe-west3") for one in fetch(["gcp"], [at])]
-    assert [one.kept.again for one in taken] == [False, False, True]
+    assert [one.again for one in taken] == [False, False, True]
     assert len({one.sha256 for one in taken}) == 1
     with PriceBook() as book:
         assert book.places("gcp") == (("gcp", "europe-west3"), ("gcp", "us-central1"))

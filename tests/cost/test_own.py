@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.cost.test_aws import HEAD
 
-from cloudcmp.app.price_lists import take_in
+from cloudcmp.app.fetch import take_in
 from cloudcmp.cost.asked import Asked, Unknown
 from cloudcmp.cost.lookup import Lookup
 from cloudcmp.cost.sources import libcloud, own, sparecores
@@ -229,4 +229,4 @@ def test_a_list_of_a_day_to_come_is_refused(as_of: str, tmp_path: Path, monkeypa
     (tmp_path / "p.csv").write_text(f"{head}\n{row},2026-11-24\n")
     with pytest.raises(UserMistake, match=told):
         take_in("csv", [tmp_path / "p.csv"], now=now, as_of=date.fromisoformat(as_of))
-    assert take_in("csv", [tmp_path / "p.csv"], now=now).kept.rows == 1
+    assert take_in("csv", [tmp_path / "p.csv"], now=now).rows == 1

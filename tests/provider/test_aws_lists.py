@@ -10,10 +10,10 @@ from tests.emulated.ec2 import EUCALYPTUS, REGIONS, Faults, ec2
 from tests.emulated.ec2_requests import REGION, firewall, instance, provider, request, tags
 from tests.emulated.pointed import pointed
 
-from cloudcmp.app.leftovers import Fate
 from cloudcmp.app.sweep import sweep
 from cloudcmp.errors import IncompleteListing, NoCredentials, Refused, Throttled
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME
+from cloudcmp.model.leftover import Fate
 from cloudcmp.provider.time import WallTime
 from cloudcmp.provision import Patience
 from cloudcmp.provision.pacing import Pace, Tempo

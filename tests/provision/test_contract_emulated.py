@@ -17,7 +17,8 @@ from tests.provision.contracts import held, is_as_said, of
 
 from cloudcmp.agent.keys import new_key
 from cloudcmp.agent.ssh import dial
-from cloudcmp.app.check_live import prepare, prove
+from cloudcmp.app.check.live import prepare
+from cloudcmp.app.check.live import run as prove
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.provider.aws import policy

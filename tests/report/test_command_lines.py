@@ -10,7 +10,7 @@ from rich.console import Console
 
 from cloudcmp.model.command import CommandUse, ShellLine, Shipped
 from cloudcmp.report.command_lines import show_commands
-from cloudcmp.report.exact_text import exact
+from cloudcmp.report.text import exact
 
 
 def shown(*lines, width=80, files=(), name="mine", on=("local/local/1cpu",)):

@@ -17,9 +17,9 @@ from cloudcmp.report import html
 from cloudcmp.report.book import Book
 from cloudcmp.report.charts import scaling as chart
 from cloudcmp.report.charts.base import Cast
+from cloudcmp.report.comparison import show
 from cloudcmp.report.figures import figures
 from cloudcmp.report.sheets import scaling as sheet
-from cloudcmp.report.terminal import show
 
 LINUX, WINDOWS = "count=1;os=linux", "count=1;os=windows"
 WHO = (candidate(0, "aws", "quick", "0.08"), candidate(1, "aws", "slow", "0.09"), candidate(2, "aws", "never", None))

@@ -13,7 +13,9 @@ from tests.report.listed import Listed
 
 from cloudcmp.model.result import Verdict
 from cloudcmp.model.view import View
-from cloudcmp.report.terminal import Head, show, show_plan, table
+from cloudcmp.report.comparison import show
+from cloudcmp.report.quote import show_plan
+from cloudcmp.report.table import Head, table
 
 from .payloads import ALL
 

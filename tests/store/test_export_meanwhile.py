@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.store.conftest import create, make_plan, run_trial
 
-from cloudcmp.app import exchange
+from cloudcmp.app import export
 from cloudcmp.store import StudyStore
 
 
@@ -40,16 +40,16 @@ def meanwhile(name: str, writer: StudyStore, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("name", ["attempts", "trial_values", "measured"])
 def test_a_trial_that_ends_between_two_reads(name: str, running: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = exchange.rows(running.folder)
+    before = export.rows(running.folder)
     ended = meanwhile(name, running, monkeypatch)
-    assert exchange.rows(running.folder) == before
+    assert export.rows(running.folder) == before
     assert ended() > 0
     monkeypatch.undo()
-    assert len(exchange.rows(running.folder)) == len(before) + ended()
+    assert len(export.rows(running.folder)) == len(before) + ended()
 
 
 def test_files_that_are_made_one_between_two_reads(running: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = exchange.rows(running.folder)
+    before = export.rows(running.folder)
     original, times = StudyStore.trial_values, []
 
     def reading(self: StudyStore, *given: object) -> object:
@@ -59,5 +59,5 @@ def test_files_that_are_made_one_between_two_reads(running: StudyStore, monkeypa
         return original(self, *given)
 
     monkeypatch.setattr(StudyStore, "trial_values", reading)
-    assert exchange.rows(running.folder) == before
+    assert export.rows(running.folder) == before
     assert len(times) > 1

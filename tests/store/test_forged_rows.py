@@ -12,7 +12,7 @@ import pytest
 from tests.forged import change, change_plan, database_of
 from tests.store.conftest import create, make_plan, run_trial
 
-from cloudcmp.app import adoption, exchange
+from cloudcmp.app import adoption, export
 from cloudcmp.app import cleanup as cleaning
 from cloudcmp.app import study_view as viewing
 from cloudcmp.errors import CloudcmpError, CorruptStore
@@ -61,12 +61,12 @@ def read_all(folder: Path) -> None:
     with suppress(CloudcmpError):
         viewing.view(folder, drawn=False)
     with suppress(CloudcmpError):
-        exchange.rows(folder)
+        export.rows(folder)
     with suppress(CloudcmpError):
         cleaning.cleanup(folder)
     with suppress(CloudcmpError), StudyStore.open(folder, write=False, ending=True) as store:
         reads: tuple[Callable[[], object], ...] = (
-            lambda: list(adoption.runs(store)), lambda: list(adoption.reads(store)), store.launches,
+            lambda: list(adoption.resume_actions(store)), lambda: list(adoption.bill_actions(store)), store.launches,
             store.open_attempts, store.prices, store.verify,
         )  # fmt: skip
         for read in reads:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.app.tool_files import Asked, format_of
+from cloudcmp.app.tool_files import ImportOptions, format_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.tool import Report
 from tests.tools.outputs import PKB, RAW, real, reports, values, why
@@ -175,9 +175,9 @@ def test_workers_and_rates_are_known_by_the_files_name_only(tmp_path: Path) -> N
     named.write_text(text)
     other = tmp_path / "some.txt"
     other.write_text(text)
-    assert format_of(named, Asked()) == "stressngfull"
+    assert format_of(named, ImportOptions()) == "stressngfull"
     with pytest.raises(UserMistake, match="no output that is known"):
-        format_of(other, Asked())
+        format_of(other, ImportOptions())
 
 
 STREAM = """MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 10.0.0.2 () port 0 AF_INET : demo

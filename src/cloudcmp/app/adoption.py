@@ -1,4 +1,4 @@
-"""Studies that were made elsewhere: what acting on one would touch, and its adoption by this user."""
+"""Studies that were made elsewhere: what a verb would do with one, and its adoption by this user."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -9,26 +9,26 @@ from cloudcmp.execute.environment import work_of
 from cloudcmp.model.lease import LeaseState
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provision.waiting import named
-from cloudcmp.report.exact_text import exact
+from cloudcmp.report.text import exact
 from cloudcmp.store import MadeElsewhere, StudyStore
 
 Say = Callable[[str], None]
-Touches = Callable[[StudyStore], Iterable[str]]
+Actions = Callable[[StudyStore], Iterable[str]]
+"""Lists what a verb would do with a study, each as "end ...", "run ..."."""
 
 
-def check_maker(folder: Path, touches: Touches, *, adopt: bool, say: Say, ending: bool = False) -> None:
-    """Let a study be acted on if this user made it here; with `adopt` another one too, once `say` told what it touches.
+def check_maker(folder: Path, actions: Actions, *, adopt: bool, say: Say, ending: bool = False) -> None:
+    """Refuse a study that this user did not make here; with `adopt`, report its actions through `say` and adopt it.
 
-    `ending` is for whoever only ends what the study made. Raises MadeElsewhere with a line for each thing that it would
-    touch, UserMistake where the folder holds no study, StorageFault, also where this
-    user's key cannot be used, and CorruptStore.
+    `ending` if the verb only ends what the study made. Raises MadeElsewhere with a line for each action, UserMistake if
+    the folder holds no study, StorageFault, also if this user's key cannot be used, and CorruptStore.
     """
     with StudyStore.open(folder, write=False, ending=ending) as store:
         if store.made_here():
             return
-        if store.key_fault is not None:  # then nobody can tell whose it is
+        if store.key_fault is not None:  # the maker is unknown
             raise store.key_fault
-        lines = [one_line(line) for line in touches(store)]
+        lines = [one_line(line) for line in actions(store)]
         refusal = MadeElsewhere.of(folder, store.version)
     if not adopt:
         raise MadeElsewhere(*refusal.faults, *(Fault("", f"it would {line}") for line in lines))
@@ -38,8 +38,8 @@ def check_maker(folder: Path, touches: Touches, *, adopt: bool, say: Say, ending
     StudyStore.adopt(folder)
 
 
-def ends(store: StudyStore) -> Iterator[str]:
-    """What the end of all that a study owns would look for, destroy if its own marks are on it, and kill."""
+def teardown_actions(store: StudyStore) -> Iterator[str]:
+    """What a teardown would look for, destroy if it bears the study's tags, and kill."""
     local = work_of(store).path / "launches"
     for one in store.readable_leases()[0]:
         if one.state is LeaseState.GONE:
@@ -50,9 +50,9 @@ def ends(store: StudyStore) -> Iterator[str]:
         yield f"look at {runner} for whatever bears the tags of {store.tag}, and end it"
 
 
-def runs(store: StudyStore) -> Iterator[str]:
-    """What going on with a study would end, make and run."""
-    yield from ends(store)
+def resume_actions(store: StudyStore) -> Iterator[str]:
+    """What resuming a study would end, create and run."""
+    yield from teardown_actions(store)
     if store.plan.budget is not None:
         yield f"rent machines for up to {store.plan.budget.amount} {store.plan.budget.currency}"
     yield f"make test files in {work_of(store).path}"
@@ -61,7 +61,7 @@ def runs(store: StudyStore) -> Iterator[str]:
             yield f"run on {', '.join(use.on)}, as {line.kind} of {use.name}: {exact(line.text)}"
 
 
-def reads(store: StudyStore) -> Iterator[str]:
-    """What holding a bill beside a study would look for in the bill."""
+def bill_actions(store: StudyStore) -> Iterator[str]:
+    """What a reconciliation would look for in the bill."""
     ids = [one.cloud_id for one in store.leases() if one.cloud_id]
     yield f"look in the bill for the tag {store.tag}" + (f" and for {', '.join(ids)}" if ids else "")

@@ -1,11 +1,11 @@
-"""Destroys all that a study still owns."""
+"""Destroys everything that a study still owns."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cloudcmp.app.adoption import check_maker, ends
+from cloudcmp.app.adoption import check_maker, teardown_actions
 from cloudcmp.errors import CorruptStore, Fault, StorageFault
 from cloudcmp.execute.environment import tools
 from cloudcmp.execute.interruptible import unheld
@@ -19,16 +19,16 @@ from cloudcmp.store import StudyStore, open_to_end, tag_in
 
 
 @dataclass(frozen=True, slots=True)
-class Cleaned:
-    """A line for each thing destroyed, for each thing left, and for each reason why more may be there."""
+class CleanupResult:
+    """One line for each resource destroyed, for each that is left, and for each reason why more may exist."""
 
     destroyed: tuple[str, ...]
     left: tuple[str, ...]
     unsure: tuple[str, ...] = ()
 
 
-class _Salvage:
-    """The ledger of a study by those of its rows that can be read; `damaged` counts the others."""
+class _ReadableJournal:
+    """The readable rows of a study's ledger; `damaged` counts the others."""
 
     def __init__(self, store: StudyStore) -> None:
         self._store = store
@@ -43,25 +43,25 @@ class _Salvage:
 
 def cleanup(
     folder: Path, leave: Leave | None = None, say: Callable[[str], None] = lambda _: None, *, adopt: bool = False
-) -> Cleaned:
-    """Destroy all that a study still owns, whatever of its folder can still be read or written.
+) -> CleanupResult:
+    """Destroy everything that a study still owns, even if its folder is partly unreadable or read-only.
 
-    A folder that was made elsewhere is refused, or adopted with `adopt`. `say` is told what is waited for. With `leave`
-    the first signal ends it: all is asked to go, and `leave` ends the process. Raises the store's fault, with the way
-    to go on without it, where nothing can be read.
+    A folder that was made elsewhere is refused, or adopted with `adopt`. `say` reports what is awaited. With `leave`,
+    the first signal ends the cleanup: all deletions are requested, and `leave` ends the process. If nothing can be
+    read, raises the store's fault with the command that works without the folder.
     """
     try:
-        check_maker(folder, ends, adopt=adopt, say=say, ending=True)
+        check_maker(folder, teardown_actions, adopt=adopt, say=say, ending=True)
         store, unwritten = open_to_end(folder)
         with store:
-            journal = _Salvage(store)
-            releases = _ended(folder, store, journal, leave, say)
+            journal = _ReadableJournal(store)
+            releases = _release(folder, store, journal, leave, say)
             unwritten = unwritten or next((one.unwritten for one in releases if one.unwritten), "")
             unsure = tuple(_unsure(store.tag, unwritten, journal.damaged))
     except (StorageFault, CorruptStore) as fault:
-        fault.faults = (*fault.faults, Fault("left", "what it made may be there", _swept(tag_in(folder))))
+        fault.faults = (*fault.faults, Fault("left", "what it made may be there", _sweep_command(tag_in(folder))))
         raise
-    return Cleaned(tuple(line_of(one) for one in releases if one.evidence), lines_left(releases), unsure)
+    return CleanupResult(tuple(line_of(one) for one in releases if one.evidence), lines_left(releases), unsure)
 
 
 def _unsure(tag: str, unwritten: str, damaged: int) -> Iterator[str]:
@@ -70,23 +70,23 @@ def _unsure(tag: str, unwritten: str, damaged: int) -> Iterator[str]:
     if damaged:
         yield f"{damaged} damaged {'rows' if damaged > 1 else 'row'} of the ledger could not be read"
     if unwritten or damaged:
-        yield f"whether anything else is there: {_swept(tag)}"
+        yield f"whether anything else is there: {_sweep_command(tag)}"
 
 
-def _swept(tag: str | None) -> str:
+def _sweep_command(tag: str | None) -> str:
     return f"cloudcmp sweep --study {tag} --delete" if tag else "cloudcmp sweep, then cloudcmp sweep --delete"
 
 
-def _ended(
+def _release(
     folder: Path, store: StudyStore, journal: Journal, leave: Leave | None, say: Callable[[str], None]
 ) -> tuple[Release, ...]:
-    """What came of ending all; whoever interrupts it outside of its own heeding is told what is left as well."""
+    """Release everything; if interrupted while no `Stopping` handles signals, reports leftovers through `leave`."""
     releases: list[Release] = []
     came: list[RunEnd] = []
 
     async def work() -> None:
         providers, ledger = tools(store, journal=journal)
-        releases.extend(await _end_all(ledger, providers, folder, leave, say))
+        releases.extend(await _release_all(ledger, providers, folder, leave, say))
         came.append(RunEnd(folder, False, "interrupted", True, lines_left(releases)))
 
     with left_told(folder, journal, leave, came):
@@ -94,13 +94,13 @@ def _ended(
     return tuple(releases)
 
 
-async def _end_all(
+async def _release_all(
     ledger: Ledger, providers: Mapping[str, Provider], folder: Path, leave: Leave | None, say: Callable[[str], None]
 ) -> tuple[Release, ...]:
     if leave is None:
         return await told_while(release_all(ledger, providers), ledger, providers, say)
     stop, releases = asyncio.Event(), list[Release]()
-    stop.set()  # it is the end already: there is nothing to wait for
+    stop.set()  # there is nothing to finish first
     stopping = Stopping(stop, lambda _: None)
 
     async def work() -> None:

@@ -1,6 +1,5 @@
-"""What a plan has run by a shell, where, and what that means for machines of the user's own."""
+"""The commands and tools of a plan, and which of them run on the user's own machines."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from cloudcmp.errors import UserMistake
@@ -8,16 +7,16 @@ from cloudcmp.execute.commands import command_job
 from cloudcmp.execute.shell_lines import is_free, shell_lines
 from cloudcmp.model.command import Command, CommandUse, ShellLine
 from cloudcmp.model.plan import Plan, PlannedTrial
-from cloudcmp.report.exact_text import exact
+from cloudcmp.report.text import exact
 
 _OWN_MACHINES = ("local", "ssh")
-"""Providers whose machines are there before a study and after it."""
+"""Providers whose machines exist before and after a study."""
 
 
 def commands(plan: Plan) -> tuple[CommandUse, ...]:
-    """Every command and tool of a plan with all its lines; those with the same lines and files once.
+    """Every command and tool of a plan with all its lines; uses with equal lines and files appear once.
 
-    It is read from the plan's trials, as the agents are sent them. None of an imported table: nothing of it is run.
+    They are read from the plan's trials, as agents receive them. An imported table has none, because it is not run.
     """
     if plan.imported:
         return ()
@@ -35,9 +34,9 @@ def commands(plan: Plan) -> tuple[CommandUse, ...]:
 
 
 def on_own_machines(plan: Plan) -> tuple[tuple[CommandUse, ...], tuple[str, ...]]:
-    """The commands and tools of a plan with machines of the user's own, and these machines: `local` and `ssh NAME`.
+    """The commands and tools of a plan, and the user's own machines in it: `local` and `ssh NAME`.
 
-    Both are empty where it has no command, or no such machine.
+    Both are empty if the plan has no command, or no such machine.
     """
     own = [one for one in plan.candidates if one.runner in _OWN_MACHINES]
     uses = commands(plan) if own else ()
@@ -46,36 +45,21 @@ def on_own_machines(plan: Plan) -> tuple[tuple[CommandUse, ...], tuple[str, ...]
 
 
 def notice(plan: Plan) -> str:
-    """What a plan's commands and tools mean for the user's own machines, in one line; empty where none runs there."""
+    """One line that names the commands on the user's own machines; empty if none runs there."""
     uses, machines = on_own_machines(plan)
     names = ", ".join(sorted({use.name for use in uses}))
     return f"this study runs commands {where(machines)}: {names}" if uses else ""
 
 
 def where(machines: tuple[str, ...]) -> str:
-    """Machines of the user's own as people say them."""
+    """The user's own machines in words."""
     others = [exact(name.removeprefix("ssh ")) for name in machines if name != "local"]
     here = ["on this machine, as you"] if "local" in machines else []
     return ", and ".join([*here, *([f"on {', '.join(others)}"] if others else [])])
 
 
-def commands_as_data(uses: Iterable[CommandUse]) -> list[dict[str, object]]:
-    """Commands and tools as JSON documents hold them; `run` is the one line of that kind, as `lines` has it too."""
-    return [
-        {
-            "name": use.name,
-            "run": next((line.text for line in use.lines if line.kind == "run"), ""),
-            "lines": use.lines,
-            "files": use.files,
-            "on": use.on,
-            "free": use.free,
-        }
-        for use in uses
-    ]
-
-
 def _use(trial: PlannedTrial, own: tuple[Command, ...]) -> CommandUse | None:
-    """What a shell gets for a trial; None where it gets nothing."""
+    """The command or tool of a trial; None if it runs no shell."""
     try:
         job = command_job(trial, own)
     except UserMistake as mistake:  # a plan of another version, or one that was changed: it cannot be run either

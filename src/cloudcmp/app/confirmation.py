@@ -1,4 +1,4 @@
-"""Commands on machines of the user's own are run once this user has said so: the same lines are asked for once."""
+"""Confirmation of the commands that a study runs on the user's own machines; equal lines are confirmed once."""
 
 import hashlib
 import json
@@ -17,14 +17,14 @@ from cloudcmp.model.plan import Plan
 from cloudcmp.store import state_folder
 
 _FORM = 1
-"""The version of the canonical form; another one has everything confirmed again."""
+"""The version of the canonical form; a new version needs every confirmation again."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationRequest:
-    """What is to be confirmed: all commands and tools of a study, and where they would run, in words.
+    """What to confirm: all commands and tools of a study, and where they would run, in words.
 
-    `study` is what `cloudcmp plan` is given to show the same lines: the study's file, or its folder.
+    `study` is the argument with which `cloudcmp plan` shows these lines: the study's file or folder.
     """
 
     study: str
@@ -38,7 +38,7 @@ class ConfirmationRequest:
 
 
 Confirm = Callable[[ConfirmationRequest], bool]
-"""Shows the lines of a request and says whether they may be run; it may raise UserMistake where nobody can be asked."""
+"""Shows the lines of a request and returns whether they may run; may raise UserMistake if nobody can be asked."""
 
 
 def refuse(_: ConfirmationRequest) -> bool:
@@ -47,16 +47,16 @@ def refuse(_: ConfirmationRequest) -> bool:
 
 
 class ConfirmedDigests:
-    """The digests that this user has confirmed, one empty file each in a folder of the user's own (0700).
+    """The digests that this user has confirmed, each an empty file in a folder of mode 0700.
 
-    Where the folder cannot be made, or belongs to or can be written by somebody else, nothing is confirmed.
+    Nothing counts as confirmed if the folder cannot be made, or another user owns it or can write to it.
     """
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
     def holds(self, digest: str) -> bool:
-        """Whether the digest was confirmed."""
+        """True if the digest was confirmed."""
         if self._folder is None:
             return False
         try:
@@ -66,7 +66,7 @@ class ConfirmedDigests:
             return False
 
     def add(self, digest: str) -> None:
-        """Remember a digest, if that is possible: else it is asked for each time."""
+        """Store a digest if possible; otherwise the confirmation is asked for each time."""
         if self._folder is None:
             return
         with suppress(OSError):
@@ -83,7 +83,7 @@ class ConfirmedDigests:
 
 
 def confirmed_folder() -> Path | None:
-    """Where confirmed digests are kept; None where this user has no home."""
+    """The folder of confirmed digests; None if this user has no home."""
     try:
         return state_folder() / "confirmed"
     except StorageFault:
@@ -91,9 +91,9 @@ def confirmed_folder() -> Path | None:
 
 
 def digest_of(uses: Sequence[CommandUse], machines: Sequence[str]) -> str:
-    """SHA-256 of all that is confirmed: every line, the files with their digests, and the machines.
+    """SHA-256 of everything that is confirmed: lines, files with their digests, and machines.
 
-    The order of commands does not count: it is drawn for each study.
+    The order of commands does not matter, because it is random in each study.
     """
     commands = sorted(
         json.dumps([use.name, [[line.kind, line.text] for line in use.lines],
@@ -104,10 +104,10 @@ def digest_of(uses: Sequence[CommandUse], machines: Sequence[str]) -> str:
 
 
 def confirm_commands(plan: Plan, study: str, confirm: Confirm, note: Callable[[str], None]) -> None:
-    """Have the commands that a plan runs on machines of the user's own confirmed, unless this user has done so before.
+    """Ask for confirmation of the commands that a plan runs on the user's own machines, unless it was given before.
 
-    `study` is the study's file or folder. Only free text needs it: lines that cloudcmp makes itself, from parameters
-    that it has checked, do not. `note` is told what runs where. Raises UserMistake where it is not confirmed.
+    `study` is the study's file or folder. Only free text needs confirmation, not lines that cloudcmp builds from
+    checked parameters. `note` reports what runs where. Raises UserMistake if it is not confirmed.
     """
     uses, machines = on_own_machines(plan)
     if not uses:

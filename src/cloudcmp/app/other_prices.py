@@ -1,4 +1,4 @@
-"""Other prices in place of a study's own: today's, those of another way of buying, or those under other terms."""
+"""A plan at other prices: today's, those of another way to buy, or those under an account's terms."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,26 +19,26 @@ from cloudcmp.model.terms import Commitment
 from cloudcmp.plan import as_listed_for
 from cloudcmp.provider.registry import names
 
-# Sources of prices that people gave: nobody lists them.
+# Prices that people gave; no list has them.
 _UNLISTED = {"study file", "imported"}
 _Priced = tuple[Price | None, str]
-"""A price, and a line that says what it is or why it is not known."""
+"""A price, and a line that describes it or says why it is unknown."""
 
 
 def reprice(plan: Plan) -> Plan:
-    """The plan with the prices that providers and price lists tell now; one that is not listed any more is unknown.
+    """The plan at today's prices of providers and price lists; an offering that is no longer listed has no price.
 
-    A price that the study itself gave stays: nobody lists it.
+    A price that the study itself gives stays.
     """
     return replace(plan, candidates=tuple(map(_repriced, plan.candidates)))
 
 
 def bought(plan: Plan, purchase: Purchase) -> Plan:
-    """The plan as if its machines were bought so, with a note for each candidate; numbers and intervals stay.
+    """The plan at the prices of another way to buy, with a note for each candidate; numbers and intervals stay.
 
-    On demand and spot are as listed now: a spot price moves, and bears its date. Reserved is the study's own
-    commitment of that type, else the cheapest that a price list has for it, at what an hour costs if every hour of its
-    term is used; from how many hours on it is cheaper than on demand is said in words.
+    On-demand and spot prices are as listed now; a spot price moves, so its date is shown. Reserved is the study's own
+    commitment for the type, else the cheapest in a price list, at the hourly cost if every hour of its term is used.
+    The note says from how many hours on it is cheaper than on demand.
     """
     price_of: dict[Purchase, Callable[[Candidate], _Priced]] = {
         Purchase.ON_DEMAND: _on_demand, Purchase.SPOT: _spot, Purchase.RESERVED: partial(_reserved, plan)
@@ -53,10 +53,10 @@ def bought(plan: Plan, purchase: Purchase) -> Plan:
 
 
 def under_terms(plan: Plan, name: str, purchase: Purchase | None = None) -> Plan:
-    """The plan with what its terms, of a file of that name, make of each candidate's hour, and a note for each.
+    """The plan with its terms applied to each candidate's hourly price, and a note for each; `name` is the terms' file.
 
-    What is bought in a way that was asked for is covered by no further commitment. The quote's sum under the terms is
-    told only where the price book still says of the rest of it what it said when the study was planned.
+    If `purchase` is given, no further commitment applies. The quote's sum under the terms is known only if the price
+    book still has the prices with which the study was planned.
     """
     if purchase is not None:
         plan = replace(plan, terms=replace(plan.terms, commitments=()))
@@ -76,7 +76,7 @@ def under_terms(plan: Plan, name: str, purchase: Purchase | None = None) -> Plan
 
 
 def _quoted_under(plan: Plan) -> Quote:
-    """The plan's own quote, with what the terms make of it."""
+    """The plan's own quote, with the terms applied."""
     again = quoted(plan).quote if len(plan.stays) == len(plan.candidates) else None
     if again is None or again.expected_cost is None or again.expected_cost != plan.quote.expected_cost:
         why = "there is no quote" if plan.quote.expected_cost is None else "prices are others than when it was planned"
@@ -97,9 +97,9 @@ def _repriced(candidate: Candidate) -> Candidate:
 
 
 def _today(candidate: Candidate) -> Price | None:
-    """What a candidate's machine costs an hour on demand, by its provider or else by the newest price list.
+    """The hourly on-demand price of a candidate's machine, by its provider or else the newest price list.
 
-    What a provider offers is priced for Linux on shared machines: any other kind is looked up as it is asked for.
+    A provider's offerings are priced for Linux on shared machines; any other kind is looked up as requested.
     """
     wanted = candidate.offering
     known = offerings_of(wanted.provider, wanted.region) if as_listed_for(candidate) else ()
@@ -112,9 +112,9 @@ def _today(candidate: Candidate) -> Price | None:
 def _on_demand(candidate: Candidate) -> _Priced:
     own = candidate.offering.price
     if own is not None and own.source in _UNLISTED and dict(candidate.options).get("market") != "spot":
-        return own, f"on demand, as the study says: {_told(own)}"
+        return own, f"on demand, as the study says: {_described(own)}"
     price = _today(candidate)
-    return price, f"on demand: {_told(price)}" if price else "on demand: no price is known"
+    return price, f"on demand: {_described(price)}" if price else "on demand: no price is known"
 
 
 def _spot(candidate: Candidate) -> _Priced:
@@ -122,7 +122,7 @@ def _spot(candidate: Candidate) -> _Priced:
     if price is None:
         return None, f"spot: no price is known ({why})"
     dated = f"of {price.as_of}" if price.as_of else "without a date"
-    return price, f"spot: {_told(price)}, the price {dated}, which moves"
+    return price, f"spot: {_described(price)}, the price {dated}, which moves"
 
 
 def _reserved(plan: Plan, candidate: Candidate) -> _Priced:
@@ -145,5 +145,5 @@ def _own(plan: Plan, candidate: Candidate) -> Commitment | None:
     return commitment_for(as_rented(use, candidate), plan.terms)
 
 
-def _told(price: Price) -> str:
+def _described(price: Price) -> str:
     return f"{price.amount_per_hour:.6g} {price.currency}/h ({price.source})"

@@ -1,14 +1,12 @@
-"""From a study file to a plan: nothing is created, nothing is spent."""
+"""Makes a plan of a study file; nothing is created and nothing is spent."""
 
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from cloudcmp import cost
 from cloudcmp import plan as planner
 from cloudcmp import study as studies
-from cloudcmp.app.command_uses import commands, commands_as_data
 from cloudcmp.catalog import hint
 from cloudcmp.cost import offering_prices as catalogue
 from cloudcmp.errors import ProviderFault, UserMistake
@@ -21,7 +19,7 @@ from cloudcmp.model.terms import Terms
 from cloudcmp.provider.registry import make, names
 from cloudcmp.store import StudyStore
 
-# A Monday at midnight, UTC: when virtual time begins in every simulated study.
+# A Monday at midnight, UTC: the start of virtual time in every simulated study.
 VIRTUAL_START = 1767571200.0
 
 
@@ -30,16 +28,16 @@ def plan_file(
 ) -> tuple[Plan, str]:
     """The plan of a study file and the file's text without comments; without a file, of this machine.
 
-    `terms` is a file of the account's terms, in place of the study's own.
+    `terms` is a file with the account's terms, in place of the study's own.
 
-    Raises UserMistake with every fault of the file, or when `on` names no provider that can stand in.
+    Raises UserMistake with every fault of the file, or if `on` is not a provider.
     """
     if on is not None and on not in names():
         raise UserMistake.at("--on", f"unknown provider {on!r}", hint(on, names(), "cloudcmp list providers"))
     if path is None:
         offerings = make("local").offerings()
         return _planned(studies.default_study(offerings), on, short, seed), studies.default_text(offerings)
-    # Nothing is billed where another provider stands in for every candidate.
+    # Nothing is billed if another provider stands in for every candidate.
     billed = _billed() if on is None else frozenset()
     read = studies.read(path, providers=known_providers(), billed=billed)
     if terms is not None:
@@ -48,7 +46,7 @@ def plan_file(
 
 
 def read_terms(path: Path) -> Terms:
-    """The account's terms of a file of their own; raises UserMistake with every fault of it."""
+    """The account's terms of a file; raises UserMistake with all its faults."""
     return studies.read_terms(path, providers=known_providers())
 
 
@@ -60,15 +58,15 @@ def plan_demo(*, seed: int | None) -> tuple[Plan, str]:
 
 
 def plan_text(text: str, name: str) -> Plan:
-    """The plan of a study's text; `name` is what its file would be called. Raises UserMistake with every fault."""
+    """The plan of a study's text under a file `name`; raises UserMistake with all its faults."""
     read = studies.read_text(text, name, providers=known_providers(), billed=_billed())
     return _planned(read, None, False, None)
 
 
 def plan_stored(folder: Path) -> Plan:
-    """The plan that a study's folder holds, as `run --resume` would go on with it.
+    """The plan in a study's folder, as `run --resume` continues it.
 
-    Raises UserMistake where the folder holds no study, or an imported table.
+    Raises UserMistake if the folder holds no study, or an imported table.
     """
     with StudyStore.open(folder, write=False) as store:
         plan = store.plan
@@ -78,7 +76,7 @@ def plan_stored(folder: Path) -> Plan:
 
 
 def known_providers() -> frozenset[str]:
-    """Providers that a candidate may name: those that can be used, and those whose printed offerings are known."""
+    """Providers that a candidate may name: those with a driver, and those with published offerings."""
     return frozenset(names()) | planner.printed_providers()
 
 
@@ -92,7 +90,7 @@ def _planned(read: Study, on: str | None, short: bool, seed: int | None) -> Plan
     simulated = on == "simulated" or all(one.provider == "simulated" for one in read.candidates)
     plan = planner.make(
         read,
-        offerings_of=offerings_of if on is None else _without_asking,
+        offerings_of=offerings_of if on is None else _offerings_without_account,
         host_of=host_of,
         free=_free,
         priced=catalogue.price if on is None else planner.as_listed,
@@ -104,15 +102,15 @@ def _planned(read: Study, on: str | None, short: bool, seed: int | None) -> Plan
 
 
 def quoted(plan: Plan) -> Plan:
-    """The plan with its money, by what the price book says now."""
+    """The plan with a quote by the current price book."""
     return cost.quoted(plan, cost.Market(billing_of, catalogue.rate_of, _free))
 
 
 def offerings_of(provider: str, region: str | None) -> tuple[Offering, ...]:
-    """What a provider offers, in a region or anywhere, with the price book's prices where it tells none.
+    """A provider's offerings in a region or everywhere, with the price book's prices where it lists none.
 
-    For one that cannot be asked it is what the price book knows: a study can be quoted without credentials, and it is
-    the look before a run that asks for them.
+    If the provider cannot be asked, the offerings are those of the price book: a quote needs no credentials, and the
+    preflight of a run checks them.
     """
     if provider not in names():
         return catalogue.booked(provider, region)
@@ -122,51 +120,31 @@ def offerings_of(provider: str, region: str | None) -> tuple[Offering, ...]:
         return catalogue.booked(provider, region)
 
 
-def _without_asking(provider: str, region: str | None) -> tuple[Offering, ...]:
-    """The same where another provider stands in: an account is not needed to try a study out."""
+def _offerings_without_account(provider: str, region: str | None) -> tuple[Offering, ...]:
+    """The offerings if another provider stands in: none of a billed provider, so that no account is needed."""
     return () if provider in names() and make(provider).billed else offerings_of(provider, region)
 
 
 def _free(candidate: Candidate) -> bool:
-    """Whether nobody bills what runs a candidate: one whose provider cannot be asked is taken to be billed."""
+    """True if nothing is billed for a candidate; a provider without a driver counts as billed."""
     return candidate.runner in names() and not make(candidate.runner).billed
 
 
 def billing_of(provider: str) -> Billing:
-    """How a provider bills; the coarsest way where it cannot be asked."""
+    """A provider's billing; the coarsest for a provider without a driver."""
     return make(provider).billing if provider in names() else Billing()
 
 
 def host_of(candidate: Candidate) -> str:
-    """The host that a candidate shares with others; its own where its provider cannot be asked."""
+    """The host that a candidate shares with others; its own id for a provider without a driver."""
     return make(candidate.runner).host(candidate) if candidate.runner in names() else candidate.id
 
 
 def safeguards(plan: Plan) -> dict[str, tuple[Safeguard, ...]]:
-    """What keeps each provider of a plan from keeping anything; nothing of those that have no driver."""
+    """The safeguards of each provider of a plan that has a driver."""
     runners = dict.fromkeys(one.runner for one in plan.candidates)
     return {name: _safeguards(make(name), plan) for name in runners if name in names()}
 
 
 def _safeguards(provider: Provider, plan: Plan) -> tuple[Safeguard, ...]:
     return provider.safeguards_of(plan) if isinstance(provider, PlanSafeguards) else provider.safeguards
-
-
-def as_data(plan: Plan) -> dict[str, Any]:
-    """The plan as the JSON document's data: candidates, order, and the quote."""
-    return {
-        "study": plan.name,
-        "question": plan.question,
-        "candidates": plan.candidates,
-        "rounds": plan.rounds,
-        "runs": plan.runs,
-        "seed": plan.seed,
-        "decide": plan.decide,
-        "sessions": plan.sessions,
-        "aggregation": plan.aggregation,
-        "quote": plan.quote,
-        "terms": plan.terms,
-        "budget": plan.budget,
-        "commands": commands_as_data(commands(plan)),
-        "barriers": safeguards(plan),
-    }

@@ -1,4 +1,4 @@
-"""Providers made for a look at them, apart from any study: those that cannot be made are told, not raised."""
+"""Provider clients outside a study; a provider that cannot be created is reported, not raised."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from cloudcmp.provider.registry import ProviderOptions, make, names
 
 @dataclass(frozen=True, slots=True)
 class UnavailableProvider:
-    """A provider that could not be made: an extra that is not installed, a file of its own that is not there."""
+    """A provider whose client could not be created, such as for an extra that is not installed."""
 
     provider: str
     what: str
@@ -24,24 +24,24 @@ class UnavailableProvider:
         return f"{self.provider}: skipped: {self.what}" + (f"; {self.next}" if self.next else "")
 
 
-def wanted(named: Iterable[str]) -> tuple[str, ...]:
-    """The providers that were named, or all; raises UserMistake for an unknown one, naming the nearest."""
-    asked = tuple(dict.fromkeys(named))
-    for one in asked:
+def select(named: Iterable[str]) -> tuple[str, ...]:
+    """The named providers, or all if none is named; raises UserMistake for an unknown one, naming the nearest."""
+    chosen = tuple(dict.fromkeys(named))
+    for one in chosen:
         if one not in names():
             raise UserMistake.at(one, "there is no such provider", hint(one, names(), "cloudcmp list providers"))
-    return asked or names()
+    return chosen or names()
 
 
-def opened(
-    wanted: Iterable[str], means: ProviderOptions | None = None
+def open_clients(
+    chosen: Iterable[str], options: ProviderOptions | None = None
 ) -> tuple[dict[str, Provider], tuple[UnavailableProvider, ...]]:
-    """The providers that can be made, and those that cannot with the reason."""
+    """Clients of the providers, and the providers whose client could not be created."""
     providers: dict[str, Provider] = {}
     unavailable: list[UnavailableProvider] = []
-    for name in wanted:
+    for name in chosen:
         try:
-            providers[name] = make(name, means)
+            providers[name] = make(name, options)
         except ImportError as error:
             missing = error.name or str(error)
             unavailable.append(
@@ -53,5 +53,5 @@ def opened(
 
 
 def brief(error: BaseException) -> str:
-    """A failure as one line."""
+    """An error as one line."""
     return one_line(str(error)) or type(error).__name__

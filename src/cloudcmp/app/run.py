@@ -1,14 +1,12 @@
-"""From a plan to a measured study: the one place where provisioning, measuring and storing are joined."""
+"""Starts a study and resumes one."""
 
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 
-from cloudcmp.app.adoption import check_maker, runs
-from cloudcmp.app.check import check_plan, refuse
+from cloudcmp.app.adoption import check_maker, resume_actions
+from cloudcmp.app.check.preflight import check_plan, prepare, refuse
 from cloudcmp.app.confirmation import Confirm, confirm_commands
 from cloudcmp.app.confirmation import refuse as refuse_commands
-from cloudcmp.app.preparation import prepare
 from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.execute.commands import check_unchanged
 from cloudcmp.execute.environment import (
@@ -31,18 +29,6 @@ from cloudcmp.provider.registry import make, names
 from cloudcmp.store import StudyStore
 from cloudcmp.units import Money
 
-STUDIES = Path("cloudcmp-studies")
-
-
-def new_folder(plan: Plan, out: Path | None) -> Path:
-    """Where a new study goes: `out`, else a folder of the study's name and the time in UTC."""
-    if out is not None:
-        return out
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    folder = STUDIES / f"{plan.name}-{stamp}"
-    again = (STUDIES / f"{plan.name}-{stamp}-{count}" for count in range(2, 1000))
-    return next(path for path in (folder, *again) if not path.exists())
-
 
 def start(
     plan: Plan, text: str, folder: Path, *, work: Path | None, wait: bool, progress: Progress, leave: Leave,
@@ -50,10 +36,10 @@ def start(
 ) -> RunEnd:  # fmt: skip
     """Measure a new study in `folder`; test files of `local` go under `work`, by default beside the samples.
 
-    `confirm` shows the lines that a study of its own text has machines of the user's own run, and says whether they may
-    be; `study` is the file that it came from.
+    `confirm` shows the commands that the study runs on the user's own machines, and returns whether they may run;
+    `study` is the study's file.
 
-    Raises UserMistake where the folder is not empty, the plan can only be quoted, or its commands are not confirmed;
+    Raises UserMistake if the folder is not empty, the plan can only be quoted, or its commands are not confirmed;
     AgentMissing, StorageFault.
     """
     check_runnable(plan, names(), [name for name in names() if make(name).billed])
@@ -61,7 +47,7 @@ def start(
     check_unchanged(plan)
     binary = agent_of(plan)
     confirm_commands(plan, study or plan.name, confirm, progress.note)
-    _look_first(plan, progress)
+    _preflight(plan, progress)
     if work is not None:
         make_folder(OwnedPath(work))
     created_at = plan.start_at if is_simulated(plan) else time.time()
@@ -73,8 +59,8 @@ def start(
         return drive(store, binary, wait, progress, leave)
 
 
-def _look_first(plan: Plan, progress: Progress) -> None:
-    """Refuse a study whose providers would refuse it, before anything is created; raises what `refuse` raises."""
+def _preflight(plan: Plan, progress: Progress) -> None:
+    """Check and prepare the providers before anything is created; raises what `refuse` raises."""
     runners = {candidate.runner for candidate in plan.candidates} - {"simulated", "local"}
     if runners:
         progress.note(f"looking first: {', '.join(sorted(runners))}")
@@ -93,15 +79,15 @@ def resume(
     adopt: bool = False,
     confirm: Confirm = refuse_commands,
 ) -> RunEnd:
-    """Go on with a study: attempts that were cut short are marked and run again, all others stay as they are.
+    """Resume a study: attempts that were cut short are marked and run again, all others stay as they are.
 
     A folder that was made elsewhere is refused, or adopted with `adopt`.
 
-    Test files are made where the study made them so far: another folder may be another disk. Raises UserMistake where
-    `work` names another one, or where it is gone, for a `budget` in another currency than the study's own, and where
-    `confirm` does not let the commands of the stored plan be run.
+    Test files stay in their folder, because another one may be another disk. Raises UserMistake if `work` names another
+    folder or it is gone, for a `budget` in another currency than the study's, and if `confirm` refuses the commands of
+    the stored plan.
     """
-    check_maker(folder, runs, adopt=adopt, say=progress.note)
+    check_maker(folder, resume_actions, adopt=adopt, say=progress.note)
     with StudyStore.open(folder, write=True) as store:
         plan = store.plan
         store.verify()
@@ -116,7 +102,7 @@ def resume(
         if budget is not None:
             _raise_budget(store, budget)
         try:
-            _look_first(plan, progress)
+            _preflight(plan, progress)
         except CloudcmpError as error:
             error.faults = (*error.faults, *faults_of(folder, untouched(store)))
             raise
@@ -130,7 +116,7 @@ def resume(
 
 
 def _check_work(store: StudyStore, work: Path | None) -> None:
-    """Raise UserMistake unless the folder for test files is the one that the study was begun with, and is there."""
+    """Raise UserMistake unless the folder for test files is the study's first one and exists."""
     kept = store.meta(WORK)
     before = Path(kept) if kept else None
     if work is not None and work.absolute() != (before or store.folder / "work").absolute():

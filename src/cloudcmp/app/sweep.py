@@ -1,6 +1,6 @@
-"""Leftovers found by their tags alone, from any machine, and destroyed only on a positive match.
+"""Finds leftovers by their tags, from any machine, and destroys them only on a positive match.
 
-Nothing here reads a study's folder or anything else of this machine, but for its clock.
+Nothing here reads a study's folder or anything else of this machine except its clock.
 """
 
 import asyncio
@@ -11,36 +11,38 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NoReturn, TypeVar
 
-from cloudcmp.app.concurrent import Say, side_by_side
-from cloudcmp.app.leftovers import Fate, Leftover, Swept, judge
+from cloudcmp.app import provider_clients
+from cloudcmp.app.concurrent import Say, run_concurrently
 from cloudcmp.app.provider_clients import UnavailableProvider, brief
 from cloudcmp.cost.offering_prices import with_prices
 from cloudcmp.errors import BadCredentials, CloudcmpError, IncompleteListing, NoCredentials, UserMistake
+from cloudcmp.execute.interruptible import unheld
 from cloudcmp.execute.interruption import Stopping
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Listing
+from cloudcmp.model.leftover import Fate, Leftover, SweepResult, judge
 from cloudcmp.model.offering import Price
 from cloudcmp.model.protocol import HasServerTime, Provider
 from cloudcmp.provider.aside import aside
-from cloudcmp.provider.time import Time
+from cloudcmp.provider.time import Time, WallTime
 from cloudcmp.provision import Patience, patience_with
 from cloudcmp.provision.pacing import Pace
 
 LIST_S = 180.0
-"""How long a provider may take to list all that bears our tags, in all its regions."""
-_ASIDE_S = 120.0  # for its clock and its prices, which nothing waits for any longer
+"""Deadline of a provider for listing everything with cloudcmp's tags in all its regions."""
+_EXTRAS_S = 120.0  # its clock and its prices
 _ORDER = (INSTANCE, VOLUME, FIREWALL)
-"""What stands on what: a machine holds its volumes and its firewall, so it goes first."""
+"""Order of deletion: a machine uses its volumes and its firewall, so it goes first."""
 _ROUNDS = 10
 _LONGEST_PAUSE_S = 60.0
-_AGAIN_S = 1.0  # until something that seems gone is looked at once more
+_AGAIN_S = 1.0  # before the second look at a resource that seems gone
 _SKEW_S = 60.0
-_ELSEWHERE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+:")
-"""How a line begins that names a region: `eu-west-9: instances: ...`."""
+_NAMES_REGION = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+:")
+"""Start of a line that names a region: `eu-west-9: instances: ...`."""
 
 T = TypeVar("T")
 Key = tuple[str, str, str]
-Leave = Callable[[Swept], NoReturn]
-"""Tells what a sweep came to until now and ends the process, whatever its threads still wait for."""
+Leave = Callable[[SweepResult], NoReturn]
+"""Shows the sweep's result so far and ends the process without waiting for its threads."""
 
 
 async def sweep(
@@ -56,18 +58,18 @@ async def sweep(
     leave: Leave | None = None,
     within_s: float = LIST_S,
     say: Say | None = None,
-) -> Swept:
-    """Ask each provider for whatever bears our tags, and destroy what is due where `delete` is set.
+) -> SweepResult:
+    """List everything with cloudcmp's tags at each provider, and destroy what is due if `delete` is set.
 
-    With `study` only that study's resources are looked at, and are due before they expire. `unavailable` are providers
-    that could not be made; `named` says that the user named them all. Deletes keep to `pace`, by default that of
-    studies. With `leave` the first signal ends it. Never raises for a provider that fails.
+    With `study`, only that study's resources count, and they are due before they expire. `unavailable` are providers
+    that could not be created; `named` if the user named all of them. Deletions are paced by `pace`, by default as in
+    studies. With `leave`, the first signal ends the sweep. Never raises for a provider that fails.
 
-    A dry sweep asks all at once. What a provider does not list `within_s` seconds is a place that was not listed;
-    `say` is told who is waited for.
+    A dry run asks all providers at once. A provider that does not answer within `within_s` seconds is reported as not
+    listed; `say` reports which ones are still awaited.
     """
     pace = pace or Pace(time, random.random)
-    unmade = Swept(
+    unmade = SweepResult(
         skipped=tuple(one.line for one in unavailable), faults=tuple(one.line for one in unavailable if named)
     )
     sweepers = [
@@ -75,7 +77,7 @@ async def sweep(
         for one in providers.values()
     ]
 
-    work = _in_turn(sweepers) if delete else _at_once(sweepers, within_s + _ASIDE_S, say)
+    work = _in_turn(sweepers) if delete else _at_once(sweepers, within_s + _EXTRAS_S, say)
     if leave is None:
         await work
     else:
@@ -88,18 +90,38 @@ async def sweep(
     return _together(unmade, sweepers)
 
 
+def sweep_providers(
+    named: Sequence[str], *, study: str | None, delete: bool, leave: Leave, say: Say | None = None
+) -> SweepResult:
+    """Sweep the named providers, or all; if interrupted, pass the result so far to `leave`.
+
+    Raises UserMistake for an unknown provider.
+    """
+    results = [SweepResult(unlisted=("interrupted before anything was looked at",))]
+
+    async def run(providers: Mapping[str, Provider], unavailable: Sequence[UnavailableProvider]) -> None:
+        results.append(await sweep(providers, WallTime(), study=study, delete=delete, unavailable=unavailable,
+                                   named=bool(named), leave=leave, say=say))  # fmt: skip
+
+    try:
+        unheld(run(*provider_clients.open_clients(provider_clients.select(named))))
+    except KeyboardInterrupt:
+        leave(results[-1])
+    return results[-1]
+
+
 async def _in_turn(sweepers: Iterable["_Sweeper"]) -> None:
     for one in sweepers:
         await one.run()
 
 
 async def _at_once(sweepers: Iterable["_Sweeper"], within_s: float, say: Say | None) -> None:
-    await side_by_side({one.name: one.run() for one in sweepers}, within_s, say)
+    await run_concurrently({one.name: one.run() for one in sweepers}, within_s, say)
 
 
-def _together(total: Swept, sweepers: Iterable["_Sweeper"]) -> Swept:
+def _together(total: SweepResult, sweepers: Iterable["_Sweeper"]) -> SweepResult:
     for one in (each.so_far() for each in sweepers):
-        total = Swept(
+        total = SweepResult(
             (*total.leftovers, *one.leftovers),
             (*total.unlisted, *one.unlisted),
             (*total.skipped, *one.skipped),
@@ -110,7 +132,7 @@ def _together(total: Swept, sweepers: Iterable["_Sweeper"]) -> Swept:
 
 
 class _Sweeper:
-    """The sweep of one provider; `_gone` are those that were seen gone, which a stale list may go on to name."""
+    """The sweep of one provider; `_gone` are resources that were seen gone, though a stale list may still name them."""
 
     def __init__(
         self, provider: Provider, time: Time, study: str | None, patience: Patience, pace: Pace, within_s: float, *,
@@ -119,21 +141,21 @@ class _Sweeper:
         self._provider, self.name = provider, provider.name
         self._within_s = within_s
         self._time = time
-        # One moment decides for all: what expires while others go was not due when the user asked.
+        # One moment decides for all: what expires meanwhile was not due when the user asked.
         self._moment = time.now()
-        self._clock: str | None = None  # why the moment is not to be trusted; None: it was not asked yet
+        self._clock: str | None = None  # why the moment cannot be trusted; None: not checked yet
         self._study = study
         self._patience = patience
         self._pace = pace
         self._delete, self._named = delete, named
-        self._last = Swept(unlisted=(f"{provider.name}: it was not looked at",))
+        self._last = SweepResult(unlisted=(f"{provider.name}: it was not looked at",))
         self._over = False
         self._agree: dict[Key, int] = {}
         self._gone: dict[Key, Leftover] = {}
         self._failed: dict[Key, str] = {}
 
     async def run(self) -> None:
-        """List, and destroy round by round until nothing is due any more or nothing more goes."""
+        """List, then destroy in rounds until nothing is due or nothing more goes."""
         self._last = await self._look()
         if self._delete and not self._last.skipped:
             for _ in range(_ROUNDS):
@@ -145,53 +167,53 @@ class _Sweeper:
                 self._last = await self._look()
         self._over = True
 
-    def so_far(self) -> Swept:
-        """What it came to, also in the midst of it."""
+    def so_far(self) -> SweepResult:
+        """The result so far, also while it runs."""
         if not self._delete:
             return self._last
-        rest = [self._settled(one) for one in self._last.leftovers if _key(one.found) not in self._gone]
+        rest = [self._final(one) for one in self._last.leftovers if _key(one.found) not in self._gone]
         return replace(self._last, leftovers=(*self._gone.values(), *rest))
 
-    async def _look(self) -> Swept:
+    async def _look(self) -> SweepResult:
         name = self._provider.name
         unseen = [one.how for one in self._provider.safeguards if one.name == "sweep" and not one.holds]
         if unseen:
             line = f"{name}: not swept: {unseen[0]}"
-            return Swept(skipped=(line,), faults=(line,) if self._named else ())
+            return SweepResult(skipped=(line,), faults=(line,) if self._named else ())
         try:
             listing = await _within(self._provider.leftovers(), self._within_s, name)
         except BadCredentials as fault:
-            return Swept(unlisted=(_line(name, fault),))
+            return SweepResult(unlisted=(_line(name, fault),))
         except (NoCredentials, UserMistake, ImportError) as fault:
             line = _line(name, fault, "skipped: ")
-            return Swept(skipped=(line,), faults=(line,) if self._named else ())
+            return SweepResult(skipped=(line,), faults=(line,) if self._named else ())
         except (CloudcmpError, OSError) as fault:
-            return Swept(unlisted=(_line(name, fault),))
+            return SweepResult(unlisted=(_line(name, fault),))
         return await self._judged(listing)
 
-    async def _judged(self, listing: Listing) -> Swept:
+    async def _judged(self, listing: Listing) -> SweepResult:
         if listing.found and self._study is None and self._clock is None:
-            self._clock = await self._tell_the_time()
-        prices = await _prices_within(self._provider, {one.region for one in listing.found}, _ASIDE_S / 2)
+            self._clock = await self._check_clock()
+        prices = await _prices_within(self._provider, {one.region for one in listing.found}, _EXTRAS_S / 2)
         fates = [self._leftover(one, listing, prices) for one in listing.found if _key(one) not in self._gone]
         mine = [one for one in fates if self._study in {None, one.study}]
         doubt = (f"{self._provider.name}: {self._clock}",) if self._clock else ()
-        return Swept(
+        return SweepResult(
             tuple(sorted(mine, key=_place)), tuple(f"{self._provider.name}: {line}" for line in listing.unlisted),
             doubt, doubt if self._delete else (), len(fates) - len(mine),
         )  # fmt: skip
 
-    async def _tell_the_time(self) -> str:
-        """Take the earlier of two clocks, ours and the provider's; why neither is to be trusted, empty where they are.
+    async def _check_clock(self) -> str:
+        """Take the earlier of two clocks, ours and the provider's; returns why neither can be trusted, or "".
 
-        A clock that is ahead would take studies that run for expired ones.
+        A clock that is ahead would take running studies for expired ones.
         """
         if not isinstance(self._provider, HasServerTime):
             return ""
         refused = "nothing is destroyed but by --study"
         before = self._time.now()
         try:
-            there = await _within(self._provider.date(), _ASIDE_S / 2, self.name)
+            there = await _within(self._provider.date(), _EXTRAS_S / 2, self.name)
         except (CloudcmpError, OSError) as fault:
             return f"its clock cannot be told ({brief(fault)}): {refused}"
         if there is None:
@@ -220,7 +242,7 @@ class _Sweeper:
             await self._end_kind({_key(one.found): one for one in some})
 
     async def _end_kind(self, pending: dict[Key, Leftover]) -> None:
-        """Ask for each to be destroyed until it is seen gone or patience ends, ever more rarely."""
+        """Request each deletion until the resource is seen gone or patience ends, at growing intervals."""
         began, pause_s = self._time.monotonic(), self._patience.poll_s
         while True:
             nearly = False
@@ -241,7 +263,7 @@ class _Sweeper:
             pause_s = min(_LONGEST_PAUSE_S, 2 * pause_s)
 
     async def _try(self, key: Key, one: Leftover) -> str | None:
-        """Evidence that it is gone, once so many looks in a row agree: one answer may come from a server that lies."""
+        """Evidence that it is gone, once enough looks in a row agree: a single answer may be stale."""
         handle = one.found.handle()
         try:
             if not self._agree.get(key):
@@ -259,8 +281,8 @@ class _Sweeper:
         )
         return None
 
-    def _settled(self, one: Leftover) -> Leftover:
-        """What was due and did not go is left."""
+    def _final(self, one: Leftover) -> Leftover:
+        """A leftover at the end: what was due and did not go is left."""
         if one.fate is not Fate.DUE:
             return one
         never = "it came up again and again" if self._over else "it was not asked to go"
@@ -268,7 +290,7 @@ class _Sweeper:
 
 
 def _line(name: str, fault: BaseException, word: str = "") -> str:
-    """A fault with the provider's name before it, once."""
+    """A fault preceded by the provider's name, once."""
     return f"{name}: {word}{brief(fault).removeprefix(f'{name}: ')}"
 
 
@@ -282,20 +304,20 @@ def _place(one: Leftover) -> tuple[int, str, str, str]:
 
 
 def _doubtful(region: str, listing: Listing) -> bool:
-    """Whether the list is cut short where a resource lies: its region is named, or a line does not say where it is."""
+    """True if the list may be incomplete in a region: a line of what is unlisted names it, or names no region."""
     known = {one.region for one in listing.found if one.region}
     for line in listing.unlisted:
         named = {one for one in known if re.search(rf"(?<![\w-]){re.escape(one)}(?![\w-])", line)}
-        if region in named or not (named or _ELSEWHERE.match(line)):
+        if region in named or not (named or _NAMES_REGION.match(line)):
             return True
     return False
 
 
-async def _within(asked: Coroutine[Any, Any, T], within_s: float, where: str) -> T:
-    """What is asked; raises IncompleteListing where it does not come in time."""
+async def _within(call: Coroutine[Any, Any, T], within_s: float, where: str) -> T:
+    """The call's result; raises IncompleteListing if it does not arrive in time."""
     try:
         async with asyncio.timeout(within_s) as limit:
-            return await asked
+            return await call
     except TimeoutError:
         if not limit.expired():
             raise
@@ -305,16 +327,16 @@ async def _within(asked: Coroutine[Any, Any, T], within_s: float, where: str) ->
 
 
 async def _prices_within(provider: Provider, regions: Collection[str], within_s: float) -> dict[tuple[str, str], Price]:
-    """What the machines cost, as far as that was told in time; a price that was not is unknown, and stops nothing."""
-    found: dict[tuple[str, str], Price] = {}
+    """Prices of the machines that arrived in time; a missing price is unknown and stops nothing."""
+    prices: dict[tuple[str, str], Price] = {}
 
-    def ask() -> None:
+    def fetch() -> None:
         for region in sorted(regions):
             with suppress(CloudcmpError, ImportError, OSError):
                 offerings = with_prices(provider.offerings(region or None))
-                found.update({(region, one.name): one.price for one in offerings if one.price is not None})
+                prices.update({(region, one.name): one.price for one in offerings if one.price is not None})
 
-    if regions:  # aside: whoever is slow to tell prices must not keep a signal from being heard
+    if regions:  # in a thread, so that slow prices do not delay a signal
         with suppress(IncompleteListing):
-            await aside(ask, provider.name, within_s)
-    return dict(found)
+            await aside(fetch, provider.name, within_s)
+    return dict(prices)

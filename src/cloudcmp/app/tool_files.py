@@ -1,4 +1,4 @@
-"""Files that other tools wrote, as rows of a tidy table: which tool's they are, and of which offering."""
+"""Reads files that other tools wrote into rows of a tidy table."""
 
 import gzip
 import re
@@ -25,23 +25,23 @@ _MOST_BYTES = 64 * 2**20
 _MOST_FAULTS = 20
 _GZIP = b"\x1f\x8b"
 _BROKEN = (gzip.BadGzipFile, EOFError, zlib.error)
-# <vendor>_<server>__<task>__stdout, the way in which Spare Cores' outputs are kept in one folder.
+# <vendor>_<server>__<task>__stdout, as Spare Cores' outputs are named in one folder.
 _SPARE_CORES = re.compile(r"([a-z]+)_(.+)__(\w+)__stdout")
 _BY_NAME = "stressngfull"
-"""The one of them whose lines do not say what they are: two columns of numbers."""
+"""The task whose output has no names: two columns of numbers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A file, and the offering that it was written `NAME=FILE` with; None for none."""
+class NamedFile:
+    """A file, and the offering from `NAME=FILE`; None if not given."""
 
     path: Path
     offering: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What is told of all files: their format (None: by their content), and of which offering they are."""
+class ImportOptions:
+    """What the user states about all files: their format (None: by content), and which offering they measure."""
 
     format: str | None = None
     offering: str | None = None
@@ -50,8 +50,8 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """An output in Spare Cores' collection, and the file beside it that says how the run ended."""
+class _SpareCoresOutput:
+    """An output in Spare Cores' collection, and the file that says how the run ended."""
 
     provider: str
     offering: str
@@ -60,47 +60,49 @@ class _Kept:
 
 
 @dataclass(slots=True)
-class Found:
-    """The rows of all files, each with its place, and lines about what is not in them."""
+class ToolRows:
+    """The rows of all files, each with its place, and notes on what was not read."""
 
     rows: list[tuple[str, list[str]]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     formats: set[str] = field(default_factory=set)
 
 
-def named(text: str) -> Named:
-    """A file as people write it: `FILE`, or `OFFERING=FILE` where there is no file of that whole name."""
+def parse_file(text: str) -> NamedFile:
+    """Parse `FILE`, or `OFFERING=FILE` if no file has that whole name."""
     offering, equals, path = text.partition("=")
     return (
-        Named(Path(path), offering)
+        NamedFile(Path(path), offering)
         if equals and offering and path and not Path(text).exists()
-        else Named(Path(text), None)
+        else NamedFile(Path(text), None)
     )
 
 
-def is_table(files: Sequence[Named], asked: Asked) -> bool:
-    """Whether one file is to be read as a tidy table; raises UserMistake where what it is cannot be told."""
-    if len(files) != 1 or files[0].offering or asked.offering:
+def is_table(files: Sequence[NamedFile], options: ImportOptions) -> bool:
+    """True if there is one file and it is a tidy table; raises UserMistake if its format is ambiguous."""
+    if len(files) != 1 or files[0].offering or options.offering:
         return False
-    return not files[0].path.is_file() or format_of(files[0].path, asked) == TABLE
+    return not files[0].path.is_file() or format_of(files[0].path, options) == TABLE
 
 
-def format_of(path: Path, asked: Asked) -> str:
-    """The format of a file: as it was asked, else by its content. Raises UserMistake with the candidates."""
-    if asked.format is not None:
-        if asked.format not in FORMATS:
+def format_of(path: Path, options: ImportOptions) -> str:
+    """The format of a file: as given, else by content. Raises UserMistake with the candidates."""
+    if options.format is not None:
+        if options.format not in FORMATS:
             raise UserMistake.at(
-                "--format", f"unknown format {asked.format!r}", hint(asked.format, FORMATS, "cloudcmp import --help")
+                "--format",
+                f"unknown format {options.format!r}",
+                hint(options.format, FORMATS, "cloudcmp import --help"),
             )
-        return asked.format
+        return options.format
     with path.open("rb") as file:
         start = file.read(4)
     if not start:
         raise UserMistake.at(str(path), "is empty", "name the text that a tool wrote")
     if start == b"PAR1":
         return TABLE
-    if (kept := _kept(path)) and kept.task == _BY_NAME:
+    if (kept := _spare_cores(path)) and kept.task == _BY_NAME:
         return _BY_NAME
     first = next((line for line in _lines(path, 64) if line.strip()), "")
     if pkb.looks_like(first):
@@ -122,16 +124,16 @@ def format_of(path: Path, asked: Asked) -> str:
     return fits[0]
 
 
-def read(files: Sequence[Named], asked: Asked) -> Found:
-    """The rows of all files that tools wrote; each file is a launch, or holds samples that say theirs.
+def read_files(files: Sequence[NamedFile], options: ImportOptions) -> ToolRows:
+    """The rows of all files; each file is a launch, or holds samples that name theirs.
 
-    Raises UserMistake with every fault, as `file: what; next`: an output that is cut or doubtful is not imported.
+    Raises UserMistake with every fault: an output that is cut or ambiguous is not imported.
     """
-    found = Found()
+    found = ToolRows()
     _copies(files, found)
     for file in files:
         try:
-            _take(file, asked, found)
+            _add(file, options, found)
         except UserMistake as error:
             found.faults += error.faults
         except OSError as error:
@@ -141,8 +143,8 @@ def read(files: Sequence[Named], asked: Asked) -> Found:
     if found.faults:
         raise UserMistake(*_first(found.faults))
     if not found.rows:
-        raise UserMistake.at(str(files[0].path), "holds nothing that can be compared", "; ".join(found.told[:3]))
-    found.told += _versions(found)
+        raise UserMistake.at(str(files[0].path), "holds nothing that can be compared", "; ".join(found.notes[:3]))
+    found.notes += _versions(found)
     return found
 
 
@@ -152,8 +154,8 @@ def _first(faults: list[Fault]) -> list[Fault]:
     return [*faults[:_MOST_FAULTS], *more]
 
 
-def _copies(files: Sequence[Named], found: Found) -> None:
-    """Tell of files that are named twice, or hold the same bytes: a copy is no second launch."""
+def _copies(files: Sequence[NamedFile], found: ToolRows) -> None:
+    """Add a fault for a file that is named twice, and a note for a copy, which is no second launch."""
     seen: dict[str, Path] = {}
     for file in files:
         if not file.path.is_file():
@@ -163,26 +165,26 @@ def _copies(files: Sequence[Named], found: Found) -> None:
         if first is not file.path and first.samefile(file.path):
             found.faults.append(Fault(str(file.path), "is named twice", "name each file once"))
         elif first is not file.path:
-            found.told.append(f"{file.path}: the same bytes as {first}: a copy is no launch of its own")
+            found.notes.append(f"{file.path}: the same bytes as {first}: a copy is no launch of its own")
 
 
-def _take(file: Named, asked: Asked, found: Found) -> None:
+def _add(file: NamedFile, options: ImportOptions, found: ToolRows) -> None:
     if not file.path.is_file():
         other = "is no plain file" if file.path.exists() else "no such file"
         what = "is a folder" if file.path.is_dir() else other
         raise UserMistake.at(str(file.path), what, "name files that a tool wrote")
-    format_ = format_of(file.path, asked)
+    format_ = format_of(file.path, options)
     found.formats.add(format_)
     if format_ == TABLE:
         raise UserMistake.at(str(file.path), "is a tidy table", "import it alone: cloudcmp import FILE")
     if format_ == SAMPLES:
-        _take_samples(file.path, asked, found)
+        _add_samples(file.path, options, found)
     else:
-        _take_output(file, asked, found, READERS[format_])
+        _add_output(file, options, found, READERS[format_])
 
 
-def _take_output(file: Named, asked: Asked, found: Found, reader: Reader) -> None:
-    provider, offering = _whose(file, asked)
+def _add_output(file: NamedFile, options: ImportOptions, found: ToolRows, reader: Reader) -> None:
+    provider, offering = _source(file, options)
     try:
         reports, begun = reader.reports(_text(file.path)), _begun(file.path)
     except Unsure as unsure:
@@ -190,40 +192,42 @@ def _take_output(file: Named, asked: Asked, found: Found, reader: Reader) -> Non
         raise UserMistake.at(str(file.path), f"{reader.name}: {unsure}", next_) from None
     for report in reports:
         if report.version:
-            found.told.append(f"\x00{report.tool} {word(report.version)}")
+            found.notes.append(f"\x00{report.tool} {word(report.version)}")
         for one in report.readings:
             cell = measure_cell(report.tool, told_text(report.told), one.measure, one.metric)
-            row = [provider, asked.region or "", offering, str(file.path), begun, one.metric, cell.params_text]
+            row = [provider, options.region or "", offering, str(file.path), begun, one.metric, cell.params_text]
             found.rows.append((str(file.path), [*row, METRICS[one.metric].unit, number_text(one.value)]))
         if report.left:
-            found.told.append(f"{file.path}: not read: {', '.join(report.left)}")
+            found.notes.append(f"{file.path}: not read: {', '.join(report.left)}")
 
 
-def _whose(file: Named, asked: Asked) -> tuple[str, str]:
-    """Provider and offering of a file: as they were told, else by the names of Spare Cores' outputs."""
-    kept = _kept(file.path)
-    offering = file.offering or asked.offering or (kept.offering if kept else None)
+def _source(file: NamedFile, options: ImportOptions) -> tuple[str, str]:
+    """Provider and offering of a file: as given, else by the name of a Spare Cores output."""
+    kept = _spare_cores(file.path)
+    offering = file.offering or options.offering or (kept.offering if kept else None)
     if offering is None:
         raise UserMistake.at(
             str(file.path), "does not say which offering was measured", "add --offering NAME, or write NAME=FILE"
         )
-    return asked.provider or (kept.provider if kept else "imported"), offering
+    return options.provider or (kept.provider if kept else "imported"), offering
 
 
-def _kept(path: Path) -> "_Kept | None":
-    """What a file is by its name in Spare Cores' collection: in one folder, or as `vendor/server/task/stdout`."""
+def _spare_cores(path: Path) -> _SpareCoresOutput | None:
+    """Parse a file's name in Spare Cores' collection: in one folder, or as `vendor/server/task/stdout`."""
     match = _SPARE_CORES.fullmatch(path.name)
     if match:
-        return _Kept(match[1], match[2], match[3], path.with_name(path.name.removesuffix("stdout") + "meta.json"))
+        return _SpareCoresOutput(
+            match[1], match[2], match[3], path.with_name(path.name.removesuffix("stdout") + "meta.json")
+        )
     parts = path.absolute().parts
     if path.name == "stdout" and path.with_name("meta.json").is_file() and len(parts) > 4:
-        return _Kept(parts[-4], parts[-3], parts[-2], path.with_name("meta.json"))
+        return _SpareCoresOutput(parts[-4], parts[-3], parts[-2], path.with_name("meta.json"))
     return None
 
 
 def _begun(path: Path) -> str:
-    """When a run began by what Spare Cores keeps beside it; raises Unsure where that says that it failed."""
-    kept = _kept(path)
+    """The start of a run by Spare Cores' metadata, or ""; raises Unsure if the run failed."""
+    kept = _spare_cores(path)
     if kept is None or not kept.meta.is_file():
         return ""
     meta = document(_text(kept.meta))
@@ -232,7 +236,7 @@ def _begun(path: Path) -> str:
     return str(meta.get("start", ""))
 
 
-def _take_samples(path: Path, asked: Asked, found: Found) -> None:
+def _add_samples(path: Path, options: ImportOptions, found: ToolRows) -> None:
     left: Counter[str] = Counter()
     seen: set[str] = set()
     decimal = 0
@@ -251,26 +255,26 @@ def _take_samples(path: Path, asked: Asked, found: Found) -> None:
         else:
             seen.add(one.id)
             decimal += one.unit.lower() in pkb.DECIMAL
-            found.rows.append((f"{path}:{number}", _sample_row(one, asked)))
-    found.told += [f"{path}: {count} samples left out: {why}" for why, count in left.most_common(10)]
+            found.rows.append((f"{path}:{number}", _sample_row(one, options)))
+    found.notes += [f"{path}: {count} samples left out: {why}" for why, count in left.most_common(10)]
     if len(left) > 10:
-        found.told.append(f"{path}: {sum(left.values())} samples left out in all, of {len(left)} kinds")
+        found.notes.append(f"{path}: {sum(left.values())} samples left out in all, of {len(left)} kinds")
     if decimal:
-        found.told.append(f"{path}: {decimal} samples are in KB, MB or GB a second, taken as powers of ten")
+        found.notes.append(f"{path}: {decimal} samples are in KB, MB or GB a second, taken as powers of ten")
 
 
-def _sample_row(one: pkb.Sample, asked: Asked) -> list[str]:
+def _sample_row(one: pkb.Sample, options: ImportOptions) -> list[str]:
     cell = measure_cell(one.tool, one.settings, one.measure, one.metric)
-    place = [asked.provider or one.provider, asked.region or one.region, asked.offering or one.offering, one.run]
+    place = [options.provider or one.provider, options.region or one.region, options.offering or one.offering, one.run]
     at = "" if one.time is None else number_text(one.time)
     return [*place, at, one.metric, cell.params_text, METRICS[one.metric].unit, number_text(one.value)]
 
 
-def _versions(found: Found) -> list[str]:
-    """Lines about tools of which several versions wrote the files; the notes of versions are taken out."""
+def _versions(found: ToolRows) -> list[str]:
+    """Notes on tools with several versions; removes the notes of single versions."""
     of: dict[str, list[str]] = {}
-    for line in [line for line in found.told if line.startswith("\x00")]:
-        found.told.remove(line)
+    for line in [line for line in found.notes if line.startswith("\x00")]:
+        found.notes.remove(line)
         tool, version = line[1:].split(" ", 1)
         if version not in of.setdefault(tool, []):
             of[tool].append(version)

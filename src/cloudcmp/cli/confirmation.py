@@ -1,4 +1,4 @@
-"""Asks whether a study's commands may be run on machines of the user's own."""
+"""Asks whether a study's commands may run on the user's own machines."""
 
 import os
 import pwd
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def confirmation(*, yes: bool, json: bool) -> "Confirm":
-    """How commands are confirmed: by `--yes`, else by whoever is at the terminal, else not at all.
+    """Confirms commands by `--yes`, else by asking at the terminal; refuses if there is no terminal.
 
-    What it shows and asks goes to standard error, so that standard output holds only the answer.
+    Questions go to standard error, so that standard output holds only the answer.
     """
 
     def confirm(request: "ConfirmationRequest") -> bool:
@@ -48,13 +48,13 @@ def _user() -> str:
 
 
 def _agrees(question: str) -> bool:
-    """Whether the line that is typed says yes; the end of the input says no."""
+    """True if the typed line says yes; the end of the input means no."""
     try:
         sys.stderr.write(question)
         sys.stderr.flush()
         line = sys.stdin.readline()
     except KeyboardInterrupt:
-        sys.stderr.write("\n")  # what interrupts is told on a line of its own
+        sys.stderr.write("\n")  # the fault that follows gets its own line
         raise
     if not line:
         sys.stderr.write("\n")

@@ -1,4 +1,4 @@
-"""The way in: whoever interrupts it is heeded before all the rest is imported, which takes longer than a short verb."""
+"""The entry point; handles signals before importing the rest, which takes longer than a short verb."""
 
 from cloudcmp.cli.interruption import Interruption
 
@@ -10,7 +10,7 @@ def main() -> None:
     try:
         from cloudcmp.cli import main
     except BaseException:
-        # Until Python 3.12 what is raised while a class is made, within `__set_name__`, comes out as a RuntimeError.
+        # Until Python 3.12, an exception within `__set_name__` becomes a RuntimeError.
         if interruption.came:
             interruption.leave()
         raise

@@ -1,17 +1,17 @@
-"""What interrupts a verb: the first signal is raised where it is, the second ends the process at once.
+"""Signals: the first one interrupts the verb, the second ends the process at once.
 
-A study, a cleanup and a sweep take signals themselves as soon as something could be left (`pipeline.stopping`); what is
-here holds before and after that, and for all other verbs.
+A study, a cleanup and a sweep handle signals themselves while something could be left (`execute/interruption.py`);
+this module covers the time before and after, and all other verbs.
 """
 
 import os
 import signal
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from cloudcmp.errors import Fault
 
@@ -19,32 +19,46 @@ EXIT_INTERRUPTED = 130
 _TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _AGAIN_S = 0.01
 
+T = TypeVar("T")
 
-def told(verb: str) -> Fault:
-    """The line of a verb that was interrupted."""
+
+def fault_of(verb: str) -> Fault:
+    """The fault of an interrupted verb."""
     measures = verb in {"run", "demo"}
     next_ = "nothing measured is lost: 'cloudcmp run --resume DIR' or 'cloudcmp report DIR'" if measures else ""
     return Fault("", "interrupted", next_)
 
 
 def verb_of(arguments: Sequence[str]) -> str:
-    """The first word that is no option."""
+    """The first word that is not an option."""
     return next((word for word in arguments if not word.startswith("-")), "cloudcmp")
 
 
 def leave_now(code: int = EXIT_INTERRUPTED) -> NoReturn:
-    """End this process, whatever its threads still wait for."""
+    """End this process without waiting for its threads."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, RuntimeError):  # RuntimeError: a signal came amid another flush
+        with suppress(OSError, ValueError, RuntimeError):  # RuntimeError: the signal interrupted another flush
             stream.flush()
     os._exit(code)
 
 
-class Interruption:
-    """Ctrl-C, SIGTERM and a closed terminal, all taken alike.
+def leaving(show: Callable[[T], None]) -> Callable[[T], NoReturn]:
+    """A function that shows a result and ends the process without waiting for its threads."""
 
-    Where one is ignored, as under `nohup`, it stays so. A closed terminal is never the second signal: a shell passes on
-    the one that the system sends as well.
+    def leave(result: T) -> NoReturn:
+        try:
+            show(result)
+        finally:
+            leave_now()
+
+    return leave
+
+
+class Interruption:
+    """Handles Ctrl-C, SIGTERM and a closed terminal alike.
+
+    A signal that is ignored, as under `nohup`, stays ignored. A closed terminal is never the second signal, because a
+    shell passes on the one that the system sends as well.
     """
 
     def __init__(self) -> None:
@@ -52,7 +66,7 @@ class Interruption:
         self._over: int | None = None
 
     def heed(self) -> None:
-        """Take them from now on, for as long as this process lives."""
+        """Handle signals from now on."""
         for number in _TAKEN:
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 signal.signal(number, self._signalled)
@@ -62,37 +76,37 @@ class Interruption:
 
     @property
     def came(self) -> bool:
-        """Whether a signal was taken."""
+        """True if a signal has arrived."""
         return self._came != 0
 
     def over(self, code: int) -> None:
-        """The verb is over, and how: who interrupts what remains, such as a wait for threads, changes nothing."""
+        """The verb has ended with this exit code; a later signal, such as while threads end, keeps it."""
         self._over = code
 
     def _signalled(self, number: int, _frame: FrameType | None) -> None:
         if self._over is not None:
             if self._came and self._over == EXIT_INTERRUPTED and number != signal.SIGHUP:
-                self.leave()  # the line of the first may not be told yet
+                self.leave()  # the line about the first may not be printed yet
             leave_now(self._over)
         if not self._came:
             self._came = number
-            warnings.simplefilter("ignore")  # of coroutines that nobody awaits any more, and the like
+            warnings.simplefilter("ignore")  # such as about coroutines that are never awaited
             raise KeyboardInterrupt
         if number != signal.SIGHUP:
             self.leave()
 
     def leave(self) -> NoReturn:
-        """End this process as one that was interrupted, with one line that says so whatever else comes."""
+        """End this process as interrupted, with one line that says so."""
         for number in _TAKEN:
             signal.signal(number, signal.SIG_IGN)
-        with suppress(OSError):  # nobody may be there to read it; and who prints already must not be waited for
-            os.write(2, f"{told(verb_of(sys.argv[1:])).line()}\n".encode())
+        with suppress(OSError):  # the reader may be gone; a blocked print must not be waited for
+            os.write(2, f"{fault_of(verb_of(sys.argv[1:])).line()}\n".encode())
         leave_now()
 
     def _swallowed(self, unraisable: Any) -> None:
-        """What is raised within a destructor goes nowhere: it is raised once more, outside of it.
+        """Raise an interruption again that a destructor swallowed.
 
-        What destructors of half-made things complain of once we were interrupted is nobody's concern.
+        Once interrupted, other complaints of destructors are ignored.
         """
         if not self._came:
             self._unraisable(unraisable)

@@ -1,6 +1,7 @@
 """The command line: a table of verbs, in the order in which people use them.
 
-Verbs parse, call and render. What they need is imported when they run, so that `--help` answers at once.
+Each verb parses, calls its use case in `app`, and renders. It imports what it needs when it runs, so that `--help` is
+quick.
 """
 
 import resource
@@ -13,16 +14,29 @@ from typer._click.core import Context  # typer carries its own click
 from typer.core import TyperGroup
 
 from cloudcmp import __version__
-from cloudcmp.cli import answers, bills, fetching, files, listing, measuring, safety, starting
+from cloudcmp.cli.check import check
+from cloudcmp.cli.cleanup import cleanup
+from cloudcmp.cli.compare import compare
+from cloudcmp.cli.export import export
+from cloudcmp.cli.fetch import fetch
+from cloudcmp.cli.import_ import import_
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, Interruption, leave_now, verb_of
+from cloudcmp.cli.list_ import list_
 from cloudcmp.cli.output import guarded, say
+from cloudcmp.cli.plan import plan
+from cloudcmp.cli.published import published
+from cloudcmp.cli.reconcile import reconcile
+from cloudcmp.cli.report import report
+from cloudcmp.cli.run import demo, run
+from cloudcmp.cli.start import start
 from cloudcmp.cli.streams import MAKING, outlast_readers, settle
+from cloudcmp.cli.sweep import sweep
 
 EPILOG = "Exit codes: 0 done, 1 a yes/no question answered no, 2 a mistake in what was asked, 3 a fault outside or a corrupt file, 130 interrupted."  # noqa: E501
 
 
 class _Interrupted(BaseException):
-    """A KeyboardInterrupt that typer does not take for an exit code, so that it is told."""
+    """A KeyboardInterrupt that typer does not turn into an exit code."""
 
 
 class _Verbs(TyperGroup):
@@ -62,28 +76,28 @@ def build() -> typer.Typer:
     )
     app.callback()(_root)
     for name, function in (
-        ("start", starting.start),
-        ("run", measuring.run),
-        ("demo", measuring.demo),
-        ("plan", measuring.plan),
-        ("list", listing.list_),
-        ("compare", answers.compare),
-        ("report", answers.report),
-        ("export", files.export),
-        ("import", files.import_),
-        ("published", answers.published),
-        ("reconcile", bills.reconcile),
-        ("fetch", fetching.fetch),
-        ("check", safety.check),
-        ("cleanup", safety.cleanup),
-        ("sweep", safety.sweep),
+        ("start", start),
+        ("run", run),
+        ("demo", demo),
+        ("plan", plan),
+        ("list", list_),
+        ("compare", compare),
+        ("report", report),
+        ("export", export),
+        ("import", import_),
+        ("published", published),
+        ("reconcile", reconcile),
+        ("fetch", fetch),
+        ("check", check),
+        ("cleanup", cleanup),
+        ("sweep", sweep),
     ):
         app.command(name, epilog=EPILOG)(function)
     return app
 
 
 def _leave_no_core() -> None:
-    """A file of this process's memory would hold keys and credentials: none is written where it dies."""
+    """Disable core dumps, which would hold keys and credentials."""
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
@@ -96,6 +110,6 @@ def main(interruption: Interruption) -> None:
     app = build()
     code = guarded(lambda: app(args=arguments, standalone_mode=False), arguments, interruption.over)
     if code == EXIT_INTERRUPTED:
-        leave_now()  # threads may still wait for answers that nobody wants any more
+        leave_now()  # threads may still wait for answers
     settle()
     sys.exit(code)

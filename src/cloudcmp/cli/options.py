@@ -2,9 +2,12 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from cloudcmp.model import price
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document in place of tables.")]
 Folder = Annotated[Path, typer.Argument(help="A study's folder.", show_default=False)]
@@ -62,3 +65,13 @@ IncludeIds = Annotated[
     bool, typer.Option("--include-ids", help="Public addresses, account and instance ids as they are, not pseudonyms.")
 ]
 All = Annotated[bool, typer.Option("--all", help="Show also the cells that get no verdict.")]
+Seed = Annotated[
+    int | None, typer.Option("--seed", help="Seed of the order and of simulated numbers.", show_default=False)
+]
+
+
+def purchase_of(purchase: Buying | None) -> "price.Purchase | None":
+    """The way to buy that an option names."""
+    from cloudcmp.model.price import Purchase
+
+    return Purchase(purchase.value) if purchase else None

@@ -1,4 +1,4 @@
-"""What every verb says: one JSON document, or lines for people; and the exit code of every way to end."""
+"""Output of every verb: one JSON document or lines for people, and the exit code of every ending."""
 
 import dataclasses
 import json
@@ -31,7 +31,7 @@ EXIT_DONE, EXIT_NO, EXIT_MISTAKE, EXIT_FAULT = 0, 1, 2, 3
 
 
 def plain(value: Any) -> Any:  # noqa: PLR0911 - one line for each kind of value
-    """A value as JSON knows it: money and decimals as strings, what is not finite as null."""
+    """A value as JSON: money and decimals become strings, numbers that are not finite become null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Enum):
@@ -50,9 +50,9 @@ def plain(value: Any) -> Any:  # noqa: PLR0911 - one line for each kind of value
 
 
 def document(verb: str, data: Any, warnings: Sequence[str] = (), faults: Sequence[Fault] = ()) -> str:
-    """The one document that a verb prints with `--json`; its schema is `cloudcmp.<verb>/1`.
+    """The document that a verb prints with `--json`; its schema is `cloudcmp.<verb>/1`.
 
-    What would steer a terminal or turn the order of reading is escaped in it.
+    Characters that would control a terminal or change the reading order are escaped.
     """
     errors = [{"where": fault.where, "what": fault.what, "next": fault.next} for fault in faults]
     content = {"schema": f"cloudcmp.{verb}/1", "data": plain(data), "warnings": list(warnings), "errors": errors}
@@ -69,13 +69,21 @@ def warn(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
+def warn_left(left: Sequence[str], folder: Path) -> None:
+    """One line on standard error for each resource that is left, and the command that ends them."""
+    for one in left:
+        warn(f"left: {one}")
+    if left:
+        warn(f"end it with: cloudcmp cleanup {folder}")
+
+
 def folded(text: str) -> str:
-    """A long line in as many of 80 columns as it takes; words stay whole."""
+    """A long line wrapped to 80 columns; words stay whole."""
     return textwrap.fill(text, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def console() -> "Console":
-    """Standard output as a terminal, or as plain text where it is none."""
+    """Standard output as a terminal, or as plain text if it is none."""
     from rich.console import Console
 
     return Console(highlight=False)
@@ -87,14 +95,14 @@ def emit(verb: str, data: Any, warnings: Sequence[str] = ()) -> None:
 
 
 def guarded(action: Callable[[], Any], arguments: Sequence[str], over: Callable[[int], None] = lambda _: None) -> int:
-    """Run the command line; every failure becomes one line for each fault and its exit code, never a traceback.
+    """Run the command line; a failure becomes one line for each fault and an exit code, never a traceback.
 
-    `over` is told the exit code before the lines are, which nobody needs to interrupt any more.
+    `over` receives the exit code before the lines are printed.
     """
     try:
         faults, code = _outcome(action, arguments)
     except KeyboardInterrupt as error:  # between the verb and here
-        faults, code = _told(error, arguments)
+        faults, code = _faults_of(error, arguments)
     over(code)
     return _failed(faults, code, arguments) if faults else code
 
@@ -102,7 +110,7 @@ def guarded(action: Callable[[], Any], arguments: Sequence[str], over: Callable[
 def _outcome(action: Callable[[], Any], arguments: Sequence[str]) -> tuple[tuple[Fault, ...], int]:
     try:
         result = action()
-        sys.stdout.flush()  # an answer that cannot be given is a fault, which nobody would tell any later
+        sys.stdout.flush()  # an answer that cannot be written is a fault
     except typer.Exit as done:
         return (), done.exit_code
     except SystemExit:
@@ -112,12 +120,12 @@ def _outcome(action: Callable[[], Any], arguments: Sequence[str]) -> tuple[tuple
             return (), EXIT_DONE
         if os.environ.get(TRACEBACK):
             raise
-        return _told(error, arguments)
+        return _faults_of(error, arguments)
     return (), result if isinstance(result, int) else EXIT_DONE
 
 
-def _told(error: BaseException, arguments: Sequence[str] = ()) -> tuple[tuple[Fault, ...], int]:
-    """The lines and the exit code of a failure; what is no `Exception` (a signal, a task cut short) interrupts."""
+def _faults_of(error: BaseException, arguments: Sequence[str] = ()) -> tuple[tuple[Fault, ...], int]:
+    """The faults and the exit code of a failure; what is no `Exception` (a signal, a cancelled task) interrupts."""
     if isinstance(error, CloudcmpError):
         return error.faults, error.exit_code
     if isinstance(error, UsageError):
@@ -129,16 +137,16 @@ def _told(error: BaseException, arguments: Sequence[str] = ()) -> tuple[tuple[Fa
         return (Fault(where, what, "check the path, its rights and the space left"),), EXIT_FAULT
     wrapped = isinstance(error.__cause__, KeyboardInterrupt)  # as by `__set_name__`, until Python 3.12
     if wrapped or isinstance(error, typer.Abort) or not isinstance(error, Exception):
-        return (interruption.told(verb_of(arguments)),), EXIT_INTERRUPTED
+        return (interruption.fault_of(verb_of(arguments)),), EXIT_INTERRUPTED
     what = " ".join(f"{type(error).__name__}: {error}".split())
     return (Fault("cloudcmp", f"a fault of its own, {what}", f"report it, with what {TRACEBACK}=1 shows"),), EXIT_FAULT
 
 
 def _failed(faults: Sequence[Fault], code: int, arguments: Sequence[str]) -> int:
     if "--json" in arguments:
-        with suppress(OSError, typer.Exit):  # it may be why the answer could not be given
+        with suppress(OSError, typer.Exit):  # this may be the fault itself
             say(document(verb_of(arguments), None, (), faults))
     for fault in faults:
-        with suppress(OSError):  # nobody may be there to read it
+        with suppress(OSError):  # the reader may be gone
             warn(fault.line())
     return code

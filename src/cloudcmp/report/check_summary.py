@@ -1,66 +1,54 @@
-"""What a look before a study found, as it is told: a table, what to do next, and whether a study could begin."""
+"""The findings of a check in a table and sentences, and the clauses of a live check."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from cloudcmp.model.safety import Finding
+from cloudcmp.model.check import LiveCheck, ProviderFinding
+from cloudcmp.provision.clauses import CLAUSES
+from cloudcmp.provision.contract import TESTED, Ruling
+from cloudcmp.provision.stage import MACHINES_MOST
 from cloudcmp.report.table import Head
+from cloudcmp.units import format_money, format_seconds
 
-SET_UP = frozenset({"extra", "credentials", "settings"})
-"""Findings of a provider that is not set up: nothing more can be told of it."""
 MARKS = {True: "+ ok", False: "! not ok", None: "? unknown"}
-"""How a finding is told: a sign and a word, because neither colour nor a sign alone is read by everyone."""
+"""A sign and a word for each result, because neither colour nor a sign alone is readable by everyone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A finding, and the provider that it is of."""
-
-    provider: str
-    finding: Finding
-
-    @property
-    def unset(self) -> bool:
-        """Whether it only says that a provider is not set up that nobody asked for."""
-        return self.finding.what in SET_UP and self.finding.ok is None
-
-
-def table(checked: Sequence[Checked]) -> tuple[tuple[str | Head, ...], Sequence[tuple[str, ...]]]:
-    """The columns and rows of what was found of the providers that are set up, or were asked for."""
+def table(checked: Sequence[ProviderFinding]) -> tuple[tuple[str | Head, ...], Sequence[tuple[str, ...]]]:
+    """Columns and rows of the findings, without providers that are not set up and were not named."""
     rows = [
-        (one.provider, one.finding.what, MARKS[one.finding.ok], one.finding.text) for one in checked if not one.unset
+        (one.provider, one.finding.what, MARKS[one.finding.ok], one.finding.text) for one in checked if not one.optional
     ]
     return ("provider", "what", Head("holds", numeric=False, whole=True), "found"), rows
 
 
-def told(checked: Sequence[Checked]) -> Iterator[str]:
-    """What is told beneath the table, a line each: who is not set up, what to do next, where a study could begin."""
-    yield from unset(checked)
-    yield from steps(checked)
+def summary_lines(checked: Sequence[ProviderFinding]) -> Iterator[str]:
+    """Lines below the table: providers that are not set up, next steps, and where a study could start."""
+    yield from not_set_up(checked)
+    yield from next_steps(checked)
     yield from verdict(checked)
 
 
-def unset(checked: Sequence[Checked]) -> list[str]:
-    """A line for each provider that is not set up and that nobody asked for."""
+def not_set_up(checked: Sequence[ProviderFinding]) -> list[str]:
+    """One line for each provider that is not set up and was not named."""
     return [
         f"not set up, {one.provider}: {one.finding.text}" + (f"; {one.finding.next}" if one.finding.next else "")
         for one in checked
-        if one.unset
+        if one.optional
     ]
 
 
-def steps(checked: Sequence[Checked]) -> list[str]:
-    """What to do next, a line for each finding that asks for something: first what keeps a study from beginning."""
-    asking = [one for one in checked if one.finding.next and not one.unset]
-    asking.sort(key=lambda one: one.finding.ok is not False)
-    return [f"next, {one.provider} {one.finding.what}: {one.finding.next}" for one in asking]
+def next_steps(checked: Sequence[ProviderFinding]) -> list[str]:
+    """One line for each finding with a next step; those that block a study come first."""
+    steps = [one for one in checked if one.finding.next and not one.optional]
+    steps.sort(key=lambda one: one.finding.ok is not False)
+    return [f"next, {one.provider} {one.finding.what}: {one.finding.next}" for one in steps]
 
 
-def verdict(checked: Sequence[Checked]) -> Iterator[str]:
-    """Where a study could begin, as far as that can be told, and where not with what is in the way."""
+def verdict(checked: Sequence[ProviderFinding]) -> Iterator[str]:
+    """Where a study could start, as far as known, and where not, with what blocks it."""
     bad: dict[str, list[str]] = {}
     for one in checked:
-        if not one.unset:
+        if not one.optional:
             bad.setdefault(one.provider, []).extend([one.finding.what] if one.finding.ok is False else [])
     study = bad.pop("study", None)
     if study:
@@ -72,15 +60,32 @@ def verdict(checked: Sequence[Checked]) -> Iterator[str]:
             yield f"a study could not begin on {name}: see {', '.join(dict.fromkeys(whats))}"
 
 
-def as_data(checked: Sequence[Checked]) -> list[dict[str, object]]:
-    """What was found as a JSON document's data."""
-    return [
-        {
-            "provider": one.provider,
-            "what": one.finding.what,
-            "ok": one.finding.ok,
-            "text": one.finding.text,
-            "next": one.finding.next,
-        }
-        for one in checked
+def live_announcement(check: LiveCheck, ttl_s: float) -> tuple[str, ...]:
+    """What a live check is about to do, and its worst cost."""
+    one = check.candidate.offering
+    money = "nothing is billed there" if check.worst is None else f"at worst {format_money(check.worst)}"
+    return (
+        f"{one.provider}/{one.region}/{one.name}: at most {MACHINES_MOST} machines, each for at most "
+        f"{format_seconds(ttl_s)}; {money}.",
+        f"Until all is seen gone, what was made is kept in {check.folder}: cloudcmp cleanup {check.folder}",
+    )
+
+
+def live_table(rulings: Sequence[Ruling]) -> tuple[tuple[str, ...], Sequence[tuple[str, ...]]]:
+    """Columns and rows of the clauses."""
+    marks = {True: "+", False: "!", None: "?"}
+    return ("clause", "promise", "here", "why"), [
+        (one.clause, one.text, f"{marks[one.holds]} {one.words}", one.why) for one in rulings
     ]
+
+
+def live_summary(
+    provider: str, tried: int, differs: Sequence[str], left: Sequence[str], *, interrupted: bool
+) -> tuple[str, ...]:
+    """The last lines of a live check: what is left, and how the provider differs from what was tested."""
+    tested = TESTED.get(provider)
+    against = f"Tested against {tested.against}, not on a real account." if tested else "Never tested before."
+    ended = f"{len(left)} LEFT." if left else "All that was made is seen gone."
+    if interrupted:
+        return (f"Stopped on request: {tried} of {len(CLAUSES)} promises were tried.", ended, against, *differs)
+    return (ended, against, *(differs or ("Nothing differs here.",)))

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from cloudcmp.model.command import CommandUse, ShellLine, Shipped
-from cloudcmp.report.exact_text import exact
 from cloudcmp.report.table import WIDEST, ascii_only, say
+from cloudcmp.report.text import exact
 
 TITLE = "Commands and tools, with every line for a shell"
 _INDENT, _KIND, _LEAST = 2, 8, 20

@@ -1,12 +1,13 @@
-"""What a plan takes, before anything is run."""
+"""What a plan takes, and what protects it from leftovers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
 from cloudcmp.cost import told_terms
 from cloudcmp.model.bill import BillLine
 from cloudcmp.model.plan import Plan, hourly_cost
+from cloudcmp.model.safety import SAFEGUARDS, Safeguard
 from cloudcmp.report import numbers
 from cloudcmp.report.table import Head, say, table
 from cloudcmp.units import format_money, format_quantity, format_seconds
@@ -68,3 +69,18 @@ def _detectable(told: Sequence[tuple[str, float]], cov: float) -> str:
     sizes = sorted({ratio for _, ratio in told})
     span = f"{sizes[0] * 100:.1f} %" if len(sizes) == 1 else f"{sizes[0] * 100:.1f} % to {sizes[-1] * 100:.1f} %"
     return f"{span} with 80 % power, if launches vary by {format_quantity(cov, 'ratio')}"
+
+
+def show_safeguards(console: Console, safeguards: Mapping[str, Sequence[Safeguard]]) -> None:
+    """Print each provider's safeguards in order: whether each holds, how, and what stays billed."""
+    if not safeguards:
+        return
+    console.print()
+    say(console, "Against leftovers", "bold")
+    rows = [(provider, one.name, one.holds, one.how) for provider, some in safeguards.items() for one in in_order(some)]
+    table(console, ("provider", "barrier", "holds", "how, and what stays billed when only this one holds"), rows)
+
+
+def in_order(safeguards: Sequence[Safeguard]) -> list[Safeguard]:
+    """Safeguards from the first that acts to the last."""
+    return sorted(safeguards, key=lambda one: SAFEGUARDS.index(one.name) if one.name in SAFEGUARDS else len(SAFEGUARDS))

@@ -1,12 +1,17 @@
-"""Strings fitted into a terminal, a figure and a table of cells."""
+"""Strings for terminals, figures and tables."""
 
 import csv
 import io
+import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 from cloudcmp.model.untrusted_text import clip, one_line
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+# Letters and symbols without a shape: Hangul fillers, and the empty Braille pattern.
+_BLANK = "\u115f\u1160\u3164\uffa0\u2800"
+_SPACES = re.compile(" {33,}")
 # One character for one, so that what was aligned stays so.
 _ASCII = str.maketrans("±×µ–—−·…≥≤→▲▼★’≠δ", "~xu---,.><>^v*'#d")
 
@@ -64,3 +69,19 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     writer.writerow([csv_field(column) for column in columns])
     writer.writerows([csv_field(value) for value in row] for row in rows)
     return out.getvalue()
+
+
+def exact(text: str, *, ascii_only: bool = False) -> str:
+    """The whole string, with each invisible or misleading character as its number, such as `<U+202E>`.
+
+    A run of more than 32 spaces becomes its length, so that it hides nothing. Not reversible: the string may hold such
+    a number as text.
+    """
+    most = 0x7F if ascii_only else 0x110000
+    shown = "".join(char if _is_seen(char) and ord(char) < most else f"<U+{ord(char):04X}>" for char in text)
+    return _SPACES.sub(lambda run: f"<{len(run[0])} spaces>", shown)
+
+
+def _is_seen(char: str) -> bool:
+    """True for a space, and for a character with a shape of its own that joins no other."""
+    return char == " " or (unicodedata.category(char)[0] in "LNPS" and char not in _BLANK)

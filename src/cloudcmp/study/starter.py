@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from cloudcmp.model.start import Answers, Form
 from cloudcmp.units import Money, parse_money
 
 SIMULATED = "simulated"
@@ -75,18 +76,6 @@ _ASKED = {
     "database": "hold a database",
     "general": "do a bit of everything",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """The five answers. `matters` is in the order of importance; `budget` is the worst that the study may cost."""
-
-    purpose: str
-    users: str
-    vcpus: int
-    memory_gib: int
-    matters: tuple[str, ...]
-    budget: Money
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,15 +160,6 @@ def _parts(size: str) -> tuple[int, int]:
 def region_of(users: str, provider: str) -> str:
     """The region of a cloud in which a starter measures for users there."""
     return _REGIONS[users][provider]
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """How much a starter measures: rounds, runs on each launch, and what of all that matters."""
-
-    launches: int
-    runs: int
-    matters: tuple[str, ...]
 
 
 def forms(matters: Sequence[str]) -> Iterator[Form]:

@@ -1,37 +1,24 @@
-"""What is sold with its price, and machines paid for a term: one price for each term, and for each sum at its start."""
+"""Prices of reservations: one for each term, and for each upfront payment."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 
 from cloudcmp.cost.asked import Asked, like
 from cloudcmp.cost.lookup import FRESH_DAYS, Lookup
 from cloudcmp.cost.own import effective_per_hour
+from cloudcmp.model.inventory import PricedOffering
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.price import OLD_BY_NATURE, How, Item, Listed, PriceRow, Purchase, Unit
 from cloudcmp.model.terms import Commitment
 from cloudcmp.units import Money
 
 
-@dataclass(frozen=True, slots=True)
-class Sale:
-    """An offering with its price as it was asked for, or why that is not known.
+def reserved(sold: Offering, system: str, look: Lookup) -> list[PricedOffering]:
+    """The reservations of an offering in the newest list with reservations there; empty if that list sells none of it.
 
-    Of a reservation the price holds the hour's share of `upfront`, which is paid at the start of `term_months`.
-    """
-
-    offering: Offering
-    price: Price | None
-    why: str = ""
-    term_months: int = 0
-    upfront: Decimal = Decimal(0)
-
-
-def reserved(sold: Offering, system: str, look: Lookup) -> list[Sale]:
-    """The reservations of an offering in the newest list that has any there; none where it is not sold so by that list.
-
-    One sale without a price where it is not known: no list has any there, or the one that has is in doubt, or the
-    user's own, which need not have all. A price an hour is that of a machine that runs every hour of the term. Lists
-    older than 30 days tell nothing.
+    A single entry without a price if it is unknown: no list has any there, or the list is doubtful, or it is the user's
+    own, which may be incomplete. An hourly price is that of a machine that runs every hour of the term. Lists older
+    than 30 days are ignored.
     """
     asked = Asked(sold.provider, sold.region, sold.name, system, Purchase.RESERVED)
     why = "no list at hand tells a reservation"
@@ -50,11 +37,11 @@ def reserved(sold: Offering, system: str, look: Lookup) -> list[Sale]:
         if not why:
             return sales
         break
-    return [Sale(replace(sold, price=None), None, f"{sold.provider}/{sold.region} {sold.name}: {why}")]
+    return [PricedOffering(replace(sold, price=None), None, f"{sold.provider}/{sold.region} {sold.name}: {why}")]
 
 
 def _doubted(sold: Offering, list_: Listed, look: Lookup, *, found: bool) -> str:
-    """Why a line of the list leaves the reservations in doubt; one without a name says nothing against others."""
+    """Why a line of the list makes the reservations doubtful; a line without a name matters only if none was found."""
     for one in look.book.doubts(list_, sold.provider, sold.region, sold.name):
         about = one.item in {None, Item.INSTANCE} and one.purchase in {None, Purchase.RESERVED}
         if about and one.tenancy in {"", "shared"} and (one.name or not found):
@@ -63,7 +50,7 @@ def _doubted(sold: Offering, list_: Listed, look: Lookup, *, found: bool) -> str
 
 
 def _about(row: PriceRow, asked: Asked) -> bool:
-    """Whether a row is of a reservation of it, of any term."""
+    """True if a row is a reservation of this machine, of any term."""
     return like(replace(asked, term_months=row.term_months)).row(row)
 
 
@@ -73,11 +60,11 @@ def _fits(row: PriceRow, asked: Asked, look: Lookup) -> bool:
     return begun and usable and _about(row, asked)
 
 
-def _sale(sold: Offering, list_: Listed, row: PriceRow) -> Sale:
+def _sale(sold: Offering, list_: Listed, row: PriceRow) -> PricedOffering:
     term = Commitment(
         sold.provider, sold.name, row.purchase, row.term_months, Money(row.amount, row.currency), row.upfront
     )
     hour = effective_per_hour(term)
     amount = hour.amount.quantize(Decimal("1e-12")).normalize() + 0
     price = Price(amount, hour.currency, list_.source, list_.dated, list_.how, row.sku, list_.sha256[:12])
-    return Sale(replace(sold, price=price), price, "", row.term_months, row.upfront)
+    return PricedOffering(replace(sold, price=price), price, "", row.term_months, row.upfront)

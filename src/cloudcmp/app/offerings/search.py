@@ -1,34 +1,31 @@
-"""What is sold, by all that is known here: asked of providers, or told by the price book; filtered, sorted, priced."""
+"""Searches the offerings of providers and of the price book: filtered, priced and sorted."""
 
 import fnmatch
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from cloudcmp.app.offerings.reservations import Sale, reserved
-from cloudcmp.app.offerings.sizes import sized
-from cloudcmp.app.offerings.sources import Say, Told, left_out, quiet, told_by
+from cloudcmp.app.offerings.reservations import reserved
+from cloudcmp.app.offerings.sources import Say, offerings_by_provider, quiet
 from cloudcmp.catalog import hint
 from cloudcmp.catalog.parameters import nearest
 from cloudcmp.cost.asked import Asked, Unknown
 from cloudcmp.cost.lookup import Lookup
 from cloudcmp.cost.offering_prices import OWN_PRICES, booked_unpriced, today_of
+from cloudcmp.cost.shapes import shape_of
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.inventory import PricedOffering, ProviderOfferings, SearchResult
 from cloudcmp.model.offering import Offering, Price
-from cloudcmp.model.price import Purchase
+from cloudcmp.model.price import Item, Purchase
 from cloudcmp.provider.registry import names
 from cloudcmp.store.prices import PriceBook
-from cloudcmp.units import Money, format_money, parse_price_per_hour
+from cloudcmp.units import Money, parse_price_per_hour
 
-Row = tuple[str, ...]
-FACTS = ("provider", "region", "offering", "vCPUs", "GiB", "category")
-PRICES = ("where", "offering", "vCPUs", "GiB", "price", "of")
-DATA = ("provider", "region", "offering", "vcpus", "memory_gib", "category", "system", "purchase", "amount_per_hour",
-        "currency", "as_of", "how", "source", "sku", "unknown", "term_months", "upfront")  # fmt: skip
 SORTS = ("name", "region", "vcpus", "memory", "price")
-PURCHASES = ("on-demand", "spot", "reserved")
+PURCHASES = tuple(one.value for one in (Purchase.ON_DEMAND, Purchase.SPOT, Purchase.RESERVED))
 SYSTEMS = ("linux", "rhel", "suse", "windows")
+Size = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +36,13 @@ class Span:
     high: float = math.inf
 
     def has(self, value: float | None) -> bool:
-        """Whether a number is known and among them."""
+        """True if the value is known and in the range."""
         return value is not None and self.low <= value <= self.high
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What is to be shown; what is None or empty is not asked for."""
+    """A search; None or empty filters nothing."""
 
     provider: str | None = None
     region: str | None = None
@@ -60,21 +57,21 @@ class Filters:
 
     @property
     def usual(self) -> bool:
-        """Whether prices are those that providers tell of what they sell: of Linux, on demand."""
+        """True if prices are those of the providers' own lists: Linux, on demand."""
         return self.system == "linux" and self.purchase is Purchase.ON_DEMAND
 
     @property
     def by_size(self) -> bool:
-        """Whether the size is asked for."""
+        """True if the search filters by size."""
         return self.vcpus is not None or self.memory_gib is not None
 
     def unsized(self, sold: Offering) -> bool:
-        """Whether it cannot be told if an offering is of the asked size: no known number of it is another one."""
-        asked = [
+        """True if part of the size is unknown and the known part matches the filter."""
+        pairs = [
             (span, value) for span, value in ((self.vcpus, sold.vcpus), (self.memory_gib, sold.memory_gib)) if span
         ]
-        return any(value is None for _, value in asked) and all(
-            value is None or span.has(value) for span, value in asked
+        return any(value is None for _, value in pairs) and all(
+            value is None or span.has(value) for span, value in pairs
         )
 
     def fits(self, sold: Offering, *, sized: bool = True) -> bool:
@@ -93,7 +90,7 @@ def filters(
     memory_gib: str | None = None, category: str | None = None, system: str | None = None,
     purchase: str | None = None, max_price: str | None = None, sort: str | None = None,
 ) -> Filters:  # fmt: skip
-    """The filters that words stand for; raises UserMistake for what is none, naming the nearest."""
+    """The filters of a command's words; raises UserMistake for an unknown word, naming the nearest."""
     if sort is not None and sort not in SORTS:
         raise UserMistake.at("--sort", f"unknown order {sort!r}", _near(sort, SORTS))
     if system is not None and system not in SYSTEMS:
@@ -119,7 +116,7 @@ def _near(word: str, known: Sequence[str]) -> str:
 
 
 def _whole(pattern: str) -> bool:
-    """Whether each [ of a pattern has its ]."""
+    """True if each [ of a pattern has its ]."""
     return "[" not in re.sub(r"\[!?\]?[^\]]*\]", "", pattern)
 
 
@@ -137,93 +134,88 @@ def _span(option: str, text: str | None) -> Span | None:
     return Span(least, most)
 
 
-def sales(
-    wanted: Filters, say: Say = quiet, *, most: int = 0, each_once: bool = False
-) -> tuple[tuple[Sale, ...], int, tuple[str, ...]]:
-    """What is sold that fits, in order, the first `most` of it (0: all); how many there are; and a line for what was
-    left out, with the reason.
+def search(wanted: Filters, say: Say = quiet, *, most: int = 0, each_once: bool = False) -> SearchResult:
+    """The offerings that fit, in order, the first `most` of them (0: all).
 
-    `each_once`: each offering that is known to be sold so, whatever its prices. `say` is told who is waited for. Raises
-    UserMistake for an unknown provider, naming the nearest.
+    `each_once` shows each offering once that is known to be sold so, whatever its prices. `say` reports which providers
+    are awaited. Raises UserMistake for an unknown provider, naming the nearest.
     """
     fitting: list[Offering] = []
     unsized = 0
     with PriceBook() as book:
-        known = sorted({*names(), *(name for name, _ in book.places())})
-        if wanted.provider is not None and wanted.provider not in known:
-            near = hint(wanted.provider, known, "cloudcmp list providers")
-            raise UserMistake.at("--provider", f"unknown {wanted.provider!r}", near)
-        asked = [wanted.provider] if wanted.provider else known
-        told = told_by([name for name in asked if name in names()], wanted.region, say)
-        look = Lookup(book, today_of())
-        missing: dict[str, Told] = {}
-        for name in asked:
-            answer = told.get(name) or Told(why="the price book has no machine of it there")
+        chosen = _providers(wanted, book)
+        answers = offerings_by_provider([name for name in chosen if name in names()], wanted.region, say)
+        unavailable: dict[str, ProviderOfferings] = {}
+        for name in chosen:
+            answer = answers.get(name) or ProviderOfferings(why="the price book has no machine of it there")
             offered: Sequence[Offering] = answer.offerings
             if answer.why and not (offered := booked_unpriced(name, wanted.region)):
-                missing[name] = answer
+                unavailable[name] = answer
             some = [one for one in offered if wanted.fits(one, sized=False)]
             if wanted.by_size:
-                some = sized(some, book, name)
+                some = _sized(some, book, name)
                 unsized += sum(map(wanted.unsized, some))
             fitting += filter(wanted.fits, some)
-        found, count, lines = _first(fitting, wanted, look, most, each_once=each_once)
-    lines = (*lines, *left_out(missing))
-    if unsized:
-        lines = (f"{unsized:,} offerings of unknown size were left out", *lines)
-    return tuple(found), count, lines
+        result = _first(fitting, wanted, Lookup(book, today_of()), most, each_once=each_once)
+    return replace(result, unsized=unsized, unavailable=unavailable)
 
 
-def _first(
-    fitting: Sequence[Offering], wanted: Filters, look: Lookup, most: int, *, each_once: bool
-) -> tuple[list[Sale], int, tuple[str, ...]]:
-    """The first of them with their prices, how many there are, and a line for those that are not sold so.
+def _providers(wanted: Filters, book: PriceBook) -> list[str]:
+    """The providers to ask: the requested one, else all with a driver or in the price book."""
+    known = sorted({*names(), *(name for name, _ in book.places())})
+    if wanted.provider is None:
+        return known
+    if wanted.provider not in known:
+        near = hint(wanted.provider, known, "cloudcmp list providers")
+        raise UserMistake.at("--provider", f"unknown {wanted.provider!r}", near)
+    return [wanted.provider]
 
-    Prices are looked up of what is shown alone, where which that is does not hang on them.
+
+def _first(fitting: Sequence[Offering], wanted: Filters, look: Lookup, most: int, *, each_once: bool) -> SearchResult:
+    """The first offerings with their prices, and counts of the others.
+
+    If the order does not depend on prices, only those that are shown are priced.
     """
     order = _ORDERS[wanted.sort or "name"]
     by_price = wanted.most is not None or wanted.sort == "price" or wanted.purchase is Purchase.RESERVED
     sold = [one for one in fitting if wanted.usual or one.provider not in OWN_PRICES]
-    unsold, unknown, rest = len(fitting) - len(sold), 0, 0
+    unsold, unpriced, rest = len(fitting) - len(sold), 0, 0
     if most and not by_price and (wanted.usual or not each_once):
-        first = sorted((Sale(one, None) for one in sold), key=order)[:most]
+        first = sorted((PricedOffering(one, None) for one in sold), key=order)[:most]
         rest = len(sold) - len(first)
         sold = [one.offering for one in first]
-    found: list[Sale] = []
+    found: list[PricedOffering] = []
     for one in sold:
         priced = _priced(one, wanted, look)
         unsold += not priced
         if each_once and not wanted.usual:
-            known = [sale for sale in priced if sale.price is not None]
-            unknown += bool(priced) and not known
+            known = [each for each in priced if each.price is not None]
+            unpriced += bool(priced) and not known
             priced = known
         if wanted.most is not None:
-            priced = [sale for sale in priced if _within(sale.price, wanted.most)]
+            priced = [each for each in priced if _within(each.price, wanted.most)]
         found += priced[:1] if each_once else priced
-    how = f"{wanted.purchase.value} with {wanted.system}"
-    lines = [f"{unsold:,} offerings are not sold {how}"] if unsold else []
-    if unknown:
-        lines.append(f"{unknown:,} offerings were left out: no price {how} is known")
-    return sorted(found, key=order)[: most or None], len(found) + rest, tuple(lines)
+    shown = tuple(sorted(found, key=order)[: most or None])
+    return SearchResult(shown, len(found) + rest, wanted.system, wanted.purchase, unsold=unsold, unpriced=unpriced)
 
 
-def _priced(sold: Offering, wanted: Filters, look: Lookup) -> list[Sale]:
-    """What an offering is sold at as it is wanted: nothing where it surely is not sold so."""
+def _priced(sold: Offering, wanted: Filters, look: Lookup) -> list[PricedOffering]:
+    """The prices of an offering for this system and purchase; empty if it is certainly not sold so."""
     if wanted.purchase is Purchase.RESERVED:
         return reserved(sold, wanted.system, look)
     if sold.provider in OWN_PRICES or (wanted.usual and sold.price is not None):
-        return [Sale(sold, sold.price)]
-    told = look.machine(Asked(sold.provider, sold.region, sold.name, wanted.system, wanted.purchase))
-    if isinstance(told, Unknown):
-        return [Sale(replace(sold, price=None), None, told.line)]
-    return [Sale(replace(sold, price=told), told)]
+        return [PricedOffering(sold, sold.price)]
+    price = look.machine(Asked(sold.provider, sold.region, sold.name, wanted.system, wanted.purchase))
+    if isinstance(price, Unknown):
+        return [PricedOffering(replace(sold, price=None), None, price.line)]
+    return [PricedOffering(replace(sold, price=price), price)]
 
 
 def _within(price: Price | None, most: Money) -> bool:
     return price is not None and price.currency == most.currency and price.amount_per_hour <= most.amount
 
 
-def _named(one: Sale) -> tuple[str, str, str]:
+def _named(one: PricedOffering) -> tuple[str, str, str]:
     return one.offering.provider, one.offering.region, one.offering.name
 
 
@@ -231,7 +223,7 @@ def _number(value: float | None) -> float:
     return math.inf if value is None else value
 
 
-_ORDERS: dict[str, Callable[[Sale], tuple[object, ...]]] = {
+_ORDERS: dict[str, Callable[[PricedOffering], tuple[object, ...]]] = {
     "name": _named,
     "region": lambda one: (one.offering.region, *_named(one)),
     "vcpus": lambda one: (_number(one.offering.vcpus), *_named(one)),
@@ -245,43 +237,48 @@ _ORDERS: dict[str, Callable[[Sale], tuple[object, ...]]] = {
 }
 
 
-def table(kind: str, found: Sequence[Sale]) -> tuple[Row, list[Row]]:
-    """Columns and rows for people."""
-    if kind == "offerings":
-        return FACTS, [(*_short(one.offering), one.offering.category or "unknown") for one in found]
-    rows, terms = [], [one.term_months for one in found]
-    for one in found:
-        provider, region, *rest = _short(one.offering)
-        rows.append((f"{provider} {region}", *rest, *_money(one.price), *([_term(one)] if any(terms) else [])))
-    return (*PRICES, *(["term, upfront"] if any(terms) else [])), rows
+def _sized(offered: Sequence[Offering], book: PriceBook, provider: str) -> list[Offering]:
+    """The offerings, with unknown sizes filled in from other lists of any region, or from Google's naming scheme.
+
+    A provider's type has one size everywhere; if two lists differ, it stays unknown.
+    """
+    wanted = {one.name for one in offered if one.vcpus is None or one.memory_gib is None}
+    if not wanted:
+        return list(offered)
+    known = _listed_sizes(wanted, book, provider)
+    return [_with(one, known.get(one.name, (None, None))) for one in offered]
 
 
-def _term(one: Sale) -> str:
-    if not one.term_months or one.price is None:
-        return "unknown"
-    return f"{one.term_months} months, {format_money(Money(one.upfront, one.price.currency))}"
+def _listed_sizes(wanted: set[str], book: PriceBook, provider: str) -> dict[str, Size]:
+    sizes: dict[str, tuple[set[float], set[float]]] = {name: (set(), set()) for name in wanted}
+    for list_ in book.lists(provider, item=Item.INSTANCE):
+        for one in book.sold(list_, provider):
+            if one.name in sizes:
+                _add(sizes[one.name], (one.vcpus, one.memory_gib))
+    if provider == "gcp":
+        for name, values in sizes.items():
+            shape = shape_of(name)
+            # A shared type is billed for part of a processor, which differs from the number that it shows.
+            if shape is not None and shape.vcpus >= 1 and name != "e2-medium" and not any(values):
+                _add(values, (shape.vcpus, shape.memory_gib))
+    return {name: (_only(vcpus), _only(gib)) for name, (vcpus, gib) in sizes.items()}
 
 
-def _short(sold: Offering) -> Row:
-    numbers = ("unknown" if one is None else f"{one:.4g}" for one in (sold.vcpus, sold.memory_gib))
-    return (sold.provider, sold.region, sold.name, *numbers)
+def _add(values: tuple[set[float], set[float]], size: Size) -> None:
+    for known, value in zip(values, size, strict=True):
+        if value is not None:
+            known.add(value)
 
 
-def _money(price: Price | None) -> Row:
-    if price is None:
-        return "unknown", "no list"
-    amount = f"{format_money(Money(price.amount_per_hour, price.currency))}/h"
-    return amount, " ".join(filter(None, (str(price.as_of or "no date"), price.how)))
+def _only(values: Iterable[float]) -> float | None:
+    found = list(values)
+    return found[0] if len(found) == 1 else None
 
 
-def records(found: Sequence[Sale], wanted: Filters) -> list[dict[str, object]]:
-    """All that is known, a record each, for JSON and CSV."""
-    rows = []
-    for one in found:
-        sold, price = one.offering, one.price
-        told = (price.amount_per_hour, price.currency, price.as_of, price.how, price.source, price.sku) if price else ()
-        values = (sold.provider, sold.region, sold.name, sold.vcpus, sold.memory_gib, sold.category, wanted.system,
-                  wanted.purchase.value, *(told or (None,) * 6), one.why or None,
-                  one.term_months or None, one.upfront if one.term_months else None)  # fmt: skip
-        rows.append(dict(zip(DATA, values, strict=True)))
-    return rows
+def _with(one: Offering, size: Size) -> Offering:
+    vcpus, memory_gib = size
+    return replace(
+        one,
+        vcpus=vcpus if one.vcpus is None else one.vcpus,
+        memory_gib=memory_gib if one.memory_gib is None else one.memory_gib,
+    )

@@ -3,8 +3,8 @@
 from cloudcmp.model.command import CommandUse
 from cloudcmp.report.book import Book
 from cloudcmp.report.command_lines import TITLE, file_line, plain_text
-from cloudcmp.report.exact_text import exact
 from cloudcmp.report.sheets.sheet import Field, Row, Sheet, captioned, columns
+from cloudcmp.report.text import exact
 
 
 def sheet(book: Book) -> Sheet | None:

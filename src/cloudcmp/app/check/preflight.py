@@ -1,4 +1,4 @@
-"""What must hold before anything is created, looked at without creating anything."""
+"""Checks what a study needs before it starts, and creates nothing."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,30 +9,30 @@ from pathlib import Path
 from cloudcmp import agent
 from cloudcmp.agent.ssh import dial
 from cloudcmp.app.command_uses import notice
-from cloudcmp.app.concurrent import Say, side_by_side
-from cloudcmp.app.provider_clients import UnavailableProvider, brief, opened, wanted
+from cloudcmp.app.concurrent import Say, run_concurrently
+from cloudcmp.app.provider_clients import UnavailableProvider, brief, open_clients, select
 from cloudcmp.catalog import METRICS, metrics_with
 from cloudcmp.errors import AgentMissing, CloudcmpError, Fault, NoCredentials, OutsideFault, Refused, UserMistake
+from cloudcmp.model.check import SETUP, ProviderFinding
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, hourly_cost
-from cloudcmp.model.protocol import Provider
+from cloudcmp.model.protocol import NeedsPreparation, Provider
 from cloudcmp.model.safety import Finding
 from cloudcmp.plan import check_runnable
 from cloudcmp.provider.aside import aside
 from cloudcmp.provider.registry import ProviderOptions, make, names
 from cloudcmp.provision import price_to_create
-from cloudcmp.report.check_summary import SET_UP, Checked
 from cloudcmp.units import Money
 
 LOOK_S = 60.0
-"""How long a provider may take to answer a check, and `CANDIDATE_S` how much longer for each candidate of a study."""
+"""Deadline of a provider for a check; `CANDIDATE_S` is added for each candidate of a study."""
 CANDIDATE_S = 5.0
 _LIST_S = 60.0
 _AGAIN = "check the network and try again: it must answer before a study begins"
 _DAY_S = 86400.0
 _INSTALLED = Path(__file__)
 _MISTAKES = frozenset({"price", "plan", "image", "capability", "account", "settings"})
-"""Findings that the study's author can mend; all others lie outside."""
+"""Kinds of findings that the study's author can fix."""
 _TRIPLES = {
     "x86_64": "x86_64-unknown-linux",
     "amd64": "x86_64-unknown-linux",
@@ -50,33 +50,33 @@ async def check(
     now: Callable[[], float] = time.time,
     within_s: float | None = None,
     say: Say | None = None,
-) -> tuple[Checked, ...]:
-    """What each provider finds of its own candidates, and what we find; never raises for a provider that fails.
+) -> tuple[ProviderFinding, ...]:
+    """Check each provider and its candidates; never raises for a provider that fails.
 
-    All are asked at once, and told in the order given. One that does not answer `within_s` seconds (by default
-    `deadline_s`) is a finding of its own; `say` is told who is waited for.
+    All providers are asked at once; findings are in the order of `providers`. A provider that does not answer within
+    `within_s` seconds (by default `deadline_s`) is a finding. `say` reports which ones are still awaited.
     """
     within_s = deadline_s(candidates) if within_s is None else within_s
     own = {name: [one for one in candidates if one.runner == name] for name in providers}
     found: dict[str, list[Finding]] = {name: [] for name in providers}
     today = date.fromtimestamp(now())
-    looks = {name: _look(one, own[name], budget, today, found[name]) for name, one in providers.items()}
-    late = await side_by_side(looks, within_s, say)
-    told = [Checked(one.provider, Finding("extra", False, one.what, one.next)) for one in unavailable]
+    checks = {name: _check(one, own[name], budget, today, found[name]) for name, one in providers.items()}
+    late = await run_concurrently(checks, within_s, say)
+    findings = [ProviderFinding(one.provider, Finding("extra", False, one.what, one.next)) for one in unavailable]
     for name, provider in providers.items():
         some = [*found[name], *([_late(within_s)] if name in late else ())]
-        told += [Checked(name, one) for one in (*some, *_ours(provider, own[name], some, now()))]
-    return tuple(told)
+        findings += [ProviderFinding(name, one) for one in (*some, *_ours(provider, own[name], some, now()))]
+    return tuple(findings)
 
 
 def deadline_s(candidates: Sequence[Candidate]) -> float:
-    """How long a provider may take to answer all that it is asked (s)."""
+    """Deadline of a provider for all questions about these candidates (s)."""
     return LOOK_S + CANDIDATE_S * len(candidates)
 
 
 def _ours(provider: Provider, own: Sequence[Candidate], found: Sequence[Finding], now: float) -> Iterator[Finding]:
-    """What we can tell of the agent and the clock; of a cloud that is not set up only that our clock is wrong."""
-    answered = not any(one.what in {*SET_UP, "answer"} and one.ok is False for one in found)
+    """Our own findings: the agent and the clock; at a cloud that is not set up only a wrong clock."""
+    answered = not any(one.what in {*SETUP, "answer"} and one.ok is False for one in found)
     if answered or own:
         yield from _agents(provider, own)
     clock = _clock(provider, now)
@@ -84,12 +84,12 @@ def _ours(provider: Provider, own: Sequence[Candidate], found: Sequence[Finding]
         yield clock
 
 
-async def _look(
+async def _check(
     provider: Provider, own: Sequence[Candidate], budget: Money | None, today: date, found: list[Finding]
 ) -> None:
-    """Add what is found as soon as it is: whoever is cut short has told that much."""
-    found += await _asked(provider, own)
-    found += await _priced(provider, own, budget, today)
+    """Add findings as they arrive, so that a check that is cancelled keeps the earlier ones."""
+    found += await _provider_findings(provider, own)
+    found += await _price_findings(provider, own, budget, today)
 
 
 def _late(within_s: float) -> Finding:
@@ -97,19 +97,15 @@ def _late(within_s: float) -> Finding:
 
 
 async def preflight(providers: Mapping[str, Provider], plan: Plan, say: Say | None = None) -> tuple[Finding, ...]:
-    """What was found before a run of the plan, each with its provider's name before the text.
-
-    What is not ok refuses the run: give it to `refuse`.
-    """
-    told = await check(providers, plan.candidates, budget=plan.budget, say=say)
+    """The findings for a plan, each text preceded by its provider's name; pass them to `refuse`."""
     return tuple(
         Finding(one.finding.what, one.finding.ok, f"{one.provider}: {one.finding.text}", one.finding.next)
-        for one in told
+        for one in await check(providers, plan.candidates, budget=plan.budget, say=say)
     )
 
 
 def refuse(findings: Sequence[Finding]) -> None:
-    """Raise what is not ok, a line each: UserMistake where the study can mend all of it, else OutsideFault."""
+    """Raise the findings that are not ok: UserMistake if the study's author can fix all of them, else OutsideFault."""
     bad = [one for one in findings if one.ok is False]
     if not bad:
         return
@@ -117,44 +113,57 @@ def refuse(findings: Sequence[Finding]) -> None:
     raise (UserMistake if all(one.what in _MISTAKES for one in bad) else OutsideFault)(*faults)
 
 
-async def check_providers(named: Sequence[str], say: Say | None = None) -> tuple[Checked, ...]:
-    """Check the providers that were named, or all; raises UserMistake for an unknown one.
+async def prepare(plan: Plan, say: Say) -> None:
+    """Have the providers of a plan fetch and build what they need on this computer, outside of any measured time.
 
-    Where none is named, one that is not set up (no extra, no credentials, no endpoint) is unknown, not wrong.
+    Raises the kinds of ProviderFault.
     """
-    providers, unavailable = opened(wanted(named), ProviderOptions(metrics=METRICS))
-    told = await check(providers, (), unavailable, say=say)
-    return told if named else tuple(_not_set_up(one) for one in told)
+    options = ProviderOptions(metrics=metrics_with(plan.commands), candidates=plan.candidates)
+    for name in dict.fromkeys(one.runner for one in plan.candidates):
+        provider = make(name, options)
+        if isinstance(provider, NeedsPreparation):
+            await provider.prepare([one for one in plan.candidates if one.runner == name], say)
 
 
-def _not_set_up(one: Checked) -> Checked:
-    """A provider that nobody asked for need not be set up: that is no fault, and no more can be told of it."""
-    if one.finding.what not in SET_UP or one.finding.ok is not False:
+async def check_providers(named: Sequence[str], say: Say | None = None) -> tuple[ProviderFinding, ...]:
+    """Check the named providers, or all; raises UserMistake for an unknown one.
+
+    If none is named, a provider that is not set up (no extra, no credentials, no endpoint) is unknown, not wrong.
+    """
+    providers, unavailable = open_clients(select(named), ProviderOptions(metrics=METRICS))
+    findings = await check(providers, (), unavailable, say=say)
+    return findings if named else tuple(map(_optional, findings))
+
+
+def _optional(one: ProviderFinding) -> ProviderFinding:
+    """The finding with "not set up" as unknown: a provider that was not named need not be set up."""
+    if one.finding.what not in SETUP or one.finding.ok is not False:
         return one
     return replace(one, finding=replace(one.finding, ok=None))
 
 
-async def check_plan(plan: Plan, say: Say | None = None) -> tuple[Checked, ...]:
+async def check_plan(plan: Plan, say: Say | None = None) -> tuple[ProviderFinding, ...]:
     """Check the providers of a plan for its candidates, and whether the plan itself can be run."""
     runners = tuple(dict.fromkeys(one.runner for one in plan.candidates))
-    means = ProviderOptions(metrics=metrics_with(plan.commands), candidates=plan.candidates, dial=dial)
-    providers, unavailable = opened([one for one in runners if one in names()], means)
+    options = ProviderOptions(metrics=metrics_with(plan.commands), candidates=plan.candidates, dial=dial)
+    providers, unavailable = open_clients([one for one in runners if one in names()], options)
     return (*_runnable(plan), *await check(providers, plan.candidates, unavailable, budget=plan.budget, say=say))
 
 
-def _runnable(plan: Plan) -> list[Checked]:
+def _runnable(plan: Plan) -> list[ProviderFinding]:
     try:
         check_runnable(plan, names(), [name for name in names() if make(name).billed])
     except UserMistake as mistake:
         return [
-            Checked("study", Finding("plan", False, f"{one.where}: {one.what}", one.next)) for one in mistake.faults
+            ProviderFinding("study", Finding("plan", False, f"{one.where}: {one.what}", one.next))
+            for one in mistake.faults
         ]
     here = notice(plan)
-    return [Checked("study", Finding("plan", True, f"it can be run; {here}" if here else "it can be run"))]
+    return [ProviderFinding("study", Finding("plan", True, f"it can be run; {here}" if here else "it can be run"))]
 
 
-async def _asked(provider: Provider, candidates: Sequence[Candidate]) -> list[Finding]:
-    """What the provider itself finds; one that cannot be asked is a finding too."""
+async def _provider_findings(provider: Provider, candidates: Sequence[Candidate]) -> list[Finding]:
+    """The provider's own findings; a provider that fails to answer is a finding too."""
     try:
         return list(await provider.check(candidates))
     except NoCredentials as fault:
@@ -168,10 +177,10 @@ async def _asked(provider: Provider, candidates: Sequence[Candidate]) -> list[Fi
         return [Finding("answer", False, brief(fault), _AGAIN)]
 
 
-async def _priced(
+async def _price_findings(
     provider: Provider, candidates: Sequence[Candidate], budget: Money | None, today: date
 ) -> list[Finding]:
-    """Whether what costs money has a price that says something: nothing billed is created on any other."""
+    """Whether each candidate has a usable price: nothing billed is created without one."""
     if not candidates:
         return []
     if not provider.billed:
@@ -181,7 +190,7 @@ async def _priced(
         what = f"no price is known for {', '.join(unknown)}"
         return [Finding("price", None, f"{what}; nothing is billed there, and no cost is shown")]
     found = []
-    listed = {region: await _listed(provider, region) for region in {one.offering.region for one in candidates}}
+    listed = {region: await _offerings(provider, region) for region in {one.offering.region for one in candidates}}
     for one in candidates:
         currency = budget.currency if budget else one.offering.price.currency if one.offering.price else ""
         try:
@@ -191,8 +200,8 @@ async def _priced(
     return found or [Finding("price", True, f"a price is known for each of {len(candidates)}")]
 
 
-async def _listed(provider: Provider, region: str) -> tuple[Offering, ...]:
-    """What the provider sells in a region; nothing where it cannot be asked, which is a finding of its own."""
+async def _offerings(provider: Provider, region: str) -> tuple[Offering, ...]:
+    """What the provider sells in a region; empty if it does not answer, which is a finding of its own."""
     try:
         return await aside(lambda: provider.offerings(region), provider.name, _LIST_S)
     except (CloudcmpError, ImportError, OSError):
@@ -200,7 +209,7 @@ async def _listed(provider: Provider, region: str) -> tuple[Offering, ...]:
 
 
 def _agents(provider: Provider, candidates: Sequence[Candidate]) -> list[Finding]:
-    """Whether there is an agent for each kind of machine that is known before it runs."""
+    """Whether there is an agent for each architecture that is known in advance."""
     if provider.simulated:
         return []
     if provider.name == "local" or not candidates:
@@ -221,7 +230,7 @@ def _agent(triple: str | None) -> Finding:
 
 
 def _clock(provider: Provider, now: float) -> Finding:
-    """Our own clock, on which times to live rest, against the installation's date: the provider says nothing of it."""
+    """Our own clock, on which times to live rest, against the date of the installation."""
     installed = _INSTALLED.stat().st_mtime
     if now < installed - _DAY_S:
         return Finding("clock", False, "this machine's clock is before the day cloudcmp was installed", "set the clock")

@@ -1,4 +1,4 @@
-"""A provider's contract tried out for real, on the user's own account, within a budget, and all of it released."""
+"""Tries a provider's contract on the user's own account, within a budget, and releases everything."""
 
 import asyncio
 import ipaddress
@@ -15,10 +15,10 @@ from typing import NoReturn
 from cloudcmp import agent
 from cloudcmp.agent.ssh import dial
 from cloudcmp.app import plan as planning
-from cloudcmp.app import run as running
-from cloudcmp.app.check import preflight, refuse
-from cloudcmp.app.preparation import prepare as get_ready
-from cloudcmp.app.provider_clients import brief, opened, wanted
+from cloudcmp.app.check.preflight import preflight, refuse
+from cloudcmp.app.check.preflight import prepare as prepare_providers
+from cloudcmp.app.provider_clients import brief, open_clients, select
+from cloudcmp.app.study_folder import new_folder
 from cloudcmp.catalog import METRICS, hint
 from cloudcmp.errors import AgentMissing, BudgetSpent, CloudcmpError, UserMistake
 from cloudcmp.execute.connections import open_provisioning
@@ -26,19 +26,20 @@ from cloudcmp.execute.environment import tools
 from cloudcmp.execute.interruptible import ask, unheld
 from cloudcmp.execute.interruption import Stopping
 from cloudcmp.execute.teardown import Leave, RunEnd, faults_of, leave_at_once, lines_left, untouched
+from cloudcmp.model.check import LiveCheck
 from cloudcmp.model.lease import FIREWALL
 from cloudcmp.model.offering import Offering
-from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provider.registry import ProviderOptions, make
 from cloudcmp.provision import Release
 from cloudcmp.provision.clauses import CLAUSES
-from cloudcmp.provision.contract import TESTED, Held, Ruling, differences, hold
+from cloudcmp.provision.contract import Held, Ruling, differences, hold
 from cloudcmp.provision.prices import price_to_create
 from cloudcmp.provision.stage import LAUNCHES, MACHINES_MOST, Stage
 from cloudcmp.provision.waiting import aside
 from cloudcmp.store import StudyStore
-from cloudcmp.units import Money, format_money, format_seconds, parse_money, parse_price_per_hour
+from cloudcmp.units import Money, format_money, parse_money, parse_price_per_hour
 
 TTL_S = 1800.0
 _MOST_ADDRESSES = 256
@@ -46,34 +47,13 @@ _STEP = Decimal("0.000001")
 
 
 @dataclass(frozen=True, slots=True)
-class Tryout:
-    """What is about to be tried out: `worst` is the most that it can cost, None where nothing is billed.
+class LiveCheckResult:
+    """The result of a live check: the rulings, how they differ from what was tested, and what is left.
 
-    `allow` are the addresses that its firewalls let in.
+    If `interrupted`, clauses that were not tried have no ruling.
     """
 
-    provider: str
-    plan: Plan
-    text: str
-    folder: Path
-    worst: Money | None
-    budget: Money | None
-    allow: str = ""
-
-    @property
-    def candidate(self) -> Candidate:
-        """The machines that are made."""
-        return self.plan.candidates[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Proved:
-    """What came of a try-out: the rulings, how they differ from where it was tested, and what is left.
-
-    One that was `interrupted` has no rulings of the clauses that were not tried any more.
-    """
-
-    tryout: Tryout
+    check: LiveCheck
     rulings: tuple[Ruling, ...]
     differs: tuple[str, ...]
     left: tuple[str, ...]
@@ -81,7 +61,7 @@ class Proved:
 
     @property
     def begun(self) -> bool:
-        """Whether anything could be made, so that there was something to tell."""
+        """True if anything could be created, so that other clauses could be tried."""
         return any(one.clause == "create" and one.holds for one in self.rulings)
 
     @property
@@ -93,14 +73,14 @@ class Proved:
 def prepare(
     provider: str, *, budget: str | None, region: str | None, offering: str | None, price: str | None,
     allow: str | None = None, out: Path | None = None,
-) -> Tryout:  # fmt: skip
-    """What a try-out takes, before anything is created.
+) -> LiveCheck:  # fmt: skip
+    """Plan a live check; nothing is created.
 
-    Raises UserMistake for what is unknown or mistyped, an unknown price and a missing budget of a billed provider;
-    BudgetSpent where the worst case is above the budget.
+    Raises UserMistake for unknown or mistyped words, an unknown price, and a billed provider without a budget;
+    BudgetSpent if the worst case is above the budget.
     """
-    (name,) = wanted([provider])
-    made, unavailable = opened([name])
+    (name,) = select([provider])
+    made, unavailable = open_clients([name])
     if unavailable:
         raise UserMistake.at(name, unavailable[0].what, unavailable[0].next)
     if budget is None and made[name].billed:
@@ -113,55 +93,55 @@ def prepare(
     if worst is not None and allowed is not None and worst.amount > allowed.amount:
         what = f"the worst case is {format_money(worst)}, above the budget of {format_money(allowed)}"
         raise BudgetSpent.at(name, what, "raise --budget, or name a cheaper --offering")
-    return Tryout(name, plan, text, running.new_folder(plan, out), worst, allowed, addresses)
+    return LiveCheck(name, plan, text, new_folder(plan.name, out), worst, allowed, addresses)
 
 
-def prove(tryout: Tryout, say: Callable[[str], None] = lambda _: None, leave: Leave | None = None) -> Proved:
-    """Try the contract out, with a ledger on the disk until all is seen gone.
+def run(check: LiveCheck, say: Callable[[str], None] = lambda _: None, leave: Leave | None = None) -> LiveCheckResult:
+    """Try all clauses, with a ledger on the disk until everything is seen gone.
 
-    The folder stays where something is left, so that `cloudcmp cleanup` works, also after a crash. With `leave` the
-    first signal ends the clauses, and `say` tells it; at the second one all is asked to go, and `leave` ends the
-    process. Raises what the preflight refuses, before anything is created.
+    The folder stays if something is left, so that `cloudcmp cleanup` works, also after a crash. With `leave`, the first
+    signal ends the clauses; at the second one everything is asked to go, and `leave` ends the process. Raises what the
+    preflight refuses, before anything is created.
     """
     say = aside(say)
-    binary = _agent(tryout)
-    _look_first(tryout, say)
-    plan, began = tryout.plan, time.time()
-    created_at = plan.start_at if tryout.candidate.simulated else began
+    binary = _agent(check)
+    _preflight(check, say)
+    plan, began = check.plan, time.time()
+    created_at = plan.start_at if check.candidate.simulated else began
     store = StudyStore.create(
-        tryout.folder, plan, study_text=tryout.text, provenance={"by": "cloudcmp check --live"}, created_at=created_at
+        check.folder, plan, study_text=check.text, provenance={"by": "cloudcmp check --live"}, created_at=created_at
     )
     came: list[Held] = []
-    clean = False  # until it was seen: whatever is raised meanwhile, the ledger is what cleanup goes by
+    clean = False  # whatever is raised until then, cleanup needs the ledger
     try:
         with store:
             try:
-                unheld(_try_out(tryout, store, binary, say, leave, came))
+                unheld(_try_clauses(check, store, binary, say, leave, came))
                 clean = not came[0].left
             except BaseException as error:
-                clean = _told_with(error, tryout, store, came, say)
+                clean = _add_left(error, check, store, came, say)
                 raise
     finally:
         if clean:
-            shutil.rmtree(tryout.folder, ignore_errors=True)
+            shutil.rmtree(check.folder, ignore_errors=True)
     rulings, left = came[0].rulings, lines_left(came[0].releases)
-    return Proved(tryout, rulings, differences(tryout.provider, rulings), left, len(rulings) < len(CLAUSES))
+    return LiveCheckResult(check, rulings, differences(check.provider, rulings), left, len(rulings) < len(CLAUSES))
 
 
-def _look_first(tryout: Tryout, say: Callable[[str], None]) -> None:
-    """Refuse what the provider would refuse, before there is anything that whoever interrupts it could leave."""
-    say(f"looking first: {tryout.provider}")
-    means = ProviderOptions(metrics=METRICS, candidates=tryout.plan.candidates, dial=dial)
-    refuse(ask(preflight({tryout.provider: make(tryout.provider, means)}, tryout.plan, say)))
-    ask(get_ready(tryout.plan, say))
+def _preflight(check: LiveCheck, say: Callable[[str], None]) -> None:
+    """Run the preflight before creating anything."""
+    say(f"looking first: {check.provider}")
+    options = ProviderOptions(metrics=METRICS, candidates=check.plan.candidates, dial=dial)
+    refuse(ask(preflight({check.provider: make(check.provider, options)}, check.plan, say)))
+    ask(prepare_providers(check.plan, say))
 
 
-def _told_with(
-    error: BaseException, tryout: Tryout, store: StudyStore, came: Sequence[Held], say: Callable[[str], None]
+def _add_left(
+    error: BaseException, check: LiveCheck, store: StudyStore, came: Sequence[Held], say: Callable[[str], None]
 ) -> bool:
-    """Tell what is not seen gone with what ended a try-out, for nothing else will; whether it is known to be nothing.
+    """Add what is not seen gone to the error that ended the check; returns True if it is known that nothing is left.
 
-    Where nothing came of it, only a ledger in which nothing was ever asked for says so.
+    Without results, only a ledger in which nothing was ever requested proves that.
     """
     nothing = False
     try:
@@ -169,7 +149,7 @@ def _told_with(
         nothing = not (lines if came else store.leases())
     except CloudcmpError as unread:
         lines = (f"what it made may be there: {brief(unread)}",)
-    faults = faults_of(tryout.folder, lines)
+    faults = faults_of(check.folder, lines)
     if isinstance(error, CloudcmpError):
         error.faults = (*error.faults, *faults)
     else:
@@ -178,61 +158,15 @@ def _told_with(
     return nothing
 
 
-def told_before(tryout: Tryout) -> tuple[str, ...]:
-    """What is about to happen, and what it costs at worst."""
-    one = tryout.candidate.offering
-    money = "nothing is billed there" if tryout.worst is None else f"at worst {format_money(tryout.worst)}"
-    return (
-        f"{one.provider}/{one.region}/{one.name}: at most {MACHINES_MOST} machines, each for at most "
-        f"{format_seconds(TTL_S)}; {money}.",
-        f"Until all is seen gone, what was made is kept in {tryout.folder}: cloudcmp cleanup {tryout.folder}",
-    )
-
-
-def told_after(proved: Proved) -> tuple[str, ...]:
-    """How it differs from what cloudcmp was tested against, as the last block."""
-    tested = TESTED.get(proved.tryout.provider)
-    against = f"Tested against {tested.against}, not on a real account." if tested else "Never tested before."
-    ended = f"{len(proved.left)} LEFT." if proved.left else "All that was made is seen gone."
-    if proved.interrupted:
-        tried = f"Stopped on request: {len(proved.rulings)} of {len(CLAUSES)} promises were tried."
-        return (tried, ended, against, *proved.differs)
-    return (ended, against, *(proved.differs or ("Nothing differs here.",)))
-
-
-def table(proved: Proved) -> tuple[tuple[str, ...], Sequence[tuple[str, ...]]]:
-    """The columns and rows of the clauses."""
-    marks = {True: "+", False: "!", None: "?"}
-    return ("clause", "promise", "here", "why"), [
-        (one.clause, one.text, f"{marks[one.holds]} {one.words}", one.why) for one in proved.rulings
-    ]
-
-
-def as_data(proved: Proved) -> dict[str, object]:
-    """What came of a try-out as a JSON document's data."""
-    tested = TESTED.get(proved.tryout.provider)
-    return {
-        "provider": proved.tryout.provider,
-        "offering": proved.tryout.candidate.offering,
-        "worst_cost": proved.tryout.worst,
-        "budget": proved.tryout.budget,
-        "clauses": proved.rulings,
-        "tested_against": tested.against if tested else None,
-        "differs": proved.differs,
-        "interrupted": proved.interrupted,
-        "left": proved.left,
-    }
-
-
-async def _try_out(
-    tryout: Tryout, store: StudyStore, binary: Path | None, say: Callable[[str], None], leave: Leave | None,
+async def _try_clauses(
+    check: LiveCheck, store: StudyStore, binary: Path | None, say: Callable[[str], None], leave: Leave | None,
     came: list[Held],
 ) -> None:  # fmt: skip
-    """Try the contract out; what came of it is kept outside, where no interruption can take it away."""
+    """Try the clauses; the result goes into `came`, where an interruption cannot lose it."""
     providers, ledger = tools(store, binary)
     office = open_provisioning(ledger, providers.values())
-    provider, launches = providers[tryout.provider], tryout.plan.launches[:LAUNCHES]
-    stage = Stage(office, provider, tryout.candidate, launches, TTL_S, allow=tryout.allow)
+    provider, launches = providers[check.provider], check.plan.launches[:LAUNCHES]
+    stage = Stage(office, provider, check.candidate, launches, TTL_S, allow=check.allow)
     if leave is None:
         came.append(await hold(stage, say=say))
         return
@@ -244,11 +178,11 @@ async def _try_out(
 
     with stopping.heeding():
         if not await stopping.unless_hurried(work()):
-            await leave_at_once(ledger, providers, tryout.folder, _with_doubles(stage, leave))
+            await leave_at_once(ledger, providers, check.folder, _with_doubles(stage, leave))
 
 
 def _with_doubles(stage: Stage, leave: Leave) -> Leave:
-    """Tells also what was made beside the ledger, which is found by its tags; nothing is kept where nothing is left."""
+    """A `leave` that also reports resources created twice; removes the folder if nothing is left."""
 
     def leave_all(ending: RunEnd) -> NoReturn:
         lines = lines_left(Release(one, None, "made twice, not asked to go") for one in stage.doubles)
@@ -259,19 +193,19 @@ def _with_doubles(stage: Stage, leave: Leave) -> Leave:
     return leave_all
 
 
-def _agent(tryout: Tryout) -> Path | None:
-    if tryout.candidate.simulated:
+def _agent(check: LiveCheck) -> Path | None:
+    if check.candidate.simulated:
         return None
     try:
         return agent.locate()
     except AgentMissing:
-        if tryout.provider == "local":
+        if check.provider == "local":
             raise
         return None  # another one may be needed: the preflight says which
 
 
 def _addresses(provider: Provider, allow: str | None) -> str:
-    """Who may log in, where a firewall is made: only addresses that the user names, never everybody."""
+    """The addresses that a firewall lets in: only those that the user names, never everybody."""
     if FIREWALL not in provider.parts:
         return ""
     next_ = "say from where you log in: --allow 203.0.113.7/32"
@@ -295,7 +229,7 @@ def _money(option: str, text: str) -> Money:
 
 
 def _chosen(provider: Provider, region: str | None, offering: str | None) -> Offering:
-    """The offering that was named, else the cheapest, else the smallest."""
+    """The named offering, else the cheapest, else the smallest."""
     sold = provider.offerings(region)
     if not sold and region is not None:
         regions = sorted({one.region for one in provider.offerings()})
@@ -319,7 +253,7 @@ def _chosen(provider: Provider, region: str | None, offering: str | None) -> Off
 
 
 def _study_text(chosen: Offering, price: str | None, budget: str | None) -> str:
-    """A study of this one candidate, so that the ledger and `cloudcmp cleanup` are those of any study."""
+    """The text of a study of this candidate, so that the ledger and `cloudcmp cleanup` work as for any study."""
     fields = {"provider": chosen.provider, "region": chosen.region, "offering": chosen.name}
     if price is not None:
         try:
@@ -334,7 +268,7 @@ def _study_text(chosen: Offering, price: str | None, budget: str | None) -> str:
 
 
 def _worst(provider: Provider, candidate: Candidate, budget: Money | None) -> Money | None:
-    """The most that a try-out can cost: every machine for its whole time to live, as it is billed."""
+    """The most that the check can cost: every machine for its whole time to live, as it is billed."""
     if not provider.billed or budget is None:
         return None
     priced = price_to_create(candidate, budget.currency, datetime.now(UTC).date(), provider.offerings())

@@ -1,4 +1,4 @@
-"""The verb with which people begin: start."""
+"""`cloudcmp start`: five questions, then a first study."""
 
 import shutil
 import sys
@@ -13,9 +13,7 @@ from cloudcmp.cli.output import console, emit, say, warn
 from cloudcmp.errors import CloudcmpError, Fault, UserMistake
 
 if TYPE_CHECKING:
-    from cloudcmp.app.first_prices import Brought
-    from cloudcmp.app.start import Seen, Started
-    from cloudcmp.study.starter import Answers
+    from cloudcmp.model.start import Answers, CloudAccess, FetchedPrices, Started
 
 
 def start(
@@ -56,108 +54,110 @@ def start(
 
     Example: cloudcmp start --for web --users europe --yes
     """
-    from cloudcmp.app import first_prices
-    from cloudcmp.app import start as starting
+    from cloudcmp.app import start as study_start
     from cloudcmp.study import starter
 
     given = {"--for": purpose, "--users": users, "--size": size, "--matters": matters, "--budget": budget}
-    asking = not yes and not json and sys.stdin.isatty() and sys.stdout.isatty()
-    told, left = _given({option: text for option, text in given.items() if text is not None}, out, alone=not asking,
-                        yes=yes)  # fmt: skip
-    asking = asking and bool(left)
-    for option in left if asking else ():
-        told[option] = _asked(option, told)
-    answers = starter.answers(told)
-    quiet = (lambda _: None) if json else warn
-    seen = starting.look()
-    if fetch is None and asking:
-        fetch = _fetch_now(answers, seen)
-    brought = tuple(first_prices.bring(first_prices.wanted(answers, seen, fetch), quiet))
-    found = starting.start(answers, out, seen, quiet)
+    interactive = not yes and not json and sys.stdin.isatty() and sys.stdout.isatty()
+    chosen, open_ = _check_given({option: text for option, text in given.items() if text is not None}, out,
+                                 interactive=interactive, yes=yes)  # fmt: skip
+    interactive = interactive and bool(open_)
+    for option in open_ if interactive else ():
+        chosen[option] = _ask(option, chosen)
+    answers = starter.answers(chosen)
+    report = (lambda _: None) if json else warn
+    clouds = study_start.detect_clouds()
+    if fetch is None and interactive:
+        fetch = _fetch_now(answers, clouds)
+    missing = study_start.missing_price_lists(answers, clouds, fetch)
+    fetched = tuple(study_start.fetch_price_lists(missing, report))
+    found = study_start.start(answers, out, clouds, report)
     if json:
-        faults = [one.line() for one in brought if one.fault]
-        emit("start", {**starting.as_data(found), "fetched": brought}, [*faults, *found.left_out])
+        from cloudcmp.report import documents
+        from cloudcmp.report.first_study import fetched_line
+
+        faults = [fetched_line(one) for one in fetched if one.fault]
+        emit("start", documents.started(found, fetched), [*faults, *found.left_out])
         return
-    _show(found, brought)
+    _show(found, fetched)
 
 
-def _show(found: "Started", brought: "tuple[Brought, ...]") -> None:
-    from cloudcmp.app import start as starting
-    from cloudcmp.report import terminal
+def _show(found: "Started", fetched: "tuple[FetchedPrices, ...]") -> None:
+    from cloudcmp.report import first_study
+    from cloudcmp.report.table import Head, table
 
     for one in found.seen:
         _line(f"{one.provider}: {'usable' if one.usable else 'not used'}: {one.text}")
-    for list_ in brought:
-        _line(list_.line())
+    for list_ in fetched:
+        _line(first_study.fetched_line(list_))
     if found.cheapest:
         say()
-        heads, rows = starting.prices_table(found.cheapest)
-        terminal.table(
-            console(), [*heads[:3], terminal.Head(heads[3]), heads[4]], rows,
+        heads, rows = first_study.prices_table(found.cheapest)
+        table(
+            console(), [*heads[:3], Head(heads[3]), heads[4]], rows,
             title="The cheapest of that size near the users, by price list, not measured",
         )  # fmt: skip
-    here = {one.provider for one in brought if not one.fault}
+    here = {one.provider for one in fetched if not one.fault}
     for name, region in found.unlisted:
         if name in here:
             _line(f"the price list of {name} tells no price of this size in {region}")
         else:
             _line(f"no price list tells of this size on {name}:", f"cloudcmp fetch {name} --region {region}")
     say()
-    for line in (f"written: {found.path}", *starting.told_of(found)):
+    for line in (f"written: {found.path}", *first_study.summary_lines(found)):
         _line(line)
     say("next:")
-    for line in starting.next_commands(found):
+    for line in first_study.next_commands(found):
         say(f"  {line}")
 
 
 def _line(text: str, command: str = "") -> None:
-    """A line that fits the terminal; a command at its end has a line of its own where it would be wrapped."""
-    from cloudcmp.report import terminal
+    """Print a line that fits the terminal; a command at its end gets its own line if it would be wrapped."""
+    from cloudcmp.report import table
 
     out = console()
     before, found, after = text.partition("cloudcmp ")
     if found and not command and len(text) > out.width:
         text, command = before.rstrip(), found + after
-    terminal.say(out, text)
+    table.say(out, text)
     if command:
         say(f"  {command}")
 
 
-def _given(given: dict[str, str], out: Path, *, alone: bool, yes: bool) -> tuple[dict[str, str], list[str]]:
-    """The answers that were given by their options, and the options that were not.
+def _check_given(given: dict[str, str], out: Path, *, interactive: bool, yes: bool) -> tuple[dict[str, str], list[str]]:
+    """The answers that options give, and the options of the open questions.
 
-    Raises UserMistake with all that is wrong at once: the answers, then what is missing where nobody can be asked, then
-    the file to write.
+    Raises UserMistake with every fault at once: wrong answers, open questions that nobody can be asked, and the file.
     """
-    from cloudcmp.app import start as starting
+    from cloudcmp.app.start import check_new_file
     from cloudcmp.study import starter
 
-    told: dict[str, str] = {}
+    chosen: dict[str, str] = {}
     faults = []
     for option, text in given.items():
         try:
-            told[option] = starter.checked(option, text)
+            chosen[option] = starter.checked(option, text)
         except ValueError as wrong:
             what, _, next_ = str(wrong).partition("; ")
             faults.append(Fault(option, what, next_ or "see 'cloudcmp start --help'"))
-    left = [one.option for one in starter.QUESTIONS if one.option not in given]
-    if left and alone and not yes:
-        faults.append(Fault("cloudcmp start", "nobody is there to be asked", f"give {', '.join(left)}, or --yes"))
+    open_ = [one.option for one in starter.QUESTIONS if one.option not in given]
+    if open_ and not interactive and not yes:
+        faults.append(Fault("cloudcmp start", "nobody is there to be asked", f"give {', '.join(open_)}, or --yes"))
     try:
-        starting.check_free(out)
+        check_new_file(out)
     except CloudcmpError as fault:
         faults += fault.faults
     if faults:
         raise UserMistake(*faults)
-    return told, left
+    return chosen, open_
 
 
-def _asked(option: str, told: dict[str, str]) -> str:
-    """What was typed for one question, asked again until it is an answer; nothing typed is the default."""
+def _ask(option: str, chosen: dict[str, str]) -> str:
+    """The answer to one question, asked until it is valid; an empty line is the default."""
     from cloudcmp.study import starter
 
     question = next(one for one in starter.QUESTIONS if one.option == option)
-    default = starter.default_of(option, told)
+    default = starter.default_of(option, chosen)
     while True:
         line = _typed(question.prompt(default))
         try:
@@ -166,12 +166,12 @@ def _asked(option: str, told: dict[str, str]) -> str:
             _line(f"  {wrong}")
 
 
-def _fetch_now(answers: "Answers", seen: "tuple[Seen, ...]") -> bool:
-    """Whether price lists are to be fetched now, if there are any to fetch; yes unless there are no credentials."""
-    from cloudcmp.app import first_prices
+def _fetch_now(answers: "Answers", clouds: "tuple[CloudAccess, ...]") -> bool:
+    """Ask whether to fetch missing price lists now; the default is yes if any cloud is usable."""
+    from cloudcmp.app.start import missing_price_lists
 
-    usable = any(one.usable for one in seen)
-    missing = first_prices.wanted(answers, seen, None if usable else True)
+    usable = any(one.usable for one in clouds)
+    missing = missing_price_lists(answers, clouds, None if usable else True)
     if not missing:
         return False
     names = ", ".join(f"{name} {region}" for name, region in missing)
@@ -183,7 +183,7 @@ def _fetch_now(answers: "Answers", seen: "tuple[Seen, ...]") -> bool:
 
 
 def _typed(prompt: str) -> str:
-    """A line that somebody types; the prompt is wrapped at words."""
+    """A line from the terminal; the prompt is wrapped at words."""
     width = shutil.get_terminal_size().columns
     lines = textwrap.wrap(prompt, max(20, width - 1), break_long_words=False, break_on_hyphens=False)
     try:
@@ -191,7 +191,7 @@ def _typed(prompt: str) -> str:
         sys.stdout.flush()
         line = sys.stdin.readline()
     except KeyboardInterrupt:
-        say()  # what interrupts is told on a line of its own
+        say()  # the fault that follows gets its own line
         sys.stdout.flush()
         raise
     if not line:

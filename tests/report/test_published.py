@@ -7,7 +7,7 @@ from rich.console import Console
 
 from cloudcmp.analysis.published import recompute
 from cloudcmp.published import load
-from cloudcmp.report.recomputed import print_published
+from cloudcmp.report.published import print_published
 
 
 def _printed(*, every: bool) -> str:

@@ -1,4 +1,4 @@
-"""The verb that shows what there is: list."""
+"""`cloudcmp list`: shows what there is to choose from."""
 
 import csv
 import sys
@@ -68,50 +68,51 @@ def list_(
             raise UserMistake.at("cloudcmp list", "two providers are named", "name one")
         _filtered(kind, {**words, "provider": provider or name}, limit, as_csv=as_csv, json=json)
         return
-    from cloudcmp.app import list_ as inventory
+    from cloudcmp.app.list_ import inventory
     from cloudcmp.app.offerings.sources import quiet
+    from cloudcmp.report import list_tables
 
-    columns, rows, left_out = inventory.table(kind.value, name, quiet if json else warn)
+    found = inventory(kind.value, name, quiet if json else warn)
+    (columns, rows), notes = list_tables.table(found), list_tables.notes(found)
     if json:
-        emit("list", {"kind": kind.value, "rows": _records(columns, rows)}, left_out)
+        emit("list", {"kind": kind.value, "rows": [dict(zip(columns, row, strict=True)) for row in rows]}, notes)
         return
     from cloudcmp.report.table import table
 
     table(console(), columns, rows)
-    for line in left_out:
+    for line in notes:
         warn(folded(line))
 
 
 def _filtered(kind: Kind, words: dict[str, str | None], limit: int | None, *, as_csv: bool, json: bool) -> None:
-    from cloudcmp.app.offerings import search as shelf
+    from cloudcmp.app.offerings.search import filters, search
     from cloudcmp.app.offerings.sources import quiet
+    from cloudcmp.report import offerings
 
     if as_csv and json:
         raise UserMistake.at("cloudcmp list", "--csv and --json are two forms of one answer", "give one of them")
     if limit is not None and limit < 0:
         raise UserMistake.at("--limit", f"{limit} is below zero", "write 0 for all")
-    wanted = shelf.filters(**words)
     most = limit if limit is not None else (0 if as_csv or json else _LIMIT)
-    each_once = kind is Kind.OFFERINGS
-    shown, count, left_out = shelf.sales(wanted, quiet if json else warn, most=most, each_once=each_once)
+    found = search(filters(**words), quiet if json else warn, most=most, each_once=kind is Kind.OFFERINGS)
+    left_out = tuple(offerings.left_out_lines(found))
     if json:
-        emit("list", {"kind": kind.value, "rows": shelf.records(shown, wanted)}, left_out)
+        emit("list", {"kind": kind.value, "rows": offerings.records(found)}, left_out)
         return
     if as_csv:
-        _csv(shelf.DATA, shelf.records(shown, wanted))
+        _csv(offerings.DATA, offerings.records(found))
     else:
         from cloudcmp.report.table import table
 
-        columns, rows = shelf.table(kind.value, shown)
-        table(console(), columns, rows)
-    if len(shown) < count:
-        warn(f"{count - len(shown):,} more: narrow it down, or add --limit 0")
+        table(console(), *offerings.table(kind.value, found))
+    if len(found.offerings) < found.count:
+        warn(f"{found.count - len(found.offerings):,} more: narrow it down, or add --limit 0")
     for line in left_out:
         warn(folded(line))
 
 
 def _csv(columns: Sequence[str], records: Sequence[dict[str, Any]]) -> None:
-    """A table for programs; a cell that a spreadsheet would take for a formula is told as text."""
+    """Print a table for programs; a cell that a spreadsheet would take for a formula becomes text."""
     from cloudcmp.store.tidy import neutral
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -119,7 +120,3 @@ def _csv(columns: Sequence[str], records: Sequence[dict[str, Any]]) -> None:
     for record in records:
         cells = (plain(record[column]) for column in columns)
         writer.writerow(["" if cell is None else neutral(cell) if isinstance(cell, str) else cell for cell in cells])
-
-
-def _records(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-    return [dict(zip(columns, row, strict=True)) for row in rows]

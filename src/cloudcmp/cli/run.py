@@ -1,25 +1,21 @@
-"""Verbs that plan and measure: run, demo, plan."""
+"""`cloudcmp run` and `cloudcmp demo`: measure a study, this machine, or three simulated clouds."""
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cloudcmp.cli.confirmation import confirmation
-from cloudcmp.cli.interruption import EXIT_INTERRUPTED, leave_now
-from cloudcmp.cli.options import Adopt, All, Figures, Json, On, Out, Short, Terms
-from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, console, emit, say, warn
+from cloudcmp.cli.interruption import EXIT_INTERRUPTED, leaving
+from cloudcmp.cli.options import Adopt, All, Figures, Json, On, Out, Seed, Short, Terms
+from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, console, emit, say, warn, warn_left
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
     from cloudcmp.execute.teardown import Leave, RunEnd
     from cloudcmp.model.protocol import Progress
     from cloudcmp.units import Money
-
-Seed = Annotated[
-    int | None, typer.Option("--seed", help="Seed of the order and of simulated numbers.", show_default=False)
-]
 
 Yes = Annotated[
     bool,
@@ -58,8 +54,9 @@ def run(
 
     Example: cloudcmp run studies/deval-2017.yaml --on simulated --short
     """
-    from cloudcmp.app import plan as planning
-    from cloudcmp.app import run as running
+    from cloudcmp.app import run as study_run
+    from cloudcmp.app.plan import plan_file
+    from cloudcmp.app.study_folder import new_folder
 
     confirm = confirmation(yes=yes, json=json)
     if resume is not None:
@@ -67,7 +64,7 @@ def run(
             raise UserMistake.at(
                 "cloudcmp run", "--resume goes on with the study as it was planned", "give only its folder"
             )
-        ending = running.resume(
+        ending = study_run.resume(
             resume,
             work=work,
             wait=wait,
@@ -82,13 +79,13 @@ def run(
             raise UserMistake.at("--adopt", "it belongs to --resume", "add --resume DIR, or leave it out")
         if budget is not None:
             raise UserMistake.at("--budget", "a study has its own", "write it in the study: budget: 10 USD")
-        plan_, text = planning.plan_file(study, on=on, short=short, seed=seed, terms=terms)
-        folder, leave = running.new_folder(plan_, out), _leaving("run", json)
-        ending = running.start(
-            plan_, text, folder, work=work, wait=wait, progress=_progress(json), leave=leave, confirm=confirm,
+        plan, text = plan_file(study, on=on, short=short, seed=seed, terms=terms)
+        folder, leave = new_folder(plan.name, out), _leaving("run", json)
+        ending = study_run.start(
+            plan, text, folder, work=work, wait=wait, progress=_progress(json), leave=leave, confirm=confirm,
             study=str(study or ""),
         )  # fmt: skip
-    # This machine is measured to be looked at: nothing of it is hidden.
+    # Who measures this machine wants to see every cell.
     return _ended("run", ending, figures, json, every=every or (study is None and resume is None))
 
 
@@ -105,12 +102,13 @@ def demo(
 
     Example: cloudcmp demo --seed 7
     """
-    from cloudcmp.app import plan as planning
-    from cloudcmp.app import run as running
+    from cloudcmp.app import run as study_run
+    from cloudcmp.app.plan import plan_demo
+    from cloudcmp.app.study_folder import new_folder
 
-    plan_, text = planning.plan_demo(seed=seed)
-    folder, leave = running.new_folder(plan_, out), _leaving("demo", json)
-    ending = running.start(plan_, text, folder, work=None, wait=False, progress=_progress(json), leave=leave)
+    plan, text = plan_demo(seed=seed)
+    folder, leave = new_folder(plan.name, out), _leaving("demo", json)
+    ending = study_run.start(plan, text, folder, work=None, wait=False, progress=_progress(json), leave=leave)
     return _ended("demo", ending, figures, json, every=every)
 
 
@@ -124,101 +122,48 @@ def _money(option: str, text: str | None) -> "Money | None":
 
 
 def _progress(json: bool) -> "Progress":
-    """Who is told how it goes: standard error, so that standard output holds only the answer."""
+    """Progress on standard error, so that standard output holds only the answer."""
     from cloudcmp.report.progress import Silence, progress_on
 
     return Silence() if json else progress_on(sys.stderr)
 
 
 def _leaving(verb: str, json: bool) -> "Leave":
-    """Tells what is left, and ends the process: its threads may wait for clouds that do not answer."""
-
-    def leave(ending: "RunEnd") -> NoReturn:
-        try:
-            _unfinished(verb, ending, json)
-        finally:
-            leave_now()
-
-    return leave
+    return leaving(lambda ending: _show_unfinished(verb, ending, json))
 
 
-def _unfinished(verb: str, ending: "RunEnd", json: bool) -> None:
-    """Say why a study is not finished, what is left of it, and how to go on."""
-    for line in ending.left:
-        warn(f"left: {line}")
-    if ending.left:
-        warn(f"end it with: cloudcmp cleanup {ending.folder}")
+def _show_unfinished(verb: str, ending: "RunEnd", json: bool) -> None:
+    """Print why a study is not finished, what is left of it, and how to resume it."""
+    warn_left(ending.left, ending.folder)
     if json:
-        data = {"folder": ending.folder, "finished": False, "reason": ending.reason, "report": None}
-        emit(verb, {**data, "left": ending.left})
+        from cloudcmp.report import documents
+
+        emit(verb, documents.run(ending.folder, ending.left, reason=ending.reason))
         return
     say(ending.reason)
     say(f"go on with: cloudcmp run --resume {ending.folder}")
 
 
 def _ended(verb: str, ending: "RunEnd", figures: Path | None, json: bool, *, every: bool) -> int:
-    """Show what a measuring verb came to: the tables and the report's path as the last line."""
+    """Show the result of a measuring verb: the tables, and the report's path as the last line."""
     if not ending.finished:
-        _unfinished(verb, ending, json)
+        _show_unfinished(verb, ending, json)
         if ending.interrupted and not ending.left:
             return EXIT_INTERRUPTED
         return EXIT_FAULT if ending.left or ending.fault else EXIT_DONE
     for line in ending.left:
         warn(f"left: {line}; end it with: cloudcmp cleanup {ending.folder}")
-    # Only now, for it takes a while: whoever interrupts it knows already what is left.
-    from cloudcmp.app import study_view as viewing
-    from cloudcmp.report import terminal
+    # After what is left was shown, because this takes a while and may be interrupted.
+    from cloudcmp.app.report import report
+    from cloudcmp.report import comparison, documents
 
     if not json:
         warn("comparing, and writing the report")
-    view = viewing.view(ending.folder)
-    path = viewing.write_report(view, ending.folder / "report.html")
-    if figures is not None:
-        viewing.write_figures(view, figures)
+    written = report(ending.folder, figures=figures)
     if json:
-        data = {
-            "folder": ending.folder,
-            "finished": True,
-            "reason": "",
-            "report": path,
-            "left": ending.left,
-        } | viewing.as_data(view)
-        emit(verb, data, view.warnings)
+        data = documents.run(ending.folder, ending.left, report=written.path) | documents.comparison(written.view)
+        emit(verb, data, written.view.warnings)
     else:
-        terminal.show(console(), view, exploratory="brief" if every else "hidden")
-        say(str(path))
+        comparison.show(console(), written.view, exploratory="brief" if every else "hidden")
+        say(str(written.path))
     return EXIT_FAULT if ending.left else EXIT_DONE
-
-
-def plan(
-    study: Annotated[Path, typer.Argument(help="A study file, or a study's folder.", show_default=False)],
-    on: On = None,
-    short: Short = False,
-    seed: Seed = None,
-    terms: Terms = None,
-    json: Json = False,
-) -> None:
-    """Say what a study would take, and what it could tell apart.
-
-    Trials, hours, expected and worst-case money line by line, the smallest difference that it would find, and every
-    line that a shell would get.
-
-    Example: cloudcmp plan studies/cloudcmp-2010.yaml
-    """
-    from cloudcmp.app import command_uses as commands
-    from cloudcmp.app import plan as planning
-
-    if study.is_dir():
-        if on or short or seed is not None or terms is not None:
-            raise UserMistake.at("cloudcmp plan", "a study's folder holds its plan as it is", "give only the folder")
-        plan_ = planning.plan_stored(study)
-    else:
-        plan_, _ = planning.plan_file(study, on=on, short=short, seed=seed, terms=terms)
-    if json:
-        emit("plan", planning.as_data(plan_), plan_.quote.notes)
-        return
-    from cloudcmp.report import terminal
-
-    terminal.show_plan(console(), plan_)
-    terminal.show_commands(console(), commands.commands(plan_), commands.notice(plan_))
-    terminal.show_safeguards(console(), planning.safeguards(plan_))

@@ -1,8 +1,8 @@
-"""The verb that brings price lists: fetch."""
+"""`cloudcmp fetch`: takes price lists into the price book."""
 
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,9 +11,7 @@ from cloudcmp.cli.output import console, emit, folded, say, warn
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
-    from cloudcmp.app.price_lists import AcceptedList
-
-_SHOWN = 3
+    from cloudcmp.model.price_import import PriceListImport
 
 
 def fetch(
@@ -47,56 +45,40 @@ def fetch(
 
     Example: cloudcmp fetch aws --region eu-central-1
     """
-    from cloudcmp.cost import offering_prices as catalogue
+    from cloudcmp.app.fetch import fetch as fetch_lists
+    from cloudcmp.report import documents
+    from cloudcmp.report.table import Head, table
 
     if file:
-        taken = [_from_files(catalogue, providers, file, kind, as_of)]
+        taken = [_from_files(providers, file, kind, as_of)]
     else:
         if kind is not None or as_of is not None:
             raise UserMistake.at("cloudcmp fetch", "--as and --as-of are of a file", "name it with --from")
-        from cloudcmp.app import fetch as fetching
-
-        taken = list(fetching.fetch(providers or (), region or (), progress=None if json else warn))
-    doubts = [one.line() for each in taken for one in each.kept.first]
+        taken = list(fetch_lists(providers or (), region or (), progress=None if json else warn))
+    doubts = [one.line() for each in taken for one in each.first_doubts]
     if json:
-        emit("fetch", [as_data(one) for one in taken], doubts)
+        emit("fetch", [documents.price_list(one) for one in taken], doubts)
         return
-    from cloudcmp.report.table import Head, table
-
-    rows = [(one.kind, one.source, str(one.dated or "unknown"), f"{one.kept.rows:,}", f"{one.kept.doubts:,}",
-             "again" if one.kept.again else "new") for one in taken]  # fmt: skip
+    rows = [(one.kind, one.source, str(one.dated or "unknown"), f"{one.rows:,}", f"{one.doubts:,}",
+             "again" if one.again else "new") for one in taken]  # fmt: skip
     table(console(), ("list", "from", "prices of", Head("prices"), Head("unknown"), "in the book"), rows)
     for line in doubts:
         warn(folded(f"unknown: {line}"))
-    more = sum(one.kept.doubts - len(one.kept.first) for one in taken)
+    more = sum(one.doubts - len(one.first_doubts) for one in taken)
     if more:
         say(f"{more:,} more prices are unknown for such reasons")
 
 
 def _from_files(
-    catalogue: Any, providers: list[str] | None, files: list[Path], kind: str | None, as_of: str | None
-) -> "AcceptedList":
+    providers: list[str] | None, files: list[Path], kind: str | None, as_of: str | None
+) -> "PriceListImport":
+    from cloudcmp.app.fetch import kinds, take_in
+
     named = [kind] if kind else list(providers or ())
     if len(named) != 1:
-        raise UserMistake.at("--from", "what kind of list it is is not said", f"add --as {'|'.join(catalogue.kinds())}")
+        raise UserMistake.at("--from", "what kind of list it is is not said", f"add --as {'|'.join(kinds())}")
     try:
         day = date.fromisoformat(as_of) if as_of else None
     except ValueError:
         raise UserMistake.at("--as-of", f"{as_of!r} is no date", "write e.g. --as-of 2026-11-20") from None
-    return catalogue.take_in(named[0], files, as_of=day)  # type: ignore[no-any-return]
-
-
-def as_data(one: "AcceptedList") -> dict[str, Any]:
-    """A list that was taken, as the JSON document's data."""
-    return {
-        "kind": one.kind,
-        "source": one.source,
-        "how": one.how,
-        "dated": one.dated,
-        "sha256": one.sha256,
-        "bytes": one.bytes,
-        "rows": one.kept.rows,
-        "types": one.kept.sold,
-        "unknown": one.kept.doubts,
-        "again": one.kept.again,
-    }
+    return take_in(named[0], files, as_of=day)

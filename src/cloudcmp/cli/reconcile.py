@@ -1,4 +1,4 @@
-"""The verb that holds the estimate against the bill: reconcile."""
+"""`cloudcmp reconcile`: compares the estimate with the bill."""
 
 from pathlib import Path
 from typing import Annotated
@@ -31,20 +31,24 @@ def reconcile(
 
     Example: cloudcmp reconcile cloudcmp-studies/demo-20260105T000000Z --bill focus.parquet
     """
-    from cloudcmp.app import reconcile as reconciling
+    from cloudcmp.app.reconcile import reconcile as reconcile_study
 
-    found = reconciling.reconcile(folder, bill, format_, adopt=adopt, say=warn)
+    found = reconcile_study(folder, bill, format_, adopt=adopt, say=warn)
     if json:
-        emit("reconcile", reconciling.as_data(found), found.notes)
-    else:
-        from cloudcmp.report import terminal
+        from cloudcmp.report import documents
 
-        heads, rows = reconciling.table(found)
-        terminal.table(console(), [heads[0], *map(terminal.Head, heads[1:])], rows)
-        for line in reconciling.told(found):
-            terminal.say(console(), line)
+        emit("reconcile", documents.reconciliation(found), found.notes)
+    else:
+        from cloudcmp.report import reconciliation
+        from cloudcmp.report.table import Head, table
+        from cloudcmp.report.table import say as say_wrapped
+
+        heads, rows = reconciliation.table(found)
+        table(console(), [heads[0], *map(Head, heads[1:])], rows)
+        for line in reconciliation.summary_lines(found):
+            say_wrapped(console(), line)
         for line in found.notes:
-            terminal.say(console(), f"note: {line}", "yellow")
+            say_wrapped(console(), f"note: {line}", "yellow")
 
         for line in found.alarms:
             warn(f"alarm: {one_line(line)}")

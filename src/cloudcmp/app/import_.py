@@ -1,0 +1,56 @@
+"""Imports values that other tools measured, as a study."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import file_digest
+from pathlib import Path
+
+from cloudcmp import __version__
+from cloudcmp.app.study_folder import new_folder
+from cloudcmp.app.tool_files import COLUMNS, ImportOptions, is_table, parse_file, read_files
+from cloudcmp.catalog import METRICS
+from cloudcmp.store.tidy_check import check_table, read_tidy
+from cloudcmp.store.tidy_import import import_table
+from cloudcmp.store.tidy_read import table_of
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedStudy:
+    """A study of imported values: its folder, the number of values, and notes on what is unknown or was not read."""
+
+    folder: Path
+    values: int
+    notes: tuple[str, ...]
+
+
+def import_files(files: Sequence[str], out: Path | None, name: str | None, options: ImportOptions) -> ImportedStudy:
+    """Make a study's folder of a tidy table, or of files that other tools wrote, `FILE` or `OFFERING=FILE` each.
+
+    Raises UserMistake with every fault of the files, each with its place.
+    """
+    given = [parse_file(text) for text in files]
+    if is_table(given, options):
+        table, notes = read_tidy(given[0].path, METRICS), []
+    else:
+        found = read_files(given, options)
+        path = _stem(given[0].path)
+        table, notes = check_table(path, table_of(COLUMNS, found.rows), METRICS), found.notes
+    if name is not None:
+        table = replace(table, path=table.path.with_name(f"{name}{table.path.suffix}"))
+    folder = new_folder(table.path.stem, out)
+    origin = {"cloudcmp": __version__, "imported from": ", ".join(one.path.name for one in given[:20])}
+    for count, one in enumerate(given):
+        origin["sha256" if not count else f"sha256 of {one.path}"] = _digest(one.path)
+    with import_table(table, folder, provenance=origin, created_at=time.time()) as store:
+        return ImportedStudy(folder, len(table.rows), (*store.plan.quote.notes, *notes))
+
+
+def _stem(path: Path) -> Path:
+    """A file's name without `.gz`, so that the study is named after the content."""
+    return path.with_suffix("") if path.suffix == ".gz" else path
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()

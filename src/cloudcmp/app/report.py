@@ -1,0 +1,55 @@
+"""Writes the report of a study and its figures."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from cloudcmp.app.study_view import view
+from cloudcmp.model.price import Purchase
+from cloudcmp.model.view import View
+from cloudcmp.owned_folder import FOR_ALL, OwnedPath, write_whole
+from cloudcmp.store.output_files import check_replaceable
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFiles:
+    """A study's report: what it shows, the HTML file, and the files of figures."""
+
+    view: View
+    path: Path
+    figures: tuple[Path, ...]
+
+
+def report(
+    folder: Path, out: Path | None = None, figures: Path | None = None, *, reprice: bool = False,
+    purchase: Purchase | None = None, terms: Path | None = None, include_ids: bool = False,
+) -> ReportFiles:  # fmt: skip
+    """Write a study's report to `out`, by default `report.html` in its folder, and its figures into `figures` if given.
+
+    The options are those of `view`. Raises UserMistake and CorruptStore as `view` does, and UserMistake if a file that
+    is no report has the name.
+    """
+    shown = view(folder, reprice=reprice, include_ids=include_ids, purchase=purchase, terms=terms)
+    path = write_report(shown, out or folder / "report.html")
+    return ReportFiles(shown, path, write_figures(shown, figures) if figures is not None else ())
+
+
+def write_report(shown: View, path: Path) -> Path:
+    """Write the HTML report, whole or not at all; replaces a link of that name.
+
+    Raises UserMistake if another file has the name.
+    """
+    from cloudcmp.report import html
+
+    check_replaceable(path, "report of cloudcmp", html.is_report)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with OwnedPath(path.parent).folder() as folder:
+        write_whole(folder, path.name, html.render(shown).encode(), FOR_ALL)
+    return path
+
+
+def write_figures(shown: View, folder: Path) -> tuple[Path, ...]:
+    """Write each figure as SVG and PNG with its data as CSV."""
+    from cloudcmp.report import figures
+
+    folder.mkdir(parents=True, exist_ok=True)
+    return tuple(figures.write_figures(shown, folder))

@@ -1,0 +1,131 @@
+"""`cloudcmp check`: says whether a study could start, and tries a provider's promises out."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cloudcmp.cli.interruption import EXIT_INTERRUPTED, leaving
+from cloudcmp.cli.options import Json
+from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_NO, console, emit, say, warn, warn_left
+from cloudcmp.errors import UserMistake
+
+if TYPE_CHECKING:
+    from cloudcmp.execute.teardown import RunEnd
+
+
+def check(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[STUDY.yaml | PROVIDER...]", help="None: all providers.", show_default=False),
+    ] = None,
+    live: Annotated[
+        str | None,
+        typer.Option("--live", metavar="PROVIDER", help="Try its promises out for real, in your account.",
+                     show_default=False),
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option("--budget", metavar="'1 USD'", help="The most that --live may cost.",
+                                 show_default=False)
+    ] = None,
+    region: Annotated[str | None, typer.Option("--region", help="Where --live makes its machines.",
+                                               show_default=False)] = None,
+    offering: Annotated[str | None, typer.Option("--offering", help="Which machines --live makes.",
+                                                 show_default=False)] = None,
+    price: Annotated[
+        str | None, typer.Option("--price", metavar="'0.01 USD/h'", help="Its price, where none is known.",
+                                 show_default=False)
+    ] = None,
+    allow: Annotated[
+        str | None, typer.Option("--allow", metavar="CIDR", help="From where you log in to what --live makes.",
+                                 show_default=False)
+    ] = None,
+    json: Json = False,
+) -> int:  # fmt: skip
+    """Say whether a study could begin: credentials, rights, quota, prices.
+
+    Nothing is created, but with --live: then small machines are made, looked at and destroyed in your own account, and
+    what differs from what cloudcmp was tested against is told. Exit code 1 where something does not hold.
+
+    All providers are asked at once. One that has not answered after 60 s, and 5 s for each candidate, does not hold.
+
+    Example: cloudcmp check aws
+    """
+    named = what or []
+    if live is not None:
+        if named:
+            raise UserMistake.at("cloudcmp check", "--live tries out one provider", "give nothing but its options")
+        return _live(live, budget, region, offering, price, allow, json)
+    given = {"--budget": budget, "--region": region, "--offering": offering, "--price": price, "--allow": allow}
+    for option, value in given.items():
+        if value is not None:
+            raise UserMistake.at(option, "it belongs to --live", "add --live PROVIDER, or leave it out")
+    return _check(named, json)
+
+
+def _check(named: Sequence[str], json: bool) -> int:
+    from cloudcmp.app.check.preflight import check_plan, check_providers
+    from cloudcmp.app.plan import plan_file
+    from cloudcmp.execute.interruptible import ask
+    from cloudcmp.report import check_summary, documents
+
+    study, report = _study(named), None if json else warn
+    if study is None:
+        checked = ask(check_providers(named, report))
+    else:
+        checked = ask(check_plan(plan_file(study, on=None, short=False, seed=None)[0], report))
+    if json:
+        emit("check", documents.check(checked))
+    else:
+        from cloudcmp.report import table
+
+        table.table(console(), *check_summary.table(checked))
+        for line in check_summary.summary_lines(checked):
+            table.say(console(), line)
+    return EXIT_NO if any(one.finding.ok is False for one in checked) else EXIT_DONE
+
+
+def _study(named: Sequence[str]) -> Path | None:
+    """The named study file; None for providers."""
+    files = [word for word in named if word.endswith((".yaml", ".yml")) or "/" in word]
+    if files and len(named) > 1:
+        raise UserMistake.at(files[0], "a study is checked alone", "give one study, or only providers")
+    return Path(files[0]) if files else None
+
+
+def _live(provider: str, budget: str | None, region: str | None, offering: str | None, price: str | None,
+          allow: str | None, json: bool) -> int:  # fmt: skip
+    from cloudcmp.app.check import live
+    from cloudcmp.report import check_summary, documents
+
+    check = live.prepare(provider, budget=budget, region=region, offering=offering, price=price, allow=allow)
+    if not json:
+        for line in check_summary.live_announcement(check, live.TTL_S):
+            say(line)
+
+    def show_interrupted(ending: "RunEnd") -> None:
+        warn_left(ending.left, ending.folder)
+        if json:
+            emit("check", documents.check((), documents.live_check(check, ending.left, interrupted=True)))
+        else:
+            say(ending.reason)
+
+    result = live.run(check, warn, leaving(show_interrupted))
+    left, rulings, interrupted = result.left, result.rulings, result.interrupted
+    warn_left(left, check.folder)  # first, so that no later fault can hide it
+    if json:
+        data = documents.live_check(check, left, rulings, result.differs, interrupted=interrupted)
+        emit("check", documents.check((), data))
+    else:
+        from cloudcmp.report import table
+
+        table.table(console(), *check_summary.live_table(rulings))
+        lines = check_summary.live_summary(provider, len(rulings), result.differs, left, interrupted=interrupted)
+        for line in lines:
+            table.say(console(), line)
+    if left:
+        return EXIT_FAULT
+    if interrupted:
+        return EXIT_INTERRUPTED
+    return EXIT_FAULT if not result.begun else EXIT_NO if result.broken else EXIT_DONE

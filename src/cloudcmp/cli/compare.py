@@ -1,0 +1,33 @@
+"""`cloudcmp compare`: sets a study's candidates against each other."""
+
+from cloudcmp.cli.options import All, Folder, Json, Metric, Purchase, Reprice, WhatIf, purchase_of
+from cloudcmp.cli.output import console, emit
+
+
+def compare(
+    folder: Folder,
+    metric: Metric = None,
+    every: All = False,
+    reprice: Reprice = False,
+    purchase: Purchase = None,
+    terms: WhatIf = None,
+    json: Json = False,
+) -> None:
+    """Set a study's candidates against each other.
+
+    Each cell that decides gets a verdict; the answer follows in words.
+
+    `--metric` chooses what is shown; the family of tests that the verdicts are corrected for stays the study's.
+    Example: cloudcmp compare cloudcmp-studies/demo-20260105T000000Z --metric rtt_s
+    """
+    from cloudcmp.app.compare import compare as compare_study
+
+    view = compare_study(folder, metric, reprice=reprice, purchase=purchase_of(purchase), terms=terms)
+    if json:
+        from cloudcmp.report import documents
+
+        emit("compare", documents.comparison(view), view.warnings)
+        return
+    from cloudcmp.report import comparison
+
+    comparison.show(console(), view, exploratory="full" if metric else "brief" if every else "hidden")

@@ -1,0 +1,31 @@
+"""`cloudcmp published`: recomputes what published studies print."""
+
+from typing import Annotated
+
+import typer
+
+from cloudcmp.cli.options import Json
+from cloudcmp.cli.output import console, emit
+
+
+def published(
+    document: Annotated[str | None, typer.Argument(help="A document; none: all of them.", show_default=False)] = None,
+    every: Annotated[bool, typer.Option("--all", help="Show also the figures that follow.")] = False,
+    json: Json = False,
+) -> None:
+    """Recompute what published studies print.
+
+    Printed figures beside recomputed ones, and every figure and sentence that does not follow.
+
+    Example: cloudcmp published deval-2017
+    """
+    from cloudcmp.app.published import recompute
+
+    results = recompute(document)
+    if json:
+        emit("published", results)
+        return
+    from cloudcmp.report.published import print_published
+
+    for result in results:
+        print_published(console(), result, every=every)

@@ -1,0 +1,30 @@
+"""`cloudcmp report`: writes a study's report."""
+
+from cloudcmp.cli.options import Figures, Folder, IncludeIds, Json, OutFile, Purchase, Reprice, WhatIf, purchase_of
+from cloudcmp.cli.output import emit, say
+
+
+def report(
+    folder: Folder,
+    out: OutFile = None,
+    figures: Figures = None,
+    reprice: Reprice = False,
+    purchase: Purchase = None,
+    terms: WhatIf = None,
+    include_ids: IncludeIds = False,
+    json: Json = False,
+) -> None:
+    """Write a study's report as one HTML file.
+
+    It runs no script and loads nothing. Public addresses, account and instance ids have pseudonyms of the study's own.
+
+    Example: cloudcmp report cloudcmp-studies/demo-20260105T000000Z --figures figures
+    """
+    from cloudcmp.app.report import report as report_study
+
+    written = report_study(folder, out, figures, reprice=reprice, purchase=purchase_of(purchase), terms=terms,
+                           include_ids=include_ids)  # fmt: skip
+    if json:
+        emit("report", {"report": written.path, "figures": written.figures}, written.view.warnings)
+    else:
+        say(str(written.path))

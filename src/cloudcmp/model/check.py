@@ -1,0 +1,45 @@
+"""What a check found of the providers, and what a live check of one provider would do."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.safety import Finding
+from cloudcmp.units import Money
+
+SETUP = frozenset({"extra", "credentials", "settings"})
+"""Kinds of findings about a provider that is not set up; nothing else can be checked there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderFinding:
+    """A finding and the provider that it belongs to; `study` stands for the plan itself."""
+
+    provider: str
+    finding: Finding
+
+    @property
+    def optional(self) -> bool:
+        """True if it only reports that a provider is not set up which the user did not name."""
+        return self.finding.what in SETUP and self.finding.ok is None
+
+
+@dataclass(frozen=True, slots=True)
+class LiveCheck:
+    """A live check before it starts: `worst` is the most that it can cost, None if the provider bills nothing.
+
+    `allow` holds the addresses that its firewalls let in.
+    """
+
+    provider: str
+    plan: Plan
+    text: str
+    folder: Path
+    worst: Money | None
+    budget: Money | None
+    allow: str = ""
+
+    @property
+    def candidate(self) -> Candidate:
+        """The type of machine that is created."""
+        return self.plan.candidates[0]

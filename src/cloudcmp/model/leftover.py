@@ -1,0 +1,117 @@
+"""Resources that bear cloudcmp's tags, whether they are due, and the result of a sweep for them."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from cloudcmp.model.lease import Found
+from cloudcmp.model.offering import Price
+
+_SCHEMA = "1"
+# The one form in which cloudcmp writes an expiry; any other text is not ours.
+_EXPIRES = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
+
+
+class Fate(StrEnum):
+    """What happens to a leftover: it stays, it would be destroyed, it was seen gone, or it is still there."""
+
+    KEPT = "kept"
+    DUE = "due"
+    DELETED = "deleted"
+    LEFT = "left"
+
+
+def tag(found: Found, key: str) -> str | None:
+    """The value of a tag; None if it is missing or appears twice."""
+    values = [value for name, value in found.tags if name == key]
+    return values[0] if len(values) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """A resource with cloudcmp's tags, what happens to it, and why."""
+
+    provider: str
+    found: Found
+    fate: Fate
+    why: str
+    price: Price | None = None
+
+    @property
+    def study(self) -> str:
+        """The study that its tag names; empty if none."""
+        return tag(self.found, "cloudcmp:study") or ""
+
+    @property
+    def expires(self) -> str:
+        """Its expiry time as the tag states it; empty if none."""
+        return tag(self.found, "cloudcmp:expires") or ""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepResult:
+    """The result of a sweep; `elsewhere` counts resources of studies other than the requested one.
+
+    `unlisted` are places that could not be listed. `skipped` are providers that were not asked, or where no clock can
+    be trusted and nothing may be destroyed; `faults` are those of them that make the sweep incomplete.
+    """
+
+    leftovers: tuple[Leftover, ...] = ()
+    unlisted: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+    elsewhere: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """True if every requested place was listed and nothing is left that should be gone."""
+        return not (self.unlisted or self.faults or any(one.fate is Fate.LEFT for one in self.leftovers))
+
+    def of(self, fate: Fate) -> tuple[Leftover, ...]:
+        """The leftovers with one fate."""
+        return tuple(one for one in self.leftovers if one.fate is fate)
+
+
+def judge(found: Found, study: str | None, now: float) -> tuple[Fate, str]:
+    """Whether a resource is due, and why: only if its tags state so exactly as cloudcmp writes them.
+
+    `now` in Unix seconds. A missing, repeated, misspelt or unknown tag keeps the resource.
+    """
+    doubt = _unreadable(found)
+    if doubt:
+        return Fate.KEPT, doubt
+    if study is not None:
+        named = tag(found, "cloudcmp:study") == study
+        return (Fate.DUE, "its study was named") if named else (Fate.KEPT, "another study's")
+    expires = _instant(tag(found, "cloudcmp:expires"))
+    if expires is None:
+        return Fate.KEPT, "it does not say when it expires; name its study with --study"
+    return (
+        (Fate.DUE, "it has expired") if expires < now else (Fate.KEPT, "it has not expired; its study may be running")
+    )
+
+
+def _unreadable(found: Found) -> str:
+    """Why a resource's tags do not prove that it is ours; empty if they do."""
+    schema = tag(found, "cloudcmp:schema")
+    if schema is None:
+        return "it has no readable tag cloudcmp:schema: it is not ours"
+    if schema != _SCHEMA:
+        return f"its tags are of schema {schema!r}, which this version does not know"
+    if not tag(found, "cloudcmp:study"):
+        return "it has no readable tag cloudcmp:study"
+    dated = any(key == "cloudcmp:expires" for key, _ in found.tags)
+    if dated and _instant(tag(found, "cloudcmp:expires")) is None:
+        return "its tag cloudcmp:expires cannot be read"
+    return ""
+
+
+def _instant(text: str | None) -> float | None:
+    """The Unix time of a tag in our own form (UTC, RFC 3339, whole seconds); None for anything else."""
+    if text is None or not _EXPIRES.fullmatch(text) or not text.isascii():
+        return None
+    try:
+        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None

@@ -1,0 +1,68 @@
+"""The answers behind a first study, and what `start` makes of them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from cloudcmp.model.offering import Offering
+from cloudcmp.model.plan import Plan
+from cloudcmp.units import Money
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The five answers. `matters` is in the order of importance; `budget` is the worst that the study may cost."""
+
+    purpose: str
+    users: str
+    vcpus: int
+    memory_gib: int
+    matters: tuple[str, ...]
+    budget: Money
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How much a starter measures: rounds, runs on each launch, and what of all that matters."""
+
+    launches: int
+    runs: int
+    matters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CloudAccess:
+    """Whether a cloud can be used from here; `text` says why in one line."""
+
+    provider: str
+    usable: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPrices:
+    """How many prices of a cloud were fetched; `fault` is one line that says why none were."""
+
+    provider: str
+    region: str
+    prices: int
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A first study: its file and plan, the clouds that were checked, and prices from price lists.
+
+    `cheapest` are offerings of the requested size by price list, not measured. `unlisted` are clouds with the region in
+    which the price book knows no price of that size. `left_out` says why a usable cloud has no candidate.
+    """
+
+    path: Path
+    text: str
+    plan: Plan
+    answers: Answers
+    form: Form
+    seen: tuple[CloudAccess, ...]
+    clouds: tuple[str, ...]
+    cheapest: tuple[Offering, ...]
+    unlisted: tuple[tuple[str, str], ...]
+    left_out: tuple[str, ...]

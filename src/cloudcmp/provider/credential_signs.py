@@ -1,0 +1,52 @@
+"""Signs of a cloud's credentials on this machine, found without loading the cloud's library."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """Where credentials of a cloud may be: prefixes of variables, files under home, or the firmware of its machines.
+
+    `maker` names a firmware file and the text that it holds on the cloud's own machines.
+    """
+
+    variables: tuple[str, ...]
+    files: tuple[str, ...]
+    maker: tuple[str, str] | None = None
+
+
+SIGNS = {
+    # https://cloud.google.com/docs/authentication/application-default-credentials;
+    # https://cloud.google.com/compute/docs/instances/detect-compute-engine (R)
+    "gcp": Signs(("GOOGLE_APPLICATION_", "GOOGLE_CLOUD_", "GCE_METADATA_", "CLOUDSDK_AUTH_", "CLOUDSDK_CONFIG",
+                  "CLOUDCMP_GCP_"), (".config/gcloud/application_default_credentials.json",),
+                 ("product_name", "Google")),
+    # https://learn.microsoft.com/python/api/overview/azure/identity-readme; the tag of its machines (R)
+    "azure": Signs(("AZURE_", "ARM_", "MSI_", "IDENTITY_", "CLOUDCMP_AZURE_"), (".azure",),
+                   ("chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77")),
+    # https://docs.openstack.org/openstacksdk/latest/user/config/configuration.html
+    **dict.fromkeys(("openstack", "rackspace"), Signs(("OS_", "XDG_CONFIG"), (".config/openstack", "/etc/openstack",
+                                                      "/etc/xdg/openstack", "./clouds.yaml", "./clouds.yml",
+                                                      "./clouds.json"))),
+    "ec2": Signs(("AWS_ENDPOINT_URL",), ()),  # its address is in the environment
+}  # fmt: skip
+"""Clouds whose libraries need many seconds to find that there are no credentials."""
+_FIRMWARE = Path("/sys/class/dmi/id")
+
+
+def signs_of(name: str, environ: Mapping[str, str], home: Path, firmware: Path = _FIRMWARE) -> bool:
+    """True if there may be credentials of a cloud here, also if only the cloud's library could tell."""
+    signs = SIGNS.get(name)
+    if signs is None or any(key.startswith(signs.variables) for key in environ):
+        return True
+    if any((Path(file) if file.startswith("./") else home / file).exists() for file in signs.files):
+        return True
+    if signs.maker is None:
+        return False
+    file, maker = signs.maker
+    try:
+        return maker in (firmware / file).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False

@@ -1,0 +1,83 @@
+"""A first study in sentences and a table of prices."""
+
+from collections.abc import Iterator, Sequence
+
+from cloudcmp.model.offering import Offering
+from cloudcmp.model.start import FetchedPrices, Started
+from cloudcmp.units import Money, format_money, format_seconds
+
+
+def fetched_line(one: FetchedPrices) -> str:
+    """The fetched prices of a cloud in one line."""
+    if one.fault:
+        return f"no prices of {one.provider} were fetched, it goes on without: {one.fault}"
+    return f"fetched {one.prices:,} prices of {one.provider} in {one.region}"
+
+
+def prices_table(found: Sequence[Offering]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Columns and rows of the cheapest offerings by price list."""
+    rows = [(f"{one.provider} {one.name}", one.region, size_words(one), _per_hour(one), _dated(one)) for one in found]
+    return ("offering", "region", "size", "an hour", "price of"), list(rows)
+
+
+def size_words(one: Offering) -> str:
+    """The vCPUs and memory of an offering whose size is known."""
+    return f"{one.vcpus:g} vCPUs, {one.memory_gib:g} GiB"
+
+
+def _per_hour(one: Offering) -> str:
+    return "unknown" if one.price is None else f"{one.price.amount_per_hour.normalize():f} {one.price.currency}"
+
+
+def _dated(one: Offering) -> str:
+    return "unknown" if one.price is None else f"{one.price.as_of or 'undated'}"
+
+
+def summary_lines(found: Started) -> Iterator[str]:
+    """What the study takes, and what to know about it, one line each."""
+    quote, answers = found.plan.quote, found.answers
+    runs = "1 run" if found.form.runs == 1 else f"{found.form.runs} runs"
+    yield f"{len(found.plan.candidates)} candidates, {found.form.launches} rounds, {runs} on each launch"
+    for one in found.plan.candidates:
+        if one.differs:
+            yield f"{one.id} differs from what was asked: {', '.join(one.differs)}"
+    if not found.clouds:
+        yield f"expected time: simulated: seconds; on real clouds {format_seconds(quote.expected_s)}"
+        yield "simulated: all numbers are planted, nothing is created and nothing is billed"
+    else:
+        yield f"expected time: {format_seconds(quote.expected_s)}"
+    yield from _money_lines(quote.worst_cost, answers.budget, billed=bool(found.clouds))
+    dropped = [name for name in answers.matters if name not in found.form.matters]
+    if dropped:
+        yield f"left out, for the budget does not bear it: {', '.join(dropped)}"
+    yield from found.left_out
+    yield from quote.notes
+
+
+def _money_lines(worst: Money | None, budget: Money, *, billed: bool) -> Iterator[str]:
+    if not billed:
+        if worst is not None:
+            yield f"at the planted prices: {format_money(worst)} at worst, of {format_money(budget)}"
+            if worst.currency != budget.currency:
+                yield f"planted prices are in {worst.currency}, the budget in {budget.currency}: they are not compared"
+        yield "the budget is not enforced on simulated clouds, for they bill nothing"
+    elif worst is None:
+        yield "worst case: unknown, because a price is; nothing is created as long as it is"
+    else:
+        yield f"worst case: {format_money(worst)} of {format_money(budget)}"
+        if worst.currency != budget.currency:
+            yield f"its prices are in {worst.currency}, the budget in {budget.currency}: write one"
+
+
+def next_commands(found: Started) -> list[str]:
+    """The commands to run next, in order."""
+    folder = found.path.with_suffix("")
+    unknown = found.clouds and found.plan.quote.worst_cost is None
+    missing = [f"cloudcmp fetch {name} --region {region}" for name, region in found.unlisted if name in found.clouds]
+    return [
+        *(missing if unknown else []),
+        f"cloudcmp plan {found.path}",
+        *([f"cloudcmp check {found.path}"] if found.clouds else []),
+        f"cloudcmp run {found.path} --out {folder}",
+        f"cloudcmp report {folder} --out {folder}.html",
+    ]
