@@ -18,7 +18,7 @@ from cloudcmp.model.plan import Candidate, Plan, hourly_cost
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.safety import Finding
 from cloudcmp.plan import check_runnable
-from cloudcmp.provider.aside import aside
+from cloudcmp.provider.common.blocking_calls import run_in_thread
 from cloudcmp.provider.registry import ProviderOptions, make, names
 from cloudcmp.provision import price_to_create
 from cloudcmp.report.check_summary import SET_UP, Checked
@@ -194,7 +194,7 @@ async def _priced(
 async def _listed(provider: Provider, region: str) -> tuple[Offering, ...]:
     """What the provider sells in a region; nothing where it cannot be asked, which is a finding of its own."""
     try:
-        return await aside(lambda: provider.offerings(region), provider.name, _LIST_S)
+        return await run_in_thread(lambda: provider.offerings(region), provider.name, _LIST_S)
     except (CloudcmpError, ImportError, OSError):
         return ()
 

@@ -68,7 +68,7 @@ def reconcile(
 
 def _spelled(text: str) -> tuple[str, ...]:
     """How the tags of a study may stand on a bill: also as a label that a hash tells from its likes."""
-    from cloudcmp.provider.gcp.marks import label
+    from cloudcmp.provider.gcp.tags import label
 
     return (*spellings(text), label(text))
 

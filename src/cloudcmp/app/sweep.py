@@ -20,7 +20,7 @@ from cloudcmp.execute.interruption import Stopping
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Listing
 from cloudcmp.model.offering import Price
 from cloudcmp.model.protocol import HasServerTime, Provider
-from cloudcmp.provider.aside import aside
+from cloudcmp.provider.common.blocking_calls import run_in_thread
 from cloudcmp.provider.time import Time
 from cloudcmp.provision import Patience, patience_with
 from cloudcmp.provision.pacing import Pace
@@ -314,7 +314,7 @@ async def _prices_within(provider: Provider, regions: Collection[str], within_s:
                 offerings = with_prices(provider.offerings(region or None))
                 found.update({(region, one.name): one.price for one in offerings if one.price is not None})
 
-    if regions:  # aside: whoever is slow to tell prices must not keep a signal from being heard
+    if regions:  # in a thread: slow prices must not delay a signal
         with suppress(IncompleteListing):
-            await aside(ask, provider.name, within_s)
+            await run_in_thread(ask, provider.name, within_s)
     return dict(found)

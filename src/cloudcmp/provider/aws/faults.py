@@ -21,7 +21,7 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.answers import LOOKED_FOR, Coded, lost, unclear, untold
+from cloudcmp.provider.common.responses import LOOKED_FOR, Coded, lost_response, unclear_response, unnamed_resource
 
 _CAPACITY = {
     "InsufficientAddressCapacity",
@@ -119,7 +119,7 @@ def _unclear(said: Coded, where: str, *, changes: bool) -> ProviderFault:
         return IncompleteListing.at(where, said.line, "ask again")
     if said.status >= 500:
         line = f"{said.line} (HTTP {said.status})"
-        return unclear(line, where, changes=changes)
+        return unclear_response(line, where, changes=changes)
     return Refused.at(where, said.line, "change what is asked for")
 
 
@@ -139,7 +139,7 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpE
         return silent.at(where, f"it cannot be reached ({kind})", "check the network and the region's name")
     if kind in {"ParamValidationError", "InvalidRegionError", "UnknownEndpointError", "NoRegionError"}:
         return Refused.at(where, f"the request cannot be made ({kind})", "check the names in the study")
-    return lost(kind, where, changes=changes)
+    return lost_response(kind, where, changes=changes)
 
 
 def _misread(error: BaseException) -> str:
@@ -158,5 +158,5 @@ def id_in(answer: Mapping[str, Any], *path: str | int, where: str) -> str:
         for step in path:
             found = found[step]
     except (KeyError, IndexError, TypeError):
-        raise untold(where) from None
+        raise unnamed_resource(where) from None
     return str(found)

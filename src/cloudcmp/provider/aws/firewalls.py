@@ -9,11 +9,11 @@ from typing import Any
 
 from cloudcmp.errors import IncompleteListing, LostAnswer, NotAllowed, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
-from cloudcmp.provider.address import doors, nets_of
-from cloudcmp.provider.answers import LOOKED_FOR
 from cloudcmp.provider.aws.faults import DENIED, NO_ACTION, POLICY, id_in
 from cloudcmp.provider.aws.launch import STRATEGIES, placement_of, tags_of
 from cloudcmp.provider.aws.sdk import Sdk
+from cloudcmp.provider.common.address import allowed_nets, login_ports
+from cloudcmp.provider.common.responses import LOOKED_FOR
 
 _NOT_YET = "InvalidGroup.NotFound"
 _TRIES = 10
@@ -50,14 +50,14 @@ class Firewalls:
 
         Raises Refused and the kinds of ProviderFault.
         """
-        doors = _rules(request)
+        rules = _rules(request)
         if self.traits.deletes.get(request.region) is False:
             raise NotAllowed.at(request.name, "the last group that was made here may not be deleted", POLICY)
         group = await self._group(request)
         try:
             if "TagSpecifications" in self.traits.lacks:
                 await tag_after(self.sdk, request.region, group, tags_of(request))
-            await self._open(request.region, group, doors)
+            await self._open(request.region, group, rules)
             await self._place(request, group)
         except BaseException as error:
             await self.undo(request, group, error)
@@ -252,11 +252,11 @@ def unknown(fault: Refused, parameter: str) -> bool:
 
 def _rules(request: CreateRequest) -> list[dict[str, Any]]:
     """One rule a door, for the controller's addresses only; raises Refused without any, or for a wide one."""
-    nets = nets_of(request)
+    nets = allowed_nets(request)
     v4 = [{"CidrIp": str(net)} for net in nets if net.version == 4]
     v6 = [{"CidrIpv6": str(net)} for net in nets if net.version == 6]
     ranges = ({"IpRanges": v4} if v4 else {}) | ({"Ipv6Ranges": v6} if v6 else {})
-    return [{"IpProtocol": "tcp", "FromPort": door, "ToPort": door, **ranges} for door in doors(request)]
+    return [{"IpProtocol": "tcp", "FromPort": door, "ToPort": door, **ranges} for door in login_ports(request)]
 
 
 async def probe(sdk: Sdk, traits: Traits, region: str, group: str, token: str) -> None:

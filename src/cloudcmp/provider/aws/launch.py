@@ -7,8 +7,8 @@ from typing import Any
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import FIREWALL, ZONE, CreateRequest
 from cloudcmp.model.offering import Volume
-from cloudcmp.provider.aws.ending import windows_end
 from cloudcmp.provider.aws.images import Image
+from cloudcmp.provider.aws.windows_shutdown import windows_shutdown
 
 STRATEGIES = ("cluster", "partition", "spread")
 TOKEN_TAG = "cloudcmp:token"  # noqa: S105 - it names a tag
@@ -52,7 +52,7 @@ def run_params(request: CreateRequest, image: Image, *, compatible: bool, bursts
         **_credits(request, options.get("credits"), bursts, compatible=compatible),
     }
     if image.windows:
-        params["UserData"] = windows_end(request.at, request.ttl_s)
+        params["UserData"] = windows_shutdown(request.at, request.ttl_s)
     elif request.access is not None:
         params["UserData"] = _user_data(request)
     placement = _placement(options)

@@ -8,10 +8,10 @@ from functools import cache
 from typing import Any, TypeVar
 
 from cloudcmp.errors import IncompleteListing, NoCredentials, UserMistake
-from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.aws.faults import fault_of
-from cloudcmp.provider.hush import hush
-from cloudcmp.provider.loading import load
+from cloudcmp.provider.common.blocking_calls import run_blocking, run_in_thread
+from cloudcmp.provider.common.sdk_imports import import_modules
+from cloudcmp.provider.common.sdk_logging import limit_logging
 
 Answer = dict[str, Any]
 _T = TypeVar("_T")
@@ -52,10 +52,10 @@ class Sdk:
 
     async def read(self, service: str, region: str, action: str, **params: Any) -> Answer:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
-        return await self.aside(lambda: self.read_now(service, region, action, **params), region)
+        return await self.run_in_thread(lambda: self.read_now(service, region, action, **params), region)
 
     def read_now(self, service: str, region: str, action: str, **params: Any) -> Answer:
-        """The same, in this thread: only the attempts are bounded, so it belongs within `aside` or `within`."""
+        """The same, in this thread: only the attempts are bounded, so it belongs in a thread of `blocking_calls`."""
         return self._call(service, region, action, params, self.attempts, changes=False)
 
     async def change(self, region: str, action: str, *, again: bool = False, **params: Any) -> Answer:
@@ -64,16 +64,16 @@ class Sdk:
         Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
         """
         attempts = self.attempts if again else 1
-        return await self.aside(
+        return await self.run_in_thread(
             lambda: self._call("ec2", region, action, params, attempts, changes=True), region, changes=True
         )
 
     async def pages(self, region: str, action: str, key: str, **params: Any) -> list[Any]:
         """A whole list, all of its pages; raises IncompleteListing where it does not come whole."""
-        return await self.aside(lambda: self.pages_now(region, action, key, **params), region)
+        return await self.run_in_thread(lambda: self.pages_now(region, action, key, **params), region)
 
     def pages_now(self, region: str, action: str, key: str, **params: Any) -> list[Any]:
-        """The same, in this thread: each page takes its own time, so it belongs within `aside` or `within`."""
+        """The same, in this thread: each page takes its own time, so it belongs in a thread of `blocking_calls`."""
         found: list[Any] = []
         token, seen = "", set[str]()
         for _ in range(_MOST_PAGES):
@@ -137,23 +137,23 @@ class Sdk:
             self._session = new_session(self.name)
         return self._session
 
-    def within(self, work: Callable[[], _T], region: str) -> _T:
+    def run_blocking(self, work: Callable[[], _T], region: str) -> _T:
         """Blocking read-only work; raises IncompleteListing once the deadline has passed."""
-        return within(work, self._where(region), self.deadline_s)
+        return run_blocking(work, self._where(region), self.deadline_s)
 
-    async def aside(self, work: Callable[[], _T], region: str, *, changes: bool = False) -> _T:
-        """Blocking work in a thread; see `provider.aside`."""
-        return await aside(work, self._where(region), self.deadline_s, changes=changes)
+    async def run_in_thread(self, work: Callable[[], _T], region: str, *, changes: bool = False) -> _T:
+        """Blocking work in a thread; see `blocking_calls`."""
+        return await run_in_thread(work, self._where(region), self.deadline_s, changes=changes)
 
 
 def new_session(name: str) -> Any:
     """A boto3 session, which logs nothing below warnings: its debug log holds requests, and those hold secrets."""
     try:
-        load("boto3", "botocore.session", "botocore.loaders", "botocore.config")
+        import_modules("boto3", "botocore.session", "botocore.loaders", "botocore.config")
         import boto3
     except ImportError as error:
         raise UserMistake.at(name, "boto3 is not installed", "pip install 'cloudcmp[aws]'") from error
-    hush(*_NOISY)
+    limit_logging(*_NOISY)
     import botocore.session
 
     # The descriptions of the services are large: they are read once, however often credentials are renewed.

@@ -11,20 +11,20 @@ from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
-from cloudcmp.provider.absence import Absence
-from cloudcmp.provider.address import controller
 from cloudcmp.provider.azure import listing
-from cloudcmp.provider.azure.checking import Preflight
-from cloudcmp.provider.azure.existence import Existence
+from cloudcmp.provider.azure.catalog import OfferingCatalog
 from cloudcmp.provider.azure.groups import Groups
 from cloudcmp.provider.azure.launch import machine_body
+from cloudcmp.provider.azure.lifecycle import ResourceLifecycle
 from cloudcmp.provider.azure.machines import Machines
 from cloudcmp.provider.azure.names import machine_of, place_of
+from cloudcmp.provider.azure.preflight import Preflight
 from cloudcmp.provider.azure.prices import BILLING
 from cloudcmp.provider.azure.safeguards import SAFEGUARDS
 from cloudcmp.provider.azure.sdk import Sdk
-from cloudcmp.provider.azure.shelf import Shelf
-from cloudcmp.provider.preflight import date_of
+from cloudcmp.provider.common.absence import Absence
+from cloudcmp.provider.common.address import controller_address
+from cloudcmp.provider.common.findings import parse_http_date
 
 
 class AzureProvider:
@@ -39,7 +39,7 @@ class AzureProvider:
     simulated = False
     billed = True
     billing: Billing = BILLING
-    settle_s = 0.0  # absence is waited for in Existence
+    settle_s = 0.0  # absence is waited for in ResourceLifecycle
     parts: tuple[str, ...] = (FIREWALL, INSTANCE)
     safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
@@ -55,8 +55,8 @@ class AzureProvider:
         self._sdk = sdk or Sdk()
         self._groups = Groups(self._sdk, pause_s)
         self._machines = Machines(self._sdk, pause_s, decide_s, clock)
-        self._existence = Existence(self._sdk, self._groups, self._machines, Absence(settle_s, "found", clock))
-        self._shelf = Shelf(self._sdk)
+        self._lifecycle = ResourceLifecycle(self._sdk, self._groups, self._machines, Absence(settle_s, "found", clock))
+        self._catalog = OfferingCatalog(self._sdk)
 
     # -- looking around
 
@@ -65,7 +65,7 @@ class AzureProvider:
 
         None for a region that is not known.
         """
-        return self._shelf.offerings(region)
+        return self._catalog.offerings(region)
 
     def host(self, candidate: Candidate) -> str:
         """Every machine has its own."""
@@ -73,7 +73,7 @@ class AzureProvider:
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Credentials, subscription, clock, names, rights and quota; creates nothing."""
-        return await Preflight(self._sdk, self._shelf).run(candidates)
+        return await Preflight(self._sdk, self._catalog).run(candidates)
 
     async def account(self) -> str:
         """The subscription, once it is seen with these credentials, and the endpoint where one is named."""
@@ -84,13 +84,13 @@ class AzureProvider:
 
     async def date(self) -> float | None:
         """The time by Azure's own clock (Unix s), from the head of an answer."""
-        return date_of((await self._sdk.subscribed()).headers.get("date", ""))
+        return parse_http_date((await self._sdk.subscribed()).headers.get("date", ""))
 
     # -- leases
 
     async def create(self, request: CreateRequest) -> str:
         """A launch's group with its firewall, or a machine with everything in the one call."""
-        await self._shelf.known_region(request.region)
+        await self._catalog.known_region(request.region)
         if request.kind == FIREWALL:
             return await self._create_firewall(request)
         if request.kind != INSTANCE:
@@ -98,8 +98,8 @@ class AzureProvider:
         options = dict(request.options)
         if not options.get(FIREWALL):
             raise Refused.at(request.name, "a machine stands in its launch's resource group", "make its firewall first")
-        image = await self._shelf.image_for(request.region, request.offering, options)
-        zones = await self._shelf.zones(request.region, request.offering)
+        image = await self._catalog.image_for(request.region, request.offering, options)
+        zones = await self._catalog.zones(request.region, request.offering)
         body = machine_body(request, options[FIREWALL], image, zones)
         group = place_of(options[FIREWALL], request.name)
         return await self._machines.create(request, replace(group, name=machine_of(request)), body)
@@ -108,7 +108,7 @@ class AzureProvider:
         options = dict(request.options)
         await self._warm(request, options)
         if "allow" not in options:
-            options["allow"] = await asyncio.to_thread(controller, self._sdk.endpoint())
+            options["allow"] = await asyncio.to_thread(controller_address, self._sdk.endpoint())
             request = replace(request, options=tuple(sorted(options.items())))
         return await self._groups.create(request)
 
@@ -118,7 +118,7 @@ class AzureProvider:
         What fails is looked up again by the machine's own request, which tells why.
         """
         try:
-            await self._shelf.image_for(request.region, request.offering, options)
+            await self._catalog.image_for(request.region, request.offering, options)
         except ProviderFault:
             return
 
@@ -132,11 +132,11 @@ class AzureProvider:
 
     async def destroy(self, handle: Handle) -> None:
         """Ask for a group with all in it, a machine or a disk to be deleted; what has gone is no error."""
-        await self._existence.destroy(handle)
+        await self._lifecycle.destroy(handle)
 
     async def gone(self, handle: Handle) -> str | None:
         """That it is not found after its deletion was accepted, or for long enough; stopped is not gone."""
-        return await self._existence.gone(handle)
+        return await self._lifecycle.gone(handle)
 
     # -- machines
 

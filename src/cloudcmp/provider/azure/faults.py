@@ -22,7 +22,7 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.answers import LOOKED_FOR, Coded, lost, unclear
+from cloudcmp.provider.common.responses import LOOKED_FOR, Coded, lost_response, unclear_response
 
 _CAPACITY = {
     "AllocationFailed",
@@ -167,14 +167,14 @@ def _said(error: BaseException, status: int, where: str, *, changes: bool) -> Pr
         return found
     if status >= 500 or status == 408:
         line = f"{said.line} (HTTP {status})"
-        return unclear(line, where, changes=changes)
+        return unclear_response(line, where, changes=changes)
     if status == 401:
         return BadCredentials.at(where, said.line, RENEW)
     if coded is not None and status == 404 and said.code not in _MISSING:
         said = Coded("NotFound", said.line, status)
     # An answer that is no error and could not be read, or a 404 that is not the Resource Manager's own.
     if status < 400 or (status == 404 and coded is None):
-        return lost(f"HTTP {status}", where, changes=changes)
+        return lost_response(f"HTTP {status}", where, changes=changes)
     return Refused.at(where, said.line, "change what is asked for")
 
 
@@ -186,7 +186,7 @@ def _unanswered(error: BaseException, names: list[str], where: str, *, changes: 
         return _untrusted(where)
     if kinds & _NO_WAY and "ServiceResponseError" not in names:
         return Unreached.at(where, f"it cannot be reached ({names[0]})", "check the network and the endpoint")
-    return lost(names[0], where, changes=changes)
+    return lost_response(names[0], where, changes=changes)
 
 
 def _chain(error: BaseException, depth: int = 6) -> list[str]:

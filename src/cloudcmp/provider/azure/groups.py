@@ -11,7 +11,6 @@ from typing import Any
 
 from cloudcmp.errors import LostAnswer, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
-from cloudcmp.provider.address import doors, v4_nets_of
 from cloudcmp.provider.azure.faults import code_of, missing
 from cloudcmp.provider.azure.launch import CLUSTER, SPREAD
 from cloudcmp.provider.azure.names import (
@@ -27,6 +26,7 @@ from cloudcmp.provider.azure.names import (
     tags_of,
 )
 from cloudcmp.provider.azure.sdk import Reply, Sdk
+from cloudcmp.provider.common.address import allowed_v4_nets, login_ports
 
 _INSIDE, _ROOM = "10.0.0.0/16", "10.0.0.0/20"
 _ENDING = "Deleting"
@@ -200,9 +200,9 @@ def _rules(request: CreateRequest) -> list[dict[str, Any]]:
         "direction": "Inbound",
         "access": "Allow",
         "protocol": "Tcp",
-        "sourceAddressPrefixes": [str(net) for net in v4_nets_of(request)],
+        "sourceAddressPrefixes": [str(net) for net in allowed_v4_nets(request)],
         "sourcePortRange": "*",
         "destinationAddressPrefix": "*",
-        "destinationPortRanges": [str(door) for door in doors(request)],
+        "destinationPortRanges": [str(door) for door in login_ports(request)],
     }
     return [{"name": "cloudcmp-controller", "properties": rule}]

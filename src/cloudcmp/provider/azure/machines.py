@@ -23,10 +23,10 @@ from cloudcmp.errors import (
 from cloudcmp.model.lease import CreateRequest, Handle
 from cloudcmp.model.safety import MachineStatus
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.answers import Coded
 from cloudcmp.provider.azure.faults import code_of, coded_in, missing, refusal
 from cloudcmp.provider.azure.names import TOKEN_TAG, Place, canonical, place_of
 from cloudcmp.provider.azure.sdk import Reply, Sdk
+from cloudcmp.provider.common.responses import Coded
 
 _POWER = {"running": "running", "starting": "pending", "creating": "pending"}
 _POWER |= dict.fromkeys(("stopping", "stopped", "deallocating", "deallocated"), "stopped")

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 from cloudcmp.errors import BadCredentials, CloudcmpError, IncompleteListing, NoCredentials, UserMistake
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.azure.faults import RENEW, UNREGISTERED, fault_of
-from cloudcmp.provider.hush import hush
-from cloudcmp.provider.loading import load
+from cloudcmp.provider.common.blocking_calls import run_blocking, run_in_thread
+from cloudcmp.provider.common.sdk_imports import import_modules
+from cloudcmp.provider.common.sdk_logging import limit_logging
 
 _T = TypeVar("_T")
 _CONNECT_S = 10.0
@@ -82,10 +82,10 @@ class Sdk:
 
     async def read(self, client: str, group: str, action: str, *args: Any, **params: Any) -> Reply:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
-        return await self.aside(lambda: self.read_now(client, group, action, *args, **params))
+        return await self.run_in_thread(lambda: self.read_now(client, group, action, *args, **params))
 
     def read_now(self, client: str, group: str, action: str, *args: Any, **params: Any) -> Reply:
-        """The same, in this thread: only the attempts are bounded, so it belongs within `aside` or `within`."""
+        """The same, in this thread: only the attempts are bounded, so it belongs in a thread of `blocking_calls`."""
         return self._call(client, group, action, args, params, self.attempts, changes=False)[-1]
 
     async def change(
@@ -113,14 +113,14 @@ class Sdk:
             more = {**params, **long, **(_if_missing() if only_new else {})}
             return self._call(client, group, action, given, more, attempts, changes=True)[-1]
 
-        return await self.aside(work, changes=True)
+        return await self.run_in_thread(work, changes=True)
 
     async def pages(self, client: str, group: str, action: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
         """A whole list, all of its pages; raises IncompleteListing where it does not come whole."""
-        return await self.aside(lambda: self.pages_now(client, group, action, *args, **params))
+        return await self.run_in_thread(lambda: self.pages_now(client, group, action, *args, **params))
 
     def pages_now(self, client: str, group: str, action: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
-        """The same, in this thread: each page takes its own time, so it belongs within `aside` or `within`."""
+        """The same, in this thread: each page takes its own time, so it belongs in a thread of `blocking_calls`."""
         found: list[dict[str, Any]] = []
         for reply in self._call(client, group, action, args, params, self.attempts, changes=False):
             if not isinstance(reply.body.get("value"), list):
@@ -130,7 +130,7 @@ class Sdk:
 
     async def ask(self, url: str) -> Reply:
         """What stands at a URL of this Resource Manager: how a long running operation goes, or what no client has."""
-        return await self.aside(lambda: self.ask_now(url))
+        return await self.run_in_thread(lambda: self.ask_now(url))
 
     def ask_now(self, url: str) -> Reply:
         """The same, in this thread."""
@@ -156,13 +156,13 @@ class Sdk:
             self._clients.clear()
             self._credential = None
 
-    def within(self, work: Callable[[], _T]) -> _T:
+    def run_blocking(self, work: Callable[[], _T]) -> _T:
         """Blocking read-only work; raises IncompleteListing once the deadline has passed."""
-        return within(work, _NAME, self.deadline_s)
+        return run_blocking(work, _NAME, self.deadline_s)
 
-    async def aside(self, work: Callable[[], _T], *, changes: bool = False) -> _T:
-        """Blocking work in a thread; see `provider.aside`."""
-        return await aside(work, _NAME, self.deadline_s, changes=changes)
+    async def run_in_thread(self, work: Callable[[], _T], *, changes: bool = False) -> _T:
+        """Blocking work in a thread; see `blocking_calls`."""
+        return await run_in_thread(work, _NAME, self.deadline_s, changes=changes)
 
     # -- within a thread
 
@@ -235,7 +235,7 @@ class Sdk:
                 package, made = _PACKAGES[name]
                 credential = self._open()
                 endpoint = self.endpoint() or _PUBLIC
-                load(package)
+                import_modules(package)
                 kind = getattr(importlib.import_module(package), made)
                 self._clients[name] = kind(
                     credential,
@@ -288,12 +288,12 @@ def new_credential() -> Any:
     Nothing below warnings is logged: debug logs hold requests, and those hold secrets.
     """
     try:
-        load("azure.identity", "azure.core.rest", "azure.core.pipeline.policies")
+        import_modules("azure.identity", "azure.core.rest", "azure.core.pipeline.policies")
         from azure.identity import DefaultAzureCredential
     except ImportError as error:
         raise _missing() from error
-    hush(*_NOISY)
-    hush(*_NOISIER, level=logging.ERROR)
+    limit_logging(*_NOISY)
+    limit_logging(*_NOISIER, level=logging.ERROR)
     # A named authority (a sovereign or private cloud, an emulator) is taken at its word: Microsoft need not know it.
     try:
         return DefaultAzureCredential(disable_instance_discovery=bool(os.environ.get("AZURE_AUTHORITY_HOST")))

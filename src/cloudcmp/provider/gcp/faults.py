@@ -22,7 +22,7 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.answers import LOOKED_FOR, Coded, lost, unclear
+from cloudcmp.provider.common.responses import LOOKED_FOR, Coded, lost_response, unclear_response
 
 _CAPACITY = {
     "RESOURCE_POOL_EXHAUSTED",
@@ -121,7 +121,7 @@ def _refusal(said: Coded, where: str) -> ProviderFault | None:
 def _unclear(said: Coded, where: str, *, changes: bool) -> ProviderFault:
     if said.status >= 500 or said.status < 400:
         line = said.line if said.code.startswith("HTTP") else f"{said.line} (HTTP {said.status})"
-        return unclear(line, where, changes=changes)
+        return unclear_response(line, where, changes=changes)
     return Refused.at(where, said.line, "change what is asked for")
 
 
@@ -142,7 +142,7 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpE
         return silent.at(where, f"it cannot be reached ({kind})", "check the network and CLOUDCMP_GCP_ENDPOINT")
     if kind in {"TypeError", "ValueError"}:
         return Refused.at(where, f"the request cannot be made ({kind})", "check the names in the study")
-    return lost(kind, where, changes=changes)
+    return lost_response(kind, where, changes=changes)
 
 
 def _unsent(error: BaseException, kinds: list[str]) -> bool:

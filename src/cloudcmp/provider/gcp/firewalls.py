@@ -12,12 +12,12 @@ from typing import Any
 
 from cloudcmp.errors import NOTHING_MADE, IncompleteListing, LostAnswer, ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, CreateRequest, Found
-from cloudcmp.provider.address import doors, v4_nets_of
+from cloudcmp.provider.common.address import allowed_v4_nets, login_ports
 from cloudcmp.provider.gcp.faults import EXISTS, MISSING
 from cloudcmp.provider.gcp.launch import NETWORK, beside
-from cloudcmp.provider.gcp.marks import read, request_id, told, written
 from cloudcmp.provider.gcp.operations import Operations
 from cloudcmp.provider.gcp.sdk import Sdk
+from cloudcmp.provider.gcp.tags import read, request_id, tags_and_token, to_text
 
 _ALL = {"I_p_protocol": "all"}
 _FIRST, _LAST = 100, 200  # lower goes first; the default network's own rules have 65534
@@ -131,7 +131,7 @@ class Firewalls:
             said = read(str(rule.description))
             if said is None:
                 continue
-            tags, token = told(str(rule.description), {})
+            tags, token = tags_and_token(str(rule.description), {})
             first = str(said.get("first") or rule.name)
             found[first] = Found(first, first, token, tags, "there", FIREWALL, str(said.get("region") or ""))
         return list(found.values())
@@ -145,8 +145,8 @@ def _names(name: str) -> tuple[str, ...]:
 def _rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
     """The rules for a launch's machines; raises Refused without an address of the controller, or for a wide one."""
     inside, door, nobody = _names(request.name)
-    nets = [str(net) for net in v4_nets_of(request)]
-    ports = [str(door) for door in doors(request)]
+    nets = [str(net) for net in allowed_v4_nets(request)]
+    ports = [str(door) for door in login_ports(request)]
     allowed = {"source_ranges": nets, "allowed": [{"I_p_protocol": "tcp", "ports": ports}]}
     yield _rule(request, nobody, _LAST, {"source_ranges": ["0.0.0.0/0"], "denied": [_ALL]})
     yield _rule(request, door, _FIRST, allowed)
@@ -156,7 +156,7 @@ def _rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
 def _rule(request: CreateRequest, name: str, priority: int, more: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": name,
-        "description": written(request, first=request.name, region=request.region),
+        "description": to_text(request, first=request.name, region=request.region),
         "network": f"global/networks/{NETWORK}",
         "direction": "INGRESS",
         "priority": priority,

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import Refused
+from cloudcmp.provider.common.suggestions import nearest
 from cloudcmp.provider.gcp.sdk import Sdk
-from cloudcmp.provider.saying import nearest
 
 DEFAULT_LINUX = "ubuntu-24.04"
 DEFAULT_WINDOWS = "windows-2022"

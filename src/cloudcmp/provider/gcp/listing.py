@@ -7,8 +7,17 @@ from typing import Any
 from cloudcmp.errors import IncompleteListing, NoCredentials, ProviderFault
 from cloudcmp.model.lease import INSTANCE, VOLUME, Found, Listing
 from cloudcmp.provider.gcp.firewalls import Firewalls
-from cloudcmp.provider.gcp.marks import ITEM, SCHEMA, SCHEMA_LABEL, STUDY, STUDY_LABEL, TOKEN_LABEL, label, told
 from cloudcmp.provider.gcp.sdk import Sdk
+from cloudcmp.provider.gcp.tags import (
+    ITEM,
+    SCHEMA,
+    SCHEMA_LABEL,
+    STUDY,
+    STUDY_LABEL,
+    TOKEN_LABEL,
+    label,
+    tags_and_token,
+)
 
 _UNREACHED = "UNREACHABLE"
 
@@ -139,12 +148,12 @@ def _path(link: str) -> str:
 
 def _machine(said: Any) -> Found:
     text = next((str(item.value) for item in said.metadata.items if item.key == ITEM), "")
-    tags, token = told(text, dict(said.labels))
+    tags, token = tags_and_token(text, dict(said.labels))
     zone, kind = _place(said.zone), _place(said.machine_type) or None
     return Found(f"{zone}/{said.name}", str(said.name), token, tags, str(said.status), INSTANCE, region_of(zone), kind)
 
 
 def _volume(said: Any) -> Found:
-    tags, token = told(str(said.description), dict(said.labels))
+    tags, token = tags_and_token(str(said.description), dict(said.labels))
     zone, kind = _place(said.zone), _place(said.type_) or None
     return Found(f"{zone}/{said.name}", str(said.name), token, tags, str(said.status), VOLUME, region_of(zone), kind)

@@ -11,11 +11,11 @@ from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from cloudcmp.errors import IncompleteListing, LostAnswer, NoCredentials, Throttled, UserMistake
-from cloudcmp.provider.aside import aside, within
+from cloudcmp.provider.common.blocking_calls import run_blocking, run_in_thread
+from cloudcmp.provider.common.findings import parse_http_date
+from cloudcmp.provider.common.sdk_imports import import_modules
+from cloudcmp.provider.common.sdk_logging import limit_logging
 from cloudcmp.provider.gcp.faults import fault_of
-from cloudcmp.provider.hush import hush
-from cloudcmp.provider.loading import load
-from cloudcmp.provider.preflight import date_of
 
 _T = TypeVar("_T")
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -64,10 +64,10 @@ class Sdk:
 
     async def read(self, service: str, method: str, **fields: Any) -> Any:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
-        return await self.aside(lambda: self.read_now(service, method, **fields))
+        return await self.run_in_thread(lambda: self.read_now(service, method, **fields))
 
     def read_now(self, service: str, method: str, **fields: Any) -> Any:
-        """The same, in this thread: only the attempts are bounded, so it belongs within `aside` or `within`."""
+        """The same, in this thread: only the attempts are bounded, so it belongs in a thread of `blocking_calls`."""
         for left in reversed(range(self.attempts)):
             try:
                 return self._call(service, method, fields, changes=False)
@@ -82,17 +82,17 @@ class Sdk:
 
         Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
         """
-        answer = await self.aside(lambda: self._call(service, method, fields, changes=True), changes=True)
+        answer = await self.run_in_thread(lambda: self._call(service, method, fields, changes=True), changes=True)
         if not answer.name:
             raise LostAnswer.at(self.name, f"{service}.{method} answered without an operation", "it is looked for")
         return answer
 
     async def pages(self, service: str, method: str = "list", **fields: Any) -> list[Any]:
         """A whole list: the answers of all its pages; raises IncompleteListing where it does not come whole."""
-        return await self.aside(lambda: self.pages_now(service, method, **fields))
+        return await self.run_in_thread(lambda: self.pages_now(service, method, **fields))
 
     def pages_now(self, service: str, method: str = "list", **fields: Any) -> list[Any]:
-        """The same, in this thread: each page takes its own time, so it belongs within `aside` or `within`."""
+        """The same, in this thread: each page takes its own time, so it belongs in a thread of `blocking_calls`."""
         return list(self._pages(service, method, fields))
 
     def _pages(self, service: str, method: str, fields: dict[str, Any]) -> Iterator[Any]:
@@ -121,7 +121,7 @@ class Sdk:
 
         https://cloud.google.com/resource-manager/reference/rest/v1/projects/testIamPermissions
         """
-        return await self.aside(lambda: self._granted_now(permissions))
+        return await self.run_in_thread(lambda: self._granted_now(permissions))
 
     def _granted_now(self, permissions: tuple[str, ...]) -> frozenset[str]:
         try:
@@ -150,21 +150,21 @@ class Sdk:
             self._project = ""
             self._clients.clear()
 
-    def within(self, work: Callable[[], _T]) -> _T:
+    def run_blocking(self, work: Callable[[], _T]) -> _T:
         """Blocking read-only work; raises IncompleteListing once the deadline has passed."""
         if self._credentials is None:
             _check_installed(self.name)
-            within(self._ready, self.name, self.deadline_s)
+            run_blocking(self._ready, self.name, self.deadline_s)
         _load(self.name)
-        return within(work, self.name, self.deadline_s)
+        return run_blocking(work, self.name, self.deadline_s)
 
-    async def aside(self, work: Callable[[], _T], *, changes: bool = False) -> _T:
-        """Blocking work in a thread; see `provider.aside`."""
+    async def run_in_thread(self, work: Callable[[], _T], *, changes: bool = False) -> _T:
+        """Blocking work in a thread; see `blocking_calls`."""
         if self._credentials is None:
             _check_installed(self.name)
-            await aside(self._ready, self.name, self.deadline_s)
+            await run_in_thread(self._ready, self.name, self.deadline_s)
         await asyncio.to_thread(_load, self.name)
-        return await aside(work, self.name, self.deadline_s, changes=changes)
+        return await run_in_thread(work, self.name, self.deadline_s, changes=changes)
 
     def _call(self, service: str, method: str, fields: dict[str, Any], *, changes: bool) -> Any:
         try:
@@ -205,7 +205,7 @@ class Sdk:
 
             transport = _dated(self, rest)
         client = kind(credentials=self._credentials, client_options=options, transport=transport)
-        hush(*_NOISY)  # the first one sets levels as GOOGLE_SDK_PYTHON_LOGGING_SCOPE says
+        limit_logging(*_NOISY)  # the first one sets levels as GOOGLE_SDK_PYTHON_LOGGING_SCOPE says
         return client
 
     def _universe(self) -> str:
@@ -223,10 +223,10 @@ class Sdk:
     def _open(self) -> None:
         if self._credentials is not None:
             return
-        load("google.auth", "google.auth.transport.requests")
+        import_modules("google.auth", "google.auth.transport.requests")
         import google.auth
 
-        hush(*_NOISY)
+        limit_logging(*_NOISY)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a user's own login: that it has no project for its quota
             credentials, project = google.auth.default(scopes=[_SCOPE])
@@ -257,7 +257,7 @@ def _check_installed(name: str) -> None:
 def _load(name: str) -> None:
     """Import the client before any deadline begins: that takes seconds, and many on a busy machine."""
     try:
-        load("google.cloud.compute_v1")
+        import_modules("google.cloud.compute_v1")
     except ImportError as error:
         raise _missing(name) from error
 
@@ -272,7 +272,7 @@ def _dated(sdk: Sdk, rest: Any) -> Callable[..., Any]:
     class Dating(rest.RegionsRestInterceptor):  # type: ignore[misc]
         def post_list_with_metadata(self, response: Any, metadata: Any) -> Any:
             said = {str(key).lower(): str(value) for key, value in metadata}.get("date", "")
-            at = date_of(said)
+            at = parse_http_date(said)
             sdk.ahead_s = None if at is None else at - time.time()
             return response, metadata
 

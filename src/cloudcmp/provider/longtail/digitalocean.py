@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cloudcmp.errors import NotAllowed, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
-from cloudcmp.provider.address import SSH, Net
+from cloudcmp.provider.common.address import SSH, Net
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen
 from cloudcmp.provider.longtail.faults import id_in, missing
@@ -102,7 +102,7 @@ class Droplets:
         """A firewall, which has no tags of its own: the one that it is put on is its record."""
         return Seen(str(said["id"]), str(said.get("name", "")), _words(said))
 
-    async def raise_wall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
+    async def create_firewall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
         """The tag first, for a firewall is put on tags that are there, then the firewall with all its rules."""
         record = labels.Record(request.tags, request.token, region=request.region)
         words = labels.write(record, _TAG_MOST, labels.WALL)
@@ -117,11 +117,11 @@ class Droplets:
         try:
             said = (await library.change("POST", self.firewalls[0], body)).said
         except Refused:
-            await fell_tags(library, words)
+            await delete_tags(library, words)
             raise
         return id_in(said, "firewall", request.name)
 
-    async def wall_of(self, library: "Library", id: str) -> str:
+    async def firewall_reference(self, library: "Library", id: str) -> str:
         """The first tag that a firewall is put on."""
         said = (await library.read(f"{self.firewalls[0]}/{id}")).said.get("firewall") or {}
         words = [word for word in _words(said) if labels.of(word, labels.WALL)]
@@ -129,7 +129,7 @@ class Droplets:
             raise ProviderFault.at(id, "its firewall is on no tag of ours", "cloudcmp cleanup")
         return sorted(words, key=lambda word: "-1of" not in word)[0]
 
-    async def fell_wall(self, library: "Library", id: str) -> bool:
+    async def delete_firewall(self, library: "Library", id: str) -> bool:
         """The firewall, then the tags that it was put on."""
         path = f"{self.firewalls[0]}/{id}"
         try:
@@ -139,7 +139,7 @@ class Droplets:
             if not missing(fault):
                 raise
             return False
-        await fell_tags(library, [word for word in words if labels.of(word, labels.WALL)])
+        await delete_tags(library, [word for word in words if labels.of(word, labels.WALL)])
         return True
 
     def account_id(self, said: Json) -> str | None:
@@ -170,7 +170,7 @@ async def _make_tag(library: "Library", word: str) -> None:
         return
 
 
-async def fell_tags(library: "Library", words: Sequence[str]) -> bool:
+async def delete_tags(library: "Library", words: Sequence[str]) -> bool:
     """Delete tags, which unties them from all that bears them; False where none of them was there."""
     return any([await library.delete(f"/v2/tags/{word}") for word in words])
 

@@ -21,7 +21,7 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.answers import LOOKED_FOR, lost, unclear, untold
+from cloudcmp.provider.common.responses import LOOKED_FOR, lost_response, unclear_response, unnamed_resource
 
 RENEW = "make a new token, then run again"
 _UNSENT = {"NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ConnectTimeout", "gaierror"}
@@ -79,7 +79,7 @@ def fault_of(error: BaseException, where: str, *, changes: bool, policy: str) ->
     code = getattr(error, "code", None)  # libcloud's BaseHTTPError, told without importing it
     if isinstance(code, int):
         said = Said(code, one_line(str(getattr(error, "message", ""))))
-        return _refusal(said, where, policy) or unclear(said.line, where, changes=changes)
+        return _refusal(said, where, policy) or unclear_response(said.line, where, changes=changes)
     return _unanswered(error, where, changes=changes)
 
 
@@ -116,7 +116,7 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpE
         return ProviderFault.at(where, f"no trusted connection ({name})", "check the endpoint and the certificates")
     if kinds & _UNSENDABLE:
         return Refused.at(where, f"the request cannot be made ({name})", "check the token and the names in the study")
-    return lost(name, where, changes=changes)
+    return lost_response(name, where, changes=changes)
 
 
 def _kinds(error: BaseException) -> set[str]:
@@ -139,5 +139,5 @@ def id_in(said: dict[str, Any], key: str | None, where: str) -> str:
     """The id that an answer names; LostAnswer where it names none, for then nothing is known of what was made."""
     one = said.get(key) if key else said
     if not isinstance(one, dict) or not one.get("id"):
-        raise untold(where)
+        raise unnamed_resource(where)
     return str(one["id"])

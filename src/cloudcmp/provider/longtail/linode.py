@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
-from cloudcmp.provider.address import SSH, Net
+from cloudcmp.provider.common.address import SSH, Net
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, OneWall, Seen
+from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen, SingleFirewall
 from cloudcmp.provider.longtail.faults import id_in, missing
 from cloudcmp.provider.longtail.prices import hourly
 from cloudcmp.provider.longtail.requests import user_data
@@ -36,7 +36,7 @@ _NEEDED = {"Linodes", "Metadata", "Cloud Firewall"}
 _PRICES = "Linode's own list, https://api.linode.com/v4/linode/types"
 
 
-class Linodes(OneWall):
+class Linodes(SingleFirewall):
     """How Linode writes it. Labels are of few letters and unique in an account: the names are in the records."""
 
     machines = ("/v4/linode/instances", "data")
@@ -122,7 +122,7 @@ class Linodes(OneWall):
         words = tuple(str(tag) for tag in said.get("tags") or ())
         return Seen(str(said["id"]), _name(said, words, labels.WALL), words)
 
-    async def raise_wall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
+    async def create_firewall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
         """A firewall with its rules, in one call."""
         v4 = [str(net) for net in nets if net.version == 4]
         v6 = [str(net) for net in nets if net.version == 6]

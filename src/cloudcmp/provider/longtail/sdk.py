@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from cloudcmp.errors import IncompleteListing, LostAnswer, NoCredentials, ProviderFault, Refused, Throttled, UserMistake
-from cloudcmp.provider.aside import aside, within
-from cloudcmp.provider.hush import hush
-from cloudcmp.provider.loading import LOADING, load
+from cloudcmp.provider.common.blocking_calls import run_blocking, run_in_thread
+from cloudcmp.provider.common.sdk_imports import IMPORT_LOCK, import_modules
+from cloudcmp.provider.common.sdk_logging import limit_logging
 from cloudcmp.provider.longtail.dialect import Cloud
 from cloudcmp.provider.longtail.faults import fault_of, missing, words_of
 from cloudcmp.provider.longtail.policy import rights_for
@@ -65,7 +65,7 @@ class Library:
         return await self._aside(lambda: self.read_now(path, **params))
 
     def read_now(self, path: str, **params: str) -> Answer:
-        """The same, in this thread: it belongs within `within`."""
+        """The same, in this thread: it belongs in a thread of `blocking_calls`."""
         return self._repeated(lambda: self._call("GET", path, params, None, changes=False))
 
     async def change(self, method: str, path: str, body: Json | None = None, *, again: bool = False) -> Answer:
@@ -94,7 +94,7 @@ class Library:
         return await self._aside(lambda: self.all_now(path, key))
 
     def all_now(self, path: str, key: str) -> list[Json]:
-        """The same, in this thread: it belongs within `within`."""
+        """The same, in this thread: it belongs in a thread of `blocking_calls`."""
         return self._repeated(lambda: self._whole(path, key))
 
     def _whole(self, path: str, key: str) -> list[Json]:
@@ -131,12 +131,12 @@ class Library:
             self._idle.clear()
             self.account = None
 
-    def within(self, work: Callable[[], _T]) -> _T:
+    def run_blocking(self, work: Callable[[], _T]) -> _T:
         """Blocking read-only work; raises IncompleteListing once the deadline has passed."""
-        return within(work, self.cloud.name, self.deadline_s)
+        return run_blocking(work, self.cloud.name, self.deadline_s)
 
     async def _aside(self, work: Callable[[], _T], *, changes: bool = False) -> _T:
-        return await aside(work, self.cloud.name, self.deadline_s, changes=changes)
+        return await run_in_thread(work, self.cloud.name, self.deadline_s, changes=changes)
 
     def _repeated(self, work: Callable[[], _T]) -> _T:
         """Work that may be done again where its answer is lost, or where the cloud wants fewer requests."""
@@ -192,14 +192,14 @@ class Library:
 
     def _driver(self, token: str, endpoint: str) -> Any:
         try:
-            load("libcloud.compute.providers", "libcloud.http", "libcloud.common.base")
+            import_modules("libcloud.compute.providers", "libcloud.http", "libcloud.common.base")
             from libcloud.compute.providers import get_driver
             from libcloud.http import LibcloudConnection
         except ImportError as error:
             what, hint = "apache-libcloud is not installed", "pip install 'cloudcmp[libcloud]'"
             raise UserMistake.at(self.cloud.name, what, hint) from error
-        hush(*_NOISY)
-        with LOADING:  # the module of a driver
+        limit_logging(*_NOISY)
+        with IMPORT_LOCK:  # the module of a driver
             kind = get_driver(self.cloud.library)
         driver = kind(token)
         connection: Any = driver.connection

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
-from cloudcmp.provider.address import SSH, Net
+from cloudcmp.provider.common.address import SSH, Net
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, OneWall, Seen
+from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen, SingleFirewall
 from cloudcmp.provider.longtail.faults import id_in
 from cloudcmp.provider.longtail.prices import hourly, monthly
 from cloudcmp.provider.longtail.requests import user_data
@@ -30,7 +30,7 @@ _CATEGORIES |= {"vcg": "accelerated"}
 _TRIES = 5
 
 
-class Instances(OneWall):
+class Instances(SingleFirewall):
     """How Vultr writes it. A firewall group has no tags: its description is its record."""
 
     machines = ("/v2/instances", "instances")
@@ -115,7 +115,7 @@ class Instances(OneWall):
         record = labels.read([text], labels.WALL)
         return Seen(str(said["id"]), (record.name if record else None) or text, (text,))
 
-    async def raise_wall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
+    async def create_firewall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
         """The group, then a rule for each address; a group whose rules fail is deleted again."""
         (text,) = labels.write(labels.Record(request.tags, request.token, region=request.region), 10_000, labels.WALL)
         if len(text) > _TEXT_MOST:
@@ -156,7 +156,7 @@ class Instances(OneWall):
     async def _undo(self, library: "Library", request: CreateRequest, group: str, error: BaseException) -> None:
         """Delete a group that is of no use; one that stays is no refusal, or nobody would look for it again."""
         try:
-            await self.fell_wall(library, group)
+            await self.delete_firewall(library, group)
         except ProviderFault as fault:
             what = f"{error}; and its group {group} is still there: {fault.faults[0].what}"
             raise ProviderFault.at(request.name, what, "cloudcmp cleanup") from error

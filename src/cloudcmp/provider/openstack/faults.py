@@ -23,7 +23,7 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.answers import lost, unclear
+from cloudcmp.provider.common.responses import lost_response, unclear_response
 
 POLICY = "give the user the role member, or access rules as in docs/reference/openstack-policy.json"
 RENEW = "renew them, then run again"
@@ -55,7 +55,7 @@ def answered(answer: Any, where: str, *, changes: bool) -> dict[str, Any]:
         if not isinstance(found, dict):
             raise ValueError
     except ValueError:
-        raise unclear("the answer cannot be read", where, changes=changes) from None
+        raise unclear_response("the answer cannot be read", where, changes=changes) from None
     return found
 
 
@@ -84,7 +84,7 @@ def refusal(status: int, said: str, where: str, *, changes: bool) -> ProviderFau
         return NotAllowed.at(where, f"{line} (the token is good, and does not allow this call)", POLICY)
     if status >= 500 or status < 400 or (status == MISSING and not said):
         # Services say in words what they do not have; a 404 without any is of something that stands before them.
-        return unclear(line, where, changes=changes)
+        return unclear_response(line, where, changes=changes)
     if status == 400 and "marker" in said.lower():
         return IncompleteListing.at(where, line, "ask again")
     return Refused.at(where, line, "change what is asked for")
@@ -121,7 +121,7 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpErro
         fault = Unreached.at(where, "it cannot be reached", "check the network and OS_AUTH_URL")
     elif kind in _NO_SERVICE and not changes and max(statuses) < 500:
         fault = Refused.at(where, f"there is no such service ({kind})", "check OS_AUTH_URL: a Keystone v3")
-    return fault or lost(kind, where, changes=changes)
+    return fault or lost_response(kind, where, changes=changes)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

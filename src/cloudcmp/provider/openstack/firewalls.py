@@ -11,11 +11,11 @@ from typing import Any
 
 from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
-from cloudcmp.provider.address import SSH, nets_of
-from cloudcmp.provider.answers import LOOKED_FOR, untold
+from cloudcmp.provider.common.address import SSH, allowed_nets
+from cloudcmp.provider.common.responses import LOOKED_FOR, unnamed_resource
 from cloudcmp.provider.openstack.launch import POLICIES
-from cloudcmp.provider.openstack.marks import Mark, mark_in
 from cloudcmp.provider.openstack.sdk import COMPUTE, NETWORK, Sdk
+from cloudcmp.provider.openstack.tags import Mark, mark_in
 
 _TRIES = 10
 _NAMED = (2, 64)  # from this microversion on a server group has one policy, before it a list
@@ -82,7 +82,7 @@ class Firewalls:
         policy = POLICIES.get(dict(request.options).get("placement", ""))
         if policy is None:
             return
-        door = await self.sdk.aside(lambda: self.sdk.door_now(request.region, COMPUTE), request.region)
+        door = await self.sdk.run_in_thread(lambda: self.sdk.door_now(request.region, COMPUTE), request.region)
         known = tuple(int(part) for part in ((door and door.microversion) or "2.1").split("."))
         said = {"policy": policy} if known >= _NAMED else {"policies": [policy]}
         name = Mark(request.token, request.tags, group).text(request.name)
@@ -140,12 +140,12 @@ def id_in(answer: dict[str, Any], key: str, where: str) -> str:
     """The id that an answer names; LostAnswer where it names none, for then nothing is known of what was made."""
     found = answer.get(key)
     if not isinstance(found, dict) or not found.get("id"):
-        raise untold(where)
+        raise unnamed_resource(where)
     return str(found["id"])
 
 
 def _rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
     """One rule an address of the controller; raises Refused without any, or for a wide one."""
-    for net in nets_of(request):
+    for net in allowed_nets(request):
         door = {"protocol": "tcp", "port_range_min": SSH, "port_range_max": SSH, "remote_ip_prefix": str(net)}
         yield {"ethertype": f"IPv{net.version}", **door}

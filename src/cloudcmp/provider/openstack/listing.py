@@ -8,7 +8,7 @@ from typing import Any
 from cloudcmp.errors import IncompleteListing, NoCredentials, ProviderFault
 from cloudcmp.model.lease import ADDRESS, FIREWALL, INSTANCE, VOLUME, Found, Listing
 from cloudcmp.provider.openstack.firewalls import PLACEMENT, Firewalls
-from cloudcmp.provider.openstack.floating import Floatings
+from cloudcmp.provider.openstack.floating_addresses import FloatingAddresses
 from cloudcmp.provider.openstack.launch import SERVER, TOKEN
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, Sdk
 
@@ -26,7 +26,7 @@ class Lists:
 
     sdk: Sdk
     firewalls: Firewalls
-    floatings: Floatings
+    floatings: FloatingAddresses
 
     async def find(self, region: str, study: str, token: str | None) -> tuple[Found, ...]:
         """All in a region that bears the study's tag, and what was made with the token; each once.

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from cloudcmp.errors import CloudcmpError, IncompleteListing, NoCredentials, Refused, UserMistake
-from cloudcmp.provider.aside import aside, within
-from cloudcmp.provider.hush import hush
-from cloudcmp.provider.loading import load
+from cloudcmp.provider.common.blocking_calls import run_blocking, run_in_thread
+from cloudcmp.provider.common.sdk_imports import import_modules
+from cloudcmp.provider.common.sdk_logging import limit_logging
 from cloudcmp.provider.openstack.faults import SET, answered, fault_of, missing
 from cloudcmp.provider.openstack.safeguards import OPENSTACK
 from cloudcmp.provider.openstack.settings import may_be_there
@@ -134,16 +134,16 @@ class Sdk:
 
     async def has(self, region: str, service: str) -> bool:
         """Whether this cloud has a service in a region."""
-        return await self.aside(lambda: self.door_now(region, service), region) is not None
+        return await self.run_in_thread(lambda: self.door_now(region, service), region) is not None
 
     # -- calls
 
     async def read(self, region: str, service: str, path: str, **params: Any) -> Answer:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
-        return await self.aside(lambda: self.read_now(region, service, path, **params), region)
+        return await self.run_in_thread(lambda: self.read_now(region, service, path, **params), region)
 
     def read_now(self, region: str, service: str, path: str, **params: Any) -> Answer:
-        """The same, in this thread: only the attempts are bounded, so it belongs within `aside` or `within`."""
+        """The same, in this thread: only the attempts are bounded, so it belongs in a thread of `blocking_calls`."""
         return self._call(region, service, "GET", path, None, params, self.attempts)
 
     async def change(
@@ -154,8 +154,8 @@ class Sdk:
         Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
         """
         attempts = self.attempts if again else 1
-        await self.aside(lambda: self._ready(region, service), region)  # what fails here was never sent
-        return await self.aside(
+        await self.run_in_thread(lambda: self._ready(region, service), region)  # what fails here was never sent
+        return await self.run_in_thread(
             lambda: self._call(region, service, method, path, body, {}, attempts, changes=True), region, changes=True
         )
 
@@ -171,10 +171,10 @@ class Sdk:
 
     async def pages(self, region: str, service: str, path: str, key: str, **params: Any) -> list[Any]:
         """A whole list, all of its pages; raises IncompleteListing where it does not come whole."""
-        return await self.aside(lambda: self.pages_now(region, service, path, key, **params), region)
+        return await self.run_in_thread(lambda: self.pages_now(region, service, path, key, **params), region)
 
     def pages_now(self, region: str, service: str, path: str, key: str, **params: Any) -> list[Any]:
-        """The same, in this thread: each page takes its own time, so it belongs within `aside` or `within`."""
+        """The same, in this thread: each page takes its own time, so it belongs in a thread of `blocking_calls`."""
         found: list[Any] = []
         asked, seen = dict(params), set[str]()
         for _ in range(_MOST_PAGES):
@@ -195,7 +195,7 @@ class Sdk:
     async def own(self, region: str, path: str, key: str) -> list[Any]:
         """A whole list of Neutron's, without what is of other projects: an administrator is shown those too."""
         listed = await self.pages(region, NETWORK, path, key)
-        project, _ = await self.aside(self.project_now, region)
+        project, _ = await self.run_in_thread(self.project_now, region)
         return [one for one in listed if (one.get("project_id") or one.get("tenant_id") or project) == project]
 
     def forget(self) -> None:
@@ -204,13 +204,13 @@ class Sdk:
             self._clouds.clear()
             self._doors.clear()
 
-    def within(self, work: Callable[[], _T], region: str) -> _T:
+    def run_blocking(self, work: Callable[[], _T], region: str) -> _T:
         """Blocking read-only work; raises IncompleteListing once the deadline has passed."""
-        return within(work, self._where(region), self.deadline_s)
+        return run_blocking(work, self._where(region), self.deadline_s)
 
-    async def aside(self, work: Callable[[], _T], region: str, *, changes: bool = False) -> _T:
-        """Blocking work in a thread; see `provider.aside`."""
-        return await aside(work, self._where(region), self.deadline_s, changes=changes)
+    async def run_in_thread(self, work: Callable[[], _T], region: str, *, changes: bool = False) -> _T:
+        """Blocking work in a thread; see `blocking_calls`."""
+        return await run_in_thread(work, self._where(region), self.deadline_s, changes=changes)
 
     def _where(self, region: str) -> str:
         return f"{self.name}/{region}" if region else self.name
@@ -290,12 +290,12 @@ def _settings(name: str, region: str) -> Any:
     if find_spec("openstack") is not None and not may_be_there():
         raise NoCredentials.at(name, "there are no settings", SET)
     try:
-        load("openstack.config", "openstack.exceptions", "keystoneauth1.exceptions")
+        import_modules("openstack.config", "openstack.exceptions", "keystoneauth1.exceptions")
         import openstack.config
         import openstack.exceptions
     except ImportError as error:
         raise UserMistake.at(name, "openstacksdk is not installed", "pip install 'cloudcmp[openstack]'") from error
-    hush(*_NOISY, level=logging.ERROR)
+    limit_logging(*_NOISY, level=logging.ERROR)
     # The library warns of what it does itself.
     warnings.filterwarnings("ignore", category=PendingDeprecationWarning, module=r"openstack\.")
     settings = openstack.config.OpenStackConfig(app_name="cloudcmp")
