@@ -113,7 +113,7 @@ def test_a_library_that_is_not_hushed_logs_what_it_sends(
 _LOUDEST = """
 import asyncio, sys
 from tests.provider.every import EVERY
-from tests.provider.test_hush import _launch
+from tests.provider.test_sdk_logging import _launch
 asyncio.run(_launch(sys.argv[1]))
 """
 

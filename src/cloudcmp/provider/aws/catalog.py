@@ -3,15 +3,12 @@
 from contextlib import suppress
 from typing import Any
 
-from cloudcmp.errors import IncompleteListing, ProviderFault, Refused
+from cloudcmp.errors import IncompleteListing, ProviderFault, RefusalKind, Refused
 from cloudcmp.model.offering import Offering
-from cloudcmp.provider.aws.faults import NO_ACTION
 from cloudcmp.provider.aws.images import Image, default_image, find_image
 from cloudcmp.provider.aws.offerings import offering_of
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.common.suggestions import nearest
-
-_NO_TYPE = ("InvalidInstanceType", "InvalidParameterValue: Invalid instance type")
 
 
 class OfferingCatalog:
@@ -45,7 +42,7 @@ class OfferingCatalog:
         try:
             return self._sdk.pages_now(region, "describe_instance_types", "InstanceTypes")
         except Refused as fault:
-            if self._compatible and fault.faults[0].what.startswith(NO_ACTION):
+            if self._compatible and fault.is_refusal(RefusalKind.UNKNOWN_ACTION):
                 return None
             raise
 
@@ -64,12 +61,11 @@ class OfferingCatalog:
 
     async def named(self, fault: Refused, region: str, offering: str) -> Refused:
         """The refusal, with the nearest name where the instance type is unknown."""
-        what = fault.faults[0].what
-        if not what.startswith(_NO_TYPE):
+        if not fault.is_refusal(RefusalKind.UNKNOWN_OFFERING):
             return fault
         known = await self._sdk.run_in_thread(lambda: self.offerings(region), region)
         hint = nearest(offering, [one.name for one in known])
-        return Refused.at(f"{self._name}/{region}", what, hint)
+        return Refused.at(f"{self._name}/{region}", fault.faults[0].what, hint)
 
     async def known_region(self, region: str) -> None:
         """Raises Refused for a region that is not enabled, naming the nearest."""
@@ -89,7 +85,7 @@ class OfferingCatalog:
             try:
                 told = await self._sdk.pages(region, kind, "InstanceTypes", InstanceTypes=[offering])
             except Refused as fault:
-                if not self._compatible or not fault.faults[0].what.startswith(NO_ACTION):
+                if not self._compatible or not fault.is_refusal(RefusalKind.UNKNOWN_ACTION):
                     raise await self.named(fault, region, offering) from None
                 told = []
             self._types[key] = dict(offering_of(self._name, region, told[0]).attributes) if told else {}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cloudcmp.errors import ProviderFault, Refused, UserMistake
+from cloudcmp.errors import ProviderFault, RefusalKind, Refused, UserMistake
 from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Found, Handle, Listing
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Plan
@@ -18,7 +18,7 @@ from cloudcmp.provider.aws.faults import id_in
 from cloudcmp.provider.aws.firewalls import Firewalls, Traits, probe, tag_after, unknown
 from cloudcmp.provider.aws.images import LINES
 from cloudcmp.provider.aws.launch import run_params, tags_of
-from cloudcmp.provider.aws.lifecycle import ResourceLifecycle
+from cloudcmp.provider.aws.lifecycle import Ec2Lifecycle
 from cloudcmp.provider.aws.preflight import Preflight, account_of, date_of
 from cloudcmp.provider.aws.prices import ADDRESS, DEDICATED, FREE, ROOT, UNCOUNTED
 from cloudcmp.provider.aws.safeguards import AWS, COMPATIBLE, SAFEGUARDS, ends, safeguards_of
@@ -26,7 +26,6 @@ from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.address import controller_address
 
-_NOT_YET = ("InvalidGroup.NotFound", "InvalidPlacementGroup.Unknown")  # what was just made is not seen everywhere yet
 _OPTIONAL = ("TagSpecifications", "MetadataOptions", "InstanceInitiatedShutdownBehavior")
 
 
@@ -46,7 +45,7 @@ class Ec2Provider:
 
     simulated = False
     billed = True
-    settle_s = 0.0  # absence is waited for in ResourceLifecycle
+    settle_s = 0.0  # absence is waited for in Ec2Lifecycle
     parts: tuple[str, ...] = (FIREWALL, INSTANCE)
 
     def __init__(
@@ -69,7 +68,7 @@ class Ec2Provider:
         self._traits = Traits() if self._compatible else Traits(tags=True, token=True)
         self._firewalls = Firewalls(self._sdk, self._traits, pause_s)
         absence = Absence(settle_s, "in any complete list", clock)
-        self._lifecycle = ResourceLifecycle(self._sdk, self._firewalls, absence, pause_s)
+        self._lifecycle = Ec2Lifecycle(self._sdk, self._firewalls, absence, pause_s)
         self._pause_s = pause_s
         self._catalog = OfferingCatalog(name, self._sdk, compatible=self._compatible)
 
@@ -171,7 +170,7 @@ class Ec2Provider:
                 lacking = next((key for key in _OPTIONAL if key in kept and unknown(fault, key.rstrip("s"))), None)
                 if self._compatible and lacking:
                     self._traits.lacks.add(lacking)
-                elif fault.faults[0].what.startswith(_NOT_YET) and tries:
+                elif fault.is_refusal(RefusalKind.MISSING) and tries:  # what was just made is not seen everywhere yet
                     await asyncio.sleep(self._pause_s)
                 else:
                     raise await self._catalog.named(fault, request.region, request.offering) from None

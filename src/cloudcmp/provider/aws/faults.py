@@ -16,6 +16,8 @@ from cloudcmp.errors import (
     NotAllowed,
     ProviderFault,
     QuotaReached,
+    Refusal,
+    RefusalKind,
     Refused,
     Throttled,
     Unreached,
@@ -67,8 +69,17 @@ DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperat
 _DONE_BEFORE = {"IdempotentParameterMismatch", "InvalidGroup.Duplicate"}
 _TRUNCATED_LIST = {"InvalidNextToken", "InvalidPaginationToken"}
 
-NO_ACTION = ("InvalidAction", "UnsupportedOperation")
-"""What a cloud answers to a call that it does not have."""
+_NO_TYPE = "Invalid instance type"
+_REASONS = (
+    (("InvalidAction", "UnsupportedOperation"), RefusalKind.UNKNOWN_ACTION),
+    (("UnknownParameter", "InvalidParameterCombination"), RefusalKind.UNKNOWN_PARAMETER),
+    ("InvalidInstanceType", RefusalKind.UNKNOWN_OFFERING),
+    ("InvalidPermission.Duplicate", RefusalKind.EXISTS),
+    ("DryRunOperation", RefusalKind.ALLOWED),
+    (("InvalidGroup.NotFound", "InvalidInstanceID.NotFound"), RefusalKind.MISSING),
+    (("InvalidPlacementGroup.Unknown", "InvalidVolume.NotFound"), RefusalKind.MISSING),
+)
+"""How codes begin, and what the driver takes them for."""
 RENEW = "renew them (aws sso login, or new keys), then run again"
 POLICY = "give the user the policy of docs/reference/aws-policy.json"
 _KINDS: tuple[tuple[Set[str], type[ProviderFault], str], ...] = (
@@ -99,7 +110,15 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpErro
     said = coded(error)
     if said is None:
         return _unanswered(error, where, changes=changes)
-    return _refusal(said, where) or _unclear(said, where, changes=changes)
+    return (_refusal(said, where) or _unclear(said, where, changes=changes)).because(reason_of(said))
+
+
+def reason_of(said: Coded) -> Refusal:
+    """What an error means, where the driver acts on it."""
+    if said.code == "InvalidParameterValue" and said.text.startswith(_NO_TYPE):
+        return Refusal(RefusalKind.UNKNOWN_OFFERING, said.code, said.text)
+    kind = next((kind for begins, kind in _REASONS if said.code.startswith(begins)), RefusalKind.OTHER)
+    return Refusal(RefusalKind.DENIED if said.code in DENIED else kind, said.code, said.text)
 
 
 def _refusal(said: Coded, where: str) -> ProviderFault | None:

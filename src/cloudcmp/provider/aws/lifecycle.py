@@ -5,16 +5,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloudcmp.errors import ProviderFault, Refused
+from cloudcmp.errors import ProviderFault
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Handle
 from cloudcmp.model.safety import MachineStatus
 from cloudcmp.provider.aws.firewalls import Firewalls
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.common.absence import Absence
+from cloudcmp.provider.common.lifecycle import THERE, ResourceLifecycle, sleeper, wait_until
+from cloudcmp.provider.common.responses import unless_missing
 
 _STATES = {"shutting-down": "gone", "terminated": "gone", "stopping": "stopped", "stopped": "stopped"}
 _STATES |= {"pending": "pending", "running": "running"}
-_MISSING = ("InvalidInstanceID.NotFound", "InvalidVolume.NotFound")
 _STOP_S = 600.0
 _TRIES = 10
 _START_S = 60.0  # how long a list may still tell of a machine as it was before it was started
@@ -27,7 +28,7 @@ _LISTS = {
 
 
 @dataclass(slots=True)
-class ResourceLifecycle:
+class Ec2Lifecycle(ResourceLifecycle):
     """What becomes of the resources of one cloud.
 
     What is new is not seen at first (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html): that
@@ -39,26 +40,20 @@ class ResourceLifecycle:
     absence: Absence
     pause_s: float = 2.0
     _unwanted: dict[tuple[str, str], str] = field(default_factory=dict)
+    ended_states = frozenset({"terminated"})
 
     async def destroy(self, handle: Handle) -> None:
         """Ask for a machine, a volume or a group to be deleted; what has gone is no error."""
-        if handle.kind == FIREWALL:
-            accepted = await self.firewalls.destroy(handle.region, handle.cloud_id)
-        else:
-            accepted = await self._end(handle)
-        if accepted and handle.kind != INSTANCE:
-            self.absence.accepted((handle.region, handle.cloud_id))
+        if await self.request_deletion(handle) and handle.kind != INSTANCE:
+            self.absence.accepted(self.key(handle))
 
-    async def _end(self, handle: Handle) -> bool:
+    async def request_deletion(self, handle: Handle) -> bool:
+        """Ask for a machine, a volume or a group to be deleted; False where there is none."""
+        if handle.kind == FIREWALL:
+            return await self.firewalls.destroy(handle.region, handle.cloud_id)
         action, key = _ENDINGS[handle.kind]
         id: Any = [handle.cloud_id] if handle.kind == INSTANCE else handle.cloud_id
-        try:
-            await self.sdk.change(handle.region, action, again=True, **{key: id})
-        except Refused as fault:
-            if not fault.faults[0].what.startswith(_MISSING):
-                raise
-            return False
-        return True
+        return await unless_missing(self.sdk.change(handle.region, action, again=True, **{key: id})) is not None
 
     async def undo(self, handle: Handle, why: str) -> bool:
         """End a machine that was just made, which may not be seen everywhere yet; whether two looks show it gone.
@@ -68,37 +63,24 @@ class ResourceLifecycle:
         self._unwanted[handle.region, handle.cloud_id] = why
         try:
             for left in reversed(range(_TRIES)):
-                if await self._end(handle) or not left:
+                if await self.request_deletion(handle) or not left:
                     break
                 await asyncio.sleep(self.pause_s)
             return all([await self.gone(handle) for _ in range(2)])
         except ProviderFault:
             return False
 
-    async def gone(self, handle: Handle) -> str | None:
-        """The state `terminated`, or that complete lists do not show it: at once for a group or volume whose deletion
-        was accepted, for anything else after they have not for long enough. Stopped is not gone.
-        """
-        key = (handle.region, handle.cloud_id)
+    async def state(self, handle: Handle) -> str | None:
+        """The state by a complete list; of a machine that ended a list shows `terminated` for a while."""
         if handle.kind == FIREWALL:
-            seen, state = await self.firewalls.there(*key), "there"
-        else:
-            said = await self._seen(handle)
-            seen, state = said is not None, _state(said)
-        if seen:
-            self.absence.shown(key)
-            return f"{handle.cloud_id} is terminated" if state == "terminated" else None
-        return self.absence.unseen(key, handle.cloud_id)
+            return THERE if await self.firewalls.there(handle.region, handle.cloud_id) else None
+        response = await self._seen(handle)
+        return None if response is None else _state(response) or THERE
 
     async def _seen(self, handle: Handle) -> dict[str, Any] | None:
         """What a complete list shows of a machine or a volume, None where it shows nothing."""
         action, key, ids = _LISTS[handle.kind]
-        try:
-            found = await self.sdk.pages(handle.region, action, key, **{ids: [handle.cloud_id]})
-        except Refused as fault:
-            if fault.faults[0].what.startswith(_MISSING):
-                return None
-            raise
+        found = await unless_missing(self.sdk.pages(handle.region, action, key, **{ids: [handle.cloud_id]})) or []
         items = [one for each in found for one in each.get("Instances", ())] if handle.kind == INSTANCE else found
         return next((dict(one) for one in items if handle.cloud_id in one.values()), None)
 
@@ -142,12 +124,11 @@ class ResourceLifecycle:
         await self._until(handle, stopped=False, within_s=_START_S)
 
     async def _until(self, handle: Handle, *, stopped: bool, within_s: float) -> None:
-        until = self.absence.clock() + within_s
-        while (_state(await self._seen(handle)) == "stopped") is not stopped:
-            if self.absence.clock() > until:
-                what = f"it has not {'stopped' if stopped else 'started'} after {within_s:g} s"
-                raise ProviderFault.at(handle.cloud_id, what, "see the provider's console")
-            await asyncio.sleep(self.pause_s)
+        async def look() -> bool:
+            return (_state(await self._seen(handle)) == "stopped") is stopped
+
+        what = f"it has not {'stopped' if stopped else 'started'}"
+        await wait_until(look, handle.cloud_id, what, within_s, sleeper(self.pause_s), self.absence.clock)
 
 
 def _taken(said: dict[str, Any]) -> bool | None:

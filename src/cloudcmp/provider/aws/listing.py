@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-from cloudcmp.errors import NoCredentials, ProviderFault, Refused
+from cloudcmp.errors import NoCredentials, ProviderFault, RefusalKind, Refused
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Listing
-from cloudcmp.provider.aws.faults import NO_ACTION
 from cloudcmp.provider.aws.firewalls import Traits, groups_by_token, token_in
 from cloudcmp.provider.aws.launch import TOKEN_TAG
 from cloudcmp.provider.aws.sdk import Sdk
@@ -90,7 +89,7 @@ async def _placements(sdk: Sdk, region: str, filters: Filters) -> list[Found]:
         listed = await sdk.pages(region, "describe_placement_groups", "PlacementGroups", Filters=filters)
     except Refused as fault:
         # A cloud that has no such thing has none of ours.
-        if fault.faults[0].what.startswith(NO_ACTION):
+        if fault.is_refusal(RefusalKind.UNKNOWN_ACTION):
             return []
         raise
     there = [said for said in listed if said.get("State") != "deleted"]

@@ -4,11 +4,11 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
-from cloudcmp.errors import NoCredentials, ProviderFault, Refused
+from cloudcmp.errors import NoCredentials, ProviderFault, Refusal, RefusalKind, Refused
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import UNTOLD
 from cloudcmp.model.safety import Finding
-from cloudcmp.provider.aws.faults import DENIED, POLICY
+from cloudcmp.provider.aws.faults import POLICY
 from cloudcmp.provider.aws.firewalls import Traits, described
 from cloudcmp.provider.aws.images import Image
 from cloudcmp.provider.aws.policy import NOBODY_GROUP, NOBODY_INSTANCE, TAG, TAG_VALUE
@@ -128,24 +128,24 @@ class Preflight:
         by_region = {one.offering.region: (one, image) for one, image in reversed(good)}
         findings = []
         for region in list(by_region) or [self._sdk.home()]:
-            if await self._dry("describe_regions", region) != "DryRunOperation":
+            if (await self._dry("describe_regions", region)).kind is not RefusalKind.ALLOWED:
                 findings.append(Finding("rights", None, f"{region}: this cloud knows no dry run; nothing was tried"))
                 continue
-            codes = {
+            answers = {
                 name: await self._dry(action, region, **more) for name, action, more in _dry_runs(by_region, region)
             }
-            findings.append(_verdict(region, codes))
+            findings.append(_verdict(region, answers))
         return findings
 
-    async def _dry(self, action: str, region: str, **params: Any) -> str:
-        """The code that a dry run is answered with, empty where the cloud did as if it were none."""
+    async def _dry(self, action: str, region: str, **params: Any) -> Refusal:
+        """What a dry run is answered with; without a code where the cloud took it for a real call."""
         try:
             await self._sdk.read("ec2", region, action, DryRun=True, **params)
         except NoCredentials:
             raise
         except ProviderFault as fault:
-            return fault.faults[0].what.partition(":")[0]
-        return ""
+            return fault.reason or Refusal(RefusalKind.OTHER, fault.faults[0].what)
+        return Refusal(RefusalKind.OTHER)
 
     async def _capability(self) -> Finding:
         """Whether machines can be found again by their token; whether tags hold is only seen on something made."""
@@ -181,12 +181,12 @@ def _dry_runs(by_region: dict[str, Any], region: str) -> Iterable[tuple[str, str
         yield "ec2:RunInstances", "run_instances", {**what, "TagSpecifications": specs}
 
 
-def _verdict(region: str, codes: dict[str, str]) -> Finding:
-    denied = [name for name, code in codes.items() if code in DENIED]
+def _verdict(region: str, answers: dict[str, Refusal]) -> Finding:
+    denied = [name for name, answer in answers.items() if answer.kind is RefusalKind.DENIED]
     if denied:
         return Finding("rights", False, f"{region}: not allowed: {', '.join(denied)}", POLICY)
-    fine = {"DryRunOperation", "InvalidInstanceID.NotFound", "InvalidGroup.NotFound"}
-    unclear = [f"{name} ({code or 'no answer'})" for name, code in codes.items() if code not in fine]
+    fine = {RefusalKind.ALLOWED, RefusalKind.MISSING}
+    unclear = [f"{name} ({answer.code or 'no answer'})" for name, answer in answers.items() if answer.kind not in fine]
     if unclear:
         return Finding("rights", None, f"{region}: not told: {', '.join(unclear)}")
     return Finding("rights", True, f"{region}: {_PROVED}")

@@ -15,7 +15,7 @@ from cloudcmp.provider.azure import listing
 from cloudcmp.provider.azure.catalog import OfferingCatalog
 from cloudcmp.provider.azure.groups import Groups
 from cloudcmp.provider.azure.launch import machine_body
-from cloudcmp.provider.azure.lifecycle import ResourceLifecycle
+from cloudcmp.provider.azure.lifecycle import AzureLifecycle
 from cloudcmp.provider.azure.machines import Machines
 from cloudcmp.provider.azure.names import machine_of, place_of
 from cloudcmp.provider.azure.preflight import Preflight
@@ -39,7 +39,7 @@ class AzureProvider:
     simulated = False
     billed = True
     billing: Billing = BILLING
-    settle_s = 0.0  # absence is waited for in ResourceLifecycle
+    settle_s = 0.0  # absence is waited for in AzureLifecycle
     parts: tuple[str, ...] = (FIREWALL, INSTANCE)
     safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
@@ -55,7 +55,7 @@ class AzureProvider:
         self._sdk = sdk or Sdk()
         self._groups = Groups(self._sdk, pause_s)
         self._machines = Machines(self._sdk, pause_s, decide_s, clock)
-        self._lifecycle = ResourceLifecycle(self._sdk, self._groups, self._machines, Absence(settle_s, "found", clock))
+        self._lifecycle = AzureLifecycle(self._sdk, self._groups, self._machines, Absence(settle_s, "found", clock))
         self._catalog = OfferingCatalog(self._sdk)
 
     # -- looking around

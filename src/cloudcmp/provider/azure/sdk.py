@@ -4,15 +4,15 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from cloudcmp.errors import BadCredentials, CloudcmpError, IncompleteListing, NoCredentials, UserMistake
+from cloudcmp.errors import BadCredentials, IncompleteListing, NoCredentials
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.azure.faults import RENEW, UNREGISTERED, fault_of
-from cloudcmp.provider.common.blocking_calls import run_blocking, run_in_thread
+from cloudcmp.provider.common.sdk_client import SdkClient
 from cloudcmp.provider.common.sdk_imports import import_modules
 from cloudcmp.provider.common.sdk_logging import limit_logging
 
@@ -51,7 +51,7 @@ class Reply:
 
 
 @dataclass(slots=True)
-class Sdk:
+class Sdk(SdkClient):
     """The calls to one Azure Resource Manager. `attempts` are those of a call that changes nothing, or that may be
     repeated; a call that creates is sent once. `deadline_s` bounds every call, retries included.
     """
@@ -61,6 +61,8 @@ class Sdk:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _clients: dict[str, Any] = field(default_factory=dict)
     _credential: Any = None
+    name: str = _NAME
+    library, extra = "a library of Azure's", "azure"
 
     def endpoint(self) -> str | None:
         """The endpoint that the environment names instead of Azure's own."""
@@ -134,7 +136,7 @@ class Sdk:
 
     def ask_now(self, url: str) -> Reply:
         """The same, in this thread."""
-        return self._guarded(lambda: self._get(url), changes=False)
+        return self.guarded(lambda: self._get(url), fault_of)
 
     async def subscribed(self, what: str = "") -> Reply:
         """The subscription itself, or its `locations`."""
@@ -155,14 +157,6 @@ class Sdk:
         with self._lock:
             self._clients.clear()
             self._credential = None
-
-    def run_blocking(self, work: Callable[[], _T]) -> _T:
-        """Blocking read-only work; raises IncompleteListing once the deadline has passed."""
-        return run_blocking(work, _NAME, self.deadline_s)
-
-    async def run_in_thread(self, work: Callable[[], _T], *, changes: bool = False) -> _T:
-        """Blocking work in a thread; see `blocking_calls`."""
-        return await run_in_thread(work, _NAME, self.deadline_s, changes=changes)
 
     # -- within a thread
 
@@ -194,7 +188,7 @@ class Sdk:
                 result.result()
             return [_reply(one) for one in came if one.status_code < 400]  # what was sent again was answered before
 
-        return self._guarded(call, changes=changes)
+        return self.guarded(call, fault_of, changes=changes)
 
     def _get(self, url: str) -> Reply:
         from azure.core.rest import HttpRequest
@@ -212,19 +206,6 @@ class Sdk:
             "connection_timeout": _CONNECT_S,
             "read_timeout": self.deadline_s,
         }
-
-    def _guarded(self, work: Callable[[], _T], *, changes: bool) -> _T:
-        try:
-            return work()
-        except (CloudcmpError, KeyboardInterrupt):
-            raise
-        except ImportError as error:
-            raise _missing() from error
-        except Exception as error:
-            fault = fault_of(error, _NAME, changes=changes)
-            if isinstance(fault, NoCredentials):
-                self.forget()
-            raise fault from None
 
     def _client(self, name: str) -> Any:
         subscription = self.subscription()
@@ -287,11 +268,9 @@ def new_credential() -> Any:
 
     Nothing below warnings is logged: debug logs hold requests, and those hold secrets.
     """
-    try:
-        import_modules("azure.identity", "azure.core.rest", "azure.core.pipeline.policies")
-        from azure.identity import DefaultAzureCredential
-    except ImportError as error:
-        raise _missing() from error
+    import_modules("azure.identity", "azure.core.rest", "azure.core.pipeline.policies")
+    from azure.identity import DefaultAzureCredential
+
     limit_logging(*_NOISY)
     limit_logging(*_NOISIER, level=logging.ERROR)
     # A named authority (a sovereign or private cloud, an emulator) is taken at its word: Microsoft need not know it.
@@ -312,7 +291,3 @@ def _reply(answer: Any) -> Reply:
     text = answer.text() if answer.content else ""
     body = json.loads(text) if text.strip() else {}
     return Reply(int(answer.status_code), headers, body if isinstance(body, dict) else {"value": body})
-
-
-def _missing() -> UserMistake:
-    return UserMistake.at(_NAME, "a library of Azure's is not installed", "pip install 'cloudcmp[azure]'")

@@ -4,12 +4,11 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
-from cloudcmp.errors import IncompleteListing, ProviderFault, Refused
+from cloudcmp.errors import IncompleteListing, ProviderFault, RefusalKind, Refused
 from cloudcmp.model.lease import ZONE
 from cloudcmp.model.made_to_order import custom_type
 from cloudcmp.model.offering import Offering
 from cloudcmp.provider.common.suggestions import nearest
-from cloudcmp.provider.gcp.faults import MISSING
 from cloudcmp.provider.gcp.images import Image, default_image, find_image
 from cloudcmp.provider.gcp.offerings import architecture_of, offering_of
 from cloudcmp.provider.gcp.sdk import Sdk
@@ -111,7 +110,7 @@ class OfferingCatalog:
             try:
                 self._types[key] = await self._sdk.read("machine_types", "get", zone=zone, machine_type=offering)
             except Refused as fault:
-                if not fault.faults[0].what.startswith(MISSING):
+                if not fault.is_refusal(RefusalKind.MISSING):
                     raise
                 self._types[key] = None
         return self._types[key]

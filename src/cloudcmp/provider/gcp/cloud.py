@@ -17,7 +17,7 @@ from cloudcmp.provider.gcp import listing
 from cloudcmp.provider.gcp.catalog import OfferingCatalog
 from cloudcmp.provider.gcp.firewalls import Firewalls
 from cloudcmp.provider.gcp.images import BY_THE_SECOND
-from cloudcmp.provider.gcp.lifecycle import ResourceLifecycle
+from cloudcmp.provider.gcp.lifecycle import GceLifecycle
 from cloudcmp.provider.gcp.machines import Machines
 from cloudcmp.provider.gcp.operations import Operations
 from cloudcmp.provider.gcp.preflight import Preflight, account_of
@@ -36,7 +36,7 @@ class GcpProvider:
 
     simulated = False
     billed = True
-    settle_s = 0.0  # absence is waited for in ResourceLifecycle
+    settle_s = 0.0  # absence is waited for in GceLifecycle
     parts: tuple[str, ...] = (FIREWALL, INSTANCE)
     # By the second after the first minute: https://cloud.google.com/compute/vm-instance-pricing#billingmodel. What an
     # image of the user's own adds, by its licences, is not known, so it is counted by the hour.
@@ -58,7 +58,7 @@ class GcpProvider:
         self._catalog = OfferingCatalog(self._sdk)
         self._firewalls = Firewalls(self._sdk, operations)
         self._machines = Machines(self._sdk, self._catalog, operations, wait_s, clock)
-        self._lifecycle = ResourceLifecycle(self._sdk, self._firewalls, operations, Absence(settle_s, "found", clock))
+        self._lifecycle = GceLifecycle(self._sdk, self._firewalls, operations, Absence(settle_s, "found", clock))
 
     # -- looking around
 

@@ -17,6 +17,8 @@ from cloudcmp.errors import (
     NotAllowed,
     ProviderFault,
     QuotaReached,
+    Refusal,
+    RefusalKind,
     Refused,
     Throttled,
     Unreached,
@@ -44,9 +46,9 @@ DENIED = frozenset(
     {"forbidden", "insufficientPermissions", "PERMISSIONS_ERROR", "PERMISSION_DENIED", "IAM_PERMISSION_DENIED"}
 )
 """What is answered where the user may not do it."""
-EXISTS = ("alreadyExists", "RESOURCE_ALREADY_EXISTS")
-"""The name is taken: by this very request, for names tell attempts apart, or by somebody else."""
-MISSING = ("notFound", "RESOURCE_NOT_FOUND")
+# A name that is taken is so by this very request, since names tell attempts apart, or by somebody else.
+_REASONS = dict.fromkeys(("alreadyExists", "RESOURCE_ALREADY_EXISTS"), RefusalKind.EXISTS)
+_REASONS |= dict.fromkeys(("notFound", "RESOURCE_NOT_FOUND"), RefusalKind.MISSING)
 
 RENEW = "renew them (gcloud auth application-default login, or a new key), then run again"
 POLICY = "give the account the role of docs/reference/gcp-policy.json"
@@ -81,7 +83,9 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpErro
     said = coded(error)
     if said is None:
         return _unanswered(error, where, changes=changes)
-    return _refusal(said, where) or _unclear(said, where, changes=changes)
+    kind = _REASONS.get(said.code, RefusalKind.OTHER)
+    reason = Refusal(kind, said.code, said.text)
+    return (_refusal(said, where) or _unclear(said, where, changes=changes)).because(reason)
 
 
 def operation_fault(operation: Any, where: str) -> ProviderFault | None:

@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloudcmp.errors import NOTHING_MADE, IncompleteListing, LostAnswer, ProviderFault, Refused
+from cloudcmp.errors import NOTHING_MADE, IncompleteListing, LostAnswer, ProviderFault, RefusalKind, Refused
 from cloudcmp.model.lease import FIREWALL, CreateRequest, Found
 from cloudcmp.provider.common.address import allowed_v4_nets, login_ports
-from cloudcmp.provider.gcp.faults import EXISTS, MISSING
 from cloudcmp.provider.gcp.launch import NETWORK, beside
 from cloudcmp.provider.gcp.operations import Operations
 from cloudcmp.provider.gcp.sdk import Sdk
@@ -64,7 +63,7 @@ class Firewalls:
                 # No lost answer: what is found of it later is no whole launch's, and no candidate is to blame.
                 raise IncompleteListing.at(name, fault.faults[0].what, "it is looked for by name") from None
         except Refused as fault:
-            if not fault.faults[0].what.startswith(EXISTS) or not await self._ours(request, name, 1):
+            if not fault.is_refusal(RefusalKind.EXISTS) or not await self._ours(request, name, 1):
                 raise
 
     async def _ours(self, request: CreateRequest, name: str, tries: int) -> bool:
@@ -81,7 +80,7 @@ class Firewalls:
         try:
             return await self.sdk.read("firewalls", "get", firewall=name)
         except Refused as fault:
-            if not fault.faults[0].what.startswith(MISSING):
+            if not fault.is_refusal(RefusalKind.MISSING):
                 raise
             return None
 
@@ -114,7 +113,7 @@ class Firewalls:
         try:
             await self.sdk.change("firewalls", "delete_unary", firewall=name)
         except Refused as fault:
-            if not fault.faults[0].what.startswith(MISSING):
+            if not fault.is_refusal(RefusalKind.MISSING):
                 raise
             return False
         return True

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from cloudcmp.errors import Refused
+from cloudcmp.errors import RefusalKind, Refused
 from cloudcmp.provider.common.suggestions import nearest
 from cloudcmp.provider.gcp.sdk import Sdk
 
@@ -103,7 +103,7 @@ async def _named(sdk: Sdk, asked: str) -> Any:
         try:
             return await sdk.read("images", "get_from_family" if by_family else "get", **where, **name)
         except Refused as fault:
-            if not fault.faults[0].what.startswith("notFound"):
+            if not fault.is_refusal(RefusalKind.MISSING):
                 raise
     return None
 

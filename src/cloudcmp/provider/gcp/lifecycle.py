@@ -1,16 +1,16 @@
 """Machines, disks and firewall rules that exist: looked at, resized, ended, and seen gone."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cloudcmp.errors import IncompleteListing, ProviderFault, Refused
+from cloudcmp.errors import IncompleteListing, RefusalKind, Refused
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Handle
 from cloudcmp.model.safety import MachineStatus
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.common.absence import Absence
-from cloudcmp.provider.gcp.faults import MISSING
+from cloudcmp.provider.common.lifecycle import THERE, ResourceLifecycle, sleeper, wait_until
+from cloudcmp.provider.common.responses import unless_missing
 from cloudcmp.provider.gcp.firewalls import Firewalls
 from cloudcmp.provider.gcp.operations import PREEMPTED, Operations, done
 from cloudcmp.provider.gcp.sdk import Sdk
@@ -25,7 +25,7 @@ _SERVICES = {INSTANCE: ("instances", "instance"), VOLUME: ("disks", "disk")}
 
 
 @dataclass(slots=True)
-class ResourceLifecycle:
+class GceLifecycle(ResourceLifecycle):
     """What becomes of the resources of one project."""
 
     sdk: Sdk
@@ -33,42 +33,28 @@ class ResourceLifecycle:
     operations: Operations
     absence: Absence
 
-    async def destroy(self, handle: Handle) -> None:
-        """Ask for a machine, a disk or rules to be deleted; what has gone is no error."""
+    async def request_deletion(self, handle: Handle) -> bool:
+        """Ask for a machine, a disk or rules to be deleted; False where there was none."""
         if handle.kind == FIREWALL:
-            accepted = await self.firewalls.destroy(handle.cloud_id)
-        else:
-            accepted = await self._end(handle)
-        if accepted:
-            self.absence.accepted(_key(handle))
-
-    async def _end(self, handle: Handle) -> bool:
+            return await self.firewalls.destroy(handle.cloud_id)
         service, word = _SERVICES[handle.kind]
         zone, name = split(handle)
-        try:
-            await self.sdk.change(service, "delete_unary", zone=zone, **{word: name})
-        except Refused as fault:
-            if not fault.faults[0].what.startswith(MISSING):
-                raise
-            return False
-        return True
+        return await unless_missing(self.sdk.change(service, "delete_unary", zone=zone, **{word: name})) is not None
 
-    async def gone(self, handle: Handle) -> str | None:
-        """That it is not there: at once where its deletion was accepted, or an operation that ended it is done; for
-        anything else after it has not been seen for long enough. A machine that stands still is not gone.
-        """
-        key = _key(handle)
-        if handle.kind == FIREWALL:
-            there = await self.firewalls.there(handle.cloud_id)
-        else:
-            there = await self._seen(handle) is not None
-        if there:
-            self.absence.shown(key)
-            return None
-        if why := self.absence.unseen(key, handle.cloud_id):
-            return why
+    async def evidence_of_end(self, handle: Handle) -> str | None:
+        """The operation that ended it, where that is done."""
         ended = await self._ended_by(handle)
         return f"{handle.cloud_id} is not found, and the operation {ended} is done" if ended else None
+
+    async def state(self, handle: Handle) -> str | None:
+        """THERE where it is found by its name."""
+        if handle.kind == FIREWALL:
+            return THERE if await self.firewalls.there(handle.cloud_id) else None
+        return None if await self._seen(handle) is None else THERE
+
+    def key(self, handle: Handle) -> str:
+        """Its kind and name: they are unique in a project."""
+        return f"{handle.kind} {handle.cloud_id}"
 
     async def _ended_by(self, handle: Handle) -> str:
         """The operation that ended what is not there; of a launch's rules that of the one that names them."""
@@ -84,11 +70,10 @@ class ResourceLifecycle:
         try:
             return await self.sdk.read(service, "get", zone=zone, **{word: name})
         except Refused as fault:
-            what = fault.faults[0].what
-            if not what.startswith(MISSING):
+            if fault.reason is None or fault.reason.kind is not RefusalKind.MISSING:
                 raise
-            if f"{service}/{name}" not in what:  # it is the zone or the project that is not found: no word on this one
-                raise IncompleteListing.at(handle.cloud_id, what, "ask again") from None
+            if f"{service}/{name}" not in fault.reason.text:  # it is the zone or the project that is not found
+                raise IncompleteListing.at(handle.cloud_id, fault.faults[0].what, "ask again") from None
             return None
 
     async def look(self, handle: Handle) -> MachineStatus:
@@ -158,15 +143,12 @@ class ResourceLifecycle:
         await self._until(handle, "RUNNING", _START_S)
 
     async def _until(self, handle: Handle, status: str, within_s: float) -> None:
-        until = self.absence.clock() + within_s
-        while True:
-            said = await self._seen(handle)
-            if said is not None and str(said.status) == status:
-                return
-            if self.absence.clock() > until:
-                what = f"it is not {status} after {within_s:g} s"
-                raise ProviderFault.at(handle.cloud_id, what, "see the provider's console")
-            await asyncio.sleep(self.sdk.pause_s)
+        async def look() -> bool:
+            response = await self._seen(handle)
+            return response is not None and str(response.status) == status
+
+        pause = sleeper(self.sdk.pause_s)
+        await wait_until(look, handle.cloud_id, f"it is not {status}", within_s, pause, self.absence.clock)
 
 
 def split(handle: Handle) -> tuple[str, str]:
@@ -175,10 +157,6 @@ def split(handle: Handle) -> tuple[str, str]:
     if not name:
         raise Refused.at(handle.cloud_id, "it is no id of this cloud", "ids are written ZONE/NAME")
     return zone, name
-
-
-def _key(handle: Handle) -> str:
-    return f"{handle.kind} {handle.cloud_id}"
 
 
 def _of(operation: Any) -> str:

@@ -6,11 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloudcmp.errors import NOTHING_MADE, IncompleteListing, NoCapacity, ProviderFault, Refused, Throttled, Unreached
+from cloudcmp.errors import (
+    NOTHING_MADE,
+    IncompleteListing,
+    NoCapacity,
+    ProviderFault,
+    RefusalKind,
+    Refused,
+    Throttled,
+    Unreached,
+)
 from cloudcmp.model.lease import INSTANCE, CreateRequest
 from cloudcmp.provider.common.responses import LOOKED_FOR
 from cloudcmp.provider.gcp.catalog import OfferingCatalog
-from cloudcmp.provider.gcp.faults import EXISTS, MISSING, operation_fault
+from cloudcmp.provider.gcp.faults import operation_fault
 from cloudcmp.provider.gcp.launch import machine_of
 from cloudcmp.provider.gcp.listing import machines_of
 from cloudcmp.provider.gcp.operations import Operations, done
@@ -86,7 +95,7 @@ class Machines:
                 request_id=request_id(*key, self._failed.get(key, 0)),
             )
         except Refused as fault:
-            if fault.faults[0].what.startswith(EXISTS) and await self._is_ours(request, zone):
+            if fault.is_refusal(RefusalKind.EXISTS) and await self._is_ours(request, zone):
                 return id
             raise
         try:
@@ -107,7 +116,7 @@ class Machines:
         try:
             return await self.sdk.read("instances", "get", zone=zone, instance=request.name)
         except Refused as fault:
-            if not fault.faults[0].what.startswith(MISSING):
+            if not fault.is_refusal(RefusalKind.MISSING):
                 raise
             return None
 

@@ -3,12 +3,12 @@
 import time
 from collections.abc import Callable, Sequence
 
-from cloudcmp.errors import NoCredentials, ProviderFault, Refused
+from cloudcmp.errors import NoCredentials, ProviderFault, RefusalKind, Refused
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Finding
 from cloudcmp.provider.common.findings import account_finding, clock_finding, refusal_finding
 from cloudcmp.provider.gcp.catalog import OfferingCatalog
-from cloudcmp.provider.gcp.faults import MISSING, POLICY
+from cloudcmp.provider.gcp.faults import POLICY
 from cloudcmp.provider.gcp.launch import NETWORK
 from cloudcmp.provider.gcp.policy import permissions
 from cloudcmp.provider.gcp.quota import quota
@@ -72,7 +72,7 @@ class Preflight:
         try:
             await self._sdk.read("networks", "get", network=NETWORK)
         except Refused as fault:
-            if not fault.faults[0].what.startswith(MISSING):
+            if not fault.is_refusal(RefusalKind.MISSING):
                 return Finding(
                     "capability", None, f"the network {NETWORK}: {fault.faults[0].what}", fault.faults[0].next
                 )

@@ -18,7 +18,7 @@ from cloudcmp.provider.common.responses import LOOKED_FOR
 from cloudcmp.provider.longtail import labels, listing
 from cloudcmp.provider.longtail.catalog import OfferingCatalog
 from cloudcmp.provider.longtail.faults import id_in
-from cloudcmp.provider.longtail.lifecycle import ResourceLifecycle
+from cloudcmp.provider.longtail.lifecycle import LongTailLifecycle
 from cloudcmp.provider.longtail.preflight import Preflight
 from cloudcmp.provider.longtail.requests import image_of, refuse
 from cloudcmp.provider.longtail.resize import Resize
@@ -37,7 +37,7 @@ class LongTailProvider:
 
     simulated = False
     billed = True
-    settle_s = 0.0  # absence is waited for in ResourceLifecycle
+    settle_s = 0.0  # absence is waited for in LongTailLifecycle
     parts: tuple[str, ...] = (FIREWALL, INSTANCE)
 
     def __init__(
@@ -55,7 +55,7 @@ class LongTailProvider:
         self._cloud = cloud
         self._library = library or Library(cloud)
         self._catalog = OfferingCatalog(self._library)
-        self._lifecycle = ResourceLifecycle(self._library, Absence(settle_s, "in any complete list", clock))
+        self._lifecycle = LongTailLifecycle(self._library, Absence(settle_s, "in any complete list", clock))
         self._made: dict[str, str] = {}  # by token
         self._lost: set[str] = set()
         self._walls: dict[str, str] = {}

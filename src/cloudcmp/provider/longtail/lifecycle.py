@@ -7,15 +7,16 @@ from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle
 from cloudcmp.model.safety import MachineStatus
 from cloudcmp.provider.common.absence import Absence
+from cloudcmp.provider.common.lifecycle import THERE, ResourceLifecycle
+from cloudcmp.provider.common.responses import unless_missing
 from cloudcmp.provider.longtail import labels, listing
 from cloudcmp.provider.longtail.dialect import Seen
 from cloudcmp.provider.longtail.digitalocean import delete_tags
-from cloudcmp.provider.longtail.faults import missing
 from cloudcmp.provider.longtail.sdk import Library
 
 
 @dataclass(slots=True)
-class ResourceLifecycle:
+class LongTailLifecycle(ResourceLifecycle):
     """What becomes of the resources of one cloud.
 
     None of these clouds keeps showing a machine that was destroyed. What is new may not be seen at first, and none of
@@ -32,16 +33,13 @@ class ResourceLifecycle:
         """A machine was just made here: until it ran once, being off does not mean that it was stopped."""
         self._made.add(id)
 
-    async def destroy(self, handle: Handle) -> None:
-        """Ask for something to be deleted; what has gone is no error."""
+    async def request_deletion(self, handle: Handle) -> bool:
+        """Ask for something to be deleted; False where there was none."""
         if handle.kind == FIREWALL:
-            accepted = await self.library.cloud.dialect.delete_firewall(self.library, handle.cloud_id)
-        elif handle.kind == listing.TAG:
-            accepted = await self._delete_tag(handle.cloud_id)
-        else:
-            accepted = await self._end(handle.cloud_id)
-        if accepted:
-            self.absence.accepted((handle.kind, handle.cloud_id))
+            return await self.library.cloud.dialect.delete_firewall(self.library, handle.cloud_id)
+        if handle.kind == listing.TAG:
+            return await self._delete_tag(handle.cloud_id)
+        return await self._end(handle.cloud_id)
 
     async def _end(self, id: str) -> bool:
         """End a machine; the tags that stay when it goes are remembered first."""
@@ -65,14 +63,18 @@ class ResourceLifecycle:
         """That neither its id nor a complete list shows it: at once where its deletion was accepted, else after it
         was not seen for long enough. Stopped is not gone.
         """
-        key = (handle.kind, handle.cloud_id)
-        if await self._there(handle):
-            self.absence.shown(key)
-            return None
-        why = self.absence.unseen(key, handle.cloud_id)
+        why = await ResourceLifecycle.gone(self, handle)
         if why is not None:
             await self._tidy(handle)
         return why
+
+    async def state(self, handle: Handle) -> str | None:
+        """THERE while its id or a list shows it."""
+        return THERE if await self._there(handle) else None
+
+    def key(self, handle: Handle) -> tuple[str, str]:
+        """Its kind and id: lists are of all regions."""
+        return handle.kind, handle.cloud_id
 
     async def _there(self, handle: Handle) -> bool:
         if handle.kind == FIREWALL:
@@ -95,12 +97,10 @@ class ResourceLifecycle:
     async def _machine(self, id: str) -> Seen | None:
         """A machine by its id, None where there is none."""
         dialect = self.library.cloud.dialect
-        try:
-            said = (await self.library.read(self._path(id))).said
-        except Refused as fault:
-            if not missing(fault):
-                raise
+        answer = await unless_missing(self.library.read(self._path(id)))
+        if answer is None:
             return None
+        said = answer.said
         one = said.get(dialect.machine_key) if dialect.machine_key else said
         return dialect.machine(one) if isinstance(one, dict) and one.get("id") else None
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, Refused
+from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, RefusalKind, Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import SSH, Net
@@ -150,7 +150,7 @@ class Instances(SingleFirewall):
         try:
             await library.change("POST", f"{self.firewalls[0]}/{group}/rules", rule, again=True)
         except Refused as fault:
-            if not any(word in fault.faults[0].what.lower() for word in ("already", "duplicate")):
+            if not fault.is_refusal(RefusalKind.EXISTS):
                 raise
 
     async def _undo(self, library: "Library", request: CreateRequest, group: str, error: BaseException) -> None:

@@ -19,7 +19,7 @@ from cloudcmp.provider.openstack.catalog import OfferingCatalog
 from cloudcmp.provider.openstack.firewalls import Firewalls, id_in
 from cloudcmp.provider.openstack.floating_addresses import FloatingAddresses
 from cloudcmp.provider.openstack.launch import POLICIES, check_options, metadata_of, server_body
-from cloudcmp.provider.openstack.lifecycle import ResourceLifecycle
+from cloudcmp.provider.openstack.lifecycle import NovaLifecycle
 from cloudcmp.provider.openstack.listing import Lists
 from cloudcmp.provider.openstack.resize import Resize
 from cloudcmp.provider.openstack.safeguards import OPENSTACK, SAFEGUARDS, UNCOUNTED
@@ -36,7 +36,7 @@ class OpenStackProvider:
 
     simulated = False
     billed = True
-    settle_s = 0.0  # absence is waited for in ResourceLifecycle
+    settle_s = 0.0  # absence is waited for in NovaLifecycle
     parts: tuple[str, ...] = (FIREWALL, INSTANCE)
     safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
@@ -56,7 +56,7 @@ class OpenStackProvider:
         self._catalog = OfferingCatalog(name, self._sdk)
         self._firewalls = Firewalls(self._sdk, pause_s)
         floatings = FloatingAddresses(self._sdk)
-        self._lifecycle = ResourceLifecycle(self._sdk, self._firewalls, floatings, Absence(settle_s, "told of", clock))
+        self._lifecycle = NovaLifecycle(self._sdk, self._firewalls, floatings, Absence(settle_s, "told of", clock))
         self._resize = Resize(self._lifecycle, pause_s)
         self._lists = Lists(self._sdk, self._firewalls, floatings)
         self._sent: dict[str, str | None] = {}

@@ -18,6 +18,8 @@ from cloudcmp.errors import (
     NotAllowed,
     ProviderFault,
     QuotaReached,
+    Refusal,
+    RefusalKind,
     Refused,
     Throttled,
     Unreached,
@@ -36,6 +38,7 @@ _CAPACITY = re.compile(
     r"fixed ip.*(no|zero|maximum)|No fixed IP",
     re.IGNORECASE,
 )
+_EXISTS = re.compile(r"SecurityGroupRuleExists|AlreadyAssociated")
 _UNSET = {"MissingRequiredOptions", "OpenStackConfigException", "ConfigException", "MissingAuthPlugin", "OptionError"}
 _NO_SERVICE = {"EndpointNotFound", "DiscoveryFailure", "NotFound", "BadRequest"}
 # urllib3's own: keystoneauth's ConnectTimeout is also raised where a request was sent and no answer came.
@@ -74,6 +77,12 @@ def said_in(body: bytes) -> str:
 
 def refusal(status: int, said: str, where: str, *, changes: bool) -> ProviderFault:
     """Our error for an answer that says no, by its status and its words."""
+    known = RefusalKind.EXISTS if _EXISTS.search(said) else RefusalKind.OTHER
+    kind = RefusalKind.MISSING if status == MISSING else known
+    return _refusal(status, said, where, changes=changes).because(Refusal(kind, f"HTTP {status}", said))
+
+
+def _refusal(status: int, said: str, where: str, *, changes: bool) -> ProviderFault:
     line = f"HTTP {status}: {said}" if said else f"HTTP {status}"
     if status in {400, 403, 409, 413} and (fault := scarce(said, line, where)):
         return fault
@@ -101,7 +110,7 @@ def scarce(said: str, line: str, where: str) -> ProviderFault | None:
 
 def missing(fault: ProviderFault) -> bool:
     """Whether a refusal says that there is no such thing."""
-    return fault.faults[0].what.startswith(f"HTTP {MISSING}")
+    return fault.is_refusal(RefusalKind.MISSING)
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:

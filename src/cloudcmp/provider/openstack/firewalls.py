@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, Refused
+from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, RefusalKind, Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.provider.common.address import SSH, allowed_nets
 from cloudcmp.provider.common.responses import LOOKED_FOR, unnamed_resource
@@ -75,7 +75,7 @@ class Firewalls:
                 region, NETWORK, "POST", "/security-group-rules", {"security_group_rules": ours}, again=True
             )  # fmt: skip
         except Refused as fault:
-            if "SecurityGroupRuleExists" not in fault.faults[0].what:
+            if not fault.is_refusal(RefusalKind.EXISTS):
                 raise
 
     async def _place(self, request: CreateRequest, group: str) -> None:

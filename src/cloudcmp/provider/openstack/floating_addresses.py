@@ -8,7 +8,7 @@ one (https://docs.openstack.org/api-ref/network/v2/#floating-ips-floatingips). I
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cloudcmp.errors import LostAnswer, Refused
+from cloudcmp.errors import LostAnswer, RefusalKind, Refused
 from cloudcmp.provider.openstack.networks import Way
 from cloudcmp.provider.openstack.sdk import NETWORK, Sdk
 from cloudcmp.provider.openstack.tags import Mark, mark_in
@@ -56,7 +56,7 @@ class FloatingAddresses:
         except LostAnswer:
             return None  # the next look finds it, or makes it
         except Refused as fault:
-            if "AlreadyAssociated" in fault.faults[0].what:
+            if fault.is_refusal(RefusalKind.EXISTS):
                 return None
             raise
         return str(made.get("floatingip", {}).get("floating_ip_address") or "") or None

@@ -4,12 +4,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloudcmp.errors import ProviderFault, Refused
+from cloudcmp.errors import ProviderFault
 from cloudcmp.model.lease import ADDRESS, FIREWALL, INSTANCE, VOLUME, Handle
 from cloudcmp.model.safety import MachineStatus
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.common.absence import Absence
-from cloudcmp.provider.openstack.faults import missing, scarce
+from cloudcmp.provider.common.lifecycle import THERE, ResourceLifecycle
+from cloudcmp.provider.common.responses import unless_missing
+from cloudcmp.provider.openstack.faults import scarce
 from cloudcmp.provider.openstack.firewalls import Firewalls
 from cloudcmp.provider.openstack.floating_addresses import FloatingAddresses
 from cloudcmp.provider.openstack.launch import SERVER, TOKEN
@@ -27,7 +29,7 @@ Said = dict[str, Any]
 
 
 @dataclass(slots=True)
-class ResourceLifecycle:
+class NovaLifecycle(ResourceLifecycle):
     """What becomes of the resources of one cloud.
 
     `ways` is how machines that this process asked for are reached, by their token.
@@ -48,14 +50,17 @@ class ResourceLifecycle:
 
         One that is gone is no error.
         """
-        region, id = handle.region, handle.cloud_id
         if handle.kind == INSTANCE:
-            await self._end(region, id)
-        elif handle.kind == FIREWALL:
-            if await self.firewalls.destroy(region, id):
-                self.absence.accepted((region, id))
+            await self._end(handle.region, handle.cloud_id)
         else:
-            await self._delete(handle)
+            await ResourceLifecycle.destroy(self, handle)
+
+    async def request_deletion(self, handle: Handle) -> bool:
+        """Ask for one thing to be deleted; False where there was none."""
+        if handle.kind == FIREWALL:
+            return await self.firewalls.destroy(handle.region, handle.cloud_id)
+        service, path = _PATHS[handle.kind]
+        return await self.sdk.delete(handle.region, service, path.format(handle.cloud_id))
 
     async def _end(self, region: str, id: str) -> None:
         """The machine first, for it costs most; then its addresses, and its volumes where they outlive it."""
@@ -68,13 +73,13 @@ class ResourceLifecycle:
                 await self.sdk.change(region, COMPUTE, *action, again=True)
                 self.absence.accepted((region, id))
             else:
-                await self._delete(Handle(INSTANCE, region, id))
+                await ResourceLifecycle.destroy(self, Handle(INSTANCE, region, id))
         for one in await self.floatings.of(region, id):
             await self.floatings.release(region, one.id)
         if said is None:
             for volume in await self._own_volumes(region, id):
                 if volume.get("status") != "deleting":
-                    await self._delete(Handle(VOLUME, region, str(volume["id"])))
+                    await ResourceLifecycle.destroy(self, Handle(VOLUME, region, str(volume["id"])))
 
     async def _claim(self, region: str, id: str, said: Said) -> None:
         """Write whose they are on the volumes that end with a machine: Nova makes them without a word of ours, and one
@@ -95,44 +100,32 @@ class ResourceLifecycle:
         found = [one for one in await volumes(self.sdk, region) if (one.get("metadata") or {}).get(SERVER) == id]
         return [one for one in found if one.get("status") != "deleted"]
 
-    async def _delete(self, handle: Handle) -> None:
-        service, path = _PATHS[handle.kind]
-        if await self.sdk.delete(handle.region, service, path.format(handle.cloud_id)):
-            self.absence.accepted((handle.region, handle.cloud_id))
-
-    async def gone(self, handle: Handle) -> str | None:
-        """That it is not told of any more: at once where its deletion was accepted, else after it has not been for long
-        enough. A machine is gone when its addresses and volumes are; stopped or put aside (soft deleted) is not gone.
+    async def state(self, handle: Handle) -> str | None:
+        """THERE while it is listed. A machine is until its addresses and volumes are gone as well; one that is stopped
+        or put aside (soft deleted) is there.
         """
-        key = (handle.region, handle.cloud_id)
-        if await self._there(handle):
-            self.absence.shown(key)
-            return None
-        return self.absence.unseen(key, handle.cloud_id)
+        return THERE if await self._there(handle) else None
 
     async def _there(self, handle: Handle) -> bool:
         region, id = handle.region, handle.cloud_id
         if handle.kind == FIREWALL:
             return await self.firewalls.there(region, id)
         if handle.kind != INSTANCE:
-            return await self._told(handle) is not None
+            return await self._read(handle) is not None
         if await self.seen(region, id) is not None:
             return True
         return bool(await self.floatings.of(region, id)) or bool(await self._own_volumes(region, id))
 
-    async def _told(self, handle: Handle) -> Said | None:
+    async def _read(self, handle: Handle) -> Said | None:
         service, path = _PATHS[handle.kind]
-        try:
-            answer = await self.sdk.read(handle.region, service, path.format(handle.cloud_id))
-        except Refused as fault:
-            if not missing(fault):
-                raise
+        response = await unless_missing(self.sdk.read(handle.region, service, path.format(handle.cloud_id)))
+        if response is None:
             return None
-        return next((one for one in answer.values() if isinstance(one, dict)), answer)
+        return next((one for one in response.values() if isinstance(one, dict)), response)
 
     async def seen(self, region: str, id: str) -> Said | None:
         """What Nova tells of a machine, None where it knows none."""
-        said = await self._told(Handle(INSTANCE, region, id))
+        said = await self._read(Handle(INSTANCE, region, id))
         return None if said is not None and said.get("status") in _GONE else said
 
     # -- machines

@@ -13,7 +13,7 @@ from cloudcmp.errors import IncompleteListing, ProviderFault, Refused
 from cloudcmp.model.lease import Handle
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.openstack.faults import scarce
-from cloudcmp.provider.openstack.lifecycle import ResourceLifecycle
+from cloudcmp.provider.openstack.lifecycle import NovaLifecycle
 from cloudcmp.provider.openstack.sdk import COMPUTE
 
 _RESIZE_S = 900.0
@@ -25,7 +25,7 @@ _DONE = "VERIFY_RESIZE"
 class Resize:
     """Resizes of one cloud's machines; `pause_s` between looks, `clock` in seconds of any origin."""
 
-    lifecycle: ResourceLifecycle
+    lifecycle: NovaLifecycle
     pause_s: float = 2.0
     clock: Callable[[], float] = time.monotonic
 
