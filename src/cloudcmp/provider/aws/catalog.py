@@ -8,7 +8,7 @@ from cloudcmp.model.offering import Offering
 from cloudcmp.provider.aws.images import Image, default_image, find_image
 from cloudcmp.provider.aws.offerings import offering_of
 from cloudcmp.provider.aws.sdk import Sdk
-from cloudcmp.provider.common.suggestions import nearest
+from cloudcmp.provider.common.suggestions import check_name, check_system, nearest
 
 
 class OfferingCatalog:
@@ -69,10 +69,13 @@ class OfferingCatalog:
 
     async def known_region(self, region: str) -> None:
         """Raises Refused for a region that is not enabled, naming the nearest."""
-        known = await self.regions()
-        if region not in known:
-            hint = nearest(region, known, f"enabled are {', '.join(known)}")
-            raise Refused.at(self._name, f"there is no region {region!r}, or it is not enabled", hint)
+        check_name(
+            self._name,
+            f"there is no region {region!r}, or it is not enabled",
+            region,
+            await self.regions(),
+            "enabled are",
+        )
 
     async def _facts(self, region: str, offering: str) -> dict[str, str]:
         """What is advertised of an instance type, nothing by a cloud that does not tell its types.
@@ -116,9 +119,7 @@ class OfferingCatalog:
         if key not in self._images:
             self._images[key] = await find_image(self._sdk, *key)
         image = self._images[key]
-        if image.windows is not (system == "windows"):
-            theirs = "windows" if image.windows else "linux"
-            raise Refused.at(f"{self._name}/{region}", f"the image {asked} is {theirs}", f"write os: {theirs}")
+        check_system(f"{self._name}/{region}", asked, windows=image.windows, system=system)
         if image.billed:
             what = f"the image {asked} is billed as {image.billed}, which no price here counts"
             raise Refused.at(f"{self._name}/{region}", what, f"take another image, such as {default_image(system)}")

@@ -3,18 +3,16 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from cloudcmp.errors import ProviderFault, RefusalKind, Refused, UserMistake
-from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Found, Handle, Listing
-from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Listing
+from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.aws import listing
 from cloudcmp.provider.aws.catalog import OfferingCatalog
-from cloudcmp.provider.aws.faults import id_in
 from cloudcmp.provider.aws.firewalls import Firewalls, Traits, probe, tag_after, unknown
 from cloudcmp.provider.aws.images import LINES
 from cloudcmp.provider.aws.launch import run_params, tags_of
@@ -24,7 +22,8 @@ from cloudcmp.provider.aws.prices import ADDRESS, DEDICATED, FREE, ROOT, UNCOUNT
 from cloudcmp.provider.aws.safeguards import AWS, COMPATIBLE, SAFEGUARDS, ends, safeguards_of
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.common.absence import Absence
-from cloudcmp.provider.common.address import controller_address
+from cloudcmp.provider.common.driver import CloudDriver
+from cloudcmp.provider.common.responses import id_in
 
 _OPTIONAL = ("TagSpecifications", "MetadataOptions", "InstanceInitiatedShutdownBehavior")
 
@@ -35,18 +34,13 @@ BILLING = Billing(
 """How Amazon bills what cloudcmp makes there."""
 
 
-class Ec2Provider:
+class Ec2Provider(CloudDriver[OfferingCatalog, Ec2Lifecycle]):
     """Machines of EC2 or of an EC2-compatible cloud, whose endpoint the environment names (AWS_ENDPOINT_URL_EC2).
 
     It was tested against an emulator (moto behind a fault proxy), never on a real account. It makes no key pairs, no
     elastic addresses and no networks: the account needs a default VPC. `settle_s` and `clock` are as in `Absence`,
     `pause_s` is between looks.
     """
-
-    simulated = False
-    billed = True
-    settle_s = 0.0  # absence is waited for in Ec2Lifecycle
-    parts: tuple[str, ...] = (FIREWALL, INSTANCE)
 
     def __init__(
         self,
@@ -74,18 +68,6 @@ class Ec2Provider:
 
     # -- looking around
 
-    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The instance types of a region (without one: of the environment's), none for a region that is not enabled.
-
-        Prices are unknown: the study or a catalogue gives them.
-        """
-        self._pointed()
-        return self._catalog.offerings(region)
-
-    def host(self, candidate: Candidate) -> str:
-        """Every machine has its own."""
-        return f"{self.name} {candidate.id}"
-
     def safeguards_of(self, plan: Plan) -> tuple[Safeguard, ...]:
         """The safeguards as they are for a plan's own candidates and trials."""
         return safeguards_of(self.name, plan)
@@ -96,7 +78,7 @@ class Ec2Provider:
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Credentials, account, clock, names, rights, quota, and capabilities where it is not AWS; creates nothing."""
-        self._pointed()
+        self._ready()
         preflight = Preflight(
             self._sdk, self._traits, self._catalog.regions, self._catalog.image_for, compatible=self._compatible
         )
@@ -104,24 +86,26 @@ class Ec2Provider:
 
     async def account(self) -> str:
         """The account of the credentials, and the endpoint where one is named."""
-        self._pointed()
+        self._ready()
         return await account_of(self._sdk, compatible=self._compatible)
 
     async def date(self) -> float | None:
         """The time by this cloud's own clock (Unix s), from the head of an answer."""
-        self._pointed()
+        self._ready()
         return date_of(await self._sdk.read("ec2", self._sdk.home(), "describe_regions"))
 
     # -- leases
 
-    async def create(self, request: CreateRequest) -> str:
-        """A firewall group with its rules, or a machine with everything in the one call."""
-        self._pointed()
+    def _endpoint(self) -> str | None:
+        return self._sdk.endpoint()
+
+    async def _check(self, request: CreateRequest) -> None:
         await self._catalog.known_region(request.region)
-        if request.kind == FIREWALL:
-            return await self._create_firewall(request)
-        if request.kind != INSTANCE:
-            raise Refused.at(request.name, f"a {request.kind} is not made alone", "it comes with its machine")
+
+    async def _warm(self, request: CreateRequest) -> None:
+        await self._catalog.warm(request.region, request.offering, dict(request.options))
+
+    async def _create_machine(self, request: CreateRequest) -> str:
         image = await self._catalog.image_for(request.region, request.offering, dict(request.options))
         bursts = await self._catalog.bursts(request.region, request.offering)
         params = run_params(request, image, compatible=self._compatible, bursts=bursts)
@@ -132,12 +116,6 @@ class Ec2Provider:
         return id
 
     async def _create_firewall(self, request: CreateRequest) -> str:
-        options = dict(request.options)
-        # Machines are timed from their request on, firewalls are not: what is looked up once is looked up here.
-        await self._catalog.warm(request.region, request.offering, options)
-        if "allow" not in options:
-            options["allow"] = await asyncio.to_thread(controller_address, self._sdk.endpoint())
-            request = replace(request, options=tuple(sorted(options.items())))
         group = await self._firewalls.create(request)
         if not self._compatible:
             return await self._firewalls.prove(request, group)
@@ -192,45 +170,35 @@ class Ec2Provider:
 
     async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
         """Machines, volumes that would stay, and groups of a study, by tag and by token."""
-        self._pointed()
+        self._ready()
         where = (region,) if region else await self._catalog.regions()
         found = [await listing.find(self._sdk, self._traits, one, study, token) for one in where]
         return tuple(item for some in found for item in some)
 
     async def leftovers(self) -> Listing:
         """Whatever bears our schema's tag in all enabled regions."""
-        self._pointed()
+        self._ready()
         return await listing.leftovers(self._sdk, self._catalog.regions)
-
-    async def destroy(self, handle: Handle) -> None:
-        """Ask for a machine, a volume or a group to be deleted; what has gone is no error."""
-        self._pointed()
-        await self._lifecycle.destroy(handle)
-
-    async def gone(self, handle: Handle) -> str | None:
-        """The state `terminated`, or that complete lists have not shown it for long enough; stopped is not gone."""
-        self._pointed()
-        return await self._lifecycle.gone(handle)
 
     # -- machines
 
     async def look(self, handle: Handle) -> MachineStatus:
         """How a machine is; one that is not listed yet is pending."""
-        self._pointed()
+        self._ready()
         return await self._lifecycle.look(handle)
 
     async def zone(self, handle: Handle) -> str | None:
         """The zone of a machine, None while it is not listed."""
-        self._pointed()
+        self._ready()
         return await self._lifecycle.zone(handle)
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
         """Stop, change the type, start; raises Refused where the type or the market does not allow it."""
-        self._pointed()
+        self._ready()
         await self._lifecycle.resize(handle, offering, stopped)
 
-    # -- names
+    # -- settings
 
-    def _pointed(self) -> None:
+    def _ready(self) -> None:
         if self._compatible and self._sdk.endpoint() is None:
             raise UserMistake.at(self.name, "no endpoint is named", "set AWS_ENDPOINT_URL_EC2, e.g. https://HOST:8773/")

@@ -23,7 +23,7 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.common.responses import LOOKED_FOR, Coded, lost_response, unclear_response, unnamed_resource
+from cloudcmp.provider.common.responses import LOOKED_FOR, Coded, lost_response, unclear_response
 
 _CAPACITY = {
     "InsufficientAddressCapacity",
@@ -168,14 +168,3 @@ def _misread(error: BaseException) -> str:
     number = getattr(why, "lineno", None) or next((line for line, _ in getattr(why, "errors", ())), None)
     place = f"{kept.get('path', 'a settings file')}{f', line {number}' if number else ''}"
     return f"{one_line(place)} cannot be read as AWS settings ({type(why).__name__})"
-
-
-def id_in(answer: Mapping[str, Any], *path: str | int, where: str) -> str:
-    """The id that an answer names; LostAnswer where it names none, for then nothing is known of what was made."""
-    found: Any = answer
-    try:
-        for step in path:
-            found = found[step]
-    except (KeyError, IndexError, TypeError):
-        raise unnamed_resource(where) from None
-    return str(found)

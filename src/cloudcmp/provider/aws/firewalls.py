@@ -9,11 +9,12 @@ from typing import Any
 
 from cloudcmp.errors import IncompleteListing, LostAnswer, NotAllowed, ProviderFault, Refusal, RefusalKind, Refused
 from cloudcmp.model.lease import CreateRequest
-from cloudcmp.provider.aws.faults import POLICY, id_in
+from cloudcmp.provider.aws.faults import POLICY
 from cloudcmp.provider.aws.launch import STRATEGIES, placement_of, tags_of
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.common.address import allowed_nets, login_ports
-from cloudcmp.provider.common.responses import LOOKED_FOR
+from cloudcmp.provider.common.inventory import SCHEMA_TAG
+from cloudcmp.provider.common.responses import LOOKED_FOR, id_in, left_behind, unless_missing
 
 _TRIES = 10
 _PROOFS = 3
@@ -105,8 +106,7 @@ class Firewalls:
         except ProviderFault as fault:
             stays = fault.faults[0].what
         if stays and isinstance(error, Exception):
-            what = f"{error}; and its group {group} is still there: {stays}"
-            raise ProviderFault.at(request.name, what, "cloudcmp cleanup") from error
+            raise left_behind(request.name, error, f"its group {group} is still there: {stays}") from error
 
     async def _delete_new(self, region: str, group: str) -> bool:
         """Delete what was just made, which may not be seen everywhere yet; whether that was accepted."""
@@ -191,7 +191,7 @@ class Firewalls:
         """The placement groups of ours that are listed with a name or an id, for which there is no filter."""
         if "placement" in self.traits.lacks:
             return []
-        ask = [{"Name": "tag-key", "Values": ["cloudcmp:schema"]}]
+        ask = [{"Name": "tag-key", "Values": [SCHEMA_TAG]}]
         try:
             found = await self.sdk.pages(region, "describe_placement_groups", "PlacementGroups", Filters=ask)
         except Refused as fault:
@@ -202,13 +202,7 @@ class Firewalls:
         return [one for one in found if one.get(key) == value and one.get("State") not in _ENDING]
 
     async def _unless_gone(self, region: str, action: str, **params: Any) -> bool:
-        try:
-            await self.sdk.change(region, action, again=True, **params)
-        except Refused as fault:
-            if not fault.is_refusal(RefusalKind.MISSING):
-                raise
-            return False
-        return True
+        return await unless_missing(self.sdk.change(region, action, again=True, **params)) is not None
 
     async def there(self, region: str, id: str) -> bool:
         """Whether a list still shows a group; raises IncompleteListing where the list does not come whole."""
@@ -264,7 +258,7 @@ async def probe(sdk: Sdk, traits: Traits, region: str, group: str, token: str) -
     if traits.tags is None:
         found = await sdk.pages(region, "describe_security_groups", "SecurityGroups", Filters=[_by("group-id", group)])
         held = {tag["Key"] for one in found for tag in one.get("Tags", ())}
-        traits.tags = "cloudcmp:schema" in held
+        traits.tags = SCHEMA_TAG in held
     if traits.token is None:
         try:
             await sdk.pages(region, "describe_instances", "Reservations", Filters=[_by("client-token", token)])

@@ -9,10 +9,9 @@ from cloudcmp.model.lease import FIREWALL, ZONE, CreateRequest
 from cloudcmp.model.offering import Volume
 from cloudcmp.provider.aws.images import Image
 from cloudcmp.provider.aws.windows_shutdown import windows_shutdown
+from cloudcmp.provider.common.inventory import TOKEN_TAG
 
 STRATEGIES = ("cluster", "partition", "spread")
-TOKEN_TAG = "cloudcmp:token"  # noqa: S105 - it names a tag
-"""Bears the request's token: volumes and groups have no other place for it, and some clouds keep none of machines."""
 _TAGGED = ("instance", "volume", "network-interface")
 _GIB = 2**30
 _USER_DATA_MAX = 16384

@@ -7,7 +7,7 @@ from cloudcmp.model.offering import Offering
 from cloudcmp.provider.azure.images import Image, default_image, find_image
 from cloudcmp.provider.azure.offerings import facts_of, is_sold, offering_of, zones_of
 from cloudcmp.provider.azure.sdk import Reply, Sdk
-from cloudcmp.provider.common.suggestions import nearest
+from cloudcmp.provider.common.suggestions import check_name, check_system, nearest
 
 
 class OfferingCatalog:
@@ -58,10 +58,7 @@ class OfferingCatalog:
 
     async def known_region(self, region: str) -> None:
         """Raises Refused for a region that is not there, naming the nearest."""
-        known = await self.regions()
-        if region not in known:
-            hint = nearest(region, known, f"there are {', '.join(known)}")
-            raise Refused.at("azure", f"there is no region {region!r} for this subscription", hint)
+        check_name("azure", f"there is no region {region!r} for this subscription", region, await self.regions())
 
     async def size(self, region: str, offering: str) -> dict[str, Any]:
         """What is said of a size; one that is not sold here is refused, naming the nearest."""
@@ -90,7 +87,5 @@ class OfferingCatalog:
         if key not in self._images:
             self._images[key] = await find_image(self._sdk, region, asked, facts, windows=system == "windows")
         image = self._images[key]
-        if image.windows is not (system == "windows"):
-            theirs = "windows" if image.windows else "linux"
-            raise Refused.at(f"azure/{region}", f"the image {asked} is {theirs}", f"write os: {theirs}")
+        check_system(f"azure/{region}", asked, windows=image.windows, system=system)
         return image

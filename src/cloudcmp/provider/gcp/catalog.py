@@ -4,11 +4,12 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
-from cloudcmp.errors import IncompleteListing, ProviderFault, RefusalKind, Refused
+from cloudcmp.errors import IncompleteListing, ProviderFault, Refused
 from cloudcmp.model.lease import ZONE
 from cloudcmp.model.made_to_order import custom_type
 from cloudcmp.model.offering import Offering
-from cloudcmp.provider.common.suggestions import nearest
+from cloudcmp.provider.common.responses import unless_missing
+from cloudcmp.provider.common.suggestions import check_name, check_system, nearest
 from cloudcmp.provider.gcp.images import Image, default_image, find_image
 from cloudcmp.provider.gcp.offerings import architecture_of, offering_of
 from cloudcmp.provider.gcp.sdk import Sdk
@@ -65,10 +66,7 @@ class OfferingCatalog:
 
     async def known_region(self, region: str) -> None:
         """Raises Refused for a region that there is not, naming the nearest."""
-        known = await self.regions()
-        if region not in known:
-            hint = nearest(region, known, f"there are {', '.join(known)}")
-            raise Refused.at(self._sdk.name, f"there is no region {region!r}", hint)
+        check_name(self._sdk.name, f"there is no region {region!r}", region, await self.regions())
 
     async def zones_for(self, region: str, offering: str, options: dict[str, str], seed: int = 0) -> tuple[str, ...]:
         """The zones in which a machine may be asked for, in the order in which they are tried.
@@ -107,12 +105,8 @@ class OfferingCatalog:
         """What a zone tells of a machine type, None where it has none of that name."""
         key = (zone, offering)
         if key not in self._types:
-            try:
-                self._types[key] = await self._sdk.read("machine_types", "get", zone=zone, machine_type=offering)
-            except Refused as fault:
-                if not fault.is_refusal(RefusalKind.MISSING):
-                    raise
-                self._types[key] = None
+            call = self._sdk.read("machine_types", "get", zone=zone, machine_type=offering)
+            self._types[key] = await unless_missing(call)
         return self._types[key]
 
     async def warm(self, region: str, offering: str, options: dict[str, str]) -> None:
@@ -136,9 +130,7 @@ class OfferingCatalog:
         if key not in self._images:
             self._images[key] = await find_image(self._sdk, *key)
         image = self._images[key]
-        if image.windows is not (system == "windows"):
-            theirs = "windows" if image.windows else "linux"
-            raise Refused.at(self._sdk.name, f"the image {asked} is {theirs}", f"write os: {theirs}")
+        check_system(self._sdk.name, asked, windows=image.windows, system=system)
         if image.licence:
             what = f"the image {asked} has a licence that no price here counts: {image.licence}"
             raise Refused.at(self._sdk.name, what, f"take another image, such as {default_image(system)}")

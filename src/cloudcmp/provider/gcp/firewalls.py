@@ -13,6 +13,7 @@ from typing import Any
 from cloudcmp.errors import NOTHING_MADE, IncompleteListing, LostAnswer, ProviderFault, RefusalKind, Refused
 from cloudcmp.model.lease import FIREWALL, CreateRequest, Found
 from cloudcmp.provider.common.address import allowed_v4_nets, login_ports
+from cloudcmp.provider.common.responses import left_behind, unless_missing
 from cloudcmp.provider.gcp.launch import NETWORK, beside
 from cloudcmp.provider.gcp.operations import Operations
 from cloudcmp.provider.gcp.sdk import Sdk
@@ -77,12 +78,7 @@ class Firewalls:
         return False
 
     async def _get(self, name: str) -> Any:
-        try:
-            return await self.sdk.read("firewalls", "get", firewall=name)
-        except Refused as fault:
-            if not fault.is_refusal(RefusalKind.MISSING):
-                raise
-            return None
+        return await unless_missing(self.sdk.read("firewalls", "get", firewall=name))
 
     async def _undo(self, request: CreateRequest, names: list[str], error: BaseException) -> None:
         """Delete what was made of a launch's rules; what stays is no refusal, or nobody would look for it again."""
@@ -91,8 +87,7 @@ class Firewalls:
         except ProviderFault as fault:
             stays = fault.faults[0].what
         if stays and isinstance(error, Exception):
-            what = f"{error}; and rules of it may still be there: {stays}"
-            raise ProviderFault.at(request.name, what, "cloudcmp cleanup") from error
+            raise left_behind(request.name, error, f"rules of it may still be there: {stays}") from error
 
     async def _gone(self, name: str) -> bool:
         """Delete a rule that was just made; whether it is seen gone. What is going already refuses to be deleted."""
@@ -110,13 +105,7 @@ class Firewalls:
         return any([await self._delete(one) for one in _names(name)])
 
     async def _delete(self, name: str) -> bool:
-        try:
-            await self.sdk.change("firewalls", "delete_unary", firewall=name)
-        except Refused as fault:
-            if not fault.is_refusal(RefusalKind.MISSING):
-                raise
-            return False
-        return True
+        return await unless_missing(self.sdk.change("firewalls", "delete_unary", firewall=name)) is not None
 
     async def there(self, name: str) -> bool:
         """Whether any rule of a launch is there still."""

@@ -17,7 +17,7 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.model.lease import INSTANCE, CreateRequest
-from cloudcmp.provider.common.responses import LOOKED_FOR
+from cloudcmp.provider.common.responses import LOOKED_FOR, unless_missing
 from cloudcmp.provider.gcp.catalog import OfferingCatalog
 from cloudcmp.provider.gcp.faults import operation_fault
 from cloudcmp.provider.gcp.launch import machine_of
@@ -113,12 +113,7 @@ class Machines:
         return (read(text) or {}).get("token") == request.token
 
     async def _get(self, request: CreateRequest, zone: str) -> Any:
-        try:
-            return await self.sdk.read("instances", "get", zone=zone, instance=request.name)
-        except Refused as fault:
-            if not fault.is_refusal(RefusalKind.MISSING):
-                raise
-            return None
+        return await unless_missing(self.sdk.read("instances", "get", zone=zone, instance=request.name))
 
     async def _has_room(self, request: CreateRequest, zone: str, operation: Any) -> None:
         """Wait until the machine is under way; raises what its operation failed with.

@@ -15,7 +15,6 @@ from cloudcmp.model.lease import CreateRequest
 
 ITEM = "cloudcmp-tags"
 """The key of the metadata item that holds a machine's tags and token."""
-SCHEMA, STUDY = "cloudcmp:schema", "cloudcmp:study"
 SCHEMA_LABEL, STUDY_LABEL, TOKEN_LABEL = "cloudcmp-schema", "cloudcmp-study", "cloudcmp-token"
 _LABELLED = "cloudcmp:"
 _HEAD = "cloudcmp "

@@ -1,23 +1,20 @@
 """Clouds of the long tail: one driver, and a row of what is known of each of them."""
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from cloudcmp.errors import NOTHING_MADE, LostAnswer, NotAllowed, Refused
-from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Found, Handle, Listing
-from cloudcmp.model.offering import Offering
+from cloudcmp.model.lease import FIREWALL, CreateRequest, Found, Handle, Listing
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import UNTOLD, nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.common.absence import Absence
-from cloudcmp.provider.common.address import allowed_nets, controller_address
+from cloudcmp.provider.common.address import allowed_nets
+from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.findings import parse_http_date
-from cloudcmp.provider.common.responses import LOOKED_FOR
+from cloudcmp.provider.common.responses import LOOKED_FOR, id_in
 from cloudcmp.provider.longtail import labels, listing
 from cloudcmp.provider.longtail.catalog import OfferingCatalog
-from cloudcmp.provider.longtail.faults import id_in
 from cloudcmp.provider.longtail.lifecycle import LongTailLifecycle
 from cloudcmp.provider.longtail.preflight import Preflight
 from cloudcmp.provider.longtail.requests import image_of, refuse
@@ -27,7 +24,7 @@ from cloudcmp.provider.longtail.sdk import Library
 from cloudcmp.provider.longtail.table import CLOUDS
 
 
-class LongTailProvider:
+class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
     """Machines of one cloud of the table, through apache-libcloud's transport and authentication.
 
     It was tested against emulations of the tests' own, never on a real account. `settle_s` and `clock` are as in
@@ -35,10 +32,7 @@ class LongTailProvider:
     same one in this process gets what was made. Another process would get a second one; the ledger never asks so.
     """
 
-    simulated = False
-    billed = True
-    settle_s = 0.0  # absence is waited for in LongTailLifecycle
-    parts: tuple[str, ...] = (FIREWALL, INSTANCE)
+    _alone = "leave it out"
 
     def __init__(
         self,
@@ -61,14 +55,6 @@ class LongTailProvider:
         self._walls: dict[str, str] = {}
 
     # -- looking around
-
-    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The types of a region (without one: of all), with the price that the cloud itself tells today."""
-        return self._catalog.offerings(region)
-
-    def host(self, candidate: Candidate) -> str:
-        """Every machine has its own."""
-        return f"{self.name} {candidate.id}"
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Credentials, account, clock, names, rights and limits as far as they are told; creates nothing."""
@@ -96,24 +82,29 @@ class LongTailProvider:
         """A firewall with its rules, or a machine with everything in the one call."""
         refuse(request)
         if request.token not in self._made:
-            self._made[request.token] = await self._create(request)
+            made = self._made_before(request) if request.token in self._lost else self._made_now(request)
+            self._made[request.token] = await made
         return self._made[request.token]
 
-    async def _create(self, request: CreateRequest) -> str:
+    async def _made_now(self, request: CreateRequest) -> str:
         """What was not made yet with this token; raises LostAnswer where that is not known."""
-        if request.token in self._lost:
-            return await self._made_before(request)
         await self._catalog.known(request.region, request.offering)
-        if request.kind not in self.parts:
-            raise Refused.at(request.name, f"a {request.kind} is not made alone", "leave it out")
-        make = self._create_firewall if request.kind == FIREWALL else self._create_machine
         try:
-            return await make(request)
+            return await CloudDriver.create(self, request)
         except NOTHING_MADE:
             raise
         except BaseException:
             self._lost.add(request.token)
             raise
+
+    def _endpoint(self) -> str | None:
+        return self._library.endpoint()
+
+    async def _check(self, request: CreateRequest) -> None:
+        """All is checked before a token counts as sent."""
+
+    async def _warm(self, request: CreateRequest) -> None:
+        await self._catalog.image(image_of(dict(request.options)))
 
     async def _made_before(self, request: CreateRequest) -> str:
         """What an earlier request made whose answer was lost: these clouds would make another one."""
@@ -124,12 +115,6 @@ class LongTailProvider:
         return id
 
     async def _create_firewall(self, request: CreateRequest) -> str:
-        options = dict(request.options)
-        # Machines are timed from their request on, firewalls are not: what is looked up once is looked up here.
-        await self._catalog.image(image_of(options))
-        if "allow" not in options:
-            options["allow"] = await asyncio.to_thread(controller_address, self._library.endpoint())
-            request = replace(request, options=tuple(sorted(options.items())))
         id = await self._cloud.dialect.create_firewall(self._library, request, allowed_nets(request))
         self._walls[id] = await self._cloud.dialect.firewall_reference(self._library, id)
         return id
@@ -142,7 +127,7 @@ class LongTailProvider:
         record = labels.Record(request.tags, request.token, request.name if dialect.renames else None)
         words = labels.write(record, self._cloud.word_most)
         answer = await self._library.change("POST", dialect.machines[0], dialect.body(request, image, words, wall))
-        id = id_in(answer.said, dialect.machine_key, request.name)
+        id = id_in(answer.said, *dialect.machine_key, "id", where=request.name)
         self._lifecycle.made(id)
         return id
 
@@ -158,14 +143,6 @@ class LongTailProvider:
     async def leftovers(self) -> Listing:
         """Whatever bears our schema's tag, of all regions."""
         return await listing.leftovers(self._library)
-
-    async def destroy(self, handle: Handle) -> None:
-        """Ask for a machine, a firewall or a tag to be deleted; what has gone is no error."""
-        await self._lifecycle.destroy(handle)
-
-    async def gone(self, handle: Handle) -> str | None:
-        """That its deletion was accepted and no complete list shows it, or none did for long; stopped is not gone."""
-        return await self._lifecycle.gone(handle)
 
     # -- machines
 

@@ -55,7 +55,7 @@ class Dialect(Protocol):
     """
 
     machines: tuple[str, str]
-    machine_key: str | None
+    machine_key: tuple[str, ...]
     firewalls: tuple[str, str]
     regions: tuple[str, str]
     types: tuple[str, str]

@@ -8,9 +8,9 @@ from cloudcmp.errors import NotAllowed, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import SSH, Net
+from cloudcmp.provider.common.responses import id_in, unless_missing
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen
-from cloudcmp.provider.longtail.faults import id_in, missing
 from cloudcmp.provider.longtail.prices import hourly
 from cloudcmp.provider.longtail.requests import user_data
 
@@ -32,7 +32,7 @@ class Droplets:
     """How DigitalOcean writes it. A firewall is put on a tag, which its machines bear from the start."""
 
     machines = ("/v2/droplets", "droplets")
-    machine_key: str | None = "droplet"
+    machine_key: tuple[str, ...] = ("droplet",)
     firewalls = ("/v2/firewalls", "firewalls")
     regions = ("/v2/regions", "regions")
     types = ("/v2/sizes", "sizes")
@@ -64,13 +64,11 @@ class Droplets:
     async def image(self, library: "Library", asked: str) -> Image:
         """The public image of a slug."""
         slug = library.cloud.images.get(asked, asked)
-        try:
-            said = (await library.read(f"/v2/images/{slug}")).said.get("image") or {}
-        except Refused as fault:
-            if not missing(fault):
-                raise
+        answer = await unless_missing(library.read(f"/v2/images/{slug}"))
+        if answer is None:
             hint = f"write a slug, or one of {', '.join(library.cloud.images)}"
-            raise Refused.at(library.cloud.name, f"there is no image {asked!r}", hint) from None
+            raise Refused.at(library.cloud.name, f"there is no image {asked!r}", hint)
+        said = answer.said.get("image") or {}
         return Image(slug if said.get("slug") == slug else int(said["id"]), str(said.get("name", slug)))
 
     def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
@@ -119,7 +117,7 @@ class Droplets:
         except Refused:
             await delete_tags(library, words)
             raise
-        return id_in(said, "firewall", request.name)
+        return id_in(said, "firewall", "id", where=request.name)
 
     async def firewall_reference(self, library: "Library", id: str) -> str:
         """The first tag that a firewall is put on."""
@@ -132,13 +130,10 @@ class Droplets:
     async def delete_firewall(self, library: "Library", id: str) -> bool:
         """The firewall, then the tags that it was put on."""
         path = f"{self.firewalls[0]}/{id}"
-        try:
-            words = _words((await library.read(path)).said.get("firewall") or {})
-            await library.change("DELETE", path, again=True)
-        except Refused as fault:
-            if not missing(fault):
-                raise
+        answer = await unless_missing(library.read(path))
+        if answer is None or not await library.delete(path):
             return False
+        words = _words(answer.said.get("firewall") or {})
         await delete_tags(library, [word for word in words if labels.of(word, labels.WALL)])
         return True
 

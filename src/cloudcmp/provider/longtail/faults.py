@@ -22,7 +22,7 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.common.responses import LOOKED_FOR, Coded, lost_response, unclear_response, unnamed_resource
+from cloudcmp.provider.common.responses import LOOKED_FOR, Coded, lost_response, unclear_response
 
 RENEW = "make a new token, then run again"
 _UNSENT = {"NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ConnectTimeout", "gaierror"}
@@ -124,11 +124,3 @@ def _kinds(error: BaseException) -> set[str]:
         found |= names
         left += [*one.args, getattr(one, "reason", None), one.__cause__]
     return found
-
-
-def id_in(said: dict[str, Any], key: str | None, where: str) -> str:
-    """The id that an answer names; LostAnswer where it names none, for then nothing is known of what was made."""
-    one = said.get(key) if key else said
-    if not isinstance(one, dict) or not one.get("id"):
-        raise unnamed_resource(where)
-    return str(one["id"])

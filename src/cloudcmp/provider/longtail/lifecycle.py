@@ -101,7 +101,7 @@ class LongTailLifecycle(ResourceLifecycle):
         if answer is None:
             return None
         said = answer.said
-        one = said.get(dialect.machine_key) if dialect.machine_key else said
+        one = said.get(*dialect.machine_key) if dialect.machine_key else said
         return dialect.machine(one) if isinstance(one, dict) and one.get("id") else None
 
     def _path(self, id: str) -> str:

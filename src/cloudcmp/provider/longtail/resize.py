@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.lease import Handle
-from cloudcmp.provider.longtail.faults import id_in
+from cloudcmp.provider.common.responses import id_in
 from cloudcmp.provider.longtail.sdk import Json, Library
 
 _STOP_S = 180.0
@@ -47,7 +47,7 @@ class Resize:
         """Ask for an action and wait for its end."""
         path = f"{self.library.cloud.dialect.machines[0]}/{id}/actions"
         said = (await self.library.change("POST", path, body)).said
-        action = id_in(said, "action", id)
+        action = id_in(said, "action", "id", where=id)
 
         async def status() -> str:
             return str((await self.library.read(f"/v2/actions/{action}")).said.get("action", {}).get("status", ""))

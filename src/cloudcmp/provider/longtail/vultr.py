@@ -9,9 +9,9 @@ from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, Refusa
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import SSH, Net
+from cloudcmp.provider.common.responses import id_in, left_behind
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen, SingleFirewall
-from cloudcmp.provider.longtail.faults import id_in
 from cloudcmp.provider.longtail.prices import hourly, monthly
 from cloudcmp.provider.longtail.requests import user_data
 
@@ -34,7 +34,7 @@ class Instances(SingleFirewall):
     """How Vultr writes it. A firewall group has no tags: its description is its record."""
 
     machines = ("/v2/instances", "instances")
-    machine_key: str | None = "instance"
+    machine_key: tuple[str, ...] = ("instance",)
     firewalls = ("/v2/firewalls", "firewall_groups")
     regions = ("/v2/regions", "regions")
     types = ("/v2/plans", "plans")
@@ -135,7 +135,7 @@ class Instances(SingleFirewall):
         """The empty group, found again where the answer was lost."""
         try:
             said = (await library.change("POST", self.firewalls[0], {"description": text})).said
-            return id_in(said, "firewall_group", request.name)
+            return id_in(said, "firewall_group", "id", where=request.name)
         except LostAnswer as fault:
             for _ in range(_TRIES):
                 listed = await library.all(*self.firewalls)
@@ -158,8 +158,8 @@ class Instances(SingleFirewall):
         try:
             await self.delete_firewall(library, group)
         except ProviderFault as fault:
-            what = f"{error}; and its group {group} is still there: {fault.faults[0].what}"
-            raise ProviderFault.at(request.name, what, "cloudcmp cleanup") from error
+            what = f"its group {group} is still there: {fault.faults[0].what}"
+            raise left_behind(request.name, error, what) from error
         if isinstance(error, LostAnswer):
             raise IncompleteListing.at(request.name, error.faults[0].what, "its group was deleted again") from error
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.offering import Offering
-from cloudcmp.provider.common.suggestions import nearest
+from cloudcmp.provider.common.suggestions import check_name, nearest
 from cloudcmp.provider.openstack.images import DEFAULT, Image, find_image
 from cloudcmp.provider.openstack.networks import Way, way_of
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, Sdk
@@ -62,10 +62,7 @@ class OfferingCatalog:
 
     async def known_region(self, region: str) -> None:
         """Raises Refused for a region that the catalogue has not, naming the nearest."""
-        known = await self.regions()
-        if region not in known:
-            hint = nearest(region, known, f"there are {', '.join(known)}")
-            raise Refused.at(self._name, f"there is no region {region!r}", hint)
+        check_name(self._name, f"there is no region {region!r}", region, await self.regions())
 
     async def flavor(self, region: str, name: str) -> Flavor:
         """The flavor of a name; raises Refused for an unknown one, naming the nearest."""

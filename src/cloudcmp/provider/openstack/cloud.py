@@ -1,22 +1,21 @@
 """An OpenStack: Keystone v3, Nova, Neutron, Glance, and Cinder where there is one."""
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from cloudcmp.errors import NOTHING_MADE, LostAnswer, Refused
-from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Found, Handle, Listing
-from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.model.lease import FIREWALL, CreateRequest, Found, Handle, Listing
+from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import UNTOLD, nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.address import local_address
+from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.findings import parse_http_date
-from cloudcmp.provider.common.responses import LOOKED_FOR
+from cloudcmp.provider.common.responses import LOOKED_FOR, id_in
 from cloudcmp.provider.openstack.catalog import OfferingCatalog
-from cloudcmp.provider.openstack.firewalls import Firewalls, id_in
+from cloudcmp.provider.openstack.firewalls import Firewalls
 from cloudcmp.provider.openstack.floating_addresses import FloatingAddresses
 from cloudcmp.provider.openstack.launch import POLICIES, check_options, metadata_of, server_body
 from cloudcmp.provider.openstack.lifecycle import NovaLifecycle
@@ -26,7 +25,7 @@ from cloudcmp.provider.openstack.safeguards import OPENSTACK, SAFEGUARDS, UNCOUN
 from cloudcmp.provider.openstack.sdk import COMPUTE, Sdk
 
 
-class OpenStackProvider:
+class OpenStackProvider(CloudDriver[OfferingCatalog, NovaLifecycle]):
     """Machines of the OpenStack that the environment or clouds.yaml names (OS_CLOUD, or OS_AUTH_URL and the others).
 
     It was tested against an emulator of the tests' own, driven through openstacksdk, never on a real account. It makes
@@ -34,10 +33,6 @@ class OpenStackProvider:
     `pause_s` is between looks.
     """
 
-    simulated = False
-    billed = True
-    settle_s = 0.0  # absence is waited for in NovaLifecycle
-    parts: tuple[str, ...] = (FIREWALL, INSTANCE)
     safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
     def __init__(
@@ -63,17 +58,6 @@ class OpenStackProvider:
 
     # -- looking around
 
-    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The flavors of a region (without one: of the settings'), none for a region that the catalogue has not.
-
-        Prices are unknown: the study or a catalogue gives them.
-        """
-        return self._catalog.offerings(region)
-
-    def host(self, candidate: Candidate) -> str:
-        """Every machine has its own."""
-        return f"{self.name} {candidate.id}"
-
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Credentials, account, clock, names, rights, quotas and what this cloud has; creates nothing."""
         from cloudcmp.provider.openstack.preflight import Preflight
@@ -98,23 +82,27 @@ class OpenStackProvider:
 
         Nova takes no token: what was sent once with a token is not sent again, but looked for.
         """
-        await self._catalog.known_region(request.region)
-        if request.kind not in {FIREWALL, INSTANCE}:
-            raise Refused.at(request.name, f"a {request.kind} is not made alone", "it comes with its machine")
         if request.token in self._sent:
+            await self._check(request)
             return await self._sent_before(request)
-        made = await (self._create_firewall if request.kind == FIREWALL else self._create_machine)(request)
-        self._sent[request.token] = made
+        self._sent[request.token] = made = await CloudDriver.create(self, request)
         return made
 
-    async def _create_firewall(self, request: CreateRequest) -> str:
+    def _endpoint(self) -> str | None:
+        return self._sdk.endpoint()
+
+    def _controller_address(self) -> str:
+        return local_address(self._sdk.endpoint())
+
+    async def _check(self, request: CreateRequest) -> None:
+        await self._catalog.known_region(request.region)
+
+    async def _warm(self, request: CreateRequest) -> None:
         options = dict(request.options)
         check_options(options, request.name)
-        # Machines are timed from their request on, firewalls are not: what is looked up once is looked up here.
         await self._catalog.warm(request.region, request.offering, options)
-        if "allow" not in options:
-            options["allow"] = await asyncio.to_thread(local_address, self._sdk.endpoint())
-            request = replace(request, options=tuple(sorted(options.items())))
+
+    async def _create_firewall(self, request: CreateRequest) -> str:
         return await self._firewalls.create(request)
 
     async def _create_machine(self, request: CreateRequest) -> str:
@@ -136,7 +124,7 @@ class OpenStackProvider:
         except NOTHING_MADE:
             del self._sent[request.token]
             raise
-        return id_in(answer, "server", request.name)
+        return id_in(answer, "server", "id", where=request.name)
 
     async def _sent_before(self, request: CreateRequest) -> str:
         """The id of what a token made; raises LostAnswer where that is not known and it is not found either."""
@@ -159,14 +147,6 @@ class OpenStackProvider:
     async def leftovers(self) -> Listing:
         """Whatever bears our schema's tag in all regions of the catalogue."""
         return await self._lists.leftovers(self._catalog.regions)
-
-    async def destroy(self, handle: Handle) -> None:
-        """Ask for a machine with its address, a volume, an address or a group to be deleted; gone is no error."""
-        await self._lifecycle.destroy(handle)
-
-    async def gone(self, handle: Handle) -> str | None:
-        """That it is not told of any more, a machine's addresses and volumes included; stopped is not gone."""
-        return await self._lifecycle.gone(handle)
 
     # -- machines
 

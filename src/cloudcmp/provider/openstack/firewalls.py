@@ -12,7 +12,7 @@ from typing import Any
 from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, RefusalKind, Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.provider.common.address import SSH, allowed_nets
-from cloudcmp.provider.common.responses import LOOKED_FOR, unnamed_resource
+from cloudcmp.provider.common.responses import LOOKED_FOR, id_in, left_behind
 from cloudcmp.provider.openstack.launch import POLICIES
 from cloudcmp.provider.openstack.sdk import COMPUTE, NETWORK, Sdk
 from cloudcmp.provider.openstack.tags import Mark, mark_in
@@ -55,7 +55,7 @@ class Firewalls:
             made = await self.sdk.change(
                 request.region, NETWORK, "POST", "/security-groups", {"security_group": said}
             )  # fmt: skip
-            return id_in(made, "security_group", request.name)
+            return id_in(made, "security_group", "id", where=request.name)
         except LostAnswer as fault:
             for _ in range(_TRIES):
                 found = [id for id, _, one in await self.groups(request.region) if one.token == request.token]
@@ -96,8 +96,8 @@ class Firewalls:
             await self.destroy(request.region, group)
         except ProviderFault as fault:
             if isinstance(error, Exception):
-                what = f"{error}; and its group {group} is still there: {fault.faults[0].what}"
-                raise ProviderFault.at(request.name, what, "cloudcmp cleanup") from error
+                what = f"its group {group} is still there: {fault.faults[0].what}"
+                raise left_behind(request.name, error, what) from error
 
     async def placement_of(self, region: str, group: str) -> str | None:
         """The id of the server group that stands beside a security group."""
@@ -134,14 +134,6 @@ class Firewalls:
             return id.removeprefix(PLACEMENT) in {one for one, _, _ in placed}
         listed = await self.sdk.own(region, "/security-groups", "security_groups")
         return id in {one.get("id") for one in listed} or id in {mark.on for _, _, mark in placed}
-
-
-def id_in(answer: dict[str, Any], key: str, where: str) -> str:
-    """The id that an answer names; LostAnswer where it names none, for then nothing is known of what was made."""
-    found = answer.get(key)
-    if not isinstance(found, dict) or not found.get("id"):
-        raise unnamed_resource(where)
-    return str(found["id"])
 
 
 def _rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
