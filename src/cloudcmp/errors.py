@@ -29,6 +29,7 @@ CloudcmpError                 carries one or more faults: where, what, what next
 """
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Self
 
 
@@ -91,8 +92,44 @@ class AgentMissing(OutsideFault):
     """No measuring agent was found for the machine."""
 
 
+class RefusalKind(Enum):
+    """What a provider's own error code or text means, where a driver acts on it."""
+
+    MISSING = "the named resource does not exist"
+    EXISTS = "the named resource or rule exists already"
+    DENIED = "the caller lacks the permission"
+    ALLOWED = "a dry run: the call would have succeeded"
+    UNKNOWN_ACTION = "this cloud does not have the call"
+    UNKNOWN_PARAMETER = "this cloud does not know a parameter of the call"
+    UNKNOWN_OFFERING = "there is no such offering"
+    OTHER = "anything else: only its code and text are known"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A provider's error: its kind, and the provider's own code and text (untrusted, one line)."""
+
+    kind: RefusalKind
+    code: str = ""
+    text: str = ""
+
+
 class ProviderFault(OutsideFault):
-    """A provider said no, or nothing."""
+    """A provider said no, or nothing.
+
+    `reason` is the error that the provider answered with; None where it answered none, or where nobody acts on it.
+    """
+
+    reason: Refusal | None = None
+
+    def because(self, reason: Refusal | None) -> Self:
+        """The same fault with its reason."""
+        self.reason = reason
+        return self
+
+    def is_refusal(self, *kinds: RefusalKind) -> bool:
+        """True if the provider's error is of one of these kinds."""
+        return self.reason is not None and self.reason.kind in kinds
 
 
 class NoCapacity(ProviderFault):

@@ -23,7 +23,7 @@ from cloudcmp.errors import AgentMissing
 from cloudcmp.provider.qemu import QemuProvider
 from cloudcmp.provider.qemu.image import cache_folder
 from cloudcmp.provider.qemu.inventory import Inventory
-from cloudcmp.provider.qemu.running import running
+from cloudcmp.provider.qemu.processes import running
 from tests.app.warm import SHORT, warmth
 from tests.cli.command import Said
 from tests.emulated.boot import Boot, SshServer, why_not

@@ -19,7 +19,7 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.bill import BillLine
 from cloudcmp.model.lease import FIREWALL, INSTANCE, LeaseEvent, LeaseRow
 from cloudcmp.model.offering import Volume
-from cloudcmp.provider.gcp.marks import label
+from cloudcmp.provider.gcp.tags import label
 from cloudcmp.store import StudyStore
 from cloudcmp.units import Money
 from tests.analysis.planted import plan_of, price

@@ -190,7 +190,7 @@ def _load(environ: Mapping[str, str], loaded: set[str]) -> None:
                 from cloudcmp.provider.aws.sdk import new_session
 
                 keys = {"aws_access_key_id": "-", "aws_secret_access_key": "-"}
-                new_session("aws").client("ec2", region_name="us-east-1", **keys)
+                new_session().client("ec2", region_name="us-east-1", **keys)
 
 
 def _fork(asked: dict[str, Any]) -> int:

@@ -83,7 +83,7 @@ class Droplets(LongTail):
             "firewalls.get": lambda id, _: (200, {"firewall": self._wall(self.wall(id))}),
             "firewalls.delete": self._fell,
             "tags.create": self._make_tag,
-            "tags.delete": self._fell_tag,
+            "tags.delete": self._delete_tag,
             "images.get": lambda id, _: (200, {"image": _image(id)}),
         }.get(action)
         if own is not None:
@@ -214,7 +214,7 @@ class Droplets(LongTail):
         self.words.setdefault(word, self.lives.clock())
         return 201, {"tag": self._tag(word)}
 
-    def _fell_tag(self, word: str, _: Json) -> tuple[int, Json]:
+    def _delete_tag(self, word: str, _: Json) -> tuple[int, Json]:
         if word not in self.words:
             raise No(404, "The resource you were accessing could not be found.")
         del self.words[word]

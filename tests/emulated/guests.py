@@ -35,7 +35,7 @@ from cloudcmp.provider.qemu.debian import debian_image
 from cloudcmp.provider.qemu.image import cache_folder
 from cloudcmp.provider.qemu.inventory import Guest, Inventory
 from cloudcmp.provider.qemu.machine import SERIAL
-from cloudcmp.provider.qemu.running import ask, running
+from cloudcmp.provider.qemu.processes import ask, running
 
 SMALLEST = "1cpu-128mb"
 LARGER = "1cpu-512mb"  # what a whole Debian needs

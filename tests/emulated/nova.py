@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from cloudcmp.provider.openstack.marks import Mark, mark_in
+from cloudcmp.provider.openstack.tags import Mark, mark_in
 from tests.emulated import nova_told as told
 from tests.emulated import nova_wire as wire
 from tests.emulated.boot import Boot

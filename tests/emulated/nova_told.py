@@ -4,7 +4,7 @@ import base64
 import json
 from typing import Any
 
-from cloudcmp.provider.openstack.marks import mark_in
+from cloudcmp.provider.openstack.tags import mark_in
 from tests.emulated.cloud import Call
 from tests.emulated.standing import Standing
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudcmp.provider.absence import Absence
+from cloudcmp.provider.common.absence import Absence
 
 
 class Clock:

@@ -13,8 +13,14 @@ from tests.provider.every import EVERY, pointed
 
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import FIREWALL, CreateRequest
-from cloudcmp.provider import address
-from cloudcmp.provider.address import controller, doors, near, nets_of, v4_nets_of
+from cloudcmp.provider.common import address
+from cloudcmp.provider.common.address import (
+    allowed_nets,
+    allowed_v4_nets,
+    controller_address,
+    local_address,
+    login_ports,
+)
 
 NOBODY = ("", " , ")
 WIDE = (
@@ -38,7 +44,7 @@ def _asked(allow: str, **more: str) -> CreateRequest:
 def test_whom_no_firewall_lets_in(some: tuple[str, ...], says: str) -> None:
     for allow in some:
         with pytest.raises(Refused, match=says) as raised:
-            nets_of(_asked(allow))
+            allowed_nets(_asked(allow))
         assert raised.value.faults[0].next
 
 
@@ -56,15 +62,15 @@ def test_no_driver_makes_a_firewall_that_is_wide_open_or_shut(name: str) -> None
 
 
 def test_addresses_are_told_each_once_in_the_form_that_clouds_read() -> None:
-    nets = nets_of(_asked(" 192.0.2.7,198.51.100.0/255.255.255.0, 2001:DB8:0::/64,192.0.2.7/32,"))
+    nets = allowed_nets(_asked(" 192.0.2.7,198.51.100.0/255.255.255.0, 2001:DB8:0::/64,192.0.2.7/32,"))
     assert [str(net) for net in nets] == ["192.0.2.7/32", "198.51.100.0/24", "2001:db8::/64"]
 
 
 def test_where_there_is_no_ipv6_an_address_of_it_is_refused() -> None:
-    assert [str(net) for net in v4_nets_of(_asked("192.0.2.7/32"))] == ["192.0.2.7/32"]
+    assert [str(net) for net in allowed_v4_nets(_asked("192.0.2.7/32"))] == ["192.0.2.7/32"]
     for allow in ("2001:db8::7/128", "192.0.2.7/32,2001:db8::7/128"):
         with pytest.raises(Refused, match="IPv4 addresses only"):
-            v4_nets_of(_asked(allow))
+            allowed_v4_nets(_asked(allow))
 
 
 @given(st.ip_addresses(), st.integers(0, 128))
@@ -73,7 +79,7 @@ def test_no_net_is_let_in_that_is_wider_than_what_a_study_may_name(
 ) -> None:
     net = ipaddress.ip_network((one, min(length, one.max_prefixlen)), strict=False)
     try:
-        (found,) = nets_of(_asked(str(net)))
+        (found,) = allowed_nets(_asked(str(net)))
     except Refused:
         first = net.network_address
         nobodys = first.is_unspecified or first.is_multicast or getattr(first, "ipv4_mapped", None) is not None
@@ -84,8 +90,8 @@ def test_no_net_is_let_in_that_is_wider_than_what_a_study_may_name(
 
 
 def test_doors_are_those_of_the_system() -> None:
-    assert doors(_asked("192.0.2.7/32")) == (22,)
-    assert doors(_asked("192.0.2.7/32", os="windows")) == (3389, 5985)
+    assert login_ports(_asked("192.0.2.7/32")) == (22,)
+    assert login_ports(_asked("192.0.2.7/32", os="windows")) == (3389, 5985)
 
 
 # -- from where the controller is seen
@@ -95,8 +101,8 @@ def test_doors_are_those_of_the_system() -> None:
     ("endpoint", "seen"), [("http://127.0.0.1:5000", "127.0.0.1/32"), ("http://[::1]:5000", "::1/128")]
 )
 def test_the_way_to_an_endpoint_tells_our_own_address(endpoint: str, seen: str) -> None:
-    assert controller(endpoint) == seen
-    assert near(endpoint) == seen
+    assert controller_address(endpoint) == seen
+    assert local_address(endpoint) == seen
 
 
 @pytest.mark.parametrize(
@@ -104,7 +110,7 @@ def test_the_way_to_an_endpoint_tells_our_own_address(endpoint: str, seen: str) 
 )
 def test_an_endpoint_without_a_way_is_refused_with_what_to_write(endpoint: str) -> None:
     with pytest.raises(Refused, match="allow: 203"):
-        near(endpoint)
+        local_address(endpoint)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +148,7 @@ def test_a_private_address_on_the_way_to_a_public_cloud_is_not_let_in(
     monkeypatch.setattr(address.socket, "getaddrinfo", found)
     monkeypatch.setattr(address.socket, "socket", Way)
     if seen:
-        assert controller("https://cloud.example") == seen
+        assert controller_address("https://cloud.example") == seen
         return
     with pytest.raises(Refused, match="is a private one"):
-        controller("https://cloud.example")
+        controller_address("https://cloud.example")

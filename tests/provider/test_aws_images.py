@@ -9,7 +9,7 @@ from tests.emulated.ec2_requests import REGION, launched, provider, request
 
 from cloudcmp.errors import NotAllowed, Refused
 from cloudcmp.model.lease import FIREWALL
-from cloudcmp.provider.aws.shelf import Shelf
+from cloudcmp.provider.aws.catalog import OfferingCatalog
 
 
 def test_images_by_line_by_id_by_name_and_unknown(cloud):
@@ -72,13 +72,13 @@ def test_an_image_that_is_billed_otherwise_is_refused(said, billed):
                 return [{"ImageId": "ami-1", "Name": "x", "Architecture": "x86_64"} | said]
             return [{"InstanceType": "t3.micro", "ProcessorInfo": {"SupportedArchitectures": ["x86_64"]}}]
 
-    shelf = Shelf("aws", Answers(), compatible=False)
+    catalog = OfferingCatalog("aws", Answers(), compatible=False)
     options = {"image": "ami-1", "os": "windows" if said.get("Platform") else "linux"}
     if not billed:
-        assert asyncio.run(shelf.image_for(REGION, "t3.micro", options)).billed == ""
+        assert asyncio.run(catalog.image_for(REGION, "t3.micro", options)).billed == ""
         return
     with pytest.raises(Refused) as fault:
-        asyncio.run(shelf.image_for(REGION, "t3.micro", options))
+        asyncio.run(catalog.image_for(REGION, "t3.micro", options))
     assert fault.value.faults[0].what == f"the image ami-1 is billed as {billed}, which no price here counts"
 
 

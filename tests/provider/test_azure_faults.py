@@ -26,8 +26,8 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.model.lease import FIREWALL
-from cloudcmp.provider.answers import Coded
 from cloudcmp.provider.azure.faults import coded_in, fault_of, missing, refusal
+from cloudcmp.provider.common.responses import Coded
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_whatever_hangs_is_given_up_at_the_deadline(changes, kind):
     """Also what no time limit of the clients bounds, such as a login."""
     sdk, began = provider(deadline_s=0.2)._sdk, time.monotonic()
     with pytest.raises(kind):
-        asyncio.run(sdk.aside(lambda: time.sleep(2.0), changes=changes))
+        asyncio.run(sdk.run_in_thread(lambda: time.sleep(2.0), changes=changes))
     assert time.monotonic() - began < 1.9
 
 

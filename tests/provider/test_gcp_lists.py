@@ -11,7 +11,7 @@ from tests.emulated.gce_requests import REGION, firewall, instance, launched, pr
 
 from cloudcmp.errors import IncompleteListing
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME
-from cloudcmp.provider.gcp import marks
+from cloudcmp.provider.gcp import tags as gcp_tags
 from cloudcmp.provider.gcp.launch import beside
 
 WORDS = st.text(min_size=0, max_size=80)
@@ -122,28 +122,28 @@ def test_rules_half_of_which_are_there_are_one_thing_still(gce_cloud):
 
 @given(WORDS)
 def test_a_label_takes_any_text_and_stays_one(text):
-    made = marks.label(text)
-    assert marks._LABEL.fullmatch(made)
-    assert marks.label(made) == made
+    made = gcp_tags.label(text)
+    assert gcp_tags._LABEL.fullmatch(made)
+    assert gcp_tags.label(made) == made
 
 
 @given(st.lists(WORDS, min_size=2, max_size=6, unique=True))
 def test_labels_of_unlike_texts_are_unlike(texts):
-    changed = [marks.label(text) for text in texts if not marks._LABEL.fullmatch(text)]
+    changed = [gcp_tags.label(text) for text in texts if not gcp_tags._LABEL.fullmatch(text)]
     assert len(set(changed)) == len(changed)
 
 
 @given(st.dictionaries(WORDS, WORDS, max_size=5), WORDS)
 def test_what_is_written_is_read_again(pairs, token):
-    text = marks.written(request(token=token, tags=tuple(sorted(pairs.items()))))
+    text = gcp_tags.to_text(request(token=token, tags=tuple(sorted(pairs.items()))))
     assert "\n" not in text
-    assert marks.told(text, {}) == (tuple(sorted(pairs.items())), token or None)
+    assert gcp_tags.tags_and_token(text, {}) == (tuple(sorted(pairs.items())), token or None)
 
 
 @given(WORDS.filter(lambda text: not text.startswith("cloudcmp {")))
 def test_other_texts_are_not_ours(text):
-    assert marks.read(text) is None
-    assert marks.read("cloudcmp " + json.dumps(text)) is None
+    assert gcp_tags.read(text) is None
+    assert gcp_tags.read("cloudcmp " + json.dumps(text)) is None
 
 
 @given(st.from_regex(r"[a-z][a-z0-9-]{0,62}", fullmatch=True), st.sampled_from(["inside", "nobody", "data"]))

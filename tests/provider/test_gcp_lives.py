@@ -148,7 +148,7 @@ def test_a_resize_to_what_is_not_there_is_refused_and_leaves_it_stopped(gce_clou
 
 
 def test_a_resize_of_which_the_cloud_does_nothing_ends(gce_cloud, monkeypatch):
-    monkeypatch.setattr("cloudcmp.provider.gcp.existence._STOP_S", 0.05)
+    monkeypatch.setattr("cloudcmp.provider.gcp.lifecycle._STOP_S", 0.05)
     gce_cloud.faults = Faults(end_s=60.0)
     id = asyncio.run(provider().create(request()))
     with pytest.raises(ProviderFault, match="not TERMINATED after"):

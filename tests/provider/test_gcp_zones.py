@@ -108,12 +108,12 @@ def test_a_zone_that_says_no_and_shows_a_machine_is_no_reason_to_ask_another(gce
     """The operation failed for want of room, yet there is something of that name: nobody asks elsewhere."""
     gce_cloud.faults = Faults(full=frozenset({A}))
     driver = provider()
-    whole = driver._making._get
+    whole = driver._machines._get
 
     async def seen(asked, zone):
         return object() if gce_cloud.calls("instances.insert") else await whole(asked, zone)
 
-    monkeypatch.setattr(type(driver._making), "_get", lambda _, asked, zone: seen(asked, zone))
+    monkeypatch.setattr(type(driver._machines), "_get", lambda _, asked, zone: seen(asked, zone))
     with pytest.raises(ProviderFault, match="yet the machine is listed") as caught:
         asyncio.run(driver.create(request()))
     assert type(caught.value) is ProviderFault

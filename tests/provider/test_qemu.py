@@ -19,14 +19,14 @@ from cloudcmp.errors import IncompleteListing, NoCapacity, ProviderFault, Refuse
 from cloudcmp.model.lease import Handle
 from cloudcmp.model.offering import Volume
 from cloudcmp.provider.local import Machine
-from cloudcmp.provider.qemu import QemuProvider, archive, checking
+from cloudcmp.provider.qemu import QemuProvider, archive, preflight
 from cloudcmp.provider.qemu.image import cache_folder, once, small_image, small_prefix
 from cloudcmp.provider.qemu.inventory import Inventory
 from cloudcmp.provider.qemu.machine import CARD, Card, last_words, mac_of, read_card
 from cloudcmp.provider.qemu.media import image_format, nocloud, overlay
 from cloudcmp.provider.qemu.packages import Packages
+from cloudcmp.provider.qemu.processes import Identity, running
 from cloudcmp.provider.qemu.program import accelerator, find_program, known_accelerator
-from cloudcmp.provider.qemu.running import Identity, running
 
 needs_guests = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -248,18 +248,18 @@ def test_a_check_only_looks_it_writes_nothing_and_fetches_nothing(tmp_path, imag
 def test_what_is_not_there_is_told_with_its_size_and_is_no_reason_to_refuse(tmp_path, monkeypatch):
     tools = {"apt-get", "dpkg-deb"}
     monkeypatch.setattr("shutil.which", lambda name, path=None: f"/usr/bin/{name}" if name in tools else None)
-    for finding in (checking.host(tmp_path), checking.image(tmp_path, "small")):
+    for finding in (preflight.host(tmp_path), preflight.image(tmp_path, "small")):
         assert finding.ok is True
         assert "is not there: a study" in finding.text
         assert "40 MB" in finding.text
-    assert len(list(checking.to_fetch(tmp_path, ["small"]))) == 2
+    assert len(list(preflight.to_fetch(tmp_path, ["small"]))) == 2
     (tmp_path / f"{small_prefix()}done").mkdir()
-    assert checking.image(tmp_path, "small").text == "small is there"
-    assert len(list(checking.to_fetch(tmp_path, ["small"]))) == 1
+    assert preflight.image(tmp_path, "small").text == "small is there"
+    assert len(list(preflight.to_fetch(tmp_path, ["small"]))) == 1
     assert {path.name for path in tmp_path.iterdir()} == {f"{small_prefix()}done"}
-    assert checking.image(tmp_path, "smalle").ok is False
+    assert preflight.image(tmp_path, "smalle").ok is False
     monkeypatch.setattr("cloudcmp.provider.qemu.debian.os.geteuid", lambda: 1000)
-    assert "without root" in checking.image(tmp_path, "debian").text
+    assert "without root" in preflight.image(tmp_path, "debian").text
 
 
 @needs_guests

@@ -17,7 +17,7 @@ from cloudcmp.errors import ProviderFault, Refused, WrongHost
 from cloudcmp.model.offering import Volume
 from cloudcmp.provider.qemu import QemuProvider
 from cloudcmp.provider.qemu.image import cache_folder, small_image
-from cloudcmp.provider.qemu.running import running
+from cloudcmp.provider.qemu.processes import running
 from cloudcmp.provider.qemu.sizes import OVERHEAD_BYTES
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))

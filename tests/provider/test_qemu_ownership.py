@@ -10,7 +10,7 @@ from cloudcmp.model.lease import Handle
 from cloudcmp.provider.qemu import QemuProvider
 from cloudcmp.provider.qemu.inventory import Inventory
 from cloudcmp.provider.qemu.machine import Card
-from cloudcmp.provider.qemu.running import Identity
+from cloudcmp.provider.qemu.processes import Identity
 
 
 def of_study(state, study):

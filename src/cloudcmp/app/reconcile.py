@@ -64,7 +64,7 @@ def reconcile(
 
 def _spellings(text: str) -> tuple[str, ...]:
     """The forms of a study's tag on a bill, including the hashed label of Google Cloud."""
-    from cloudcmp.provider.gcp.marks import label
+    from cloudcmp.provider.gcp.tags import label
 
     return (*spellings(text), label(text))
 

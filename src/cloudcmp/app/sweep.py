@@ -22,7 +22,7 @@ from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Listing
 from cloudcmp.model.leftover import Fate, Leftover, SweepResult, judge
 from cloudcmp.model.offering import Price
 from cloudcmp.model.protocol import HasServerTime, Provider
-from cloudcmp.provider.aside import aside
+from cloudcmp.provider.common.blocking_calls import run_in_thread
 from cloudcmp.provider.time import Time, WallTime
 from cloudcmp.provision import Patience, patience_with
 from cloudcmp.provision.pacing import Pace
@@ -338,5 +338,5 @@ async def _prices_within(provider: Provider, regions: Collection[str], within_s:
 
     if regions:  # in a thread, so that slow prices do not delay a signal
         with suppress(IncompleteListing):
-            await aside(fetch, provider.name, within_s)
+            await run_in_thread(fetch, provider.name, within_s)
     return dict(prices)

@@ -11,8 +11,8 @@ from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.remote import Dial
 from cloudcmp.owned_folder import OwnedPath
-from cloudcmp.provider.loading import LOADING
-from cloudcmp.provider.saying import nearest
+from cloudcmp.provider.common.sdk_imports import IMPORT_LOCK
+from cloudcmp.provider.common.suggestions import nearest
 from cloudcmp.provider.time import VirtualTime
 
 if TYPE_CHECKING:
@@ -143,5 +143,5 @@ def make(name: str, means: ProviderOptions | None = None) -> Provider:
     if maker is None:
         hint = nearest(name, names(), f"known are {', '.join(names())}")
         raise UserMistake.at("provider", f"unknown provider {name!r}", hint)
-    with LOADING:  # what a provider is made of is imported then
+    with IMPORT_LOCK:  # what a provider is made of is imported then
         return maker(means or ProviderOptions())

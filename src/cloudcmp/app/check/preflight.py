@@ -19,7 +19,7 @@ from cloudcmp.model.plan import Candidate, Plan, hourly_cost
 from cloudcmp.model.protocol import NeedsPreparation, Provider
 from cloudcmp.model.safety import Finding
 from cloudcmp.plan import check_runnable
-from cloudcmp.provider.aside import aside
+from cloudcmp.provider.common.blocking_calls import run_in_thread
 from cloudcmp.provider.registry import ProviderOptions, make, names
 from cloudcmp.provision import price_to_create
 from cloudcmp.units import Money
@@ -203,7 +203,7 @@ async def _price_findings(
 async def _offerings(provider: Provider, region: str) -> tuple[Offering, ...]:
     """What the provider sells in a region; empty if it does not answer, which is a finding of its own."""
     try:
-        return await aside(lambda: provider.offerings(region), provider.name, _LIST_S)
+        return await run_in_thread(lambda: provider.offerings(region), provider.name, _LIST_S)
     except (CloudcmpError, ImportError, OSError):
         return ()
 

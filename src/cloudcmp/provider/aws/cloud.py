@@ -3,30 +3,28 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
-from cloudcmp.errors import ProviderFault, Refused, UserMistake
-from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Found, Handle, Listing
-from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.errors import ProviderFault, RefusalKind, Refused, UserMistake
+from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Listing
+from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
-from cloudcmp.provider.absence import Absence
-from cloudcmp.provider.address import controller
 from cloudcmp.provider.aws import listing
-from cloudcmp.provider.aws.checking import Preflight, account_of, date_of
-from cloudcmp.provider.aws.existence import Existence
-from cloudcmp.provider.aws.faults import id_in
+from cloudcmp.provider.aws.catalog import OfferingCatalog
 from cloudcmp.provider.aws.firewalls import Firewalls, Traits, probe, tag_after, unknown
 from cloudcmp.provider.aws.images import LINES
 from cloudcmp.provider.aws.launch import run_params, tags_of
+from cloudcmp.provider.aws.lifecycle import Ec2Lifecycle
+from cloudcmp.provider.aws.preflight import Preflight, account_of, date_of
 from cloudcmp.provider.aws.prices import ADDRESS, DEDICATED, FREE, ROOT, UNCOUNTED
 from cloudcmp.provider.aws.safeguards import AWS, COMPATIBLE, SAFEGUARDS, ends, safeguards_of
 from cloudcmp.provider.aws.sdk import Sdk
-from cloudcmp.provider.aws.shelf import Shelf
+from cloudcmp.provider.common.absence import Absence
+from cloudcmp.provider.common.driver import CloudDriver
+from cloudcmp.provider.common.responses import id_in
 
-_NOT_YET = ("InvalidGroup.NotFound", "InvalidPlacementGroup.Unknown")  # what was just made is not seen everywhere yet
 _OPTIONAL = ("TagSpecifications", "MetadataOptions", "InstanceInitiatedShutdownBehavior")
 
 
@@ -36,18 +34,13 @@ BILLING = Billing(
 """How Amazon bills what cloudcmp makes there."""
 
 
-class Ec2Provider:
+class Ec2Provider(CloudDriver[OfferingCatalog, Ec2Lifecycle]):
     """Machines of EC2 or of an EC2-compatible cloud, whose endpoint the environment names (AWS_ENDPOINT_URL_EC2).
 
     It was tested against an emulator (moto behind a fault proxy), never on a real account. It makes no key pairs, no
     elastic addresses and no networks: the account needs a default VPC. `settle_s` and `clock` are as in `Absence`,
     `pause_s` is between looks.
     """
-
-    simulated = False
-    billed = True
-    settle_s = 0.0  # absence is waited for in Existence
-    parts: tuple[str, ...] = (FIREWALL, INSTANCE)
 
     def __init__(
         self,
@@ -69,23 +62,11 @@ class Ec2Provider:
         self._traits = Traits() if self._compatible else Traits(tags=True, token=True)
         self._firewalls = Firewalls(self._sdk, self._traits, pause_s)
         absence = Absence(settle_s, "in any complete list", clock)
-        self._existence = Existence(self._sdk, self._firewalls, absence, pause_s)
+        self._lifecycle = Ec2Lifecycle(self._sdk, self._firewalls, absence, pause_s)
         self._pause_s = pause_s
-        self._shelf = Shelf(name, self._sdk, compatible=self._compatible)
+        self._catalog = OfferingCatalog(name, self._sdk, compatible=self._compatible)
 
     # -- looking around
-
-    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The instance types of a region (without one: of the environment's), none for a region that is not enabled.
-
-        Prices are unknown: the study or a catalogue gives them.
-        """
-        self._pointed()
-        return self._shelf.offerings(region)
-
-    def host(self, candidate: Candidate) -> str:
-        """Every machine has its own."""
-        return f"{self.name} {candidate.id}"
 
     def safeguards_of(self, plan: Plan) -> tuple[Safeguard, ...]:
         """The safeguards as they are for a plan's own candidates and trials."""
@@ -97,34 +78,36 @@ class Ec2Provider:
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Credentials, account, clock, names, rights, quota, and capabilities where it is not AWS; creates nothing."""
-        self._pointed()
+        self._ready()
         preflight = Preflight(
-            self._sdk, self._traits, self._shelf.regions, self._shelf.image_for, compatible=self._compatible
+            self._sdk, self._traits, self._catalog.regions, self._catalog.image_for, compatible=self._compatible
         )
         return await preflight.run(candidates)
 
     async def account(self) -> str:
         """The account of the credentials, and the endpoint where one is named."""
-        self._pointed()
+        self._ready()
         return await account_of(self._sdk, compatible=self._compatible)
 
     async def date(self) -> float | None:
         """The time by this cloud's own clock (Unix s), from the head of an answer."""
-        self._pointed()
+        self._ready()
         return date_of(await self._sdk.read("ec2", self._sdk.home(), "describe_regions"))
 
     # -- leases
 
-    async def create(self, request: CreateRequest) -> str:
-        """A firewall group with its rules, or a machine with everything in the one call."""
-        self._pointed()
-        await self._shelf.known_region(request.region)
-        if request.kind == FIREWALL:
-            return await self._create_firewall(request)
-        if request.kind != INSTANCE:
-            raise Refused.at(request.name, f"a {request.kind} is not made alone", "it comes with its machine")
-        image = await self._shelf.image_for(request.region, request.offering, dict(request.options))
-        bursts = await self._shelf.bursts(request.region, request.offering)
+    def _endpoint(self) -> str | None:
+        return self._sdk.endpoint()
+
+    async def _check(self, request: CreateRequest) -> None:
+        await self._catalog.known_region(request.region)
+
+    async def _warm(self, request: CreateRequest) -> None:
+        await self._catalog.warm(request.region, request.offering, dict(request.options))
+
+    async def _create_machine(self, request: CreateRequest) -> str:
+        image = await self._catalog.image_for(request.region, request.offering, dict(request.options))
+        bursts = await self._catalog.bursts(request.region, request.offering)
         params = run_params(request, image, compatible=self._compatible, bursts=bursts)
         answer = await self._run(request, params)
         id = id_in(answer, "Instances", 0, "InstanceId", where=request.name)
@@ -133,12 +116,6 @@ class Ec2Provider:
         return id
 
     async def _create_firewall(self, request: CreateRequest) -> str:
-        options = dict(request.options)
-        # Machines are timed from their request on, firewalls are not: what is looked up once is looked up here.
-        await self._shelf.warm(request.region, request.offering, options)
-        if "allow" not in options:
-            options["allow"] = await asyncio.to_thread(controller, self._sdk.endpoint())
-            request = replace(request, options=tuple(sorted(options.items())))
         group = await self._firewalls.create(request)
         if not self._compatible:
             return await self._firewalls.prove(request, group)
@@ -171,10 +148,10 @@ class Ec2Provider:
                 lacking = next((key for key in _OPTIONAL if key in kept and unknown(fault, key.rstrip("s"))), None)
                 if self._compatible and lacking:
                     self._traits.lacks.add(lacking)
-                elif fault.faults[0].what.startswith(_NOT_YET) and tries:
+                elif fault.is_refusal(RefusalKind.MISSING) and tries:  # what was just made is not seen everywhere yet
                     await asyncio.sleep(self._pause_s)
                 else:
-                    raise await self._shelf.named(fault, request.region, request.offering) from None
+                    raise await self._catalog.named(fault, request.region, request.offering) from None
 
     async def _tag_or_end(self, request: CreateRequest, id: str) -> None:
         """Tag a machine where the call itself cannot; one that can be neither tagged nor found is asked to end.
@@ -188,50 +165,40 @@ class Ec2Provider:
             if self._traits.token:
                 return
             why = f"it could not be tagged: {fault}"
-            if await self._existence.undo(Handle(INSTANCE, request.region, id), why):
+            if await self._lifecycle.undo(Handle(INSTANCE, request.region, id), why):
                 raise ProviderFault.at(request.name, why, "it was ended again") from fault
 
     async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
         """Machines, volumes that would stay, and groups of a study, by tag and by token."""
-        self._pointed()
-        where = (region,) if region else await self._shelf.regions()
+        self._ready()
+        where = (region,) if region else await self._catalog.regions()
         found = [await listing.find(self._sdk, self._traits, one, study, token) for one in where]
         return tuple(item for some in found for item in some)
 
     async def leftovers(self) -> Listing:
         """Whatever bears our schema's tag in all enabled regions."""
-        self._pointed()
-        return await listing.leftovers(self._sdk, self._shelf.regions)
-
-    async def destroy(self, handle: Handle) -> None:
-        """Ask for a machine, a volume or a group to be deleted; what has gone is no error."""
-        self._pointed()
-        await self._existence.destroy(handle)
-
-    async def gone(self, handle: Handle) -> str | None:
-        """The state `terminated`, or that complete lists have not shown it for long enough; stopped is not gone."""
-        self._pointed()
-        return await self._existence.gone(handle)
+        self._ready()
+        return await listing.leftovers(self._sdk, self._catalog.regions)
 
     # -- machines
 
     async def look(self, handle: Handle) -> MachineStatus:
         """How a machine is; one that is not listed yet is pending."""
-        self._pointed()
-        return await self._existence.look(handle)
+        self._ready()
+        return await self._lifecycle.look(handle)
 
     async def zone(self, handle: Handle) -> str | None:
         """The zone of a machine, None while it is not listed."""
-        self._pointed()
-        return await self._existence.zone(handle)
+        self._ready()
+        return await self._lifecycle.zone(handle)
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
         """Stop, change the type, start; raises Refused where the type or the market does not allow it."""
-        self._pointed()
-        await self._existence.resize(handle, offering, stopped)
+        self._ready()
+        await self._lifecycle.resize(handle, offering, stopped)
 
-    # -- names
+    # -- settings
 
-    def _pointed(self) -> None:
+    def _ready(self) -> None:
         if self._compatible and self._sdk.endpoint() is None:
             raise UserMistake.at(self.name, "no endpoint is named", "set AWS_ENDPOINT_URL_EC2, e.g. https://HOST:8773/")

@@ -16,12 +16,14 @@ from cloudcmp.errors import (
     NotAllowed,
     ProviderFault,
     QuotaReached,
+    Refusal,
+    RefusalKind,
     Refused,
     Throttled,
     Unreached,
 )
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.answers import LOOKED_FOR, Coded, lost, unclear, untold
+from cloudcmp.provider.common.responses import LOOKED_FOR, Coded, lost_response, unclear_response
 
 _CAPACITY = {
     "InsufficientAddressCapacity",
@@ -67,8 +69,17 @@ DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperat
 _DONE_BEFORE = {"IdempotentParameterMismatch", "InvalidGroup.Duplicate"}
 _TRUNCATED_LIST = {"InvalidNextToken", "InvalidPaginationToken"}
 
-NO_ACTION = ("InvalidAction", "UnsupportedOperation")
-"""What a cloud answers to a call that it does not have."""
+_NO_TYPE = "Invalid instance type"
+_REASONS = (
+    (("InvalidAction", "UnsupportedOperation"), RefusalKind.UNKNOWN_ACTION),
+    (("UnknownParameter", "InvalidParameterCombination"), RefusalKind.UNKNOWN_PARAMETER),
+    ("InvalidInstanceType", RefusalKind.UNKNOWN_OFFERING),
+    ("InvalidPermission.Duplicate", RefusalKind.EXISTS),
+    ("DryRunOperation", RefusalKind.ALLOWED),
+    (("InvalidGroup.NotFound", "InvalidInstanceID.NotFound"), RefusalKind.MISSING),
+    (("InvalidPlacementGroup.Unknown", "InvalidVolume.NotFound"), RefusalKind.MISSING),
+)
+"""How codes begin, and what the driver takes them for."""
 RENEW = "renew them (aws sso login, or new keys), then run again"
 POLICY = "give the user the policy of docs/reference/aws-policy.json"
 _KINDS: tuple[tuple[Set[str], type[ProviderFault], str], ...] = (
@@ -99,7 +110,15 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpErro
     said = coded(error)
     if said is None:
         return _unanswered(error, where, changes=changes)
-    return _refusal(said, where) or _unclear(said, where, changes=changes)
+    return (_refusal(said, where) or _unclear(said, where, changes=changes)).because(reason_of(said))
+
+
+def reason_of(said: Coded) -> Refusal:
+    """What an error means, where the driver acts on it."""
+    if said.code == "InvalidParameterValue" and said.text.startswith(_NO_TYPE):
+        return Refusal(RefusalKind.UNKNOWN_OFFERING, said.code, said.text)
+    kind = next((kind for begins, kind in _REASONS if said.code.startswith(begins)), RefusalKind.OTHER)
+    return Refusal(RefusalKind.DENIED if said.code in DENIED else kind, said.code, said.text)
 
 
 def _refusal(said: Coded, where: str) -> ProviderFault | None:
@@ -119,7 +138,7 @@ def _unclear(said: Coded, where: str, *, changes: bool) -> ProviderFault:
         return IncompleteListing.at(where, said.line, "ask again")
     if said.status >= 500:
         line = f"{said.line} (HTTP {said.status})"
-        return unclear(line, where, changes=changes)
+        return unclear_response(line, where, changes=changes)
     return Refused.at(where, said.line, "change what is asked for")
 
 
@@ -139,7 +158,7 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpE
         return silent.at(where, f"it cannot be reached ({kind})", "check the network and the region's name")
     if kind in {"ParamValidationError", "InvalidRegionError", "UnknownEndpointError", "NoRegionError"}:
         return Refused.at(where, f"the request cannot be made ({kind})", "check the names in the study")
-    return lost(kind, where, changes=changes)
+    return lost_response(kind, where, changes=changes)
 
 
 def _misread(error: BaseException) -> str:
@@ -149,14 +168,3 @@ def _misread(error: BaseException) -> str:
     number = getattr(why, "lineno", None) or next((line for line, _ in getattr(why, "errors", ())), None)
     place = f"{kept.get('path', 'a settings file')}{f', line {number}' if number else ''}"
     return f"{one_line(place)} cannot be read as AWS settings ({type(why).__name__})"
-
-
-def id_in(answer: Mapping[str, Any], *path: str | int, where: str) -> str:
-    """The id that an answer names; LostAnswer where it names none, for then nothing is known of what was made."""
-    found: Any = answer
-    try:
-        for step in path:
-            found = found[step]
-    except (KeyError, IndexError, TypeError):
-        raise untold(where) from None
-    return str(found)

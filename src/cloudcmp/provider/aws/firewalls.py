@@ -7,20 +7,19 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloudcmp.errors import IncompleteListing, LostAnswer, NotAllowed, ProviderFault, Refused
+from cloudcmp.errors import IncompleteListing, LostAnswer, NotAllowed, ProviderFault, Refusal, RefusalKind, Refused
 from cloudcmp.model.lease import CreateRequest
-from cloudcmp.provider.address import doors, nets_of
-from cloudcmp.provider.answers import LOOKED_FOR
-from cloudcmp.provider.aws.faults import DENIED, NO_ACTION, POLICY, id_in
+from cloudcmp.provider.aws.faults import POLICY
 from cloudcmp.provider.aws.launch import STRATEGIES, placement_of, tags_of
 from cloudcmp.provider.aws.sdk import Sdk
+from cloudcmp.provider.common.address import allowed_nets, login_ports
+from cloudcmp.provider.common.inventory import SCHEMA_TAG
+from cloudcmp.provider.common.responses import LOOKED_FOR, id_in, left_behind, unless_missing
 
-_NOT_YET = "InvalidGroup.NotFound"
 _TRIES = 10
 _PROOFS = 3
 _DELETE = "ec2:DeleteSecurityGroup"
 _ENDING = ("deleting", "deleted")
-_PLACEMENT_ENDS = ("delete_placement_group", "InvalidPlacementGroup.Unknown")
 
 
 @dataclass(slots=True)
@@ -50,14 +49,14 @@ class Firewalls:
 
         Raises Refused and the kinds of ProviderFault.
         """
-        doors = _rules(request)
+        rules = _rules(request)
         if self.traits.deletes.get(request.region) is False:
             raise NotAllowed.at(request.name, "the last group that was made here may not be deleted", POLICY)
         group = await self._group(request)
         try:
             if "TagSpecifications" in self.traits.lacks:
                 await tag_after(self.sdk, request.region, group, tags_of(request))
-            await self._open(request.region, group, doors)
+            await self._open(request.region, group, rules)
             await self._place(request, group)
         except BaseException as error:
             await self.undo(request, group, error)
@@ -74,29 +73,31 @@ class Firewalls:
         if request.region in self.traits.deletes:
             return group
         for left in reversed(range(_PROOFS)):
-            code = await self._may_delete(request.region, group)
-            if code not in DENIED:
-                if code == "DryRunOperation":
+            verdict = await self._may_delete(request.region, group)
+            if verdict.kind is not RefusalKind.DENIED:
+                if verdict.kind is RefusalKind.ALLOWED:
                     self.traits.deletes[request.region] = True
                 return group
             if left:
                 await asyncio.sleep(self.pause_s)  # the tag that the right rests on may not be seen yet
-        refusal = NotAllowed.at(request.name, f"{code}: what was just made may not be deleted ({_DELETE})", POLICY)
+        refusal = NotAllowed.at(
+            request.name, f"{verdict.code}: what was just made may not be deleted ({_DELETE})", POLICY
+        )
         self.traits.deletes[request.region] = False
         await self.undo(request, group, refusal)
         # It could be deleted after all: another one stands in for it.
         self.traits.deletes[request.region] = True
         return await self.create(request)
 
-    async def _may_delete(self, region: str, group: str) -> str:
-        """The code that a dry run of deleting a group is answered with, empty where none tells anything."""
+    async def _may_delete(self, region: str, group: str) -> Refusal:
+        """The answer to a dry run of deleting a group; one of no kind where it tells nothing."""
         try:
             await self.sdk.read("ec2", region, "delete_security_group", DryRun=True, GroupId=group)
         except Refused as fault:
-            return fault.faults[0].what.partition(":")[0]
+            return fault.reason or Refusal(RefusalKind.OTHER)
         except ProviderFault:
             pass  # the group is there and its id must be told: the next call raises what is wrong
-        return ""
+        return Refusal(RefusalKind.OTHER)
 
     async def undo(self, request: CreateRequest, group: str, error: BaseException) -> None:
         """Delete a group that is of no use; one that stays is no refusal, or nobody would look for it again."""
@@ -105,8 +106,7 @@ class Firewalls:
         except ProviderFault as fault:
             stays = fault.faults[0].what
         if stays and isinstance(error, Exception):
-            what = f"{error}; and its group {group} is still there: {stays}"
-            raise ProviderFault.at(request.name, what, "cloudcmp cleanup") from error
+            raise left_behind(request.name, error, f"its group {group} is still there: {stays}") from error
 
     async def _delete_new(self, region: str, group: str) -> bool:
         """Delete what was just made, which may not be seen everywhere yet; whether that was accepted."""
@@ -152,9 +152,9 @@ class Firewalls:
                 )
                 return
             except Refused as fault:
-                if "InvalidPermission.Duplicate" in fault.faults[0].what:
+                if fault.is_refusal(RefusalKind.EXISTS):
                     return
-                if _NOT_YET not in fault.faults[0].what or not left:
+                if not fault.is_refusal(RefusalKind.MISSING) or not left:
                     raise
             await asyncio.sleep(self.pause_s)
 
@@ -176,7 +176,7 @@ class Firewalls:
         if id.startswith("pg-"):
             return await self._delete_placements(region, "GroupId", id)
         await self._delete_placements(region, "GroupName", placement_of(id))
-        return await self._unless_gone(region, "delete_security_group", _NOT_YET, GroupId=id)
+        return await self._unless_gone(region, "delete_security_group", GroupId=id)
 
     async def _delete_placements(self, region: str, key: str, value: str) -> bool:
         """Delete the placement group that is listed with a name or an id; False where there was none.
@@ -185,30 +185,24 @@ class Firewalls:
         refused, and the firewall group would stay.
         """
         names = [str(one["GroupName"]) for one in await self._placements(region, key, value)]
-        return any([await self._unless_gone(region, *_PLACEMENT_ENDS, GroupName=name) for name in names])
+        return any([await self._unless_gone(region, "delete_placement_group", GroupName=name) for name in names])
 
     async def _placements(self, region: str, key: str, value: str) -> list[Any]:
         """The placement groups of ours that are listed with a name or an id, for which there is no filter."""
         if "placement" in self.traits.lacks:
             return []
-        ask = [{"Name": "tag-key", "Values": ["cloudcmp:schema"]}]
+        ask = [{"Name": "tag-key", "Values": [SCHEMA_TAG]}]
         try:
             found = await self.sdk.pages(region, "describe_placement_groups", "PlacementGroups", Filters=ask)
         except Refused as fault:
-            if not fault.faults[0].what.startswith(NO_ACTION):
+            if not fault.is_refusal(RefusalKind.UNKNOWN_ACTION):
                 raise
             self.traits.lacks.add("placement")
             return []
         return [one for one in found if one.get(key) == value and one.get("State") not in _ENDING]
 
-    async def _unless_gone(self, region: str, action: str, code: str, **params: Any) -> bool:
-        try:
-            await self.sdk.change(region, action, again=True, **params)
-        except Refused as fault:
-            if code not in fault.faults[0].what:
-                raise
-            return False
-        return True
+    async def _unless_gone(self, region: str, action: str, **params: Any) -> bool:
+        return await unless_missing(self.sdk.change(region, action, again=True, **params)) is not None
 
     async def there(self, region: str, id: str) -> bool:
         """Whether a list still shows a group; raises IncompleteListing where the list does not come whole."""
@@ -246,17 +240,17 @@ async def tag_after(sdk: Sdk, region: str, id: str, tags: list[dict[str, str]]) 
 
 def unknown(fault: Refused, parameter: str) -> bool:
     """Whether a cloud refused because it does not know a parameter."""
-    what = fault.faults[0].what
-    return what.startswith(("UnknownParameter", "InvalidParameterCombination")) and parameter in what
+    why = fault.reason
+    return why is not None and why.kind is RefusalKind.UNKNOWN_PARAMETER and parameter in why.text
 
 
 def _rules(request: CreateRequest) -> list[dict[str, Any]]:
     """One rule a door, for the controller's addresses only; raises Refused without any, or for a wide one."""
-    nets = nets_of(request)
+    nets = allowed_nets(request)
     v4 = [{"CidrIp": str(net)} for net in nets if net.version == 4]
     v6 = [{"CidrIpv6": str(net)} for net in nets if net.version == 6]
     ranges = ({"IpRanges": v4} if v4 else {}) | ({"Ipv6Ranges": v6} if v6 else {})
-    return [{"IpProtocol": "tcp", "FromPort": door, "ToPort": door, **ranges} for door in doors(request)]
+    return [{"IpProtocol": "tcp", "FromPort": door, "ToPort": door, **ranges} for door in login_ports(request)]
 
 
 async def probe(sdk: Sdk, traits: Traits, region: str, group: str, token: str) -> None:
@@ -264,7 +258,7 @@ async def probe(sdk: Sdk, traits: Traits, region: str, group: str, token: str) -
     if traits.tags is None:
         found = await sdk.pages(region, "describe_security_groups", "SecurityGroups", Filters=[_by("group-id", group)])
         held = {tag["Key"] for one in found for tag in one.get("Tags", ())}
-        traits.tags = "cloudcmp:schema" in held
+        traits.tags = SCHEMA_TAG in held
     if traits.token is None:
         try:
             await sdk.pages(region, "describe_instances", "Reservations", Filters=[_by("client-token", token)])

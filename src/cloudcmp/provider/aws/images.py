@@ -5,7 +5,7 @@ from typing import Any
 
 from cloudcmp.errors import Refused
 from cloudcmp.provider.aws.sdk import Sdk
-from cloudcmp.provider.saying import nearest
+from cloudcmp.provider.common.suggestions import nearest
 
 DEFAULT_LINUX = "debian-13"
 DEFAULT_WINDOWS = "windows-2022"

@@ -7,12 +7,11 @@ from typing import Any
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import FIREWALL, ZONE, CreateRequest
 from cloudcmp.model.offering import Volume
-from cloudcmp.provider.aws.ending import windows_end
 from cloudcmp.provider.aws.images import Image
+from cloudcmp.provider.aws.windows_shutdown import windows_shutdown
+from cloudcmp.provider.common.inventory import TOKEN_TAG
 
 STRATEGIES = ("cluster", "partition", "spread")
-TOKEN_TAG = "cloudcmp:token"  # noqa: S105 - it names a tag
-"""Bears the request's token: volumes and groups have no other place for it, and some clouds keep none of machines."""
 _TAGGED = ("instance", "volume", "network-interface")
 _GIB = 2**30
 _USER_DATA_MAX = 16384
@@ -52,7 +51,7 @@ def run_params(request: CreateRequest, image: Image, *, compatible: bool, bursts
         **_credits(request, options.get("credits"), bursts, compatible=compatible),
     }
     if image.windows:
-        params["UserData"] = windows_end(request.at, request.ttl_s)
+        params["UserData"] = windows_shutdown(request.at, request.ttl_s)
     elif request.access is not None:
         params["UserData"] = _user_data(request)
     placement = _placement(options)

@@ -1,18 +1,15 @@
 """What exists, as EC2 lists it: complete, or an error that says that it is not."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import Any
 
-from cloudcmp.errors import NoCredentials, ProviderFault, Refused
+from cloudcmp.errors import NoCredentials, ProviderFault, RefusalKind, Refused
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Listing
-from cloudcmp.provider.aws.faults import NO_ACTION
 from cloudcmp.provider.aws.firewalls import Traits, groups_by_token, token_in
-from cloudcmp.provider.aws.launch import TOKEN_TAG
 from cloudcmp.provider.aws.sdk import Sdk
+from cloudcmp.provider.common.inventory import SCHEMA_TAG, STUDY_TAG, TOKEN_TAG, list_leftovers
 
-SCHEMA_TAG = "cloudcmp:schema"
-STUDY_TAG = "cloudcmp:study"
 _AT_ONCE = 4
 Filters = list[dict[str, Any]]
 
@@ -53,19 +50,13 @@ async def leftovers(sdk: Sdk, regions: Callable[[], Awaitable[Iterable[str]]]) -
         raise
     except ProviderFault as fault:
         names, unlisted = (sdk.home(),), [f"regions: they cannot be listed: {fault}"]
-    gate = asyncio.Semaphore(_AT_ONCE)
-
-    async def one(region: str, kind: Kind, word: str) -> tuple[list[Found], str]:
-        async with gate:
-            try:
-                return await kind(sdk, region, by_tag(SCHEMA_TAG)), ""
-            except ProviderFault as fault:
-                return [], f"{region}: {word}: {fault}"
-
-    asked = [one(region, kind, word) for region in names for kind, word in _KINDS.items()]
-    results = await asyncio.gather(*asked)
-    found = tuple(item for items, _ in results for item in items if SCHEMA_TAG in dict(item.tags))
-    return Listing(found, tuple(unlisted + [line for _, line in results if line]))
+    lists = [
+        (f"{region}: {word}", partial(kind, sdk, region, by_tag(SCHEMA_TAG)))
+        for region in names
+        for kind, word in _KINDS.items()
+    ]
+    found = await list_leftovers(lists, _AT_ONCE, fatal=())  # a region may refuse what others take
+    return Listing(found.found, (*unlisted, *found.unlisted))
 
 
 async def _instances(sdk: Sdk, region: str, filters: Filters) -> list[Found]:
@@ -90,7 +81,7 @@ async def _placements(sdk: Sdk, region: str, filters: Filters) -> list[Found]:
         listed = await sdk.pages(region, "describe_placement_groups", "PlacementGroups", Filters=filters)
     except Refused as fault:
         # A cloud that has no such thing has none of ours.
-        if fault.faults[0].what.startswith(NO_ACTION):
+        if fault.is_refusal(RefusalKind.UNKNOWN_ACTION):
             return []
         raise
     there = [said for said in listed if said.get("State") != "deleted"]

@@ -2,26 +2,25 @@
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
 
-from cloudcmp.errors import IncompleteListing, NoCredentials, UserMistake
-from cloudcmp.provider.aside import aside, within
+from cloudcmp.errors import IncompleteListing
 from cloudcmp.provider.aws.faults import fault_of
-from cloudcmp.provider.hush import hush
-from cloudcmp.provider.loading import load
+from cloudcmp.provider.common.sdk_client import SdkClient, all_pages
+from cloudcmp.provider.common.sdk_imports import import_modules
+from cloudcmp.provider.common.sdk_logging import limit_logging
 
 Answer = dict[str, Any]
 _T = TypeVar("_T")
 _CONNECT_S = 10.0
-_MOST_PAGES = 2000
 _NOISY = ("boto3", "botocore", "s3transfer", "urllib3")
 
 
 @dataclass(slots=True)
-class Sdk:
+class Sdk(SdkClient):
     """The calls to one EC2 API. `name` is the provider's; `attempts` are those of a call that changes nothing, or that
     may be repeated; a call that creates is sent once. `deadline_s` bounds every call, retries included.
     """
@@ -33,6 +32,7 @@ class Sdk:
     _session: Any = None
     _clients: dict[tuple[str, str, int], Any] = field(default_factory=dict)
     account: str | None = None  # of the credentials that are in use now
+    library, extra = "boto3", "aws"
 
     def endpoint(self) -> str | None:
         """The endpoint that the environment names instead of AWS's own."""
@@ -43,19 +43,19 @@ class Sdk:
         named = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
         if named:
             return named
-        with self._lock:
-            session = self._open_session()
-            try:
-                return str(session.region_name or "us-east-1")
-            except Exception as error:  # a settings file that cannot be read, a profile that is not there
-                raise fault_of(error, self.name, changes=False) from None
+
+        def read() -> str:  # a settings file may be unreadable, a profile missing
+            with self._lock:
+                return str(self._open_session().region_name or "us-east-1")
+
+        return self.guarded(read, fault_of)
 
     async def read(self, service: str, region: str, action: str, **params: Any) -> Answer:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
-        return await self.aside(lambda: self.read_now(service, region, action, **params), region)
+        return await self.run_in_thread(lambda: self.read_now(service, region, action, **params), region)
 
     def read_now(self, service: str, region: str, action: str, **params: Any) -> Answer:
-        """The same, in this thread: only the attempts are bounded, so it belongs within `aside` or `within`."""
+        """The same, in this thread: only the attempts are bounded, so it belongs in a thread of `blocking_calls`."""
         return self._call(service, region, action, params, self.attempts, changes=False)
 
     async def change(self, region: str, action: str, *, again: bool = False, **params: Any) -> Answer:
@@ -64,31 +64,25 @@ class Sdk:
         Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
         """
         attempts = self.attempts if again else 1
-        return await self.aside(
+        return await self.run_in_thread(
             lambda: self._call("ec2", region, action, params, attempts, changes=True), region, changes=True
         )
 
     async def pages(self, region: str, action: str, key: str, **params: Any) -> list[Any]:
         """A whole list, all of its pages; raises IncompleteListing where it does not come whole."""
-        return await self.aside(lambda: self.pages_now(region, action, key, **params), region)
+        return await self.run_in_thread(lambda: self.pages_now(region, action, key, **params), region)
 
     def pages_now(self, region: str, action: str, key: str, **params: Any) -> list[Any]:
-        """The same, in this thread: each page takes its own time, so it belongs within `aside` or `within`."""
-        found: list[Any] = []
-        token, seen = "", set[str]()
-        for _ in range(_MOST_PAGES):
+        """The same, in this thread: each page takes its own time, so it belongs in a thread of `blocking_calls`."""
+
+        def fetch(token: str) -> tuple[list[Any], str]:
             more = {"NextToken": token} if token else {}
-            answer = self.read_now("ec2", region, action, **params, **more)
-            if key not in answer:
-                raise IncompleteListing.at(self._where(region), f"{action} answered without {key}", "ask again")
-            found += answer[key]
-            token = answer.get("NextToken") or ""
-            if not token:
-                return found
-            if token in seen:
-                raise IncompleteListing.at(self._where(region), f"{action} answers the same page again", "ask again")
-            seen.add(token)
-        raise IncompleteListing.at(self._where(region), f"{action} does not end after {_MOST_PAGES} pages", "ask again")
+            response = self.read_now("ec2", region, action, **params, **more)
+            if key not in response:
+                raise IncompleteListing.at(self.place(region), f"{action} answered without {key}", "ask again")
+            return response[key], response.get("NextToken") or ""
+
+        return all_pages(fetch, "", self.place(region), action)
 
     def forget(self) -> None:
         """Read the credentials anew at the next call."""
@@ -97,22 +91,13 @@ class Sdk:
             self._clients.clear()
             self.account = None
 
-    def _where(self, region: str) -> str:
-        return f"{self.name}/{region}"
-
     def _call(
         self, service: str, region: str, action: str, params: Mapping[str, Any], attempts: int, *, changes: bool
     ) -> Answer:
-        try:
-            client = self._client(service, region, attempts)
-            return dict(getattr(client, action)(**params))
-        except (UserMistake, KeyboardInterrupt):
-            raise
-        except Exception as error:
-            fault = fault_of(error, self._where(region), changes=changes)
-            if isinstance(fault, NoCredentials):
-                self.forget()
-            raise fault from None
+        def call() -> Answer:
+            return dict(getattr(self._client(service, region, attempts), action)(**params))
+
+        return self.guarded(call, fault_of, region, changes=changes)
 
     def _client(self, service: str, region: str, attempts: int) -> Any:
         with self._lock:
@@ -134,26 +119,16 @@ class Sdk:
 
     def _open_session(self) -> Any:
         if self._session is None:
-            self._session = new_session(self.name)
+            self._session = new_session()
         return self._session
 
-    def within(self, work: Callable[[], _T], region: str) -> _T:
-        """Blocking read-only work; raises IncompleteListing once the deadline has passed."""
-        return within(work, self._where(region), self.deadline_s)
 
-    async def aside(self, work: Callable[[], _T], region: str, *, changes: bool = False) -> _T:
-        """Blocking work in a thread; see `provider.aside`."""
-        return await aside(work, self._where(region), self.deadline_s, changes=changes)
-
-
-def new_session(name: str) -> Any:
+def new_session() -> Any:
     """A boto3 session, which logs nothing below warnings: its debug log holds requests, and those hold secrets."""
-    try:
-        load("boto3", "botocore.session", "botocore.loaders", "botocore.config")
-        import boto3
-    except ImportError as error:
-        raise UserMistake.at(name, "boto3 is not installed", "pip install 'cloudcmp[aws]'") from error
-    hush(*_NOISY)
+    import_modules("boto3", "botocore.session", "botocore.loaders", "botocore.config")
+    import boto3
+
+    limit_logging(*_NOISY)
     import botocore.session
 
     # The descriptions of the services are large: they are read once, however often credentials are renewed.

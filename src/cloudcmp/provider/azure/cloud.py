@@ -1,33 +1,33 @@
 """Azure, through its Resource Manager."""
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Found, Handle, Listing
-from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
-from cloudcmp.provider.absence import Absence
-from cloudcmp.provider.address import controller
 from cloudcmp.provider.azure import listing
-from cloudcmp.provider.azure.checking import Preflight
-from cloudcmp.provider.azure.existence import Existence
+from cloudcmp.provider.azure.catalog import OfferingCatalog
 from cloudcmp.provider.azure.groups import Groups
 from cloudcmp.provider.azure.launch import machine_body
+from cloudcmp.provider.azure.lifecycle import AzureLifecycle
 from cloudcmp.provider.azure.machines import Machines
 from cloudcmp.provider.azure.names import machine_of, place_of
+from cloudcmp.provider.azure.preflight import Preflight
 from cloudcmp.provider.azure.prices import BILLING
 from cloudcmp.provider.azure.safeguards import SAFEGUARDS
 from cloudcmp.provider.azure.sdk import Sdk
-from cloudcmp.provider.azure.shelf import Shelf
-from cloudcmp.provider.preflight import date_of
+from cloudcmp.provider.common.absence import Absence
+from cloudcmp.provider.common.driver import CloudDriver
+from cloudcmp.provider.common.findings import parse_http_date
 
 
-class AzureProvider:
+class AzureProvider(CloudDriver[OfferingCatalog, AzureLifecycle]):
     """Machines of one subscription of Azure.
 
     It was tested against an emulator of the tests' own, driven through Azure's official clients, never on a real
@@ -39,7 +39,7 @@ class AzureProvider:
     simulated = False
     billed = True
     billing: Billing = BILLING
-    settle_s = 0.0  # absence is waited for in Existence
+    settle_s = 0.0  # absence is waited for in AzureLifecycle
     parts: tuple[str, ...] = (FIREWALL, INSTANCE)
     safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
@@ -55,25 +55,14 @@ class AzureProvider:
         self._sdk = sdk or Sdk()
         self._groups = Groups(self._sdk, pause_s)
         self._machines = Machines(self._sdk, pause_s, decide_s, clock)
-        self._existence = Existence(self._sdk, self._groups, self._machines, Absence(settle_s, "found", clock))
-        self._shelf = Shelf(self._sdk)
+        self._lifecycle = AzureLifecycle(self._sdk, self._groups, self._machines, Absence(settle_s, "found", clock))
+        self._catalog = OfferingCatalog(self._sdk)
 
     # -- looking around
 
-    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The sizes that the subscription may have in a region (without one: of the environment's); prices are unknown.
-
-        None for a region that is not known.
-        """
-        return self._shelf.offerings(region)
-
-    def host(self, candidate: Candidate) -> str:
-        """Every machine has its own."""
-        return f"azure {candidate.id}"
-
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Credentials, subscription, clock, names, rights and quota; creates nothing."""
-        return await Preflight(self._sdk, self._shelf).run(candidates)
+        return await Preflight(self._sdk, self._catalog).run(candidates)
 
     async def account(self) -> str:
         """The subscription, once it is seen with these credentials, and the endpoint where one is named."""
@@ -84,43 +73,32 @@ class AzureProvider:
 
     async def date(self) -> float | None:
         """The time by Azure's own clock (Unix s), from the head of an answer."""
-        return date_of((await self._sdk.subscribed()).headers.get("date", ""))
+        return parse_http_date((await self._sdk.subscribed()).headers.get("date", ""))
 
     # -- leases
 
-    async def create(self, request: CreateRequest) -> str:
-        """A launch's group with its firewall, or a machine with everything in the one call."""
-        await self._shelf.known_region(request.region)
-        if request.kind == FIREWALL:
-            return await self._create_firewall(request)
-        if request.kind != INSTANCE:
-            raise Refused.at(request.name, f"a {request.kind} is not made alone", "it comes with its machine")
+    def _endpoint(self) -> str | None:
+        return self._sdk.endpoint()
+
+    async def _check(self, request: CreateRequest) -> None:
+        await self._catalog.known_region(request.region)
+
+    async def _warm(self, request: CreateRequest) -> None:
+        with suppress(ProviderFault):
+            await self._catalog.image_for(request.region, request.offering, dict(request.options))
+
+    async def _create_firewall(self, request: CreateRequest) -> str:
+        return await self._groups.create(request)
+
+    async def _create_machine(self, request: CreateRequest) -> str:
         options = dict(request.options)
         if not options.get(FIREWALL):
             raise Refused.at(request.name, "a machine stands in its launch's resource group", "make its firewall first")
-        image = await self._shelf.image_for(request.region, request.offering, options)
-        zones = await self._shelf.zones(request.region, request.offering)
+        image = await self._catalog.image_for(request.region, request.offering, options)
+        zones = await self._catalog.zones(request.region, request.offering)
         body = machine_body(request, options[FIREWALL], image, zones)
         group = place_of(options[FIREWALL], request.name)
         return await self._machines.create(request, replace(group, name=machine_of(request)), body)
-
-    async def _create_firewall(self, request: CreateRequest) -> str:
-        options = dict(request.options)
-        await self._warm(request, options)
-        if "allow" not in options:
-            options["allow"] = await asyncio.to_thread(controller, self._sdk.endpoint())
-            request = replace(request, options=tuple(sorted(options.items())))
-        return await self._groups.create(request)
-
-    async def _warm(self, request: CreateRequest, options: dict[str, str]) -> None:
-        """Machines are timed from their request on, firewalls are not: what is looked up once is looked up here.
-
-        What fails is looked up again by the machine's own request, which tells why.
-        """
-        try:
-            await self._shelf.image_for(request.region, request.offering, options)
-        except ProviderFault:
-            return
 
     async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
         """All that bears the study's tag, and what was made with the token; raises IncompleteListing."""
@@ -129,14 +107,6 @@ class AzureProvider:
     async def leftovers(self) -> Listing:
         """Whatever bears our schema's tag: machines, disks that no machine holds, resource groups."""
         return await listing.leftovers(self._sdk)
-
-    async def destroy(self, handle: Handle) -> None:
-        """Ask for a group with all in it, a machine or a disk to be deleted; what has gone is no error."""
-        await self._existence.destroy(handle)
-
-    async def gone(self, handle: Handle) -> str | None:
-        """That it is not found after its deletion was accepted, or for long enough; stopped is not gone."""
-        return await self._existence.gone(handle)
 
     # -- machines
 

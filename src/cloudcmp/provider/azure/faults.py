@@ -17,12 +17,14 @@ from cloudcmp.errors import (
     NotAllowed,
     ProviderFault,
     QuotaReached,
+    Refusal,
+    RefusalKind,
     Refused,
     Throttled,
     Unreached,
 )
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.answers import LOOKED_FOR, Coded, lost, unclear
+from cloudcmp.provider.common.responses import LOOKED_FOR, Coded, lost_response, unclear_response
 
 _CAPACITY = {
     "AllocationFailed",
@@ -76,12 +78,12 @@ def coded_in(body: Any, status: int = 0) -> Coded | None:
 
 def missing(fault: ProviderFault) -> bool:
     """Whether a refusal says that what was named is not there."""
-    return isinstance(fault, Refused) and fault.faults[0].what.partition(":")[0] in _MISSING
+    return isinstance(fault, Refused) and fault.is_refusal(RefusalKind.MISSING)
 
 
 def code_of(fault: ProviderFault) -> str:
     """The provider's own code in a fault of ours."""
-    return fault.faults[0].what.partition(":")[0]
+    return fault.reason.code if fault.reason else ""
 
 
 def refusal(said: Coded, where: str) -> ProviderFault | None:
@@ -97,7 +99,12 @@ def refusal(said: Coded, where: str) -> ProviderFault | None:
         (said.code in _DONE_BEFORE or said.status == 412, LostAnswer, LOOKED_FOR),
         (said.code in _CUT, IncompleteListing, "ask again"),
     )
-    return next((kind.at(where, said.line, hint) for so, kind, hint in kinds if so), None)
+    return next((kind.at(where, said.line, hint).because(reason_of(said)) for so, kind, hint in kinds if so), None)
+
+
+def reason_of(said: Coded) -> Refusal:
+    """What an error means, where the driver acts on it."""
+    return Refusal(RefusalKind.MISSING if said.code in _MISSING else RefusalKind.OTHER, said.code, said.text)
 
 
 def _is_quota(said: Coded) -> bool:
@@ -167,15 +174,15 @@ def _said(error: BaseException, status: int, where: str, *, changes: bool) -> Pr
         return found
     if status >= 500 or status == 408:
         line = f"{said.line} (HTTP {status})"
-        return unclear(line, where, changes=changes)
+        return unclear_response(line, where, changes=changes)
     if status == 401:
         return BadCredentials.at(where, said.line, RENEW)
     if coded is not None and status == 404 and said.code not in _MISSING:
         said = Coded("NotFound", said.line, status)
     # An answer that is no error and could not be read, or a 404 that is not the Resource Manager's own.
     if status < 400 or (status == 404 and coded is None):
-        return lost(f"HTTP {status}", where, changes=changes)
-    return Refused.at(where, said.line, "change what is asked for")
+        return lost_response(f"HTTP {status}", where, changes=changes)
+    return Refused.at(where, said.line, "change what is asked for").because(reason_of(said))
 
 
 def _unanswered(error: BaseException, names: list[str], where: str, *, changes: bool) -> CloudcmpError:
@@ -186,7 +193,7 @@ def _unanswered(error: BaseException, names: list[str], where: str, *, changes: 
         return _untrusted(where)
     if kinds & _NO_WAY and "ServiceResponseError" not in names:
         return Unreached.at(where, f"it cannot be reached ({names[0]})", "check the network and the endpoint")
-    return lost(names[0], where, changes=changes)
+    return lost_response(names[0], where, changes=changes)
 
 
 def _chain(error: BaseException, depth: int = 6) -> list[str]:

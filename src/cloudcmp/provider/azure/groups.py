@@ -11,8 +11,7 @@ from typing import Any
 
 from cloudcmp.errors import LostAnswer, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
-from cloudcmp.provider.address import doors, v4_nets_of
-from cloudcmp.provider.azure.faults import code_of, missing
+from cloudcmp.provider.azure.faults import code_of
 from cloudcmp.provider.azure.launch import CLUSTER, SPREAD
 from cloudcmp.provider.azure.names import (
     FIREWALL_NAME,
@@ -20,13 +19,15 @@ from cloudcmp.provider.azure.names import (
     OURS,
     PLACEMENT_NAME,
     SUBNET_NAME,
-    TOKEN_TAG,
     bears_ours,
     canonical,
     group_of,
     tags_of,
 )
 from cloudcmp.provider.azure.sdk import Reply, Sdk
+from cloudcmp.provider.common.address import allowed_v4_nets, login_ports
+from cloudcmp.provider.common.inventory import TOKEN_TAG
+from cloudcmp.provider.common.responses import unless_missing
 
 _INSIDE, _ROOM = "10.0.0.0/16", "10.0.0.0/20"
 _ENDING = "Deleting"
@@ -99,11 +100,8 @@ class Groups:
             if waited_s > self.within_s:
                 what = f"{name} is not there after {self.within_s:g} s"
                 raise ProviderFault.at(group, what, "see the provider's console")
-            try:
-                state = _state(await self.sdk.read(client, kind, "get", group, name))
-            except Refused as fault:  # it is not seen everywhere yet
-                if not missing(fault):
-                    raise
+            reply = await unless_missing(self.sdk.read(client, kind, "get", group, name))
+            state = state if reply is None else _state(reply)  # it may not be seen everywhere yet
             if not state or state in _BUSY:
                 await asyncio.sleep(self.pause_s)
                 waited_s += self.pause_s
@@ -131,12 +129,8 @@ class Groups:
 
     async def _there(self, name: str) -> dict[str, Any] | None:
         """What is said of a group, None where there is none of this name."""
-        try:
-            return (await self.sdk.read("resource", "resource_groups", "get", name)).body
-        except Refused as fault:
-            if missing(fault):
-                return None
-            raise
+        reply = await unless_missing(self.sdk.read("resource", "resource_groups", "get", name))
+        return None if reply is None else reply.body
 
     async def state(self, name: str) -> str | None:
         """The state of a group, None where there is none."""
@@ -160,25 +154,18 @@ class Groups:
 
     async def _delete(self, name: str) -> bool:
         """Whether the request was accepted; False where there is no such group."""
+        call = self.sdk.change("resource", "resource_groups", "begin_delete", name, again=True)
         try:
-            await self.sdk.change("resource", "resource_groups", "begin_delete", name, again=True)
+            return await unless_missing(call) is not None
         except Refused as fault:
-            if missing(fault):
-                return False
             if code_of(fault) == "ResourceGroupBeingDeleted":
                 return True
             raise
-        return True
 
     async def _only_ours(self, name: str) -> None:
         """Raises Refused where somebody put something into the group that would go with it."""
-        try:
-            inside = await self.sdk.pages("resource", "resources", "list_by_resource_group", name)
-        except Refused as fault:
-            if missing(fault):
-                return
-            raise
-        foreign = [str(one.get("name")) for one in inside if not _made_by_us(one)]
+        inside = await unless_missing(self.sdk.pages("resource", "resources", "list_by_resource_group", name))
+        foreign = [str(one.get("name")) for one in inside or () if not _made_by_us(one)]
         if foreign:
             what = f"it holds what we did not make: {', '.join(sorted(foreign)[:3])}"
             raise Refused.at(name, what, "move or delete that by hand, then cloudcmp cleanup")
@@ -200,9 +187,9 @@ def _rules(request: CreateRequest) -> list[dict[str, Any]]:
         "direction": "Inbound",
         "access": "Allow",
         "protocol": "Tcp",
-        "sourceAddressPrefixes": [str(net) for net in v4_nets_of(request)],
+        "sourceAddressPrefixes": [str(net) for net in allowed_v4_nets(request)],
         "sourcePortRange": "*",
         "destinationAddressPrefix": "*",
-        "destinationPortRanges": [str(door) for door in doors(request)],
+        "destinationPortRanges": [str(door) for door in login_ports(request)],
     }
     return [{"name": "cloudcmp-controller", "properties": rule}]

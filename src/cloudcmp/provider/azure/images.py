@@ -7,7 +7,7 @@ from typing import Any
 from cloudcmp.errors import Refused
 from cloudcmp.provider.azure.faults import missing
 from cloudcmp.provider.azure.sdk import Sdk
-from cloudcmp.provider.saying import nearest
+from cloudcmp.provider.common.suggestions import nearest
 
 DEFAULT_LINUX = "ubuntu-24.04"
 DEFAULT_WINDOWS = "windows-2022"

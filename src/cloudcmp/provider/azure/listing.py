@@ -1,12 +1,14 @@
 """What exists, as Azure lists it: complete, or an error that says that it is not. Lists are of all regions at once."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
-from cloudcmp.errors import IncompleteListing, NoCredentials, ProviderFault
+from cloudcmp.errors import IncompleteListing
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Listing
-from cloudcmp.provider.azure.names import NAME_TAG, SCHEMA_TAG, STUDY_TAG, TOKEN_TAG, canonical
+from cloudcmp.provider.azure.names import NAME_TAG, canonical
 from cloudcmp.provider.azure.sdk import Sdk
+from cloudcmp.provider.common.inventory import TOKEN_TAG, belongs, list_leftovers
 
 _OWN = {TOKEN_TAG, NAME_TAG}
 
@@ -17,26 +19,12 @@ async def find(sdk: Sdk, study: str, token: str | None, region: str | None) -> t
     Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
     """
     every = [item for kind in _KINDS for item in await kind(sdk)]
-    return tuple(
-        item
-        for item in every
-        if (dict(item.tags).get(STUDY_TAG) == study or (token is not None and item.token == token))
-        and region in {None, item.region}
-    )
+    return tuple(item for item in every if belongs(item, study, token) and region in {None, item.region})
 
 
 async def leftovers(sdk: Sdk) -> Listing:
     """Whatever bears our schema's tag, and a line for each kind that cannot be listed."""
-    found: list[Found] = []
-    unlisted: list[str] = []
-    for kind, word in _KINDS.items():
-        try:
-            found += await kind(sdk)
-        except NoCredentials:
-            raise
-        except ProviderFault as fault:
-            unlisted.append(f"{word}: {fault}")
-    return Listing(tuple(item for item in found if SCHEMA_TAG in dict(item.tags)), tuple(unlisted))
+    return await list_leftovers([(word, partial(kind, sdk)) for kind, word in _KINDS.items()])
 
 
 async def _machines(sdk: Sdk) -> list[Found]:

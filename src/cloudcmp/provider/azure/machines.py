@@ -23,10 +23,12 @@ from cloudcmp.errors import (
 from cloudcmp.model.lease import CreateRequest, Handle
 from cloudcmp.model.safety import MachineStatus
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.answers import Coded
 from cloudcmp.provider.azure.faults import code_of, coded_in, missing, refusal
-from cloudcmp.provider.azure.names import TOKEN_TAG, Place, canonical, place_of
+from cloudcmp.provider.azure.names import Place, canonical, place_of
 from cloudcmp.provider.azure.sdk import Reply, Sdk
+from cloudcmp.provider.common.inventory import TOKEN_TAG
+from cloudcmp.provider.common.lifecycle import sleeper, wait_until
+from cloudcmp.provider.common.responses import Coded, unless_missing
 
 _POWER = {"running": "running", "starting": "pending", "creating": "pending"}
 _POWER |= dict.fromkeys(("stopping", "stopped", "deallocating", "deallocated"), "stopped")
@@ -167,21 +169,9 @@ class Machines:
 
     async def _delete(self, place: Place) -> bool:
         """Without waiting for the guest to shut down: nothing on it is kept. False where there is none (204)."""
-        try:
-            reply = await self.sdk.change(
-                "compute",
-                "virtual_machines",
-                "begin_delete",
-                place.group,
-                place.name,
-                again=True,
-                force_deletion=True,
-            )
-        except Refused as fault:
-            if missing(fault):
-                return False
-            raise
-        return reply.status != 204
+        names = ("compute", "virtual_machines", "begin_delete", place.group, place.name)
+        reply = await unless_missing(self.sdk.change(*names, again=True, force_deletion=True))
+        return reply is not None and reply.status != 204
 
     async def there(self, handle: Handle) -> bool:
         """Whether a machine is there, in whatever state."""
@@ -189,12 +179,10 @@ class Machines:
 
     async def _said(self, place: Place, *, view: bool = False) -> dict[str, Any] | None:
         expand = {"expand": "instanceView"} if view else {}
-        try:
-            reply = await self.sdk.read("compute", "virtual_machines", "get", place.group, place.name, **expand)
-        except Refused as fault:
-            if missing(fault):
-                return None
-            raise
+        call = self.sdk.read("compute", "virtual_machines", "get", place.group, place.name, **expand)
+        reply = await unless_missing(call)
+        if reply is None:
+            return None
         if not reply.body.get("id"):
             raise IncompleteListing.at(place.name, "the answer does not say what it is about", "ask again")
         return reply.body
@@ -288,15 +276,11 @@ class Machines:
             await asyncio.sleep(self.pause_s)
 
     async def _until(self, place: Place, power: str) -> None:
-        until = self.clock() + _CHANGE_S
-        while True:
+        async def look() -> bool:
             said = await self._said(place, view=True)
-            if said is not None and _power(said) == power:
-                return
-            if self.clock() > until:
-                what = f"it is not {power} after {_CHANGE_S:g} s"
-                raise ProviderFault.at(place.name, what, "see the provider's console")
-            await asyncio.sleep(self.pause_s)
+            return said is not None and _power(said) == power
+
+        await wait_until(look, place.name, f"it is not {power}", _CHANGE_S, sleeper(self.pause_s), self.clock)
 
 
 def _statuses(said: dict[str, Any]) -> list[dict[str, Any]]:

@@ -7,12 +7,10 @@ from typing import Any
 
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import CreateRequest
+from cloudcmp.provider.common.inventory import TOKEN_TAG
 
 OURS = "cloudcmp-"
 """How all names begin that we give."""
-SCHEMA_TAG = "cloudcmp:schema"
-STUDY_TAG = "cloudcmp:study"
-TOKEN_TAG = "cloudcmp:token"  # noqa: S105 - it names a tag
 NAME_TAG = "cloudcmp:name"
 FIREWALL_NAME, NETWORK_NAME, SUBNET_NAME = "cloudcmp-firewall", "cloudcmp-network", "cloudcmp-machines"
 PLACEMENT_NAME = "cloudcmp-placement"

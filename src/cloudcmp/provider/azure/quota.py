@@ -9,13 +9,13 @@ from typing import Any
 from cloudcmp.errors import ProviderFault
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Finding
+from cloudcmp.provider.azure.catalog import OfferingCatalog
 from cloudcmp.provider.azure.sdk import Sdk
-from cloudcmp.provider.azure.shelf import Shelf
 
 _ALL, _SPOT = "cores", "lowPriorityCores"
 
 
-async def quota(sdk: Sdk, shelf: Shelf, candidates: Sequence[Candidate]) -> list[Finding]:
+async def quota(sdk: Sdk, catalog: OfferingCatalog, candidates: Sequence[Candidate]) -> list[Finding]:
     """Whether all candidates of a region may run at once; None where a quota cannot be read.
 
     What runs already is counted by Azure, deallocated machines too; what others start meanwhile is not known.
@@ -23,17 +23,17 @@ async def quota(sdk: Sdk, shelf: Shelf, candidates: Sequence[Candidate]) -> list
     needs: dict[str, dict[str, float]] = {}
     for one in candidates:
         region, vcpus = one.offering.region, (one.offering.vcpus or 0.0) * one.count
-        for name in await _names(shelf, one):
+        for name in await _names(catalog, one):
             of_region = needs.setdefault(region, {})
             of_region[name] = of_region.get(name, 0.0) + vcpus
     return [finding for region, need in sorted(needs.items()) for finding in await _of(sdk, region, need)]
 
 
-async def _names(shelf: Shelf, one: Candidate) -> tuple[str, ...]:
+async def _names(catalog: OfferingCatalog, one: Candidate) -> tuple[str, ...]:
     """The quotas that count a candidate: spot machines have one of their own, for all families."""
     if dict(one.options).get("market") == "spot":
         return (_SPOT,)
-    family = str((await shelf.size(one.offering.region, one.offering.name)).get("family") or "")
+    family = str((await catalog.size(one.offering.region, one.offering.name)).get("family") or "")
     return (_ALL, family) if family else (_ALL,)
 
 

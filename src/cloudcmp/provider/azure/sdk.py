@@ -4,17 +4,17 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from cloudcmp.errors import BadCredentials, CloudcmpError, IncompleteListing, NoCredentials, UserMistake
+from cloudcmp.errors import BadCredentials, IncompleteListing, NoCredentials
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.aside import aside, within
 from cloudcmp.provider.azure.faults import RENEW, UNREGISTERED, fault_of
-from cloudcmp.provider.hush import hush
-from cloudcmp.provider.loading import load
+from cloudcmp.provider.common.sdk_client import SdkClient
+from cloudcmp.provider.common.sdk_imports import import_modules
+from cloudcmp.provider.common.sdk_logging import limit_logging
 
 _T = TypeVar("_T")
 _CONNECT_S = 10.0
@@ -51,7 +51,7 @@ class Reply:
 
 
 @dataclass(slots=True)
-class Sdk:
+class Sdk(SdkClient):
     """The calls to one Azure Resource Manager. `attempts` are those of a call that changes nothing, or that may be
     repeated; a call that creates is sent once. `deadline_s` bounds every call, retries included.
     """
@@ -61,6 +61,8 @@ class Sdk:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _clients: dict[str, Any] = field(default_factory=dict)
     _credential: Any = None
+    name: str = _NAME
+    library, extra = "a library of Azure's", "azure"
 
     def endpoint(self) -> str | None:
         """The endpoint that the environment names instead of Azure's own."""
@@ -82,10 +84,10 @@ class Sdk:
 
     async def read(self, client: str, group: str, action: str, *args: Any, **params: Any) -> Reply:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
-        return await self.aside(lambda: self.read_now(client, group, action, *args, **params))
+        return await self.run_in_thread(lambda: self.read_now(client, group, action, *args, **params))
 
     def read_now(self, client: str, group: str, action: str, *args: Any, **params: Any) -> Reply:
-        """The same, in this thread: only the attempts are bounded, so it belongs within `aside` or `within`."""
+        """The same, in this thread: only the attempts are bounded, so it belongs in a thread of `blocking_calls`."""
         return self._call(client, group, action, args, params, self.attempts, changes=False)[-1]
 
     async def change(
@@ -113,14 +115,14 @@ class Sdk:
             more = {**params, **long, **(_if_missing() if only_new else {})}
             return self._call(client, group, action, given, more, attempts, changes=True)[-1]
 
-        return await self.aside(work, changes=True)
+        return await self.run_in_thread(work, changes=True)
 
     async def pages(self, client: str, group: str, action: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
         """A whole list, all of its pages; raises IncompleteListing where it does not come whole."""
-        return await self.aside(lambda: self.pages_now(client, group, action, *args, **params))
+        return await self.run_in_thread(lambda: self.pages_now(client, group, action, *args, **params))
 
     def pages_now(self, client: str, group: str, action: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
-        """The same, in this thread: each page takes its own time, so it belongs within `aside` or `within`."""
+        """The same, in this thread: each page takes its own time, so it belongs in a thread of `blocking_calls`."""
         found: list[dict[str, Any]] = []
         for reply in self._call(client, group, action, args, params, self.attempts, changes=False):
             if not isinstance(reply.body.get("value"), list):
@@ -130,11 +132,11 @@ class Sdk:
 
     async def ask(self, url: str) -> Reply:
         """What stands at a URL of this Resource Manager: how a long running operation goes, or what no client has."""
-        return await self.aside(lambda: self.ask_now(url))
+        return await self.run_in_thread(lambda: self.ask_now(url))
 
     def ask_now(self, url: str) -> Reply:
         """The same, in this thread."""
-        return self._guarded(lambda: self._get(url), changes=False)
+        return self.guarded(lambda: self._get(url), fault_of)
 
     async def subscribed(self, what: str = "") -> Reply:
         """The subscription itself, or its `locations`."""
@@ -155,14 +157,6 @@ class Sdk:
         with self._lock:
             self._clients.clear()
             self._credential = None
-
-    def within(self, work: Callable[[], _T]) -> _T:
-        """Blocking read-only work; raises IncompleteListing once the deadline has passed."""
-        return within(work, _NAME, self.deadline_s)
-
-    async def aside(self, work: Callable[[], _T], *, changes: bool = False) -> _T:
-        """Blocking work in a thread; see `provider.aside`."""
-        return await aside(work, _NAME, self.deadline_s, changes=changes)
 
     # -- within a thread
 
@@ -194,7 +188,7 @@ class Sdk:
                 result.result()
             return [_reply(one) for one in came if one.status_code < 400]  # what was sent again was answered before
 
-        return self._guarded(call, changes=changes)
+        return self.guarded(call, fault_of, changes=changes)
 
     def _get(self, url: str) -> Reply:
         from azure.core.rest import HttpRequest
@@ -213,19 +207,6 @@ class Sdk:
             "read_timeout": self.deadline_s,
         }
 
-    def _guarded(self, work: Callable[[], _T], *, changes: bool) -> _T:
-        try:
-            return work()
-        except (CloudcmpError, KeyboardInterrupt):
-            raise
-        except ImportError as error:
-            raise _missing() from error
-        except Exception as error:
-            fault = fault_of(error, _NAME, changes=changes)
-            if isinstance(fault, NoCredentials):
-                self.forget()
-            raise fault from None
-
     def _client(self, name: str) -> Any:
         subscription = self.subscription()
         with self._lock:
@@ -235,7 +216,7 @@ class Sdk:
                 package, made = _PACKAGES[name]
                 credential = self._open()
                 endpoint = self.endpoint() or _PUBLIC
-                load(package)
+                import_modules(package)
                 kind = getattr(importlib.import_module(package), made)
                 self._clients[name] = kind(
                     credential,
@@ -287,13 +268,11 @@ def new_credential() -> Any:
 
     Nothing below warnings is logged: debug logs hold requests, and those hold secrets.
     """
-    try:
-        load("azure.identity", "azure.core.rest", "azure.core.pipeline.policies")
-        from azure.identity import DefaultAzureCredential
-    except ImportError as error:
-        raise _missing() from error
-    hush(*_NOISY)
-    hush(*_NOISIER, level=logging.ERROR)
+    import_modules("azure.identity", "azure.core.rest", "azure.core.pipeline.policies")
+    from azure.identity import DefaultAzureCredential
+
+    limit_logging(*_NOISY)
+    limit_logging(*_NOISIER, level=logging.ERROR)
     # A named authority (a sovereign or private cloud, an emulator) is taken at its word: Microsoft need not know it.
     try:
         return DefaultAzureCredential(disable_instance_discovery=bool(os.environ.get("AZURE_AUTHORITY_HOST")))
@@ -312,7 +291,3 @@ def _reply(answer: Any) -> Reply:
     text = answer.text() if answer.content else ""
     body = json.loads(text) if text.strip() else {}
     return Reply(int(answer.status_code), headers, body if isinstance(body, dict) else {"value": body})
-
-
-def _missing() -> UserMistake:
-    return UserMistake.at(_NAME, "a library of Azure's is not installed", "pip install 'cloudcmp[azure]'")

@@ -17,12 +17,14 @@ from cloudcmp.errors import (
     NotAllowed,
     ProviderFault,
     QuotaReached,
+    Refusal,
+    RefusalKind,
     Refused,
     Throttled,
     Unreached,
 )
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.answers import LOOKED_FOR, Coded, lost, unclear
+from cloudcmp.provider.common.responses import LOOKED_FOR, Coded, lost_response, unclear_response
 
 _CAPACITY = {
     "RESOURCE_POOL_EXHAUSTED",
@@ -44,9 +46,9 @@ DENIED = frozenset(
     {"forbidden", "insufficientPermissions", "PERMISSIONS_ERROR", "PERMISSION_DENIED", "IAM_PERMISSION_DENIED"}
 )
 """What is answered where the user may not do it."""
-EXISTS = ("alreadyExists", "RESOURCE_ALREADY_EXISTS")
-"""The name is taken: by this very request, for names tell attempts apart, or by somebody else."""
-MISSING = ("notFound", "RESOURCE_NOT_FOUND")
+# A name that is taken is so by this very request, since names tell attempts apart, or by somebody else.
+_REASONS = dict.fromkeys(("alreadyExists", "RESOURCE_ALREADY_EXISTS"), RefusalKind.EXISTS)
+_REASONS |= dict.fromkeys(("notFound", "RESOURCE_NOT_FOUND"), RefusalKind.MISSING)
 
 RENEW = "renew them (gcloud auth application-default login, or a new key), then run again"
 POLICY = "give the account the role of docs/reference/gcp-policy.json"
@@ -81,7 +83,9 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpErro
     said = coded(error)
     if said is None:
         return _unanswered(error, where, changes=changes)
-    return _refusal(said, where) or _unclear(said, where, changes=changes)
+    kind = _REASONS.get(said.code, RefusalKind.OTHER)
+    reason = Refusal(kind, said.code, said.text)
+    return (_refusal(said, where) or _unclear(said, where, changes=changes)).because(reason)
 
 
 def operation_fault(operation: Any, where: str) -> ProviderFault | None:
@@ -121,7 +125,7 @@ def _refusal(said: Coded, where: str) -> ProviderFault | None:
 def _unclear(said: Coded, where: str, *, changes: bool) -> ProviderFault:
     if said.status >= 500 or said.status < 400:
         line = said.line if said.code.startswith("HTTP") else f"{said.line} (HTTP {said.status})"
-        return unclear(line, where, changes=changes)
+        return unclear_response(line, where, changes=changes)
     return Refused.at(where, said.line, "change what is asked for")
 
 
@@ -142,7 +146,7 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpE
         return silent.at(where, f"it cannot be reached ({kind})", "check the network and CLOUDCMP_GCP_ENDPOINT")
     if kind in {"TypeError", "ValueError"}:
         return Refused.at(where, f"the request cannot be made ({kind})", "check the names in the study")
-    return lost(kind, where, changes=changes)
+    return lost_response(kind, where, changes=changes)
 
 
 def _unsent(error: BaseException, kinds: list[str]) -> bool:

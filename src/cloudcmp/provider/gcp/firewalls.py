@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloudcmp.errors import NOTHING_MADE, IncompleteListing, LostAnswer, ProviderFault, Refused
+from cloudcmp.errors import NOTHING_MADE, IncompleteListing, LostAnswer, ProviderFault, RefusalKind, Refused
 from cloudcmp.model.lease import FIREWALL, CreateRequest, Found
-from cloudcmp.provider.address import doors, v4_nets_of
-from cloudcmp.provider.gcp.faults import EXISTS, MISSING
+from cloudcmp.provider.common.address import allowed_v4_nets, login_ports
+from cloudcmp.provider.common.responses import left_behind, unless_missing
 from cloudcmp.provider.gcp.launch import NETWORK, beside
-from cloudcmp.provider.gcp.marks import read, request_id, told, written
 from cloudcmp.provider.gcp.operations import Operations
 from cloudcmp.provider.gcp.sdk import Sdk
+from cloudcmp.provider.gcp.tags import read, request_id, tags_and_token, to_text
 
 _ALL = {"I_p_protocol": "all"}
 _FIRST, _LAST = 100, 200  # lower goes first; the default network's own rules have 65534
@@ -64,7 +64,7 @@ class Firewalls:
                 # No lost answer: what is found of it later is no whole launch's, and no candidate is to blame.
                 raise IncompleteListing.at(name, fault.faults[0].what, "it is looked for by name") from None
         except Refused as fault:
-            if not fault.faults[0].what.startswith(EXISTS) or not await self._ours(request, name, 1):
+            if not fault.is_refusal(RefusalKind.EXISTS) or not await self._ours(request, name, 1):
                 raise
 
     async def _ours(self, request: CreateRequest, name: str, tries: int) -> bool:
@@ -78,12 +78,7 @@ class Firewalls:
         return False
 
     async def _get(self, name: str) -> Any:
-        try:
-            return await self.sdk.read("firewalls", "get", firewall=name)
-        except Refused as fault:
-            if not fault.faults[0].what.startswith(MISSING):
-                raise
-            return None
+        return await unless_missing(self.sdk.read("firewalls", "get", firewall=name))
 
     async def _undo(self, request: CreateRequest, names: list[str], error: BaseException) -> None:
         """Delete what was made of a launch's rules; what stays is no refusal, or nobody would look for it again."""
@@ -92,8 +87,7 @@ class Firewalls:
         except ProviderFault as fault:
             stays = fault.faults[0].what
         if stays and isinstance(error, Exception):
-            what = f"{error}; and rules of it may still be there: {stays}"
-            raise ProviderFault.at(request.name, what, "cloudcmp cleanup") from error
+            raise left_behind(request.name, error, f"rules of it may still be there: {stays}") from error
 
     async def _gone(self, name: str) -> bool:
         """Delete a rule that was just made; whether it is seen gone. What is going already refuses to be deleted."""
@@ -111,13 +105,7 @@ class Firewalls:
         return any([await self._delete(one) for one in _names(name)])
 
     async def _delete(self, name: str) -> bool:
-        try:
-            await self.sdk.change("firewalls", "delete_unary", firewall=name)
-        except Refused as fault:
-            if not fault.faults[0].what.startswith(MISSING):
-                raise
-            return False
-        return True
+        return await unless_missing(self.sdk.change("firewalls", "delete_unary", firewall=name)) is not None
 
     async def there(self, name: str) -> bool:
         """Whether any rule of a launch is there still."""
@@ -131,7 +119,7 @@ class Firewalls:
             said = read(str(rule.description))
             if said is None:
                 continue
-            tags, token = told(str(rule.description), {})
+            tags, token = tags_and_token(str(rule.description), {})
             first = str(said.get("first") or rule.name)
             found[first] = Found(first, first, token, tags, "there", FIREWALL, str(said.get("region") or ""))
         return list(found.values())
@@ -145,8 +133,8 @@ def _names(name: str) -> tuple[str, ...]:
 def _rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
     """The rules for a launch's machines; raises Refused without an address of the controller, or for a wide one."""
     inside, door, nobody = _names(request.name)
-    nets = [str(net) for net in v4_nets_of(request)]
-    ports = [str(door) for door in doors(request)]
+    nets = [str(net) for net in allowed_v4_nets(request)]
+    ports = [str(door) for door in login_ports(request)]
     allowed = {"source_ranges": nets, "allowed": [{"I_p_protocol": "tcp", "ports": ports}]}
     yield _rule(request, nobody, _LAST, {"source_ranges": ["0.0.0.0/0"], "denied": [_ALL]})
     yield _rule(request, door, _FIRST, allowed)
@@ -156,7 +144,7 @@ def _rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
 def _rule(request: CreateRequest, name: str, priority: int, more: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": name,
-        "description": written(request, first=request.name, region=request.region),
+        "description": to_text(request, first=request.name, region=request.region),
         "network": f"global/networks/{NETWORK}",
         "direction": "INGRESS",
         "priority": priority,

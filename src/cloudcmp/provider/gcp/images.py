@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import Refused
+from cloudcmp.provider.common.responses import unless_missing
+from cloudcmp.provider.common.suggestions import nearest
 from cloudcmp.provider.gcp.sdk import Sdk
-from cloudcmp.provider.saying import nearest
 
 DEFAULT_LINUX = "ubuntu-24.04"
 DEFAULT_WINDOWS = "windows-2022"
@@ -100,11 +101,9 @@ async def _named(sdk: Sdk, asked: str) -> Any:
     for way in ways:
         by_family = way[0] == "family"
         name = {"family": way[-1]} if by_family else {"image": way[-1]}
-        try:
-            return await sdk.read("images", "get_from_family" if by_family else "get", **where, **name)
-        except Refused as fault:
-            if not fault.faults[0].what.startswith("notFound"):
-                raise
+        found = await unless_missing(sdk.read("images", "get_from_family" if by_family else "get", **where, **name))
+        if found is not None:
+            return found
     return None
 
 

@@ -10,7 +10,7 @@ from cloudcmp.errors import Refused
 from cloudcmp.model.lease import FIREWALL, CreateRequest
 from cloudcmp.model.offering import Volume
 from cloudcmp.provider.gcp.images import Image
-from cloudcmp.provider.gcp.marks import ITEM, labels_of, written
+from cloudcmp.provider.gcp.tags import ITEM, labels_of, to_text
 
 NETWORK = "default"
 LOCAL_SSD = "local-ssd"
@@ -103,7 +103,7 @@ def _scheduling(spot: bool, end: float) -> dict[str, Any]:
 
 def _metadata(request: CreateRequest, image: Image, end: float) -> list[dict[str, str]]:
     """The exact tags, who may log in, and what cloud-init is told."""
-    items = {ITEM: written(request), "block-project-ssh-keys": "TRUE", "enable-oslogin": "FALSE"}
+    items = {ITEM: to_text(request), "block-project-ssh-keys": "TRUE", "enable-oslogin": "FALSE"}
     if request.access is not None and not image.windows:
         items["user-data"] = user_data(request.access.user_data, end, request.name)
     return [{"key": key, "value": value} for key, value in sorted(items.items())]
@@ -140,7 +140,7 @@ def _disks(request: CreateRequest, zone: str, image: Image) -> list[dict[str, An
 
 
 def _made(request: CreateRequest, zone: str, volume: Volume | None) -> dict[str, Any]:
-    made: dict[str, Any] = {"labels": labels_of(request), "description": written(request)}
+    made: dict[str, Any] = {"labels": labels_of(request), "description": to_text(request)}
     if volume is None:
         return made
     if volume.type == LOCAL_SSD:

@@ -4,11 +4,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloudcmp.errors import IncompleteListing, NoCredentials, ProviderFault
+from cloudcmp.errors import IncompleteListing
 from cloudcmp.model.lease import INSTANCE, VOLUME, Found, Listing
+from cloudcmp.provider.common.inventory import belongs, list_leftovers
 from cloudcmp.provider.gcp.firewalls import Firewalls
-from cloudcmp.provider.gcp.marks import ITEM, SCHEMA, SCHEMA_LABEL, STUDY, STUDY_LABEL, TOKEN_LABEL, label, told
 from cloudcmp.provider.gcp.sdk import Sdk
+from cloudcmp.provider.gcp.tags import (
+    ITEM,
+    SCHEMA_LABEL,
+    STUDY_LABEL,
+    TOKEN_LABEL,
+    label,
+    tags_and_token,
+)
 
 _UNREACHED = "UNREACHABLE"
 
@@ -35,9 +43,7 @@ async def find(sdk: Sdk, firewalls: Firewalls, study: str, token: str | None, re
     machines, staying = await _machines(sdk, wanted, region)
     found = [*machines, *await _volumes(sdk, wanted, region, staying)]
     found += [item for item in await firewalls.find() if region in (None, item.region)]
-    mine = [
-        item for item in found if dict(item.tags).get(STUDY) == study or (token is not None and item.token == token)
-    ]
+    mine = [item for item in found if belongs(item, study, token)]
     return tuple({(item.kind, item.cloud_id): item for item in mine}.values())
 
 
@@ -49,28 +55,23 @@ async def machines_of(sdk: Sdk, region: str, token: str) -> list[Found]:
 
 async def leftovers(sdk: Sdk, firewalls: Firewalls) -> Listing:
     """Whatever bears our schema's tag in all zones, and a line for each kind or zone that cannot be listed."""
-    ours, found, unlisted = f"labels.{SCHEMA_LABEL}:*", list[Found](), list[str]()
-    staying: set[str] = set()
-    try:
-        scopes = await _scopes(sdk, "instances", ours, None)
-        unlisted += [f"{place}: instances: it cannot be reached" for place in scopes.unreached]
-        found += [_machine(said) for said in scopes.items]
-        staying = _staying(scopes.items)
-    except NoCredentials:
-        raise
-    except ProviderFault as fault:
-        unlisted.append(f"instances: {fault}")
-    try:
-        scopes = await _scopes(sdk, "disks", ours, None)
-        unlisted += [f"{place}: disks: it cannot be reached" for place in scopes.unreached]
-        found += [_volume(said) for said in scopes.items if _stays(said, staying)]
-    except ProviderFault as fault:
-        unlisted.append(f"disks: {fault}")
-    try:
-        found += await firewalls.find()
-    except ProviderFault as fault:
-        unlisted.append(f"firewall rules: {fault}")
-    return Listing(tuple(item for item in found if SCHEMA in dict(item.tags)), tuple(unlisted))
+    ours, staying, unreached = f"labels.{SCHEMA_LABEL}:*", set[str](), list[str]()
+
+    async def listed(service: str) -> list[Any]:
+        scopes = await _scopes(sdk, service, ours, None)
+        unreached.extend(f"{place}: {service}: it cannot be reached" for place in scopes.unreached)
+        return scopes.items
+
+    async def machines() -> list[Found]:
+        items = await listed("instances")
+        staying.update(_staying(items))
+        return [_machine(one) for one in items]
+
+    async def disks() -> list[Found]:
+        return [_volume(one) for one in await listed("disks") if _stays(one, staying)]
+
+    found = await list_leftovers([("instances", machines), ("disks", disks), ("firewall rules", firewalls.find)])
+    return Listing(found.found, (*unreached, *found.unlisted))
 
 
 async def _machines(sdk: Sdk, wanted: str, region: str | None) -> tuple[list[Found], set[str]]:
@@ -139,12 +140,12 @@ def _path(link: str) -> str:
 
 def _machine(said: Any) -> Found:
     text = next((str(item.value) for item in said.metadata.items if item.key == ITEM), "")
-    tags, token = told(text, dict(said.labels))
+    tags, token = tags_and_token(text, dict(said.labels))
     zone, kind = _place(said.zone), _place(said.machine_type) or None
     return Found(f"{zone}/{said.name}", str(said.name), token, tags, str(said.status), INSTANCE, region_of(zone), kind)
 
 
 def _volume(said: Any) -> Found:
-    tags, token = told(str(said.description), dict(said.labels))
+    tags, token = tags_and_token(str(said.description), dict(said.labels))
     zone, kind = _place(said.zone), _place(said.type_) or None
     return Found(f"{zone}/{said.name}", str(said.name), token, tags, str(said.status), VOLUME, region_of(zone), kind)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import IncompleteListing, LostAnswer, Throttled, Unreached
-from cloudcmp.provider.answers import LOOKED_FOR
+from cloudcmp.provider.common.responses import LOOKED_FOR
 from cloudcmp.provider.gcp.faults import operation_fault
 from cloudcmp.provider.gcp.sdk import Sdk
 

@@ -5,22 +5,21 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
-from cloudcmp.errors import IncompleteListing, LostAnswer, NoCredentials, Throttled, UserMistake
-from cloudcmp.provider.aside import aside, within
+from cloudcmp.errors import IncompleteListing, LostAnswer, NoCredentials, Throttled
+from cloudcmp.provider.common.findings import parse_http_date
+from cloudcmp.provider.common.sdk_client import SdkClient, all_pages, repeated
+from cloudcmp.provider.common.sdk_imports import import_modules
+from cloudcmp.provider.common.sdk_logging import limit_logging
 from cloudcmp.provider.gcp.faults import fault_of
-from cloudcmp.provider.hush import hush
-from cloudcmp.provider.loading import load
-from cloudcmp.provider.preflight import date_of
 
 _T = TypeVar("_T")
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _ENDPOINT = "CLOUDCMP_GCP_ENDPOINT"
-_MOST_PAGES = 2000
 _NOISY = ("google", "requests", "urllib3")
 _CLIENTS = {
     "disks": "DisksClient",
@@ -37,7 +36,7 @@ _CLIENTS = {
 
 
 @dataclass(slots=True)
-class Sdk:
+class Sdk(SdkClient):
     """The calls to Compute Engine. `attempts` are those of a call that changes nothing; what changes something is sent
     once. `deadline_s` bounds every call, attempts included; `pause_s` is between looks at an operation.
     """
@@ -53,6 +52,7 @@ class Sdk:
     _project: str = ""
     _clients: dict[str, Any] = field(default_factory=dict)
     _session: Any = None
+    library, extra = "google-cloud-compute", "gcp"
 
     def endpoint(self) -> str | None:
         """The endpoint that the environment names instead of Google's own."""
@@ -64,52 +64,41 @@ class Sdk:
 
     async def read(self, service: str, method: str, **fields: Any) -> Any:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
-        return await self.aside(lambda: self.read_now(service, method, **fields))
+        return await self.run_in_thread(lambda: self.read_now(service, method, **fields))
 
     def read_now(self, service: str, method: str, **fields: Any) -> Any:
-        """The same, in this thread: only the attempts are bounded, so it belongs within `aside` or `within`."""
-        for left in reversed(range(self.attempts)):
-            try:
-                return self._call(service, method, fields, changes=False)
-            except (IncompleteListing, Throttled):
-                if not left:
-                    raise
-                time.sleep(self.pause_s * (self.attempts - left) / 2)
-        raise IncompleteListing.at(self.name, "it was not asked", "ask again")
+        """The same, in this thread: only the attempts are bounded, so it belongs in a thread of `blocking_calls`."""
+
+        def once() -> Any:
+            return self._call(service, method, fields, changes=False)
+
+        return repeated(once, self.attempts, (IncompleteListing, Throttled), lambda tried: self.pause_s * tried / 2)
 
     async def change(self, service: str, method: str, **fields: Any) -> Any:
         """A call that makes or ends something, sent once.
 
         Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
         """
-        answer = await self.aside(lambda: self._call(service, method, fields, changes=True), changes=True)
+        answer = await self.run_in_thread(lambda: self._call(service, method, fields, changes=True), changes=True)
         if not answer.name:
             raise LostAnswer.at(self.name, f"{service}.{method} answered without an operation", "it is looked for")
         return answer
 
     async def pages(self, service: str, method: str = "list", **fields: Any) -> list[Any]:
         """A whole list: the answers of all its pages; raises IncompleteListing where it does not come whole."""
-        return await self.aside(lambda: self.pages_now(service, method, **fields))
+        return await self.run_in_thread(lambda: self.pages_now(service, method, **fields))
 
     def pages_now(self, service: str, method: str = "list", **fields: Any) -> list[Any]:
-        """The same, in this thread: each page takes its own time, so it belongs within `aside` or `within`."""
-        return list(self._pages(service, method, fields))
+        """The same, in this thread: each page takes its own time, so it belongs in a thread of `blocking_calls`."""
 
-    def _pages(self, service: str, method: str, fields: dict[str, Any]) -> Iterator[Any]:
-        token, seen = "", set[str]()
-        for _ in range(_MOST_PAGES):
+        def fetch(token: str) -> tuple[list[Any], str]:
             more = {"page_token": token} if token else {}
-            answer = self.read_now(service, method, **fields, **more)
-            if not answer.kind:
+            response = self.read_now(service, method, **fields, **more)
+            if not response.kind:
                 raise IncompleteListing.at(self.name, f"{service}.{method} answered without a list", "ask again")
-            yield answer
-            token = answer.next_page_token
-            if not token:
-                return
-            if token in seen:
-                raise IncompleteListing.at(self.name, f"{service}.{method} answers the same page again", "ask again")
-            seen.add(token)
-        raise IncompleteListing.at(self.name, f"{service}.{method} does not end after {_MOST_PAGES} pages", "ask again")
+            return [response], str(response.next_page_token)
+
+        return all_pages(fetch, "", self.name, f"{service}.{method}")
 
     async def date(self) -> float | None:
         """The time by the cloud's own clock (Unix s), from the head of an answer, None where it bears none."""
@@ -121,21 +110,21 @@ class Sdk:
 
         https://cloud.google.com/resource-manager/reference/rest/v1/projects/testIamPermissions
         """
-        return await self.aside(lambda: self._granted_now(permissions))
+        return await self.run_in_thread(lambda: self._granted_now(permissions))
 
     def _granted_now(self, permissions: tuple[str, ...]) -> frozenset[str]:
-        try:
+        def call() -> frozenset[str]:
             project = self.project()
             host = self.endpoint() or f"https://cloudresourcemanager.{self._universe()}"
             url = f"{host}/v1/projects/{project}:testIamPermissions"
-            answer = self._open_session().post(url, json={"permissions": list(permissions)}, timeout=self.deadline_s)
-            if answer.status_code != 200:
+            response = self._open_session().post(url, json={"permissions": list(permissions)}, timeout=self.deadline_s)
+            if response.status_code != 200:
                 from google.api_core import exceptions
 
-                raise exceptions.from_http_response(answer)  # type: ignore[no-untyped-call]
-            return frozenset(map(str, answer.json().get("permissions", ())))
-        except Exception as error:
-            raise self._told(error, changes=False) from None
+                raise exceptions.from_http_response(response)  # type: ignore[no-untyped-call]
+            return frozenset(map(str, response.json().get("permissions", ())))
+
+        return self.guarded(call, fault_of)
 
     def project(self) -> str:
         """The project that is acted in: the environment's, else the credentials'; raises NoCredentials without one."""
@@ -150,40 +139,31 @@ class Sdk:
             self._project = ""
             self._clients.clear()
 
-    def within(self, work: Callable[[], _T]) -> _T:
-        """Blocking read-only work; raises IncompleteListing once the deadline has passed."""
+    def run_blocking(self, work: Callable[[], _T], region: str = "") -> _T:
+        """Blocking read-only work; the client is imported before the deadline begins."""
         if self._credentials is None:
-            _check_installed(self.name)
-            within(self._ready, self.name, self.deadline_s)
-        _load(self.name)
-        return within(work, self.name, self.deadline_s)
+            self._check_installed()
+            SdkClient.run_blocking(self, self._ready)
+        self._load()
+        return SdkClient.run_blocking(self, work, region)
 
-    async def aside(self, work: Callable[[], _T], *, changes: bool = False) -> _T:
-        """Blocking work in a thread; see `provider.aside`."""
+    async def run_in_thread(self, work: Callable[[], _T], region: str = "", *, changes: bool = False) -> _T:
+        """Blocking work in a thread; the client is imported before the deadline begins."""
         if self._credentials is None:
-            _check_installed(self.name)
-            await aside(self._ready, self.name, self.deadline_s)
-        await asyncio.to_thread(_load, self.name)
-        return await aside(work, self.name, self.deadline_s, changes=changes)
+            self._check_installed()
+            await SdkClient.run_in_thread(self, self._ready)
+        await asyncio.to_thread(self._load)
+        return await SdkClient.run_in_thread(self, work, region, changes=changes)
 
     def _call(self, service: str, method: str, fields: dict[str, Any], *, changes: bool) -> Any:
-        try:
+        def call() -> Any:
             client = self._client(service)
             request = {"project": self.project(), **fields}
             # No retry of the client's own: what is repeated is repeated here, and only what changes nothing.
-            answer = getattr(client, method)(request=request, retry=None, timeout=self.deadline_s)
-            return next(iter(answer.pages)) if hasattr(answer, "pages") else answer
-        except Exception as error:
-            raise self._told(error, changes=changes) from None
+            response = getattr(client, method)(request=request, retry=None, timeout=self.deadline_s)
+            return next(iter(response.pages)) if hasattr(response, "pages") else response
 
-    def _told(self, error: Exception, *, changes: bool) -> Exception:
-        """The error as one of ours; credentials that are not taken are read anew at the next call."""
-        if isinstance(error, (UserMistake, NoCredentials)):
-            return error
-        fault = fault_of(error, self.name, changes=changes)
-        if isinstance(fault, NoCredentials):
-            self.forget()
-        return fault
+        return self.guarded(call, fault_of, changes=changes)
 
     def _client(self, service: str) -> Any:
         with self._lock:
@@ -205,7 +185,7 @@ class Sdk:
 
             transport = _dated(self, rest)
         client = kind(credentials=self._credentials, client_options=options, transport=transport)
-        hush(*_NOISY)  # the first one sets levels as GOOGLE_SDK_PYTHON_LOGGING_SCOPE says
+        limit_logging(*_NOISY)  # the first one sets levels as GOOGLE_SDK_PYTHON_LOGGING_SCOPE says
         return client
 
     def _universe(self) -> str:
@@ -214,19 +194,29 @@ class Sdk:
 
     def _ready(self) -> None:
         """Find the credentials, as Google's own library does: where there are none its large client is never loaded."""
+        with self._lock:
+            self.guarded(self._open, fault_of)
+
+    def _check_installed(self) -> None:
+        """Raise UserMistake where the client is not there, without importing it."""
         try:
-            with self._lock:
-                self._open()
-        except Exception as error:
-            raise self._told(error, changes=False) from None
+            found = find_spec("google.cloud.compute_v1")
+        except ImportError:
+            found = None
+        if found is None:
+            raise self.not_installed()
+
+    def _load(self) -> None:
+        """Import the client before any deadline begins: that takes seconds, and many on a busy machine."""
+        self.guarded(lambda: import_modules("google.cloud.compute_v1"), fault_of)
 
     def _open(self) -> None:
         if self._credentials is not None:
             return
-        load("google.auth", "google.auth.transport.requests")
+        import_modules("google.auth", "google.auth.transport.requests")
         import google.auth
 
-        hush(*_NOISY)
+        limit_logging(*_NOISY)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a user's own login: that it has no project for its quota
             credentials, project = google.auth.default(scopes=[_SCOPE])
@@ -244,35 +234,13 @@ class Sdk:
             return self._session
 
 
-def _check_installed(name: str) -> None:
-    """Raise UserMistake where the client is not there, without importing it."""
-    try:
-        found = find_spec("google.cloud.compute_v1")
-    except ImportError:
-        found = None
-    if found is None:
-        raise _missing(name)
-
-
-def _load(name: str) -> None:
-    """Import the client before any deadline begins: that takes seconds, and many on a busy machine."""
-    try:
-        load("google.cloud.compute_v1")
-    except ImportError as error:
-        raise _missing(name) from error
-
-
-def _missing(name: str) -> UserMistake:
-    return UserMistake.at(name, "google-cloud-compute is not installed", "pip install 'cloudcmp[gcp]'")
-
-
 def _dated(sdk: Sdk, rest: Any) -> Callable[..., Any]:
     """A way to make the transport of one service that keeps the date which each list's answer bears."""
 
     class Dating(rest.RegionsRestInterceptor):  # type: ignore[misc]
         def post_list_with_metadata(self, response: Any, metadata: Any) -> Any:
             said = {str(key).lower(): str(value) for key, value in metadata}.get("date", "")
-            at = date_of(said)
+            at = parse_http_date(said)
             sdk.ahead_s = None if at is None else at - time.time()
             return response, metadata
 

@@ -1,33 +1,30 @@
 """Clouds of the long tail: one driver, and a row of what is known of each of them."""
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from cloudcmp.errors import NOTHING_MADE, LostAnswer, NotAllowed, Refused
-from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Found, Handle, Listing
-from cloudcmp.model.offering import Offering
+from cloudcmp.model.lease import FIREWALL, CreateRequest, Found, Handle, Listing
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import UNTOLD, nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
-from cloudcmp.provider.absence import Absence
-from cloudcmp.provider.address import controller, nets_of
-from cloudcmp.provider.answers import LOOKED_FOR
+from cloudcmp.provider.common.absence import Absence
+from cloudcmp.provider.common.address import allowed_nets
+from cloudcmp.provider.common.driver import CloudDriver
+from cloudcmp.provider.common.findings import parse_http_date
+from cloudcmp.provider.common.responses import LOOKED_FOR, id_in
 from cloudcmp.provider.longtail import labels, listing
-from cloudcmp.provider.longtail.checking import Preflight
-from cloudcmp.provider.longtail.existence import Existence
-from cloudcmp.provider.longtail.faults import id_in
+from cloudcmp.provider.longtail.catalog import OfferingCatalog
+from cloudcmp.provider.longtail.lifecycle import LongTailLifecycle
+from cloudcmp.provider.longtail.preflight import Preflight
 from cloudcmp.provider.longtail.requests import image_of, refuse
-from cloudcmp.provider.longtail.resizing import Resizing
+from cloudcmp.provider.longtail.resize import Resize
 from cloudcmp.provider.longtail.safeguards import safeguards_of
 from cloudcmp.provider.longtail.sdk import Library
-from cloudcmp.provider.longtail.shelf import Shelf
 from cloudcmp.provider.longtail.table import CLOUDS
-from cloudcmp.provider.preflight import date_of
 
 
-class LongTailProvider:
+class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
     """Machines of one cloud of the table, through apache-libcloud's transport and authentication.
 
     It was tested against emulations of the tests' own, never on a real account. `settle_s` and `clock` are as in
@@ -35,10 +32,7 @@ class LongTailProvider:
     same one in this process gets what was made. Another process would get a second one; the ledger never asks so.
     """
 
-    simulated = False
-    billed = True
-    settle_s = 0.0  # absence is waited for in Existence
-    parts: tuple[str, ...] = (FIREWALL, INSTANCE)
+    _alone = "leave it out"
 
     def __init__(
         self,
@@ -54,25 +48,17 @@ class LongTailProvider:
         self.safeguards: tuple[Safeguard, ...] = safeguards_of(cloud)
         self._cloud = cloud
         self._library = library or Library(cloud)
-        self._shelf = Shelf(self._library)
-        self._existence = Existence(self._library, Absence(settle_s, "in any complete list", clock))
+        self._catalog = OfferingCatalog(self._library)
+        self._lifecycle = LongTailLifecycle(self._library, Absence(settle_s, "in any complete list", clock))
         self._made: dict[str, str] = {}  # by token
         self._lost: set[str] = set()
         self._walls: dict[str, str] = {}
 
     # -- looking around
 
-    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The types of a region (without one: of all), with the price that the cloud itself tells today."""
-        return self._shelf.offerings(region)
-
-    def host(self, candidate: Candidate) -> str:
-        """Every machine has its own."""
-        return f"{self.name} {candidate.id}"
-
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Credentials, account, clock, names, rights and limits as far as they are told; creates nothing."""
-        return await Preflight(self._library, self._shelf).run(candidates)
+        return await Preflight(self._library, self._catalog).run(candidates)
 
     async def account(self) -> str:
         """The account of the token, UNTOLD where the token may not see it, and the endpoint where one is named."""
@@ -88,7 +74,7 @@ class LongTailProvider:
 
     async def date(self) -> float | None:
         """The time by this cloud's own clock (Unix s), from the head of an answer."""
-        return date_of((await self._library.read(self._cloud.dialect.regions[0])).headers.get("date", ""))
+        return parse_http_date((await self._library.read(self._cloud.dialect.regions[0])).headers.get("date", ""))
 
     # -- leases
 
@@ -96,24 +82,29 @@ class LongTailProvider:
         """A firewall with its rules, or a machine with everything in the one call."""
         refuse(request)
         if request.token not in self._made:
-            self._made[request.token] = await self._create(request)
+            made = self._made_before(request) if request.token in self._lost else self._made_now(request)
+            self._made[request.token] = await made
         return self._made[request.token]
 
-    async def _create(self, request: CreateRequest) -> str:
+    async def _made_now(self, request: CreateRequest) -> str:
         """What was not made yet with this token; raises LostAnswer where that is not known."""
-        if request.token in self._lost:
-            return await self._made_before(request)
-        await self._shelf.known(request.region, request.offering)
-        if request.kind not in self.parts:
-            raise Refused.at(request.name, f"a {request.kind} is not made alone", "leave it out")
-        make = self._create_firewall if request.kind == FIREWALL else self._create_machine
+        await self._catalog.known(request.region, request.offering)
         try:
-            return await make(request)
+            return await CloudDriver.create(self, request)
         except NOTHING_MADE:
             raise
         except BaseException:
             self._lost.add(request.token)
             raise
+
+    def _endpoint(self) -> str | None:
+        return self._library.endpoint()
+
+    async def _check(self, request: CreateRequest) -> None:
+        """All is checked before a token counts as sent."""
+
+    async def _warm(self, request: CreateRequest) -> None:
+        await self._catalog.image(image_of(dict(request.options)))
 
     async def _made_before(self, request: CreateRequest) -> str:
         """What an earlier request made whose answer was lost: these clouds would make another one."""
@@ -124,31 +115,25 @@ class LongTailProvider:
         return id
 
     async def _create_firewall(self, request: CreateRequest) -> str:
-        options = dict(request.options)
-        # Machines are timed from their request on, firewalls are not: what is looked up once is looked up here.
-        await self._shelf.image(image_of(options))
-        if "allow" not in options:
-            options["allow"] = await asyncio.to_thread(controller, self._library.endpoint())
-            request = replace(request, options=tuple(sorted(options.items())))
-        id = await self._cloud.dialect.raise_wall(self._library, request, nets_of(request))
-        self._walls[id] = await self._cloud.dialect.wall_of(self._library, id)
+        id = await self._cloud.dialect.create_firewall(self._library, request, allowed_nets(request))
+        self._walls[id] = await self._cloud.dialect.firewall_reference(self._library, id)
         return id
 
     async def _create_machine(self, request: CreateRequest) -> str:
         options = dict(request.options)
-        image = await self._shelf.image(image_of(options))
+        image = await self._catalog.image(image_of(options))
         wall = await self._wall(options.get(FIREWALL))
         dialect = self._cloud.dialect
         record = labels.Record(request.tags, request.token, request.name if dialect.renames else None)
         words = labels.write(record, self._cloud.word_most)
         answer = await self._library.change("POST", dialect.machines[0], dialect.body(request, image, words, wall))
-        id = id_in(answer.said, dialect.machine_key, request.name)
-        self._existence.made(id)
+        id = id_in(answer.said, *dialect.machine_key, "id", where=request.name)
+        self._lifecycle.made(id)
         return id
 
     async def _wall(self, id: str | None) -> str | None:
         if id is not None and id not in self._walls:
-            self._walls[id] = await self._cloud.dialect.wall_of(self._library, id)
+            self._walls[id] = await self._cloud.dialect.firewall_reference(self._library, id)
         return self._walls[id] if id is not None else None
 
     async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
@@ -159,23 +144,15 @@ class LongTailProvider:
         """Whatever bears our schema's tag, of all regions."""
         return await listing.leftovers(self._library)
 
-    async def destroy(self, handle: Handle) -> None:
-        """Ask for a machine, a firewall or a tag to be deleted; what has gone is no error."""
-        await self._existence.destroy(handle)
-
-    async def gone(self, handle: Handle) -> str | None:
-        """That its deletion was accepted and no complete list shows it, or none did for long; stopped is not gone."""
-        return await self._existence.gone(handle)
-
     # -- machines
 
     async def look(self, handle: Handle) -> MachineStatus:
         """How a machine is; one that is not listed yet is pending."""
-        return await self._existence.look(handle)
+        return await self._lifecycle.look(handle)
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
         """Power off, change the size, power on; raises Refused where this driver does not know how."""
         if not self._cloud.resizes:
             what = f"machines of {self.name} are not resized by this driver"
             raise Refused.at(handle.cloud_id, what, "leave resize out")
-        await Resizing(self._library).run(handle, offering, stopped)
+        await Resize(self._library).run(handle, offering, stopped)

@@ -9,7 +9,7 @@ from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 
 if TYPE_CHECKING:
-    from cloudcmp.provider.address import Net
+    from cloudcmp.provider.common.address import Net
     from cloudcmp.provider.longtail.sdk import Library
 
 Json = dict[str, Any]
@@ -55,7 +55,7 @@ class Dialect(Protocol):
     """
 
     machines: tuple[str, str]
-    machine_key: str | None
+    machine_key: tuple[str, ...]
     firewalls: tuple[str, str]
     regions: tuple[str, str]
     types: tuple[str, str]
@@ -87,15 +87,15 @@ class Dialect(Protocol):
         """A firewall as a list tells it."""
         ...
 
-    async def raise_wall(self, library: "Library", request: CreateRequest, nets: Sequence["Net"]) -> str:
+    async def create_firewall(self, library: "Library", request: CreateRequest, nets: Sequence["Net"]) -> str:
         """Make a firewall with its rules, or none; its id. What stays half made is told by the kind of fault."""
         ...
 
-    async def wall_of(self, library: "Library", id: str) -> str:
+    async def firewall_reference(self, library: "Library", id: str) -> str:
         """How the call that makes a machine names a firewall."""
         ...
 
-    async def fell_wall(self, library: "Library", id: str) -> bool:
+    async def delete_firewall(self, library: "Library", id: str) -> bool:
         """Ask for a firewall to be deleted, with all that was made for it; False where there was none."""
         ...
 
@@ -104,16 +104,16 @@ class Dialect(Protocol):
         ...
 
 
-class OneWall:
+class SingleFirewall:
     """What is the same where a firewall is one thing with its rules, and its machines name it by its id."""
 
     firewalls: tuple[str, str]
 
-    async def wall_of(self, library: "Library", id: str) -> str:  # noqa: ARG002
+    async def firewall_reference(self, library: "Library", id: str) -> str:  # noqa: ARG002
         """The firewall's own id."""
         return id
 
-    async def fell_wall(self, library: "Library", id: str) -> bool:
+    async def delete_firewall(self, library: "Library", id: str) -> bool:
         """The firewall, with its rules."""
         return await library.delete(f"{self.firewalls[0]}/{id}")
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from cloudcmp.errors import NotAllowed, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
-from cloudcmp.provider.address import SSH, Net
+from cloudcmp.provider.common.address import SSH, Net
+from cloudcmp.provider.common.responses import id_in, unless_missing
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen
-from cloudcmp.provider.longtail.faults import id_in, missing
 from cloudcmp.provider.longtail.prices import hourly
 from cloudcmp.provider.longtail.requests import user_data
 
@@ -32,7 +32,7 @@ class Droplets:
     """How DigitalOcean writes it. A firewall is put on a tag, which its machines bear from the start."""
 
     machines = ("/v2/droplets", "droplets")
-    machine_key: str | None = "droplet"
+    machine_key: tuple[str, ...] = ("droplet",)
     firewalls = ("/v2/firewalls", "firewalls")
     regions = ("/v2/regions", "regions")
     types = ("/v2/sizes", "sizes")
@@ -64,13 +64,11 @@ class Droplets:
     async def image(self, library: "Library", asked: str) -> Image:
         """The public image of a slug."""
         slug = library.cloud.images.get(asked, asked)
-        try:
-            said = (await library.read(f"/v2/images/{slug}")).said.get("image") or {}
-        except Refused as fault:
-            if not missing(fault):
-                raise
+        answer = await unless_missing(library.read(f"/v2/images/{slug}"))
+        if answer is None:
             hint = f"write a slug, or one of {', '.join(library.cloud.images)}"
-            raise Refused.at(library.cloud.name, f"there is no image {asked!r}", hint) from None
+            raise Refused.at(library.cloud.name, f"there is no image {asked!r}", hint)
+        said = answer.said.get("image") or {}
         return Image(slug if said.get("slug") == slug else int(said["id"]), str(said.get("name", slug)))
 
     def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
@@ -102,7 +100,7 @@ class Droplets:
         """A firewall, which has no tags of its own: the one that it is put on is its record."""
         return Seen(str(said["id"]), str(said.get("name", "")), _words(said))
 
-    async def raise_wall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
+    async def create_firewall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
         """The tag first, for a firewall is put on tags that are there, then the firewall with all its rules."""
         record = labels.Record(request.tags, request.token, region=request.region)
         words = labels.write(record, _TAG_MOST, labels.WALL)
@@ -117,11 +115,11 @@ class Droplets:
         try:
             said = (await library.change("POST", self.firewalls[0], body)).said
         except Refused:
-            await fell_tags(library, words)
+            await delete_tags(library, words)
             raise
-        return id_in(said, "firewall", request.name)
+        return id_in(said, "firewall", "id", where=request.name)
 
-    async def wall_of(self, library: "Library", id: str) -> str:
+    async def firewall_reference(self, library: "Library", id: str) -> str:
         """The first tag that a firewall is put on."""
         said = (await library.read(f"{self.firewalls[0]}/{id}")).said.get("firewall") or {}
         words = [word for word in _words(said) if labels.of(word, labels.WALL)]
@@ -129,17 +127,14 @@ class Droplets:
             raise ProviderFault.at(id, "its firewall is on no tag of ours", "cloudcmp cleanup")
         return sorted(words, key=lambda word: "-1of" not in word)[0]
 
-    async def fell_wall(self, library: "Library", id: str) -> bool:
+    async def delete_firewall(self, library: "Library", id: str) -> bool:
         """The firewall, then the tags that it was put on."""
         path = f"{self.firewalls[0]}/{id}"
-        try:
-            words = _words((await library.read(path)).said.get("firewall") or {})
-            await library.change("DELETE", path, again=True)
-        except Refused as fault:
-            if not missing(fault):
-                raise
+        answer = await unless_missing(library.read(path))
+        if answer is None or not await library.delete(path):
             return False
-        await fell_tags(library, [word for word in words if labels.of(word, labels.WALL)])
+        words = _words(answer.said.get("firewall") or {})
+        await delete_tags(library, [word for word in words if labels.of(word, labels.WALL)])
         return True
 
     def account_id(self, said: Json) -> str | None:
@@ -170,7 +165,7 @@ async def _make_tag(library: "Library", word: str) -> None:
         return
 
 
-async def fell_tags(library: "Library", words: Sequence[str]) -> bool:
+async def delete_tags(library: "Library", words: Sequence[str]) -> bool:
     """Delete tags, which unties them from all that bears them; False where none of them was there."""
     return any([await library.delete(f"/v2/tags/{word}") for word in words])
 

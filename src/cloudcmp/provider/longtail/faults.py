@@ -5,7 +5,6 @@ These clouds have few codes or none: beside the HTTP status, what was meant is t
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import (
@@ -16,12 +15,14 @@ from cloudcmp.errors import (
     NotAllowed,
     ProviderFault,
     QuotaReached,
+    Refusal,
+    RefusalKind,
     Refused,
     Throttled,
     Unreached,
 )
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.answers import LOOKED_FOR, lost, unclear, untold
+from cloudcmp.provider.common.responses import LOOKED_FOR, Coded, lost_response, unclear_response
 
 RENEW = "make a new token, then run again"
 _UNSENT = {"NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ConnectTimeout", "gaierror"}
@@ -36,25 +37,13 @@ _CAPACITY = re.compile(
 # The name tells attempts apart, so whoever has it is what an earlier request made.
 _TAKEN = re.compile(r"label must be unique|duplicate name", re.I)
 _SCOPE = re.compile(r"not authorized to use this endpoint|unauthorized ip|insufficient scope", re.I)
-MISSING = "HTTP 404"
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """An answer that says no: its HTTP status and its text (untrusted, one line, cut)."""
-
-    status: int
-    text: str
-
-    @property
-    def line(self) -> str:
-        """Both in one."""
-        return f"HTTP {self.status}: {self.text}" if self.text else f"HTTP {self.status}"
+_EXISTS = re.compile(r"already|duplicate", re.I)
+_MISSING = 404
 
 
 def missing(fault: ProviderFault) -> bool:
     """Whether a refusal says that there is no such thing."""
-    return fault.faults[0].what.startswith(MISSING)
+    return fault.is_refusal(RefusalKind.MISSING)
 
 
 def words_of(body: Any) -> str:
@@ -78,12 +67,14 @@ def fault_of(error: BaseException, where: str, *, changes: bool, policy: str) ->
         return error
     code = getattr(error, "code", None)  # libcloud's BaseHTTPError, told without importing it
     if isinstance(code, int):
-        said = Said(code, one_line(str(getattr(error, "message", ""))))
-        return _refusal(said, where, policy) or unclear(said.line, where, changes=changes)
+        said = Coded(f"HTTP {code}", one_line(str(getattr(error, "message", ""))), code)
+        fault = _refusal(said, where, policy) or unclear_response(said.line, where, changes=changes)
+        known = RefusalKind.EXISTS if _EXISTS.search(said.text) else RefusalKind.OTHER
+        return fault.because(Refusal(RefusalKind.MISSING if code == _MISSING else known, said.code, said.text))
     return _unanswered(error, where, changes=changes)
 
 
-def _refusal(said: Said, where: str, policy: str) -> ProviderFault | None:
+def _refusal(said: Coded, where: str, policy: str) -> ProviderFault | None:
     """What was surely not done, None for other answers."""
     if said.status == 403 or (said.status == 401 and _SCOPE.search(said.text)):
         return NotAllowed.at(where, said.line, policy)
@@ -97,7 +88,7 @@ def _refusal(said: Said, where: str, policy: str) -> ProviderFault | None:
     return kind.at(where, said.line, hint)
 
 
-_KINDS: tuple[tuple[Callable[[Said], Any], type[ProviderFault], str], ...] = (
+_KINDS: tuple[tuple[Callable[[Coded], Any], type[ProviderFault], str], ...] = (
     (lambda said: said.status == 429, Throttled, "wait, and ask less often"),
     (lambda said: _TAKEN.search(said.text), LostAnswer, LOOKED_FOR),
     (lambda said: _QUOTA.search(said.text), QuotaReached, "ask the provider for a higher limit, or run fewer at once"),
@@ -116,7 +107,7 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpE
         return ProviderFault.at(where, f"no trusted connection ({name})", "check the endpoint and the certificates")
     if kinds & _UNSENDABLE:
         return Refused.at(where, f"the request cannot be made ({name})", "check the token and the names in the study")
-    return lost(name, where, changes=changes)
+    return lost_response(name, where, changes=changes)
 
 
 def _kinds(error: BaseException) -> set[str]:
@@ -133,11 +124,3 @@ def _kinds(error: BaseException) -> set[str]:
         found |= names
         left += [*one.args, getattr(one, "reason", None), one.__cause__]
     return found
-
-
-def id_in(said: dict[str, Any], key: str | None, where: str) -> str:
-    """The id that an answer names; LostAnswer where it names none, for then nothing is known of what was made."""
-    one = said.get(key) if key else said
-    if not isinstance(one, dict) or not one.get("id"):
-        raise untold(where)
-    return str(one["id"])

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
-from cloudcmp.provider.address import SSH, Net
+from cloudcmp.provider.common.address import SSH, Net
+from cloudcmp.provider.common.responses import id_in, unless_missing
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, OneWall, Seen
-from cloudcmp.provider.longtail.faults import id_in, missing
+from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen, SingleFirewall
 from cloudcmp.provider.longtail.prices import hourly
 from cloudcmp.provider.longtail.requests import user_data
 
@@ -36,11 +36,11 @@ _NEEDED = {"Linodes", "Metadata", "Cloud Firewall"}
 _PRICES = "Linode's own list, https://api.linode.com/v4/linode/types"
 
 
-class Linodes(OneWall):
+class Linodes(SingleFirewall):
     """How Linode writes it. Labels are of few letters and unique in an account: the names are in the records."""
 
     machines = ("/v4/linode/instances", "data")
-    machine_key: str | None = None
+    machine_key: tuple[str, ...] = ()
     firewalls = ("/v4/networking/firewalls", "data")
     regions = ("/v4/regions", "data")
     types = ("/v4/linode/types", "data")
@@ -76,12 +76,10 @@ class Linodes(OneWall):
         """The image of an id, which must run cloud-init, as Linode says of its images."""
         id = library.cloud.images.get(asked, asked)
         hint = f"write its id, or one of {', '.join(library.cloud.images)}"
-        try:
-            said = (await library.read(f"/v4/images/{id}")).said
-        except Refused as fault:
-            if not missing(fault):
-                raise
-            raise Refused.at(library.cloud.name, f"there is no image {asked!r}", hint) from None
+        answer = await unless_missing(library.read(f"/v4/images/{id}"))
+        if answer is None:
+            raise Refused.at(library.cloud.name, f"there is no image {asked!r}", hint)
+        said = answer.said
         if "cloud-init" not in (said.get("capabilities") or ()):
             raise Refused.at(library.cloud.name, f"the image {asked!r} does not read user data", hint)
         return Image(str(said.get("id", id)), str(said.get("label", id)))
@@ -122,7 +120,7 @@ class Linodes(OneWall):
         words = tuple(str(tag) for tag in said.get("tags") or ())
         return Seen(str(said["id"]), _name(said, words, labels.WALL), words)
 
-    async def raise_wall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
+    async def create_firewall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
         """A firewall with its rules, in one call."""
         v4 = [str(net) for net in nets if net.version == 4]
         v6 = [str(net) for net in nets if net.version == 6]
@@ -137,7 +135,7 @@ class Linodes(OneWall):
             "tags": list(labels.write(record, _TAG_MOST, labels.WALL)),
             "rules": {"inbound": rules, "inbound_policy": "DROP", "outbound": [], "outbound_policy": "ACCEPT"},
         }
-        return id_in((await library.change("POST", self.firewalls[0], body)).said, None, request.name)
+        return id_in((await library.change("POST", self.firewalls[0], body)).said, "id", where=request.name)
 
     def account_id(self, said: Json) -> str | None:
         """The account's own unique id."""

@@ -4,14 +4,14 @@ No cloud here can be asked for what bears a record, so whole lists are read and 
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
-from cloudcmp.errors import NoCredentials, ProviderFault
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Found, Listing
+from cloudcmp.provider.common.inventory import belongs, list_leftovers
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Seen
 from cloudcmp.provider.longtail.sdk import Json, Library
 
-SCHEMA_TAG, STUDY_TAG = "cloudcmp:schema", "cloudcmp:study"
 TAG = "tag"
 """The kind of a tag that nothing bears any more, where tags stay."""
 
@@ -25,24 +25,16 @@ async def find(library: Library, study: str, token: str | None, region: str | No
     mine = [
         item
         for item in found
-        if (dict(item.tags).get(STUDY_TAG) == study or (token is not None and item.token == token))
-        and (not region or not item.region or item.region == region)
+        if belongs(item, study, token) and (not region or not item.region or item.region == region)
     ]
     return tuple(mine)
 
 
 async def leftovers(library: Library) -> Listing:
     """Whatever bears our schema's tag, and a line for each kind that cannot be listed."""
-    found: list[Found] = []
-    unlisted: list[str] = []
-    for kind, word in KINDS.items():
-        try:
-            found += [item for item in await kind(library) if SCHEMA_TAG in dict(item.tags)]
-        except NoCredentials:
-            raise
-        except ProviderFault as fault:
-            unlisted.append(f"{library.cloud.name}: {word}: {fault}")
-    return Listing(tuple(found), tuple(unlisted))
+    return await list_leftovers(
+        [(f"{library.cloud.name}: {word}", partial(kind, library)) for kind, word in KINDS.items()]
+    )
 
 
 async def machines(library: Library) -> list[Seen]:

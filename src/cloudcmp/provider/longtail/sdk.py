@@ -13,20 +13,22 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from cloudcmp.errors import IncompleteListing, LostAnswer, NoCredentials, ProviderFault, Refused, Throttled, UserMistake
-from cloudcmp.provider.aside import aside, within
-from cloudcmp.provider.hush import hush
-from cloudcmp.provider.loading import LOADING, load
+from cloudcmp.errors import IncompleteListing, LostAnswer, NoCredentials, Throttled, UserMistake
+from cloudcmp.provider.common.responses import unless_missing
+from cloudcmp.provider.common.sdk_client import SdkClient, all_pages, repeated
+from cloudcmp.provider.common.sdk_imports import IMPORT_LOCK, import_modules
+from cloudcmp.provider.common.sdk_logging import limit_logging
 from cloudcmp.provider.longtail.dialect import Cloud
-from cloudcmp.provider.longtail.faults import fault_of, missing, words_of
+from cloudcmp.provider.longtail.faults import fault_of, words_of
 from cloudcmp.provider.longtail.policy import rights_for
 
 _T = TypeVar("_T")
 _MOST_PAGES = 1000
+_Asked = tuple[tuple[str, str], ...]
 _NOISY = ("libcloud", "paramiko", "requests", "urllib3")
 Json = dict[str, Any]
 
@@ -40,7 +42,7 @@ class Answer:
 
 
 @dataclass(slots=True)
-class Library:
+class Library(SdkClient):
     """The calls to one cloud.
 
     `attempts` are those of a call that changes nothing, or that may be repeated, with `pause_s` between them, doubled
@@ -55,6 +57,12 @@ class Library:
     _idle: list[Any] = field(default_factory=list)  # drivers that no thread uses: one is for one call at a time
     _made_for: tuple[str, str] = ("", "")
     account: str | None = None  # of the token that is in use now
+    library, extra = "apache-libcloud", "libcloud"
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The provider's."""
+        return self.cloud.name
 
     def endpoint(self) -> str | None:
         """The endpoint that the environment names instead of the cloud's own."""
@@ -62,10 +70,10 @@ class Library:
 
     async def read(self, path: str, **params: str) -> Answer:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
-        return await self._aside(lambda: self.read_now(path, **params))
+        return await self.run_in_thread(lambda: self.read_now(path, **params))
 
     def read_now(self, path: str, **params: str) -> Answer:
-        """The same, in this thread: it belongs within `within`."""
+        """The same, in this thread: it belongs in a thread of `blocking_calls`."""
         return self._repeated(lambda: self._call("GET", path, params, None, changes=False))
 
     async def change(self, method: str, path: str, body: Json | None = None, *, again: bool = False) -> Answer:
@@ -77,41 +85,32 @@ class Library:
         def once() -> Answer:
             return self._call(method, path, {}, body, changes=True)
 
-        return await self._aside(lambda: self._repeated(once) if again else once(), changes=True)
+        return await self.run_in_thread(lambda: self._repeated(once) if again else once(), changes=True)
 
     async def delete(self, path: str) -> bool:
         """Ask for something to be deleted; False where it was not there."""
-        try:
-            await self.change("DELETE", path, again=True)
-        except Refused as fault:
-            if not missing(fault):
-                raise
-            return False
-        return True
+        return await unless_missing(self.change("DELETE", path, again=True)) is not None
 
     async def all(self, path: str, key: str) -> list[Json]:
         """A whole list, all of its pages; raises IncompleteListing where it does not come whole."""
-        return await self._aside(lambda: self.all_now(path, key))
+        return await self.run_in_thread(lambda: self.all_now(path, key))
 
     def all_now(self, path: str, key: str) -> list[Json]:
-        """The same, in this thread: it belongs within `within`."""
+        """The same, in this thread: it belongs in a thread of `blocking_calls`."""
         return self._repeated(lambda: self._whole(path, key))
 
     def _whole(self, path: str, key: str) -> list[Json]:
-        found: list[Json] = []
-        asked: dict[str, str] = {}
-        for _ in range(_MOST_PAGES):
-            said = self._call("GET", path, asked, None, changes=False).said
-            if not isinstance(said.get(key), list):
-                raise IncompleteListing.at(self.cloud.name, f"{path} answered without {key}", "ask again")
-            found += said[key]
-            after = self.cloud.after(said, asked)
-            if after is None:
-                return self._counted(path, found, said)
-            if after == asked:
-                raise IncompleteListing.at(self.cloud.name, f"{path} answers the same page again", "ask again")
-            asked = after
-        raise IncompleteListing.at(self.cloud.name, f"{path} does not end after {_MOST_PAGES} pages", "ask again")
+        last: Json = {}
+        first: _Asked = ()
+
+        def fetch(asked: _Asked) -> tuple[list[Json], _Asked]:
+            nonlocal last
+            last = self._call("GET", path, dict(asked), None, changes=False).said
+            if not isinstance(last.get(key), list):
+                raise IncompleteListing.at(self.name, f"{path} answered without {key}", "ask again")
+            return last[key], tuple((self.cloud.after(last, dict(asked)) or {}).items())
+
+        return self._counted(path, all_pages(fetch, first, self.name, path, _MOST_PAGES), last)
 
     def _counted(self, path: str, found: list[Json], said: Json) -> list[Json]:
         """The list, if it has as many entries as the cloud says that there are."""
@@ -131,40 +130,23 @@ class Library:
             self._idle.clear()
             self.account = None
 
-    def within(self, work: Callable[[], _T]) -> _T:
-        """Blocking read-only work; raises IncompleteListing once the deadline has passed."""
-        return within(work, self.cloud.name, self.deadline_s)
-
-    async def _aside(self, work: Callable[[], _T], *, changes: bool = False) -> _T:
-        return await aside(work, self.cloud.name, self.deadline_s, changes=changes)
-
     def _repeated(self, work: Callable[[], _T]) -> _T:
         """Work that may be done again where its answer is lost, or where the cloud wants fewer requests."""
-        for left in reversed(range(self.attempts)):
-            try:
-                return work()
-            except ProviderFault as fault:
-                if not left or not isinstance(fault, _AGAIN):
-                    raise
-            threading.Event().wait(self.pause_s * 2 ** (self.attempts - 1 - left))
-        raise AssertionError("no attempt was made")
+        return repeated(work, self.attempts, _AGAIN, lambda tried: self.pause_s * 2 ** (tried - 1))
 
     def _call(self, method: str, path: str, params: dict[str, str], body: Json | None, *, changes: bool) -> Answer:
-        driver = self._take()
         data = json.dumps(body) if body is not None else None
-        try:
-            answer = driver.connection.request(path, params=params, data=data, method=method, retry_failed=False)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except Exception as error:  # its connection is not used again
-            fault = fault_of(error, self.cloud.name, changes=changes, policy=rights_for(self.cloud, method, path))
-            if isinstance(fault, NoCredentials):
-                self.forget()
-            raise fault from None
-        said, headers = answer.object, {str(key).lower(): str(value) for key, value in answer.headers.items()}
+        own = partial(fault_of, policy=rights_for(self.cloud, method, path))
+
+        def call() -> tuple[Any, Any]:
+            driver = self._take()  # after an error its connection is not used again
+            return driver, driver.connection.request(path, params=params, data=data, method=method, retry_failed=False)
+
+        driver, response = self.guarded(call, own, changes=changes)
+        headers = {str(key).lower(): str(value) for key, value in response.headers.items()}
         with self._lock:
             self._idle.append(driver)
-        return Answer(said if isinstance(said, dict) else {}, headers)
+        return Answer(response.object if isinstance(response.object, dict) else {}, headers)
 
     def _take(self) -> Any:
         """A driver that nobody uses now, for the token and the endpoint that the environment names now."""
@@ -191,15 +173,12 @@ class Library:
         return found
 
     def _driver(self, token: str, endpoint: str) -> Any:
-        try:
-            load("libcloud.compute.providers", "libcloud.http", "libcloud.common.base")
-            from libcloud.compute.providers import get_driver
-            from libcloud.http import LibcloudConnection
-        except ImportError as error:
-            what, hint = "apache-libcloud is not installed", "pip install 'cloudcmp[libcloud]'"
-            raise UserMistake.at(self.cloud.name, what, hint) from error
-        hush(*_NOISY)
-        with LOADING:  # the module of a driver
+        import_modules("libcloud.compute.providers", "libcloud.http", "libcloud.common.base")
+        from libcloud.compute.providers import get_driver
+        from libcloud.http import LibcloudConnection
+
+        limit_logging(*_NOISY)
+        with IMPORT_LOCK:  # the module of a driver
             kind = get_driver(self.cloud.library)
         driver = kind(token)
         connection: Any = driver.connection

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, Refused
+from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, RefusalKind, Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
-from cloudcmp.provider.address import SSH, Net
+from cloudcmp.provider.common.address import SSH, Net
+from cloudcmp.provider.common.responses import id_in, left_behind
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, OneWall, Seen
-from cloudcmp.provider.longtail.faults import id_in
+from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen, SingleFirewall
 from cloudcmp.provider.longtail.prices import hourly, monthly
 from cloudcmp.provider.longtail.requests import user_data
 
@@ -30,11 +30,11 @@ _CATEGORIES |= {"vcg": "accelerated"}
 _TRIES = 5
 
 
-class Instances(OneWall):
+class Instances(SingleFirewall):
     """How Vultr writes it. A firewall group has no tags: its description is its record."""
 
     machines = ("/v2/instances", "instances")
-    machine_key: str | None = "instance"
+    machine_key: tuple[str, ...] = ("instance",)
     firewalls = ("/v2/firewalls", "firewall_groups")
     regions = ("/v2/regions", "regions")
     types = ("/v2/plans", "plans")
@@ -115,7 +115,7 @@ class Instances(OneWall):
         record = labels.read([text], labels.WALL)
         return Seen(str(said["id"]), (record.name if record else None) or text, (text,))
 
-    async def raise_wall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
+    async def create_firewall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
         """The group, then a rule for each address; a group whose rules fail is deleted again."""
         (text,) = labels.write(labels.Record(request.tags, request.token, region=request.region), 10_000, labels.WALL)
         if len(text) > _TEXT_MOST:
@@ -135,7 +135,7 @@ class Instances(OneWall):
         """The empty group, found again where the answer was lost."""
         try:
             said = (await library.change("POST", self.firewalls[0], {"description": text})).said
-            return id_in(said, "firewall_group", request.name)
+            return id_in(said, "firewall_group", "id", where=request.name)
         except LostAnswer as fault:
             for _ in range(_TRIES):
                 listed = await library.all(*self.firewalls)
@@ -150,16 +150,16 @@ class Instances(OneWall):
         try:
             await library.change("POST", f"{self.firewalls[0]}/{group}/rules", rule, again=True)
         except Refused as fault:
-            if not any(word in fault.faults[0].what.lower() for word in ("already", "duplicate")):
+            if not fault.is_refusal(RefusalKind.EXISTS):
                 raise
 
     async def _undo(self, library: "Library", request: CreateRequest, group: str, error: BaseException) -> None:
         """Delete a group that is of no use; one that stays is no refusal, or nobody would look for it again."""
         try:
-            await self.fell_wall(library, group)
+            await self.delete_firewall(library, group)
         except ProviderFault as fault:
-            what = f"{error}; and its group {group} is still there: {fault.faults[0].what}"
-            raise ProviderFault.at(request.name, what, "cloudcmp cleanup") from error
+            what = f"its group {group} is still there: {fault.faults[0].what}"
+            raise left_behind(request.name, error, what) from error
         if isinstance(error, LostAnswer):
             raise IncompleteListing.at(request.name, error.faults[0].what, "its group was deleted again") from error
 

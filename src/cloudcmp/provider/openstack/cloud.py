@@ -1,32 +1,31 @@
 """An OpenStack: Keystone v3, Nova, Neutron, Glance, and Cinder where there is one."""
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from cloudcmp.errors import NOTHING_MADE, LostAnswer, Refused
-from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Found, Handle, Listing
-from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.model.lease import FIREWALL, CreateRequest, Found, Handle, Listing
+from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import UNTOLD, nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
-from cloudcmp.provider.absence import Absence
-from cloudcmp.provider.address import near
-from cloudcmp.provider.answers import LOOKED_FOR
-from cloudcmp.provider.openstack.existence import Existence
-from cloudcmp.provider.openstack.firewalls import Firewalls, id_in
-from cloudcmp.provider.openstack.floating import Floatings
+from cloudcmp.provider.common.absence import Absence
+from cloudcmp.provider.common.address import local_address
+from cloudcmp.provider.common.driver import CloudDriver
+from cloudcmp.provider.common.findings import parse_http_date
+from cloudcmp.provider.common.responses import LOOKED_FOR, id_in
+from cloudcmp.provider.openstack.catalog import OfferingCatalog
+from cloudcmp.provider.openstack.firewalls import Firewalls
+from cloudcmp.provider.openstack.floating_addresses import FloatingAddresses
 from cloudcmp.provider.openstack.launch import POLICIES, check_options, metadata_of, server_body
+from cloudcmp.provider.openstack.lifecycle import NovaLifecycle
 from cloudcmp.provider.openstack.listing import Lists
-from cloudcmp.provider.openstack.resizing import Resizing
+from cloudcmp.provider.openstack.resize import Resize
 from cloudcmp.provider.openstack.safeguards import OPENSTACK, SAFEGUARDS, UNCOUNTED
 from cloudcmp.provider.openstack.sdk import COMPUTE, Sdk
-from cloudcmp.provider.openstack.shelf import Shelf
-from cloudcmp.provider.preflight import date_of
 
 
-class OpenStackProvider:
+class OpenStackProvider(CloudDriver[OfferingCatalog, NovaLifecycle]):
     """Machines of the OpenStack that the environment or clouds.yaml names (OS_CLOUD, or OS_AUTH_URL and the others).
 
     It was tested against an emulator of the tests' own, driven through openstacksdk, never on a real account. It makes
@@ -34,10 +33,6 @@ class OpenStackProvider:
     `pause_s` is between looks.
     """
 
-    simulated = False
-    billed = True
-    settle_s = 0.0  # absence is waited for in Existence
-    parts: tuple[str, ...] = (FIREWALL, INSTANCE)
     safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
     def __init__(
@@ -53,43 +48,32 @@ class OpenStackProvider:
         self.billing = Billing(uncounted=UNCOUNTED)  # operators bill as they like: whole hours are counted
         self._sdk = sdk or Sdk(name)
         self._pause_s = pause_s
-        self._shelf = Shelf(name, self._sdk)
+        self._catalog = OfferingCatalog(name, self._sdk)
         self._firewalls = Firewalls(self._sdk, pause_s)
-        floatings = Floatings(self._sdk)
-        self._existence = Existence(self._sdk, self._firewalls, floatings, Absence(settle_s, "told of", clock))
-        self._resizing = Resizing(self._existence, pause_s)
+        floatings = FloatingAddresses(self._sdk)
+        self._lifecycle = NovaLifecycle(self._sdk, self._firewalls, floatings, Absence(settle_s, "told of", clock))
+        self._resize = Resize(self._lifecycle, pause_s)
         self._lists = Lists(self._sdk, self._firewalls, floatings)
         self._sent: dict[str, str | None] = {}
 
     # -- looking around
 
-    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The flavors of a region (without one: of the settings'), none for a region that the catalogue has not.
-
-        Prices are unknown: the study or a catalogue gives them.
-        """
-        return self._shelf.offerings(region)
-
-    def host(self, candidate: Candidate) -> str:
-        """Every machine has its own."""
-        return f"{self.name} {candidate.id}"
-
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Credentials, account, clock, names, rights, quotas and what this cloud has; creates nothing."""
-        from cloudcmp.provider.openstack.checking import Preflight
+        from cloudcmp.provider.openstack.preflight import Preflight
 
-        return await Preflight(self._sdk, self._shelf).run(candidates)
+        return await Preflight(self._sdk, self._catalog).run(candidates)
 
     async def account(self) -> str:
         """The project that the credentials are of, and the address of Keystone."""
-        project, _ = await self._sdk.aside(self._sdk.project_now, "")
+        project, _ = await self._sdk.run_in_thread(self._sdk.project_now, "")
         endpoint = self._sdk.endpoint()
         return f"{project or UNTOLD} at {endpoint}" if endpoint else project or UNTOLD
 
     async def date(self) -> float | None:
         """The time by this cloud's own clock (Unix s), from the head of an answer."""
-        await self._sdk.read(await self._sdk.aside(self._sdk.home, ""), COMPUTE, "/limits")
-        return date_of(self._sdk.date)
+        await self._sdk.read(await self._sdk.run_in_thread(self._sdk.home, ""), COMPUTE, "/limits")
+        return parse_http_date(self._sdk.date)
 
     # -- leases
 
@@ -98,45 +82,49 @@ class OpenStackProvider:
 
         Nova takes no token: what was sent once with a token is not sent again, but looked for.
         """
-        await self._shelf.known_region(request.region)
-        if request.kind not in {FIREWALL, INSTANCE}:
-            raise Refused.at(request.name, f"a {request.kind} is not made alone", "it comes with its machine")
         if request.token in self._sent:
+            await self._check(request)
             return await self._sent_before(request)
-        made = await (self._create_firewall if request.kind == FIREWALL else self._create_machine)(request)
-        self._sent[request.token] = made
+        self._sent[request.token] = made = await CloudDriver.create(self, request)
         return made
 
-    async def _create_firewall(self, request: CreateRequest) -> str:
+    def _endpoint(self) -> str | None:
+        return self._sdk.endpoint()
+
+    def _controller_address(self) -> str:
+        return local_address(self._sdk.endpoint())
+
+    async def _check(self, request: CreateRequest) -> None:
+        await self._catalog.known_region(request.region)
+
+    async def _warm(self, request: CreateRequest) -> None:
         options = dict(request.options)
         check_options(options, request.name)
-        # Machines are timed from their request on, firewalls are not: what is looked up once is looked up here.
-        await self._shelf.warm(request.region, request.offering, options)
-        if "allow" not in options:
-            options["allow"] = await asyncio.to_thread(near, self._sdk.endpoint())
-            request = replace(request, options=tuple(sorted(options.items())))
+        await self._catalog.warm(request.region, request.offering, options)
+
+    async def _create_firewall(self, request: CreateRequest) -> str:
         return await self._firewalls.create(request)
 
     async def _create_machine(self, request: CreateRequest) -> str:
         region, options = request.region, dict(request.options)
-        flavor = await self._shelf.flavor(region, request.offering)
-        image = await self._shelf.image(region, options)
-        way = await self._shelf.way(region, options)
-        door = await self._sdk.aside(lambda: self._sdk.door_now(region, COMPUTE), region)
+        flavor = await self._catalog.flavor(region, request.offering)
+        image = await self._catalog.image(region, options)
+        way = await self._catalog.way(region, options)
+        door = await self._sdk.run_in_thread(lambda: self._sdk.door_now(region, COMPUTE), region)
         if door is None:
             raise Refused.at(f"{self.name}/{region}", "this cloud has no Nova there", "see 'openstack catalog list'")
         group = None
         if options.get("placement") in POLICIES and options.get(FIREWALL):
             group = await self._firewalls.placement_of(region, options[FIREWALL])
         body = server_body(request, flavor, image, way, door, group)
-        self._existence.ways[request.token] = way
+        self._lifecycle.ways[request.token] = way
         self._sent[request.token] = None
         try:
             answer = await self._sdk.change(region, COMPUTE, "POST", "/servers", body)
         except NOTHING_MADE:
             del self._sent[request.token]
             raise
-        return id_in(answer, "server", request.name)
+        return id_in(answer, "server", "id", where=request.name)
 
     async def _sent_before(self, request: CreateRequest) -> str:
         """The id of what a token made; raises LostAnswer where that is not known and it is not found either."""
@@ -152,33 +140,25 @@ class OpenStackProvider:
 
     async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
         """Machines, volumes and addresses that would stay, and groups of a study, by tag and by token."""
-        where = (region,) if region else await self._shelf.regions()
+        where = (region,) if region else await self._catalog.regions()
         found = [await self._lists.find(one, study, token) for one in where]
         return tuple(item for some in found for item in some)
 
     async def leftovers(self) -> Listing:
         """Whatever bears our schema's tag in all regions of the catalogue."""
-        return await self._lists.leftovers(self._shelf.regions)
-
-    async def destroy(self, handle: Handle) -> None:
-        """Ask for a machine with its address, a volume, an address or a group to be deleted; gone is no error."""
-        await self._existence.destroy(handle)
-
-    async def gone(self, handle: Handle) -> str | None:
-        """That it is not told of any more, a machine's addresses and volumes included; stopped is not gone."""
-        return await self._existence.gone(handle)
+        return await self._lists.leftovers(self._catalog.regions)
 
     # -- machines
 
     async def look(self, handle: Handle) -> MachineStatus:
         """How a machine is; one that runs and needs a floating address is given it here, once."""
-        return await self._existence.look(handle)
+        return await self._lifecycle.look(handle)
 
     async def zone(self, handle: Handle) -> str | None:
         """The zone of a machine, None while it is not told."""
-        return await self._existence.zone(handle)
+        return await self._lifecycle.zone(handle)
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
         """Another flavor, confirmed once the machine has it; raises NoCapacity or Refused where it cannot be had."""
-        flavor = await self._shelf.flavor(handle.region, offering)
-        await self._resizing.resize(handle, flavor.id, stopped)
+        flavor = await self._catalog.flavor(handle.region, offering)
+        await self._resize.resize(handle, flavor.id, stopped)

@@ -18,12 +18,14 @@ from cloudcmp.errors import (
     NotAllowed,
     ProviderFault,
     QuotaReached,
+    Refusal,
+    RefusalKind,
     Refused,
     Throttled,
     Unreached,
 )
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.answers import lost, unclear
+from cloudcmp.provider.common.responses import lost_response, unclear_response
 
 POLICY = "give the user the role member, or access rules as in docs/reference/openstack-policy.json"
 RENEW = "renew them, then run again"
@@ -36,6 +38,7 @@ _CAPACITY = re.compile(
     r"fixed ip.*(no|zero|maximum)|No fixed IP",
     re.IGNORECASE,
 )
+_EXISTS = re.compile(r"SecurityGroupRuleExists|AlreadyAssociated")
 _UNSET = {"MissingRequiredOptions", "OpenStackConfigException", "ConfigException", "MissingAuthPlugin", "OptionError"}
 _NO_SERVICE = {"EndpointNotFound", "DiscoveryFailure", "NotFound", "BadRequest"}
 # urllib3's own: keystoneauth's ConnectTimeout is also raised where a request was sent and no answer came.
@@ -55,7 +58,7 @@ def answered(answer: Any, where: str, *, changes: bool) -> dict[str, Any]:
         if not isinstance(found, dict):
             raise ValueError
     except ValueError:
-        raise unclear("the answer cannot be read", where, changes=changes) from None
+        raise unclear_response("the answer cannot be read", where, changes=changes) from None
     return found
 
 
@@ -74,6 +77,12 @@ def said_in(body: bytes) -> str:
 
 def refusal(status: int, said: str, where: str, *, changes: bool) -> ProviderFault:
     """Our error for an answer that says no, by its status and its words."""
+    known = RefusalKind.EXISTS if _EXISTS.search(said) else RefusalKind.OTHER
+    kind = RefusalKind.MISSING if status == MISSING else known
+    return _refusal(status, said, where, changes=changes).because(Refusal(kind, f"HTTP {status}", said))
+
+
+def _refusal(status: int, said: str, where: str, *, changes: bool) -> ProviderFault:
     line = f"HTTP {status}: {said}" if said else f"HTTP {status}"
     if status in {400, 403, 409, 413} and (fault := scarce(said, line, where)):
         return fault
@@ -84,7 +93,7 @@ def refusal(status: int, said: str, where: str, *, changes: bool) -> ProviderFau
         return NotAllowed.at(where, f"{line} (the token is good, and does not allow this call)", POLICY)
     if status >= 500 or status < 400 or (status == MISSING and not said):
         # Services say in words what they do not have; a 404 without any is of something that stands before them.
-        return unclear(line, where, changes=changes)
+        return unclear_response(line, where, changes=changes)
     if status == 400 and "marker" in said.lower():
         return IncompleteListing.at(where, line, "ask again")
     return Refused.at(where, line, "change what is asked for")
@@ -101,7 +110,7 @@ def scarce(said: str, line: str, where: str) -> ProviderFault | None:
 
 def missing(fault: ProviderFault) -> bool:
     """Whether a refusal says that there is no such thing."""
-    return fault.faults[0].what.startswith(f"HTTP {MISSING}")
+    return fault.is_refusal(RefusalKind.MISSING)
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
@@ -121,7 +130,7 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpErro
         fault = Unreached.at(where, "it cannot be reached", "check the network and OS_AUTH_URL")
     elif kind in _NO_SERVICE and not changes and max(statuses) < 500:
         fault = Refused.at(where, f"there is no such service ({kind})", "check OS_AUTH_URL: a Keystone v3")
-    return fault or lost(kind, where, changes=changes)
+    return fault or lost_response(kind, where, changes=changes)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, Refused
+from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, RefusalKind, Refused
 from cloudcmp.model.lease import CreateRequest
-from cloudcmp.provider.address import SSH, nets_of
-from cloudcmp.provider.answers import LOOKED_FOR, untold
+from cloudcmp.provider.common.address import SSH, allowed_nets
+from cloudcmp.provider.common.responses import LOOKED_FOR, id_in, left_behind
 from cloudcmp.provider.openstack.launch import POLICIES
-from cloudcmp.provider.openstack.marks import Mark, mark_in
 from cloudcmp.provider.openstack.sdk import COMPUTE, NETWORK, Sdk
+from cloudcmp.provider.openstack.tags import Mark, mark_in
 
 _TRIES = 10
 _NAMED = (2, 64)  # from this microversion on a server group has one policy, before it a list
@@ -55,7 +55,7 @@ class Firewalls:
             made = await self.sdk.change(
                 request.region, NETWORK, "POST", "/security-groups", {"security_group": said}
             )  # fmt: skip
-            return id_in(made, "security_group", request.name)
+            return id_in(made, "security_group", "id", where=request.name)
         except LostAnswer as fault:
             for _ in range(_TRIES):
                 found = [id for id, _, one in await self.groups(request.region) if one.token == request.token]
@@ -75,14 +75,14 @@ class Firewalls:
                 region, NETWORK, "POST", "/security-group-rules", {"security_group_rules": ours}, again=True
             )  # fmt: skip
         except Refused as fault:
-            if "SecurityGroupRuleExists" not in fault.faults[0].what:
+            if not fault.is_refusal(RefusalKind.EXISTS):
                 raise
 
     async def _place(self, request: CreateRequest, group: str) -> None:
         policy = POLICIES.get(dict(request.options).get("placement", ""))
         if policy is None:
             return
-        door = await self.sdk.aside(lambda: self.sdk.door_now(request.region, COMPUTE), request.region)
+        door = await self.sdk.run_in_thread(lambda: self.sdk.door_now(request.region, COMPUTE), request.region)
         known = tuple(int(part) for part in ((door and door.microversion) or "2.1").split("."))
         said = {"policy": policy} if known >= _NAMED else {"policies": [policy]}
         name = Mark(request.token, request.tags, group).text(request.name)
@@ -96,8 +96,8 @@ class Firewalls:
             await self.destroy(request.region, group)
         except ProviderFault as fault:
             if isinstance(error, Exception):
-                what = f"{error}; and its group {group} is still there: {fault.faults[0].what}"
-                raise ProviderFault.at(request.name, what, "cloudcmp cleanup") from error
+                what = f"its group {group} is still there: {fault.faults[0].what}"
+                raise left_behind(request.name, error, what) from error
 
     async def placement_of(self, region: str, group: str) -> str | None:
         """The id of the server group that stands beside a security group."""
@@ -136,16 +136,8 @@ class Firewalls:
         return id in {one.get("id") for one in listed} or id in {mark.on for _, _, mark in placed}
 
 
-def id_in(answer: dict[str, Any], key: str, where: str) -> str:
-    """The id that an answer names; LostAnswer where it names none, for then nothing is known of what was made."""
-    found = answer.get(key)
-    if not isinstance(found, dict) or not found.get("id"):
-        raise untold(where)
-    return str(found["id"])
-
-
 def _rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
     """One rule an address of the controller; raises Refused without any, or for a wide one."""
-    for net in nets_of(request):
+    for net in allowed_nets(request):
         door = {"protocol": "tcp", "port_range_min": SSH, "port_range_max": SSH, "remote_ip_prefix": str(net)}
         yield {"ethertype": f"IPv{net.version}", **door}

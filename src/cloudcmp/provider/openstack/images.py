@@ -6,9 +6,9 @@ from typing import Any
 from uuid import UUID
 
 from cloudcmp.errors import Refused
+from cloudcmp.provider.common.suggestions import nearest
 from cloudcmp.provider.openstack.faults import missing
 from cloudcmp.provider.openstack.sdk import IMAGE, Sdk
-from cloudcmp.provider.saying import nearest
 
 DEFAULT = "debian-13"
 _GIB = 2**30
@@ -50,7 +50,7 @@ async def find_image(sdk: Sdk, region: str, asked: str) -> Image:
     """
     if _is_id(asked):
         return await _by_id(sdk, region, asked)
-    project, _ = await sdk.aside(sdk.project_now, region)
+    project, _ = await sdk.run_in_thread(sdk.project_now, region)
     listed = await sdk.pages(region, IMAGE, "/images", "images", status="active", limit="100")
     ours = [one for one in listed if one.get("visibility") == "public" or one.get("owner") == project]
     found = [one for one in ours if one.get("name") == asked]

@@ -11,10 +11,10 @@ from typing import Any
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import FIREWALL, ZONE, CreateRequest
 from cloudcmp.model.offering import Volume
+from cloudcmp.provider.openstack.catalog import Flavor
 from cloudcmp.provider.openstack.images import Image
 from cloudcmp.provider.openstack.networks import Way
 from cloudcmp.provider.openstack.sdk import Door
-from cloudcmp.provider.openstack.shelf import Flavor
 
 TOKEN = "cloudcmp:token"  # noqa: S105 - the name of a key
 SERVER = "cloudcmp:server"

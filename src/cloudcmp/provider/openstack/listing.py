@@ -3,21 +3,20 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from cloudcmp.errors import IncompleteListing, NoCredentials, ProviderFault
+from cloudcmp.errors import IncompleteListing
 from cloudcmp.model.lease import ADDRESS, FIREWALL, INSTANCE, VOLUME, Found, Listing
+from cloudcmp.provider.common.inventory import belongs, list_leftovers
 from cloudcmp.provider.openstack.firewalls import PLACEMENT, Firewalls
-from cloudcmp.provider.openstack.floating import Floatings
+from cloudcmp.provider.openstack.floating_addresses import FloatingAddresses
 from cloudcmp.provider.openstack.launch import SERVER, TOKEN
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, Sdk
 
-SCHEMA_TAG = "cloudcmp:schema"
-STUDY_TAG = "cloudcmp:study"
 _AT_ONCE = 4
 _ENDED = {"DELETED"}
 _PAGE = "1000"
-Wanted = Callable[[Found], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,7 @@ class Lists:
 
     sdk: Sdk
     firewalls: Firewalls
-    floatings: Floatings
+    floatings: FloatingAddresses
 
     async def find(self, region: str, study: str, token: str | None) -> tuple[Found, ...]:
         """All in a region that bears the study's tag, and what was made with the token; each once.
@@ -35,26 +34,16 @@ class Lists:
         """
         kinds = await asyncio.gather(*(kind(region) for kind in self._kinds))
         found = [item for items in kinds for item in items]
-        return tuple(item for item in found if _is(item, study, token))
+        return tuple(item for item in found if belongs(item, study, token))
 
     async def leftovers(self, regions: Callable[[], Awaitable[Iterable[str]]]) -> Listing:
         """Whatever bears our schema's tag in all regions, and a line for each region and kind that cannot be told."""
-        names = tuple(await regions())
-        gate = asyncio.Semaphore(_AT_ONCE)
-
-        async def one(region: str, kind: Kind, word: str) -> tuple[list[Found], str]:
-            async with gate:
-                try:
-                    return await kind(region), ""
-                except NoCredentials:
-                    raise
-                except ProviderFault as fault:
-                    return [], f"{region}: {word}: {fault}"
-
-        asked = [one(region, kind, word) for region in names for kind, word in self._kinds.items()]
-        results = await asyncio.gather(*asked)
-        found = tuple(item for items, _ in results for item in items if SCHEMA_TAG in dict(item.tags))
-        return Listing(found, tuple(line for _, line in results if line))
+        lists = [
+            (f"{region}: {word}", partial(kind, region))
+            for region in await regions()
+            for kind, word in self._kinds.items()
+        ]
+        return await list_leftovers(lists, _AT_ONCE)
 
     @property
     def _kinds(self) -> "dict[Kind, str]":
@@ -115,10 +104,6 @@ def offering_of(said: dict[str, Any]) -> str | None:
     """The name of a server's flavor, None where Nova tells only its id."""
     flavor = said.get("flavor") or {}
     return str(flavor["original_name"]) if flavor.get("original_name") else None
-
-
-def _is(item: Found, study: str, token: str | None) -> bool:
-    return dict(item.tags).get(STUDY_TAG) == study or (token is not None and item.token == token)
 
 
 def _server(region: str, said: dict[str, Any]) -> Found:

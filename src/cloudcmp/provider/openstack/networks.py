@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import Refused
+from cloudcmp.provider.common.suggestions import nearest
 from cloudcmp.provider.openstack.sdk import NETWORK, Sdk
-from cloudcmp.provider.saying import nearest
 
 _ROUTED = ("network:router_interface", "network:ha_router_replicated_interface")
 _EXTERNAL = "router:external"
@@ -55,7 +55,7 @@ def _named(networks: Sequence[Any], asked: str, where: str) -> Any:
 
 async def _chosen(sdk: Sdk, region: str, networks: Sequence[Any], where: str) -> tuple[Any, str | None]:
     """The own network, else the shared one, else the external one that machines may stand on, if it is the only."""
-    project, _ = await sdk.aside(sdk.project_now, region)
+    project, _ = await sdk.run_in_thread(sdk.project_now, region)
     inner = [one for one in networks if not one.get(_EXTERNAL)]
     own = [one for one in inner if project in {one.get("project_id"), one.get("tenant_id")}]
     pool = own or [one for one in inner if one.get("shared")]

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from cloudcmp.errors import ProviderFault
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Finding
+from cloudcmp.provider.openstack.catalog import OfferingCatalog
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, NETWORK, Sdk
-from cloudcmp.provider.openstack.shelf import Shelf
 
 _GIB = 2**30
 _NOVA = {
@@ -27,7 +27,7 @@ _NEUTRON = {"floating addresses": "floatingip", "security groups": "security_gro
 Room = Mapping[str, tuple[float, float]]
 
 
-async def quota(sdk: Sdk, shelf: Shelf, candidates: Sequence[Candidate]) -> list[Finding]:
+async def quota(sdk: Sdk, catalog: OfferingCatalog, candidates: Sequence[Candidate]) -> list[Finding]:
     """Whether all candidates of a region may run at once; None where it cannot be read.
 
     What other people of the project start meanwhile is not known.
@@ -35,13 +35,13 @@ async def quota(sdk: Sdk, shelf: Shelf, candidates: Sequence[Candidate]) -> list
     found: list[Finding] = []
     for region in dict.fromkeys(one.offering.region for one in candidates):
         here = [one for one in candidates if one.offering.region == region]
-        found.append(await _one(sdk, shelf, region, here))
+        found.append(await _one(sdk, catalog, region, here))
     return found
 
 
-async def _one(sdk: Sdk, shelf: Shelf, region: str, candidates: Sequence[Candidate]) -> Finding:
+async def _one(sdk: Sdk, catalog: OfferingCatalog, region: str, candidates: Sequence[Candidate]) -> Finding:
     try:
-        needs = await _needs(shelf, region, candidates)
+        needs = await _needs(catalog, region, candidates)
         room = await _room(sdk, region)
     except (ProviderFault, KeyError, TypeError, ValueError) as fault:
         return Finding("quota", None, f"{region}: it cannot be read ({fault})")
@@ -58,11 +58,11 @@ async def _one(sdk: Sdk, shelf: Shelf, region: str, candidates: Sequence[Candida
     return Finding("quota", True, f"{region}: {'; '.join(told)}")
 
 
-async def _needs(shelf: Shelf, region: str, candidates: Sequence[Candidate]) -> dict[str, float]:
+async def _needs(catalog: OfferingCatalog, region: str, candidates: Sequence[Candidate]) -> dict[str, float]:
     """What all of them take at once."""
     needs = dict.fromkeys((*_NOVA, *_CINDER, *_NEUTRON), 0.0)
     for one in candidates:
-        way, volume = await shelf.way(region, dict(one.options)), one.volume
+        way, volume = await catalog.way(region, dict(one.options)), one.volume
         needs["servers"] += one.count
         needs["vCPUs"] += (one.offering.vcpus or 0.0) * one.count
         needs["MiB of memory"] += (one.offering.memory_gib or 0.0) * 1024 * one.count
@@ -80,7 +80,7 @@ async def _room(sdk: Sdk, region: str) -> Room:
     if await sdk.has(region, BLOCKS):
         cinder = (await sdk.read(region, BLOCKS, "/limits"))["limits"]["absolute"]
         room |= {what: (float(cinder[used]), float(cinder[most])) for what, (used, most) in _CINDER.items()}
-    project, _ = await sdk.aside(sdk.project_now, region)
+    project, _ = await sdk.run_in_thread(sdk.project_now, region)
     try:
         told = (await sdk.read(region, NETWORK, f"/quotas/{project}/details"))["quota"]
     except ProviderFault:

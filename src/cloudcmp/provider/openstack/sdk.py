@@ -8,23 +8,23 @@ import logging
 import re
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from cloudcmp.errors import CloudcmpError, IncompleteListing, NoCredentials, Refused, UserMistake
-from cloudcmp.provider.aside import aside, within
-from cloudcmp.provider.hush import hush
-from cloudcmp.provider.loading import load
-from cloudcmp.provider.openstack.faults import SET, answered, fault_of, missing
+from cloudcmp.errors import IncompleteListing, NoCredentials, Refused
+from cloudcmp.provider.common.responses import unless_missing
+from cloudcmp.provider.common.sdk_client import SdkClient, all_pages
+from cloudcmp.provider.common.sdk_imports import import_modules
+from cloudcmp.provider.common.sdk_logging import limit_logging
+from cloudcmp.provider.openstack.faults import SET, answered, fault_of
 from cloudcmp.provider.openstack.safeguards import OPENSTACK
 from cloudcmp.provider.openstack.settings import may_be_there
 
 Answer = dict[str, Any]
 _T = TypeVar("_T")
-_MOST_PAGES = 2000
 _NOISY = ("keystoneauth", "openstack", "urllib3", "requests", "stevedore", "dogpile")
 _WANTED = (2, 69)
 """The microversion of Nova that is used, or the newest below it: from this one on servers of a cell that is down are
@@ -44,7 +44,7 @@ class Door:
 
 
 @dataclass(slots=True)
-class Sdk:
+class Sdk(SdkClient):
     """The calls to one OpenStack. `name` is the provider's; `attempts` are those of a call that changes nothing, or
     that may be repeated; a call that makes something is sent once. `deadline_s` bounds every call, retries included.
     """
@@ -56,6 +56,7 @@ class Sdk:
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _clouds: dict[str, Any] = field(default_factory=dict)
     _doors: dict[tuple[str, str], Door | None] = field(default_factory=dict)
+    library, extra = "openstacksdk", "openstack"
 
     # -- where we are
 
@@ -102,14 +103,14 @@ class Sdk:
                 raise Refused.at(self.name, f"its Keystone speaks {access.version}", "only Keystone v3 is supported")
             return access
 
-        return self._told(asked, "")
+        return self.guarded(asked, fault_of)
 
     def door_now(self, region: str, service: str) -> Door | None:
         """Where a service is, None where this cloud has none of it there."""
         with self._lock:
             if (region, service) not in self._doors:
                 self._access()
-                self._doors[region, service] = self._told(lambda: self._found(region, service), region)
+                self._doors[region, service] = self.guarded(lambda: self._found(region, service), fault_of, region)
             return self._doors[region, service]
 
     def _found(self, region: str, service: str) -> Door | None:
@@ -125,7 +126,7 @@ class Sdk:
         url = str(data.url).rstrip("/")
         # Where a service does not tell its versions the library takes what the catalogue says, which may be no version.
         if not _VERSIONED.search(urlsplit(url).path) or (service == COMPUTE and not data.max_microversion):
-            raise IncompleteListing.at(self._where(region), f"{service} does not tell its versions", "ask again")
+            raise IncompleteListing.at(self.place(region), f"{service} does not tell its versions", "ask again")
         if service != COMPUTE:
             return Door(url)
         most = tuple(data.max_microversion)
@@ -134,16 +135,16 @@ class Sdk:
 
     async def has(self, region: str, service: str) -> bool:
         """Whether this cloud has a service in a region."""
-        return await self.aside(lambda: self.door_now(region, service), region) is not None
+        return await self.run_in_thread(lambda: self.door_now(region, service), region) is not None
 
     # -- calls
 
     async def read(self, region: str, service: str, path: str, **params: Any) -> Answer:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
-        return await self.aside(lambda: self.read_now(region, service, path, **params), region)
+        return await self.run_in_thread(lambda: self.read_now(region, service, path, **params), region)
 
     def read_now(self, region: str, service: str, path: str, **params: Any) -> Answer:
-        """The same, in this thread: only the attempts are bounded, so it belongs within `aside` or `within`."""
+        """The same, in this thread: only the attempts are bounded, so it belongs in a thread of `blocking_calls`."""
         return self._call(region, service, "GET", path, None, params, self.attempts)
 
     async def change(
@@ -154,48 +155,35 @@ class Sdk:
         Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
         """
         attempts = self.attempts if again else 1
-        await self.aside(lambda: self._ready(region, service), region)  # what fails here was never sent
-        return await self.aside(
+        await self.run_in_thread(lambda: self._ready(region, service), region)  # what fails here was never sent
+        return await self.run_in_thread(
             lambda: self._call(region, service, method, path, body, {}, attempts, changes=True), region, changes=True
         )
 
     async def delete(self, region: str, service: str, path: str) -> bool:
         """Ask for something to be deleted; False where it was not there."""
-        try:
-            await self.change(region, service, "DELETE", path, again=True)
-        except Refused as fault:
-            if not missing(fault):
-                raise
-            return False
-        return True
+        return await unless_missing(self.change(region, service, "DELETE", path, again=True)) is not None
 
     async def pages(self, region: str, service: str, path: str, key: str, **params: Any) -> list[Any]:
         """A whole list, all of its pages; raises IncompleteListing where it does not come whole."""
-        return await self.aside(lambda: self.pages_now(region, service, path, key, **params), region)
+        return await self.run_in_thread(lambda: self.pages_now(region, service, path, key, **params), region)
 
     def pages_now(self, region: str, service: str, path: str, key: str, **params: Any) -> list[Any]:
-        """The same, in this thread: each page takes its own time, so it belongs within `aside` or `within`."""
-        found: list[Any] = []
-        asked, seen = dict(params), set[str]()
-        for _ in range(_MOST_PAGES):
-            answer = self.read_now(region, service, path, **asked)
-            page = answer.get(key)
+        """The same, in this thread: each page takes its own time, so it belongs in a thread of `blocking_calls`."""
+
+        def fetch(link: str) -> tuple[list[Any], str]:
+            response = self.read_now(region, service, path, **params | dict(parse_qsl(urlsplit(link).query)))
+            page = response.get(key)
             if not isinstance(page, list):
-                raise IncompleteListing.at(self._where(region), f"{path} answered without {key}", "ask again")
-            found += page
-            more = _next(answer, key)
-            if not more:
-                return found
-            if more in seen:
-                raise IncompleteListing.at(self._where(region), f"{path} answers the same page again", "ask again")
-            seen.add(more)
-            asked = params | dict(parse_qsl(urlsplit(more).query))
-        raise IncompleteListing.at(self._where(region), f"{path} does not end after {_MOST_PAGES} pages", "ask again")
+                raise IncompleteListing.at(self.place(region), f"{path} answered without {key}", "ask again")
+            return page, _next(response, key)
+
+        return all_pages(fetch, "", self.place(region), path)
 
     async def own(self, region: str, path: str, key: str) -> list[Any]:
         """A whole list of Neutron's, without what is of other projects: an administrator is shown those too."""
         listed = await self.pages(region, NETWORK, path, key)
-        project, _ = await self.aside(self.project_now, region)
+        project, _ = await self.run_in_thread(self.project_now, region)
         return [one for one in listed if (one.get("project_id") or one.get("tenant_id") or project) == project]
 
     def forget(self) -> None:
@@ -204,24 +192,13 @@ class Sdk:
             self._clouds.clear()
             self._doors.clear()
 
-    def within(self, work: Callable[[], _T], region: str) -> _T:
-        """Blocking read-only work; raises IncompleteListing once the deadline has passed."""
-        return within(work, self._where(region), self.deadline_s)
-
-    async def aside(self, work: Callable[[], _T], region: str, *, changes: bool = False) -> _T:
-        """Blocking work in a thread; see `provider.aside`."""
-        return await aside(work, self._where(region), self.deadline_s, changes=changes)
-
-    def _where(self, region: str) -> str:
-        return f"{self.name}/{region}" if region else self.name
-
     def _ready(self, region: str, service: str) -> Door:
         """Credentials that are taken, and a service that is there."""
         door = self.door_now(region, service)
         if door is None:
             what = f"this cloud has no {service} there"
-            raise Refused.at(self._where(region), what, "see 'openstack catalog list'")
-        self._told(lambda: self._cloud(region).get_session().get_token(), region)
+            raise Refused.at(self.place(region), what, "see 'openstack catalog list'")
+        self.guarded(lambda: self._cloud(region).get_session().get_token(), fault_of, region)
         return door
 
     def _call(
@@ -254,27 +231,15 @@ class Sdk:
                 # Refused unread. The library renews a token once, but not while another thread is renewing it.
                 answer = once()
             self.date = answer.headers.get("Date", "")
-            return answered(answer, self._where(region), changes=changes)
+            return answered(answer, self.place(region), changes=changes)
 
-        return self._told(sent, region, changes=changes)
-
-    def _told(self, work: Callable[[], _T], region: str, *, changes: bool = False) -> _T:
-        """Work of the library; raises our kind of fault for whatever it raises."""
-        try:
-            return work()
-        except (CloudcmpError, KeyboardInterrupt):
-            raise
-        except Exception as error:
-            fault = fault_of(error, self._where(region), changes=changes)
-            if isinstance(fault, NoCredentials):
-                self.forget()
-            raise fault from None
+        return self.guarded(sent, fault_of, region, changes=changes)
 
     def _cloud(self, region: str) -> Any:
         """The settings for a region, `` for the one that they name themselves."""
         with self._lock:
             if region not in self._clouds:
-                self._clouds[region] = self._told(lambda: _settings(self.name, region), region)
+                self._clouds[region] = self.guarded(lambda: _settings(self.name, region), fault_of, region)
             return self._clouds[region]
 
 
@@ -289,13 +254,11 @@ def _settings(name: str, region: str) -> Any:
     """The cloud that the environment or clouds.yaml names, which logs nothing below errors: those are told by us."""
     if find_spec("openstack") is not None and not may_be_there():
         raise NoCredentials.at(name, "there are no settings", SET)
-    try:
-        load("openstack.config", "openstack.exceptions", "keystoneauth1.exceptions")
-        import openstack.config
-        import openstack.exceptions
-    except ImportError as error:
-        raise UserMistake.at(name, "openstacksdk is not installed", "pip install 'cloudcmp[openstack]'") from error
-    hush(*_NOISY, level=logging.ERROR)
+    import_modules("openstack.config", "openstack.exceptions", "keystoneauth1.exceptions")
+    import openstack.config
+    import openstack.exceptions
+
+    limit_logging(*_NOISY, level=logging.ERROR)
     # The library warns of what it does itself.
     warnings.filterwarnings("ignore", category=PendingDeprecationWarning, module=r"openstack\.")
     settings = openstack.config.OpenStackConfig(app_name="cloudcmp")

@@ -17,15 +17,15 @@ from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.local.machine import Machine, read_machine
-from cloudcmp.provider.qemu import checking
+from cloudcmp.provider.qemu import preflight
 from cloudcmp.provider.qemu.boot import DiskImage, lay_out
-from cloudcmp.provider.qemu.checking import DEBIAN, SMALL, images_of, own_image
 from cloudcmp.provider.qemu.debian import debian_image
 from cloudcmp.provider.qemu.image import Image, cache_folder, small_image
 from cloudcmp.provider.qemu.inventory import Inventory, state_folder
 from cloudcmp.provider.qemu.machine import STARTED, Card, Size, free_memory_bytes, last_words, port, read_card, start
+from cloudcmp.provider.qemu.preflight import DEBIAN, SMALL, images_of, own_image
+from cloudcmp.provider.qemu.processes import Identity, Running, ask, end
 from cloudcmp.provider.qemu.program import Accelerator, Program, accelerator, find_program, known_accelerator
-from cloudcmp.provider.qemu.running import Identity, Running, ask, end
 from cloudcmp.provider.qemu.sizes import OVERHEAD_BYTES, REGION, offerings, size_of
 
 SAFEGUARDS = (
@@ -90,7 +90,7 @@ class QemuProvider:
 
         Raises Refused where that cannot be, StorageFault where they cannot be kept.
         """
-        for what in checking.to_fetch(self._cache, images_of(candidates)):
+        for what in preflight.to_fetch(self._cache, images_of(candidates)):
             say(what)
         await asyncio.to_thread(self._means)
         for name in images_of(candidates):
@@ -260,8 +260,8 @@ class QemuProvider:
         return guest is not None and guest.process == process
 
     def _check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        findings = [checking.host(self._cache)]
-        findings += [checking.image(self._cache, name) for name in images_of(candidates)]
+        findings = [preflight.host(self._cache)]
+        findings += [preflight.image(self._cache, name) for name in images_of(candidates)]
         findings += self._room(candidates)
         return tuple(findings)
 
@@ -273,7 +273,7 @@ class QemuProvider:
                 size = size_of(candidate.offering.name, self._machine())
                 self._room_for(replace(size, memory_bytes=size.memory_bytes * candidate.count))
             except CloudcmpError as error:
-                findings.append(checking.refused(error, "quota"))
+                findings.append(preflight.refused(error, "quota"))
         return findings or [Finding("quota", True, "memory and processors are enough")]
 
 

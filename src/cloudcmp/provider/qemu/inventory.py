@@ -13,7 +13,7 @@ from cloudcmp.errors import IncompleteListing, NotOurs, StorageFault
 from cloudcmp.model.lease import INCOMPLETE, INSTANCE, Found
 from cloudcmp.owned_folder import OwnedPath, folder_in, folders_in, names_in, remove_folder
 from cloudcmp.provider.qemu.machine import CARD, Card, read_card
-from cloudcmp.provider.qemu.running import Identity, Running, end, running
+from cloudcmp.provider.qemu.processes import Identity, Running, end, running
 from cloudcmp.provider.qemu.sizes import REGION
 
 _ID = re.compile(r"vm-[0-9a-f]{16}")

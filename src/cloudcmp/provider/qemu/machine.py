@@ -12,8 +12,8 @@ from pathlib import Path
 from cloudcmp.errors import NoCapacity, NotOurs, ProviderFault, Refused, StorageFault
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.owned_folder import OwnedPath, read_small, write_whole
+from cloudcmp.provider.qemu.processes import Identity, Running, ask, identity_of, running
 from cloudcmp.provider.qemu.program import Accelerator, Program
-from cloudcmp.provider.qemu.running import Identity, Running, ask, identity_of, running
 
 CARD = "card.json"
 SERIAL = "serial.log"

@@ -2,10 +2,10 @@
 
 from cloudcmp.errors import Refused
 from cloudcmp.model.offering import Offering
+from cloudcmp.provider.common.suggestions import nearest
 from cloudcmp.provider.local.machine import Machine
 from cloudcmp.provider.qemu.machine import Size
 from cloudcmp.provider.qemu.program import Accelerator
-from cloudcmp.provider.saying import nearest
 
 REGION = "local"
 OVERHEAD_BYTES = 160 * 2**20  # qemu itself and its translated code, beside the guest's memory (measured: 90 to 120 MB)

@@ -1,0 +1,126 @@
+"""What an EC2 API has on its shelves: regions, instance types, images; unknown names are answered by the nearest."""
+
+from contextlib import suppress
+from typing import Any
+
+from cloudcmp.errors import IncompleteListing, ProviderFault, RefusalKind, Refused
+from cloudcmp.model.offering import Offering
+from cloudcmp.provider.aws.images import Image, default_image, find_image
+from cloudcmp.provider.aws.offerings import offering_of
+from cloudcmp.provider.aws.sdk import Sdk
+from cloudcmp.provider.common.suggestions import check_name, check_system, nearest
+
+
+class OfferingCatalog:
+    """Each list is fetched once. `compatible`: another cloud than AWS, which may not tell its types."""
+
+    def __init__(self, name: str, sdk: Sdk, *, compatible: bool) -> None:
+        self._name, self._sdk, self._compatible = name, sdk, compatible
+        self._regions: tuple[str, ...] = ()
+        self._sold: dict[str, tuple[Offering, ...]] = {}
+        self._types: dict[tuple[str, str], dict[str, str]] = {}
+        self._images: dict[tuple[str, str, str], Image] = {}
+
+    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
+        """The instance types of a region (without one: of the environment's), none for a region that is not enabled.
+
+        Prices are unknown: the study or a catalogue gives them.
+        """
+        where = region or self._sdk.home()
+        if where not in self._sold:
+            types = self._sdk.run_blocking(lambda: self._types_now(where), where)
+            if types is None:
+                return ()
+            sold = (offering_of(self._name, where, said) for said in types)
+            self._sold[where] = tuple(sorted(sold, key=lambda one: one.name))
+        return self._sold[where]
+
+    def _types_now(self, region: str) -> list[Any] | None:
+        """What the cloud tells of its instance types, None where it tells none or the region is not enabled."""
+        if region not in self._names(self._sdk.read_now("ec2", self._sdk.home(), "describe_regions")):
+            return None
+        try:
+            return self._sdk.pages_now(region, "describe_instance_types", "InstanceTypes")
+        except Refused as fault:
+            if self._compatible and fault.is_refusal(RefusalKind.UNKNOWN_ACTION):
+                return None
+            raise
+
+    async def regions(self) -> tuple[str, ...]:
+        """The regions that are enabled for the account."""
+        if not self._regions:
+            self._regions = self._names(await self._sdk.read("ec2", self._sdk.home(), "describe_regions"))
+        return self._regions
+
+    def _names(self, answer: dict[str, Any]) -> tuple[str, ...]:
+        """The regions that an answer names; one that names none was cut short, for whoever answers is in one."""
+        names = tuple(sorted(str(one["RegionName"]) for one in answer.get("Regions") or ()))
+        if not names:
+            raise IncompleteListing.at(self._name, "describe_regions answered without regions", "ask again")
+        return names
+
+    async def named(self, fault: Refused, region: str, offering: str) -> Refused:
+        """The refusal, with the nearest name where the instance type is unknown."""
+        if not fault.is_refusal(RefusalKind.UNKNOWN_OFFERING):
+            return fault
+        known = await self._sdk.run_in_thread(lambda: self.offerings(region), region)
+        hint = nearest(offering, [one.name for one in known])
+        return Refused.at(f"{self._name}/{region}", fault.faults[0].what, hint)
+
+    async def known_region(self, region: str) -> None:
+        """Raises Refused for a region that is not enabled, naming the nearest."""
+        check_name(
+            self._name,
+            f"there is no region {region!r}, or it is not enabled",
+            region,
+            await self.regions(),
+            "enabled are",
+        )
+
+    async def _facts(self, region: str, offering: str) -> dict[str, str]:
+        """What is advertised of an instance type, nothing by a cloud that does not tell its types.
+
+        An unknown type is refused, naming the nearest.
+        """
+        key = (region, offering)
+        if key not in self._types:
+            kind = "describe_instance_types"
+            try:
+                told = await self._sdk.pages(region, kind, "InstanceTypes", InstanceTypes=[offering])
+            except Refused as fault:
+                if not self._compatible or not fault.is_refusal(RefusalKind.UNKNOWN_ACTION):
+                    raise await self.named(fault, region, offering) from None
+                told = []
+            self._types[key] = dict(offering_of(self._name, region, told[0]).attributes) if told else {}
+        return self._types[key]
+
+    async def bursts(self, region: str, offering: str) -> bool | None:
+        """Whether an instance type has CPU credits, None where that is not told."""
+        facts = await self._facts(region, offering)
+        return facts.get("burstable") == "yes" if facts else None
+
+    async def warm(self, region: str, offering: str, options: dict[str, str]) -> None:
+        """Look up now what a machine will need, so that nothing is asked between its request and RunInstances.
+
+        What fails is looked up again by the machine's own request, which tells why.
+        """
+        with suppress(ProviderFault):
+            await self.image_for(region, offering, options)
+
+    async def image_for(self, region: str, offering: str, options: dict[str, str]) -> Image:
+        """The image of a machine: the study's, or the newest Debian for the type's processor.
+
+        Raises Refused where its machines are billed as something else than what the study's prices are for.
+        """
+        system = options.get("os", "linux")
+        asked = options.get("image") or default_image(system)
+        facts = await self._facts(region, offering)
+        key = (region, asked, facts.get("architecture", "x86_64"))
+        if key not in self._images:
+            self._images[key] = await find_image(self._sdk, *key)
+        image = self._images[key]
+        check_system(f"{self._name}/{region}", asked, windows=image.windows, system=system)
+        if image.billed:
+            what = f"the image {asked} is billed as {image.billed}, which no price here counts"
+            raise Refused.at(f"{self._name}/{region}", what, f"take another image, such as {default_image(system)}")
+        return image

@@ -1,0 +1,142 @@
+"""Machines, volumes and groups that exist: looked at, resized, ended, and seen gone."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from cloudcmp.errors import ProviderFault
+from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Handle
+from cloudcmp.model.safety import MachineStatus
+from cloudcmp.provider.aws.firewalls import Firewalls
+from cloudcmp.provider.aws.sdk import Sdk
+from cloudcmp.provider.common.absence import Absence
+from cloudcmp.provider.common.lifecycle import THERE, ResourceLifecycle, sleeper, wait_until
+from cloudcmp.provider.common.responses import unless_missing
+
+_STATES = {"shutting-down": "gone", "terminated": "gone", "stopping": "stopped", "stopped": "stopped"}
+_STATES |= {"pending": "pending", "running": "running"}
+_STOP_S = 600.0
+_TRIES = 10
+_START_S = 60.0  # how long a list may still tell of a machine as it was before it was started
+_ENDINGS = {INSTANCE: ("terminate_instances", "InstanceIds"), VOLUME: ("delete_volume", "VolumeId")}
+_TAKEN = {"Server.SpotInstanceTermination", "Server.SpotInstanceShutdown"}
+_LISTS = {
+    INSTANCE: ("describe_instances", "Reservations", "InstanceIds"),
+    VOLUME: ("describe_volumes", "Volumes", "VolumeIds"),
+}
+
+
+@dataclass(slots=True)
+class Ec2Lifecycle(ResourceLifecycle):
+    """What becomes of the resources of one cloud.
+
+    What is new is not seen at first (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html): that
+    no list shows a machine is not believed at once, also where its end was asked for. `pause_s` is between looks.
+    """
+
+    sdk: Sdk
+    firewalls: Firewalls
+    absence: Absence
+    pause_s: float = 2.0
+    _unwanted: dict[tuple[str, str], str] = field(default_factory=dict)
+    ended_states = frozenset({"terminated"})
+
+    async def destroy(self, handle: Handle) -> None:
+        """Ask for a machine, a volume or a group to be deleted; what has gone is no error."""
+        if await self.request_deletion(handle) and handle.kind != INSTANCE:
+            self.absence.accepted(self.key(handle))
+
+    async def request_deletion(self, handle: Handle) -> bool:
+        """Ask for a machine, a volume or a group to be deleted; False where there is none."""
+        if handle.kind == FIREWALL:
+            return await self.firewalls.destroy(handle.region, handle.cloud_id)
+        action, key = _ENDINGS[handle.kind]
+        id: Any = [handle.cloud_id] if handle.kind == INSTANCE else handle.cloud_id
+        return await unless_missing(self.sdk.change(handle.region, action, again=True, **{key: id})) is not None
+
+    async def undo(self, handle: Handle, why: str) -> bool:
+        """End a machine that was just made, which may not be seen everywhere yet; whether two looks show it gone.
+
+        Whatever comes of that, from now on every look at it says that it ends, and why.
+        """
+        self._unwanted[handle.region, handle.cloud_id] = why
+        try:
+            for left in reversed(range(_TRIES)):
+                if await self.request_deletion(handle) or not left:
+                    break
+                await asyncio.sleep(self.pause_s)
+            return all([await self.gone(handle) for _ in range(2)])
+        except ProviderFault:
+            return False
+
+    async def state(self, handle: Handle) -> str | None:
+        """The state by a complete list; of a machine that ended a list shows `terminated` for a while."""
+        if handle.kind == FIREWALL:
+            return THERE if await self.firewalls.there(handle.region, handle.cloud_id) else None
+        response = await self._seen(handle)
+        return None if response is None else _state(response) or THERE
+
+    async def _seen(self, handle: Handle) -> dict[str, Any] | None:
+        """What a complete list shows of a machine or a volume, None where it shows nothing."""
+        action, key, ids = _LISTS[handle.kind]
+        found = await unless_missing(self.sdk.pages(handle.region, action, key, **{ids: [handle.cloud_id]})) or []
+        items = [one for each in found for one in each.get("Instances", ())] if handle.kind == INSTANCE else found
+        return next((dict(one) for one in items if handle.cloud_id in one.values()), None)
+
+    async def look(self, handle: Handle) -> MachineStatus:
+        """How a machine is; one that is not listed yet is pending."""
+        unwanted = self._unwanted.get((handle.region, handle.cloud_id))
+        if unwanted is not None:
+            return MachineStatus("gone", why=unwanted, taken=False)
+        said = await self._seen(handle)
+        if said is None:
+            return MachineStatus("pending", why="it is not listed yet")
+        reason = said.get("StateReason", {}).get("Message") or said.get("StateTransitionReason") or ""
+        inside = said.get("PrivateIpAddress")
+        windows = str(said.get("Platform", "")).lower() == "windows"
+        return MachineStatus(
+            _STATES.get(_state(said), "pending"),
+            said.get("PublicIpAddress") or inside,
+            3389 if windows else 22,
+            peer_address=inside,
+            why=" ".join(str(reason).split())[:200],
+            taken=_taken(said),
+        )
+
+    async def zone(self, handle: Handle) -> str | None:
+        """The zone of a machine, None while it is not listed."""
+        said = await self._seen(handle) or {}
+        return said.get("Placement", {}).get("AvailabilityZone") or None
+
+    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None]) -> None:
+        """Stop, change the type, start, until no list says any more that it is stopped; `stopped` is called in between.
+
+        Raises Refused where the type or the market does not allow it.
+        """
+        region, id = handle.region, handle.cloud_id
+        await self.sdk.change(region, "stop_instances", again=True, InstanceIds=[id])
+        await self._until(handle, stopped=True, within_s=_STOP_S)
+        stopped()
+        kind = {"Value": offering}
+        await self.sdk.change(region, "modify_instance_attribute", again=True, InstanceId=id, InstanceType=kind)
+        await self.sdk.change(region, "start_instances", again=True, InstanceIds=[id])
+        await self._until(handle, stopped=False, within_s=_START_S)
+
+    async def _until(self, handle: Handle, *, stopped: bool, within_s: float) -> None:
+        async def look() -> bool:
+            return (_state(await self._seen(handle)) == "stopped") is stopped
+
+        what = f"it has not {'stopped' if stopped else 'started'}"
+        await wait_until(look, handle.cloud_id, what, within_s, sleeper(self.pause_s), self.absence.clock)
+
+
+def _taken(said: dict[str, Any]) -> bool | None:
+    """Whether the reason of its state is that it was taken back; None where there is none."""
+    code = str(said.get("StateReason", {}).get("Code") or "")
+    return code in _TAKEN if code else None
+
+
+def _state(said: dict[str, Any] | None) -> str:
+    state = (said or {}).get("State", "")
+    return str(state.get("Name", "") if isinstance(state, dict) else state)

@@ -1,0 +1,192 @@
+"""What must hold before anything is created, looked at without creating anything."""
+
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any
+
+from cloudcmp.errors import NoCredentials, ProviderFault, Refusal, RefusalKind, Refused
+from cloudcmp.model.plan import Candidate
+from cloudcmp.model.protocol import UNTOLD
+from cloudcmp.model.safety import Finding
+from cloudcmp.provider.aws.faults import POLICY
+from cloudcmp.provider.aws.firewalls import Traits, described
+from cloudcmp.provider.aws.images import Image
+from cloudcmp.provider.aws.policy import NOBODY_GROUP, NOBODY_INSTANCE, TAG, TAG_VALUE
+from cloudcmp.provider.aws.quota import quota
+from cloudcmp.provider.aws.sdk import Answer, Sdk
+from cloudcmp.provider.common.findings import account_finding, clock_finding, parse_http_date, refusal_finding
+from cloudcmp.provider.common.suggestions import nearest
+
+_PROVED = (
+    "machines and firewall groups may be made, and no delete of what is nobody's is forbidden; "
+    "whether ours may be deleted is tried on a study's first firewall group"
+)
+_MINIMAL = {"Key": TAG, "Value": TAG_VALUE}
+ImageFor = Callable[[str, str, dict[str, str]], Awaitable[Image]]
+
+
+def date_of(answer: Answer) -> float | None:
+    """When an answer says that it was given, by the cloud's own clock (Unix s)."""
+    return parse_http_date(answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date", ""))
+
+
+async def account_of(sdk: Sdk, *, compatible: bool) -> str:
+    """The account, and the endpoint where one is named; asked once for as long as the same credentials are used."""
+    if sdk.account is None:
+        if compatible:
+            sdk.account = await _owner(sdk)
+        else:
+            answer = await sdk.read("sts", sdk.home(), "get_caller_identity")
+            sdk.account = str(answer.get("Account", UNTOLD))
+    endpoint = sdk.endpoint()
+    return f"{sdk.account} at {endpoint}" if endpoint else sdk.account
+
+
+async def _owner(sdk: Sdk) -> str:
+    """Whose the default group is: a cloud that is not Amazon's need not have its service that tells the account."""
+    asked = [{"Name": "group-name", "Values": ["default"]}]
+    try:
+        groups = await sdk.pages(sdk.home(), "describe_security_groups", "SecurityGroups", Filters=asked)
+    except NoCredentials:
+        raise
+    except Refused:
+        return UNTOLD
+    owners = {one.get("OwnerId") for one in groups if one.get("GroupName") == "default"}
+    return str(owners.pop() or UNTOLD) if len(owners) == 1 else UNTOLD
+
+
+class Preflight:
+    """One look before a study; `compatible`: another cloud than AWS. `now` is this machine's Unix time (s)."""
+
+    def __init__(
+        self,
+        sdk: Sdk,
+        traits: Traits,
+        regions: Callable[[], Awaitable[Iterable[str]]],
+        image_for: ImageFor,
+        *,
+        compatible: bool,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._sdk, self._traits, self._regions, self._image_for = sdk, traits, regions, image_for
+        self._compatible, self._now = compatible, now
+
+    async def run(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
+        """Everything that can be told; nothing more where the credentials do not hold."""
+        try:
+            answer = await self._whoami()
+        except NoCredentials as fault:
+            return (refusal_finding("credentials", fault),)
+        findings = [self._credentials(answer), self._account(answer, candidates)]
+        findings.append(clock_finding(date_of(answer), self._now()))
+        known = tuple(await self._regions())
+        good: list[tuple[Candidate, Image]] = []
+        for candidate in candidates:
+            region = candidate.offering.region
+            if region not in known:
+                what = f"{candidate.id}: there is no region {region!r}, or it is not enabled"
+                hint = nearest(region, known, f"enabled are {', '.join(known)}")
+                findings.append(Finding("capability", False, what, hint))
+                continue
+            found, image = await self._image(candidate)
+            findings.append(found)
+            good += [(candidate, image)] if image else []
+        findings += await self._rights(good)
+        findings += await quota(self._sdk, [one for one, _ in good], compatible=self._compatible)
+        if self._compatible:
+            findings.append(await self._capability())
+        return tuple(findings)
+
+    async def _whoami(self) -> Answer:
+        if self._compatible:
+            return await self._sdk.read("ec2", self._sdk.home(), "describe_regions")
+        return await self._sdk.read("sts", self._sdk.home(), "get_caller_identity")
+
+    def _credentials(self, answer: Answer) -> Finding:
+        endpoint = self._sdk.endpoint()
+        at = f" at {endpoint}" if endpoint else ""
+        return Finding("credentials", True, f"{answer.get('Arn', 'they are taken')}{at}")
+
+    @staticmethod
+    def _account(answer: Answer, candidates: Sequence[Candidate]) -> Finding:
+        account = answer.get("Account")
+        other = "use the other account's credentials"
+        return account_finding(account, f"account {account}", candidates, other=other)
+
+    async def _image(self, candidate: Candidate) -> tuple[Finding, Image | None]:
+        sold = candidate.offering
+        try:
+            image = await self._image_for(sold.region, sold.name, dict(candidate.options))
+        except Refused as fault:
+            return refusal_finding("image", fault, candidate.id), None
+        return Finding("image", True, f"{candidate.id}: {image.name or image.id} ({image.id})"), image
+
+    # -- rights, by dry runs: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonParameters.html
+
+    async def _rights(self, good: Sequence[tuple[Candidate, Image]]) -> list[Finding]:
+        """Dry runs in each region; the right to delete is tried on ids that belong to nobody."""
+        by_region = {one.offering.region: (one, image) for one, image in reversed(good)}
+        findings = []
+        for region in list(by_region) or [self._sdk.home()]:
+            if (await self._dry("describe_regions", region)).kind is not RefusalKind.ALLOWED:
+                findings.append(Finding("rights", None, f"{region}: this cloud knows no dry run; nothing was tried"))
+                continue
+            answers = {
+                name: await self._dry(action, region, **more) for name, action, more in _dry_runs(by_region, region)
+            }
+            findings.append(_verdict(region, answers))
+        return findings
+
+    async def _dry(self, action: str, region: str, **params: Any) -> Refusal:
+        """What a dry run is answered with; without a code where the cloud took it for a real call."""
+        try:
+            await self._sdk.read("ec2", region, action, DryRun=True, **params)
+        except NoCredentials:
+            raise
+        except ProviderFault as fault:
+            return fault.reason or Refusal(RefusalKind.OTHER, fault.faults[0].what)
+        return Refusal(RefusalKind.OTHER)
+
+    async def _capability(self) -> Finding:
+        """Whether machines can be found again by their token; whether tags hold is only seen on something made."""
+        asked = [{"Name": "client-token", "Values": ["cloudcmp-none"]}]
+        try:
+            await self._sdk.pages(self._sdk.home(), "describe_instances", "Reservations", Filters=asked)
+        except Refused as fault:
+            self._traits.token = False
+            what = f"machines cannot be found by their client token ({fault.faults[0].what})"
+            return Finding("capability", None, f"{what}; whether tags hold is seen with the first firewall group")
+        self._traits.token = True
+        return Finding("capability", True, "machines can be found by their client token")
+
+
+def _dry_runs(by_region: dict[str, Any], region: str) -> Iterable[tuple[str, str, dict[str, Any]]]:
+    """The calls that a study will make, as (right, action, parameters)."""
+
+    def tagged(*kinds: str) -> list[dict[str, Any]]:
+        return [{"ResourceType": kind, "Tags": [_MINIMAL]} for kind in kinds]
+
+    yield "ec2:TerminateInstances", "terminate_instances", {"InstanceIds": [NOBODY_INSTANCE]}
+    yield "ec2:DeleteSecurityGroup", "delete_security_group", {"GroupId": NOBODY_GROUP}
+    group = {"GroupName": "cloudcmp-check", "Description": described("check")}
+    yield (
+        "ec2:CreateSecurityGroup",
+        "create_security_group",
+        {**group, "TagSpecifications": tagged("security-group")},
+    )
+    if by_region.get(region):
+        candidate, image = by_region[region]
+        what = {"ImageId": image.id, "InstanceType": candidate.offering.name, "MinCount": 1, "MaxCount": 1}
+        specs = tagged("instance", "volume", "network-interface")
+        yield "ec2:RunInstances", "run_instances", {**what, "TagSpecifications": specs}
+
+
+def _verdict(region: str, answers: dict[str, Refusal]) -> Finding:
+    denied = [name for name, answer in answers.items() if answer.kind is RefusalKind.DENIED]
+    if denied:
+        return Finding("rights", False, f"{region}: not allowed: {', '.join(denied)}", POLICY)
+    fine = {RefusalKind.ALLOWED, RefusalKind.MISSING}
+    unclear = [f"{name} ({answer.code or 'no answer'})" for name, answer in answers.items() if answer.kind not in fine]
+    if unclear:
+        return Finding("rights", None, f"{region}: not told: {', '.join(unclear)}")
+    return Finding("rights", True, f"{region}: {_PROVED}")

@@ -1,0 +1,91 @@
+"""What Azure has on its shelves: regions, sizes, images; unknown names are answered by the nearest."""
+
+from typing import Any
+
+from cloudcmp.errors import IncompleteListing, Refused
+from cloudcmp.model.offering import Offering
+from cloudcmp.provider.azure.images import Image, default_image, find_image
+from cloudcmp.provider.azure.offerings import facts_of, is_sold, offering_of, zones_of
+from cloudcmp.provider.azure.sdk import Reply, Sdk
+from cloudcmp.provider.common.suggestions import check_name, check_system, nearest
+
+
+class OfferingCatalog:
+    """Each list is fetched once."""
+
+    def __init__(self, sdk: Sdk) -> None:
+        self._sdk = sdk
+        self._regions: tuple[str, ...] = ()
+        self._skus: dict[str, tuple[dict[str, Any], ...]] = {}
+        self._images: dict[tuple[str, str, str, str], Image] = {}
+
+    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
+        """The sizes that the subscription may have in a region, none for a region that is not known.
+
+        Prices are unknown: the study or a catalogue gives them.
+        """
+        where = region or self._sdk.home()
+        sold = self._sdk.run_blocking(lambda: self._sold_now(where))
+        return tuple(sorted((offering_of(where, said) for said in sold), key=lambda one: one.name))
+
+    def _sold_now(self, region: str) -> tuple[dict[str, Any], ...]:
+        if region in self._skus:
+            return self._skus[region]
+        if region not in (self._regions or self._names(self._sdk.locations_now())):
+            return ()
+        listed = self._sdk.pages_now("compute", "resource_skus", "list", filter=f"location eq '{region}'")
+        by_name = {str(said["name"]): said for said in listed if is_sold(said, region)}
+        self._skus[region] = tuple(by_name.values())
+        return self._skus[region]
+
+    async def regions(self) -> tuple[str, ...]:
+        """The regions that the subscription may use."""
+        if not self._regions:
+            self._regions = self._names(await self._sdk.subscribed("locations"))
+        return self._regions
+
+    @staticmethod
+    def _names(reply: Reply) -> tuple[str, ...]:
+        """The regions that an answer names; one that names none was cut short, for whoever answers is in one."""
+        physical = [
+            str(one["name"])
+            for one in reply.body.get("value") or ()
+            if (one.get("metadata") or {}).get("regionType", "Physical") == "Physical"
+        ]
+        if not physical:
+            raise IncompleteListing.at("azure", "locations answered without regions", "ask again")
+        return tuple(sorted(physical))
+
+    async def known_region(self, region: str) -> None:
+        """Raises Refused for a region that is not there, naming the nearest."""
+        check_name("azure", f"there is no region {region!r} for this subscription", region, await self.regions())
+
+    async def size(self, region: str, offering: str) -> dict[str, Any]:
+        """What is said of a size; one that is not sold here is refused, naming the nearest."""
+        sold = await self._sdk.run_in_thread(lambda: self._sold_now(region))
+        said = next((one for one in sold if str(one["name"]).lower() == offering.lower()), None)
+        if said is None:
+            hint = nearest(offering, [str(one["name"]) for one in sold], "cloudcmp list offerings azure")
+            what = f"there is no size {offering!r}, or this subscription may not have it here"
+            raise Refused.at(f"azure/{region}", what, hint)
+        return said
+
+    async def facts(self, region: str, offering: str) -> dict[str, str]:
+        """What is said of a size, by the names of its capabilities."""
+        return facts_of(await self.size(region, offering))
+
+    async def zones(self, region: str, offering: str) -> tuple[str, ...]:
+        """The zones in which a size is to be had."""
+        return zones_of(await self.size(region, offering), region)
+
+    async def image_for(self, region: str, offering: str, options: dict[str, str]) -> Image:
+        """The image that a machine boots, found once for each kind of machine."""
+        facts, system = await self.facts(region, offering), options.get("os", "linux")
+        asked = options.get("image") or default_image(system)
+        kind = f"{facts.get('CpuArchitectureType')} {facts.get('HyperVGenerations')}"
+        key = (region, asked, kind, system)
+        if key not in self._images:
+            self._images[key] = await find_image(self._sdk, region, asked, facts, windows=system == "windows")
+        image = self._images[key]
+        check_system(f"azure/{region}", asked, windows=image.windows, system=system)
+        return image

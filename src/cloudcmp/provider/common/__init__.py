@@ -1,0 +1,1 @@
+"""What the drivers of rented clouds share."""

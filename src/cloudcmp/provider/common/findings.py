@@ -1,0 +1,71 @@
+"""What is told of every cloud before a study in the same way: its clock, the account, and what it refused."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+
+from cloudcmp.errors import ProviderFault
+from cloudcmp.model.plan import Candidate
+from cloudcmp.model.safety import Finding
+
+_SKEW_S = 60.0
+
+
+def parse_http_date(said: str) -> float | None:
+    """When an answer says that it was given, by the cloud's own clock (Unix s); None where it cannot be read.
+
+    `said` is its Date header. A date without a zone is one of UTC: the header knows no other
+    (https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7).
+    """
+    try:
+        at = parsedate_to_datetime(said)
+    except (ValueError, OverflowError):
+        return None
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+
+
+def clock_finding(at: float | None, now: float) -> Finding:
+    """How far this machine's clock (`now`) is from the cloud's (`at`), both in Unix s: a minute is too far.
+
+    The time that an answer takes on its way is counted as this machine's being ahead.
+    """
+    if at is None:
+        return Finding("clock", None, "the answer bears no date")
+    off = now - at
+    what = f"this machine's clock is {abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} the provider's"
+    if abs(off) > _SKEW_S:
+        return Finding("clock", False, what, "set the clock: times to live rest on it")
+    return Finding("clock", True, what)
+
+
+def account_finding(
+    id: str | None,
+    shown: str,
+    candidates: Sequence[Candidate],
+    *,
+    other: str,
+    untold: str = "this cloud tells no account",
+    same: Callable[[str], str] = str,
+) -> Finding:
+    """Whether what the study is for, its option `account`, is the account that is used.
+
+    `id` is that account's as a study writes it, None or empty where it is not told, which `untold` says; `shown` is how
+    it is named in a line; `other` is what to do where it is another one; `same` makes equal what means the same.
+    """
+    pinned = {dict(one.options)["account"] for one in candidates if "account" in dict(one.options)}
+    if not id:
+        return Finding("account", None, untold)
+    if not pinned:
+        return Finding(
+            "account", None, f"{shown}, which no study pins", f"write account: '{id}' in a study, which pins it"
+        )
+    if {same(one) for one in pinned} != {same(id)}:
+        what = f"the calls are made for {shown}, the study is for {', '.join(sorted(pinned))}"
+        return Finding("account", False, what, other)
+    return Finding("account", True, f"{shown}, as pinned")
+
+
+def refusal_finding(what: str, fault: ProviderFault, whose: str = "") -> Finding:
+    """A cloud's refusal as the finding about `what`; `whose` names the candidate that it is about."""
+    said = fault.faults[0]
+    return Finding(what, False, f"{whose}: {said.what}" if whose else said.what, said.next)

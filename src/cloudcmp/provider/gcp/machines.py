@@ -1,0 +1,153 @@
+"""A machine from its request to a zone that has it: one insert a zone, and never two machines."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from cloudcmp.errors import (
+    NOTHING_MADE,
+    IncompleteListing,
+    NoCapacity,
+    ProviderFault,
+    RefusalKind,
+    Refused,
+    Throttled,
+    Unreached,
+)
+from cloudcmp.model.lease import INSTANCE, CreateRequest
+from cloudcmp.provider.common.responses import LOOKED_FOR, unless_missing
+from cloudcmp.provider.gcp.catalog import OfferingCatalog
+from cloudcmp.provider.gcp.faults import operation_fault
+from cloudcmp.provider.gcp.launch import machine_of
+from cloudcmp.provider.gcp.listing import machines_of
+from cloudcmp.provider.gcp.operations import Operations, done
+from cloudcmp.provider.gcp.sdk import Sdk
+from cloudcmp.provider.gcp.tags import ITEM, read, request_id
+
+_UNDER_WAY = {
+    "STAGING",
+    "RUNNING",
+}  # what a machine takes is acquired: https://cloud.google.com/compute/docs/instances/instance-life-cycle
+_SILENT = (Throttled, IncompleteListing, Unreached)
+_FRESH_S = 60.0
+_TRIES = 10
+
+
+@dataclass(slots=True)
+class Machines:
+    """Makes the machines of one project. `wait_s` is how long is waited until a zone has surely room for one."""
+
+    sdk: Sdk
+    catalog: OfferingCatalog
+    operations: Operations
+    wait_s: float = 120.0
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.time
+    _made: dict[str, str] = field(default_factory=dict)
+    _failed: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    async def create(self, request: CreateRequest) -> str:
+        """The id of the machine, `ZONE/NAME`.
+
+        A zone is left for the next one only where it surely made nothing: it says that it has no room, and shows no
+        such machine. Any other answer ends the search, so that whoever looks finds what may be there. Raises
+        NoCapacity where no zone has room, and the kinds of ProviderFault.
+        """
+        before = await self._before(request)
+        if before is not None:
+            return before
+        options = dict(request.options)
+        zones = await self.catalog.zones_for(request.region, request.offering, options, request.seed)
+        image = await self.catalog.image_for(zones[0], request.offering, options)
+        full: NoCapacity | None = None
+        for zone in zones:
+            body = machine_of(request, zone, image, self.sdk.ahead_s)
+            try:
+                self._made[request.token] = await self._insert(request, zone, body)
+                return self._made[request.token]
+            except NoCapacity as fault:
+                full = fault
+        assert full is not None  # there is a zone
+        where = f"{self.sdk.name}/{request.region}"
+        raise NoCapacity.at(where, f"{', '.join(zones)}: {full.faults[0].what}", full.faults[0].next)
+
+    async def _before(self, request: CreateRequest) -> str | None:
+        """The machine that an earlier call with the same token made, perhaps not in the zone that would be first now.
+
+        Asked only where there may have been one: a request is new when it is made, and its time is measured.
+        """
+        known = self._made.get(request.token)
+        if known is None and abs(self.now() - request.at) < _FRESH_S:
+            return None
+        found = await machines_of(self.sdk, request.region, request.token)
+        return found[0].cloud_id if found else None
+
+    async def _insert(self, request: CreateRequest, zone: str, body: dict[str, Any]) -> str:
+        id, key = f"{zone}/{request.name}", (request.token, zone)
+        try:
+            operation = await self.sdk.change(
+                "instances",
+                "insert_unary",
+                zone=zone,
+                instance_resource=body,
+                request_id=request_id(*key, self._failed.get(key, 0)),
+            )
+        except Refused as fault:
+            if fault.is_refusal(RefusalKind.EXISTS) and await self._is_ours(request, zone):
+                return id
+            raise
+        try:
+            await self._has_room(request, zone, operation)
+        except NOTHING_MADE:
+            self._failed[key] = self._failed.get(key, 0) + 1
+            raise
+        return id
+
+    async def _is_ours(self, request: CreateRequest, zone: str) -> bool:
+        """Whether what has the name already was made by this very request."""
+        said = await self._get(request, zone)
+        items = [] if said is None else said.metadata.items
+        text = next((str(one.value) for one in items if one.key == ITEM), "")
+        return (read(text) or {}).get("token") == request.token
+
+    async def _get(self, request: CreateRequest, zone: str) -> Any:
+        return await unless_missing(self.sdk.read("instances", "get", zone=zone, instance=request.name))
+
+    async def _has_room(self, request: CreateRequest, zone: str, operation: Any) -> None:
+        """Wait until the machine is under way; raises what its operation failed with.
+
+        One of which nothing is told in time is taken for made: how it is, looks tell.
+        """
+        until, now = self.clock() + self.wait_s, operation
+        while self.clock() <= until:
+            if done(now):
+                fault = operation_fault(now, f"{self.sdk.name}/{zone}")
+                if fault is not None:
+                    raise await self._sure(request, zone, fault)
+                return
+            try:
+                said = await self._get(request, zone)
+                if said is not None and str(said.status) in _UNDER_WAY:
+                    return
+                now = await self.operations.now(operation, zone)
+            except _SILENT:
+                pass
+            if not done(now):
+                await asyncio.sleep(self.sdk.pause_s)
+
+    async def _sure(self, request: CreateRequest, zone: str, fault: ProviderFault) -> ProviderFault:
+        """The fault of a failed operation, where no such machine is seen; else one that says that there may be one."""
+        if not isinstance(fault, NOTHING_MADE):
+            return fault
+        what = f"{fault.faults[0].what}; yet the machine is listed"
+        for left in reversed(range(_TRIES)):
+            try:
+                if await self._get(request, zone) is None:
+                    return fault
+            except _SILENT as silent:
+                what = f"{fault.faults[0].what}; and whether there is such a machine cannot be asked: {silent}"
+            if left:
+                await asyncio.sleep(self.sdk.pause_s)
+        return ProviderFault.at(f"{INSTANCE} {request.name}", what, LOOKED_FOR)

@@ -1,0 +1,75 @@
+"""What a resource of ours bears: the exact tags and the token where any text may stand, and labels to filter by.
+
+Labels take lower case letters, digits, dashes and underscores only, at most 63 of them
+(https://cloud.google.com/compute/docs/labeling-resources). So the tags as they were given stand in a machine's
+metadata, and in the description of a disk or of a firewall rule; firewall rules have no labels at all.
+"""
+
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import Mapping
+
+from cloudcmp.model.lease import CreateRequest
+
+ITEM = "cloudcmp-tags"
+"""The key of the metadata item that holds a machine's tags and token."""
+SCHEMA_LABEL, STUDY_LABEL, TOKEN_LABEL = "cloudcmp-schema", "cloudcmp-study", "cloudcmp-token"
+_LABELLED = "cloudcmp:"
+_HEAD = "cloudcmp "
+_LABEL = re.compile(r"[a-z0-9_-]{0,63}")
+_OURS = uuid.UUID("b6a2f0c4-6a0f-5d6c-9a53-6a3c8f1d2e70")
+Tags = tuple[tuple[str, str], ...]
+
+
+def labels_of(request: CreateRequest) -> dict[str, str]:
+    """The labels of what is made by a request: its tags in the letters that labels take, and its token."""
+    own = {key.replace(":", "-"): label(value) for key, value in request.tags if key.startswith(_LABELLED)}
+    return own | {TOKEN_LABEL: label(request.token)}
+
+
+def label(value: str) -> str:
+    """A value in the letters that labels take; one that needs others is told from its likes by a hash."""
+    if _LABEL.fullmatch(value):
+        return value
+    plain = re.sub(r"[^a-z0-9_-]+", "-", value.lower())
+    return f"{plain[:50]}-{hashlib.sha256(value.encode()).hexdigest()[:12]}"
+
+
+def to_text(request: CreateRequest, **more: str) -> str:
+    """The exact tags and the token as one line of text."""
+    return _HEAD + json.dumps({"token": request.token, "tags": dict(request.tags), **more}, sort_keys=True)
+
+
+def read(text: str) -> dict[str, object] | None:
+    """What such a line says, None for any other text: somebody else's, or one that was changed."""
+    if not text.startswith(_HEAD):
+        return None
+    try:
+        said = json.loads(text.removeprefix(_HEAD))
+    except ValueError:
+        return None
+    return said if isinstance(said, dict) and isinstance(said.get("tags"), dict) else None
+
+
+def tags_and_token(text: str, labels: Mapping[str, str]) -> tuple[Tags, str | None]:
+    """The tags and the token of a resource: as written, else what its labels still tell of them."""
+    said = read(text)
+    if said is None:
+        ours = {key: value for key, value in labels.items() if key.startswith("cloudcmp-") and key != TOKEN_LABEL}
+        tags = {f"{_LABELLED}{key.removeprefix('cloudcmp-')}": value for key, value in ours.items()}
+        return tuple(sorted(tags.items())), labels.get(TOKEN_LABEL) or None
+    tags = {str(key): str(value) for key, value in dict(said["tags"]).items()}  # type: ignore[call-overload]
+    return tuple(sorted(tags.items())), str(said.get("token") or "") or None
+
+
+def request_id(token: str, place: str, undone: int = 0) -> str:
+    """The `requestId` of one call of a request, the same whenever it is repeated: a UUID, and never the zero one.
+
+    A zone of its own has an id of its own, because a second zone is only asked after the first one surely made nothing.
+    `undone` is how often what the call made came to nothing before: an id that was used is answered by its old
+    operation, and makes nothing again. https://cloud.google.com/compute/docs/reference/rest/v1/instances/insert
+    """
+    again = f"/{undone}" if undone else ""
+    return str(uuid.uuid5(_OURS, f"{token}/{place}{again}"))

@@ -1,0 +1,68 @@
+"""What a cloud has on its shelves: regions, types, images; unknown names are answered by the nearest."""
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+
+from cloudcmp.errors import Refused
+from cloudcmp.model.offering import Offering
+from cloudcmp.provider.common.suggestions import nearest
+from cloudcmp.provider.longtail.dialect import Image
+from cloudcmp.provider.longtail.sdk import Json, Library
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+class OfferingCatalog:
+    """Each list is fetched once. `today` is the date of the prices that it tells."""
+
+    def __init__(self, library: Library, today: Callable[[], date] = _today) -> None:
+        self._library, self._today = library, today
+        self._regions: dict[str, bool] = {}
+        self._types: list[Json] = []
+        self._sold: dict[str, tuple[Offering, ...]] = {}
+        self._images: dict[str, Image] = {}
+
+    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
+        """The types of a region (without one: of all), none for a region that is not there or takes no machines."""
+        if not self._types:
+            self._library.run_blocking(self._fetch_now)
+        where = [region] if region else sorted(self._regions)
+        return tuple(one for name in where for one in self._of(name))
+
+    def _of(self, region: str) -> tuple[Offering, ...]:
+        if not self._regions.get(region):
+            return ()
+        if region not in self._sold:
+            dialect, name, today = self._library.cloud.dialect, self._library.cloud.name, self._today()
+            told = (dialect.offering(name, region, said, today) for said in self._types)
+            self._sold[region] = tuple(sorted((one for one in told if one), key=lambda one: one.name))
+        return self._sold[region]
+
+    def _fetch_now(self) -> None:
+        dialect = self._library.cloud.dialect
+        regions = dict(dialect.region(said) for said in self._library.all_now(*dialect.regions))
+        self._types, self._regions = self._library.all_now(*dialect.types), regions
+
+    async def known(self, region: str, offering: str) -> None:
+        """Raises Refused for a region or a type that there is not, naming the nearest."""
+        where = self._library.cloud.name
+        if not self._types:
+            dialect = self._library.cloud.dialect
+            listed = await self._library.all(*dialect.regions)
+            self._types = await self._library.all(*dialect.types)
+            self._regions = dict(dialect.region(said) for said in listed)
+        if not self._regions.get(region):
+            hint = nearest(region, [name for name, takes in self._regions.items() if takes])
+            why = "takes no machines that are made as they must be" if region in self._regions else "is not there"
+            raise Refused.at(where, f"region {region!r} {why}", hint)
+        names = [one.name for one in self._of(region)]
+        if offering not in names:
+            raise Refused.at(f"{where}/{region}", f"there is no type {offering!r}", nearest(offering, names))
+
+    async def image(self, asked: str) -> Image:
+        """The image of a name, looked up once."""
+        if asked not in self._images:
+            self._images[asked] = await self._library.cloud.dialect.image(self._library, asked)
+        return self._images[asked]

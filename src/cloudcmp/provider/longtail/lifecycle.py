@@ -1,0 +1,121 @@
+"""Machines, firewalls and tags that exist: looked at, ended, and seen gone."""
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from cloudcmp.errors import ProviderFault, Refused
+from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle
+from cloudcmp.model.safety import MachineStatus
+from cloudcmp.provider.common.absence import Absence
+from cloudcmp.provider.common.lifecycle import THERE, ResourceLifecycle
+from cloudcmp.provider.common.responses import unless_missing
+from cloudcmp.provider.longtail import labels, listing
+from cloudcmp.provider.longtail.dialect import Seen
+from cloudcmp.provider.longtail.digitalocean import delete_tags
+from cloudcmp.provider.longtail.sdk import Library
+
+
+@dataclass(slots=True)
+class LongTailLifecycle(ResourceLifecycle):
+    """What becomes of the resources of one cloud.
+
+    None of these clouds keeps showing a machine that was destroyed. What is new may not be seen at first, and none of
+    them says for how long: it is gone when neither its id nor a complete list shows it.
+    """
+
+    library: Library
+    absence: Absence
+    _ran: set[str] = field(default_factory=set)
+    _made: set[str] = field(default_factory=set)
+    _borne: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def made(self, id: str) -> None:
+        """A machine was just made here: until it ran once, being off does not mean that it was stopped."""
+        self._made.add(id)
+
+    async def request_deletion(self, handle: Handle) -> bool:
+        """Ask for something to be deleted; False where there was none."""
+        if handle.kind == FIREWALL:
+            return await self.library.cloud.dialect.delete_firewall(self.library, handle.cloud_id)
+        if handle.kind == listing.TAG:
+            return await self._delete_tag(handle.cloud_id)
+        return await self._end(handle.cloud_id)
+
+    async def _end(self, id: str) -> bool:
+        """End a machine; the tags that stay when it goes are remembered first."""
+        if self.library.cloud.dialect.tags and id not in self._borne:
+            said = await self._machine(id)
+            if said is not None:
+                self._borne[id] = tuple(word for word in said.words if labels.of(word, labels.MACHINE))
+        return await self.library.delete(self._path(id))
+
+    async def _delete_tag(self, word: str) -> bool:
+        """Delete a tag that still nothing bears; raises Refused for one that something does."""
+        path = self.library.cloud.dialect.tags
+        if not path:
+            return False
+        known = {str(said["name"]): said for said in await self.library.all(*path)}
+        if word in known and word not in {item.id for item in await listing.idle_tags(self.library)}:
+            raise Refused.at(word, "something bears this tag", "end that first")
+        return await delete_tags(self.library, [word])
+
+    async def gone(self, handle: Handle) -> str | None:
+        """That neither its id nor a complete list shows it: at once where its deletion was accepted, else after it
+        was not seen for long enough. Stopped is not gone.
+        """
+        why = await ResourceLifecycle.gone(self, handle)
+        if why is not None:
+            await self._tidy(handle)
+        return why
+
+    async def state(self, handle: Handle) -> str | None:
+        """THERE while its id or a list shows it."""
+        return THERE if await self._there(handle) else None
+
+    def key(self, handle: Handle) -> tuple[str, str]:
+        """Its kind and id: lists are of all regions."""
+        return handle.kind, handle.cloud_id
+
+    async def _there(self, handle: Handle) -> bool:
+        if handle.kind == FIREWALL:
+            return any(item.id == handle.cloud_id for item in await listing.walls(self.library))
+        if handle.kind == listing.TAG:
+            path = self.library.cloud.dialect.tags
+            return path is not None and any(
+                said.get("name") == handle.cloud_id for said in await self.library.all(*path)
+            )
+        if await self._machine(handle.cloud_id) is not None:
+            return True
+        return any(item.id == handle.cloud_id for item in await listing.machines(self.library))
+
+    async def _tidy(self, handle: Handle) -> None:
+        """Delete the tags that only a machine bore that is gone; those that stay are listed as idle ones."""
+        if handle.kind == INSTANCE:
+            with suppress(ProviderFault):  # that the machine is gone is true whatever becomes of them
+                await delete_tags(self.library, self._borne.pop(handle.cloud_id, ()))
+
+    async def _machine(self, id: str) -> Seen | None:
+        """A machine by its id, None where there is none."""
+        dialect = self.library.cloud.dialect
+        answer = await unless_missing(self.library.read(self._path(id)))
+        if answer is None:
+            return None
+        said = answer.said
+        one = said.get(*dialect.machine_key) if dialect.machine_key else said
+        return dialect.machine(one) if isinstance(one, dict) and one.get("id") else None
+
+    def _path(self, id: str) -> str:
+        return f"{self.library.cloud.dialect.machines[0]}/{id}"
+
+    async def look(self, handle: Handle) -> MachineStatus:
+        """How a machine is; one that is not seen yet is pending."""
+        said = await self._machine(handle.cloud_id)
+        if said is None:
+            return MachineStatus("pending", why="it is not listed yet")
+        state, why = said.state, said.word
+        if state == "running":
+            self._ran.add(handle.cloud_id)
+        elif state == "stopped" and handle.cloud_id in self._made - self._ran:
+            state, why = "pending", f"{said.word}, and never seen running"
+        # None of these clouds takes machines back, nor says so.
+        return MachineStatus(state, said.public or said.inside, peer_address=said.inside or said.public, why=why)

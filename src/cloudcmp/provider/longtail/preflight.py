@@ -1,0 +1,109 @@
+"""What must hold before anything is created, looked at without creating anything."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from cloudcmp.errors import NoCredentials, NotAllowed, ProviderFault, Refused
+from cloudcmp.model.lease import FIREWALL, INSTANCE
+from cloudcmp.model.plan import Candidate
+from cloudcmp.model.safety import Finding
+from cloudcmp.provider.common.findings import account_finding, clock_finding, parse_http_date, refusal_finding
+from cloudcmp.provider.longtail.catalog import OfferingCatalog
+from cloudcmp.provider.longtail.dialect import Json
+from cloudcmp.provider.longtail.faults import missing
+from cloudcmp.provider.longtail.requests import image_of
+from cloudcmp.provider.longtail.sdk import Answer, Library
+
+_NOBODY = {"digitalocean": ("0", "00000000-0000-4000-8000-000000000000"), "linode": ("0", "0")}
+_NOBODYS = ("00000000-0000-4000-8000-000000000000",) * 2
+"""Ids that belong to nobody: a delete of one is answered by 404 where deleting is allowed (R)."""
+
+
+class Preflight:
+    """One look before a study. `now` is this machine's Unix time (s)."""
+
+    def __init__(self, library: Library, catalog: OfferingCatalog, now: Callable[[], float] = time.time) -> None:
+        self._library, self._catalog, self._now = library, catalog, now
+        self._cloud = library.cloud
+
+    async def run(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
+        """Everything that can be told; nothing more where the token does not hold."""
+        try:
+            answer = await self._library.read(self._cloud.dialect.machines[0])
+        except NoCredentials as fault:
+            return (refusal_finding("credentials", fault),)
+        endpoint = self._library.endpoint()
+        findings = [Finding("credentials", True, f"the token is taken{f' at {endpoint}' if endpoint else ''}")]
+        said = await self._account()
+        findings.append(self._whose(said, candidates))
+        findings.append(clock_finding(parse_http_date(answer.headers.get("date", "")), self._now()))
+        for candidate in candidates:
+            findings.append(await self._names(candidate))
+        findings += await self._rights()
+        findings += self._quota(said, answer, candidates)
+        return tuple(findings)
+
+    async def _account(self) -> Json:
+        try:
+            return (await self._library.read(self._cloud.dialect.account)).said
+        except NotAllowed:
+            return {}
+
+    def _whose(self, said: Json, candidates: Sequence[Candidate]) -> Finding:
+        account = self._cloud.dialect.account_id(said)
+        untold, other = "the token does not let us see its account", "use the other account's token"
+        return account_finding(account, f"account {account}", candidates, untold=untold, other=other)
+
+    async def _names(self, candidate: Candidate) -> Finding:
+        sold = candidate.offering
+        try:
+            await self._catalog.known(sold.region, sold.name)
+        except Refused as fault:
+            return refusal_finding("capability", fault, candidate.id)
+        try:
+            image = await self._catalog.image(image_of(dict(candidate.options)))
+        except Refused as fault:
+            return refusal_finding("image", fault, candidate.id)
+        return Finding("image", True, f"{candidate.id}: {image.name} ({image.id})")
+
+    # -- rights: none of these clouds has a dry run
+
+    async def _rights(self) -> list[Finding]:
+        """Whether what is nobody's may be deleted, and whether an empty request to make something is refused for
+        being empty: nothing can come of either.
+        """
+        machine, wall = _NOBODY.get(self._cloud.name, _NOBODYS)
+        dialect = self._cloud.dialect
+        asked: tuple[tuple[str, str, str, Json | None], ...] = (
+            (INSTANCE, "DELETE", f"{dialect.machines[0]}/{machine}", None),
+            (FIREWALL, "DELETE", f"{dialect.firewalls[0]}/{wall}", None),
+            (INSTANCE, "POST", dialect.machines[0], {}),
+        )
+        denied, untold = [], []
+        for kind, method, path, body in asked:
+            does = f"{'delete' if method == 'DELETE' else 'make'} a {'machine' if kind == INSTANCE else kind}"
+            try:
+                await self._library.change(method, path, body)
+            except NotAllowed:
+                denied.append(does)
+            except Refused as fault:
+                if method == "DELETE" and not missing(fault):
+                    untold.append(does)
+            except ProviderFault:
+                untold.append(does)
+        if denied:
+            return [Finding("rights", False, f"the token may not {', '.join(denied)}", self._cloud.rights)]
+        if untold:
+            return [Finding("rights", None, f"whether the token may {', '.join(untold)} was not told")]
+        return [Finding("rights", True, "machines may be made, and no delete of what is nobody's is forbidden")]
+
+    def _quota(self, said: Json, answer: Answer, candidates: Sequence[Candidate]) -> list[Finding]:
+        most = (said.get("account") or {}).get("droplet_limit")
+        if not isinstance(most, int):
+            return [Finding("quota", None, f"{self._cloud.title} does not tell how many machines an account may have")]
+        there = answer.said.get("meta", {}).get("total", 0)
+        need = sum(one.count for one in candidates)
+        text = f"{there} machines are there, {need} more are needed at once, {most} are allowed"
+        if there + need > most:
+            return [Finding("quota", False, text, "ask for a higher limit, or run fewer at once")]
+        return [Finding("quota", True, text)]

@@ -1,0 +1,126 @@
+"""What an OpenStack has on its shelves: regions, flavors, images, networks; unknown names are answered by the nearest.
+
+An offering's flavor is known by its name; Nova lists what the project may use.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from cloudcmp.errors import ProviderFault, Refused
+from cloudcmp.model.offering import Offering
+from cloudcmp.provider.common.suggestions import check_name, nearest
+from cloudcmp.provider.openstack.images import DEFAULT, Image, find_image
+from cloudcmp.provider.openstack.networks import Way, way_of
+from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, Sdk
+
+
+@dataclass(frozen=True, slots=True)
+class Flavor:
+    """A flavor: its id and name, and the disk that comes with it (GiB), 0 for none."""
+
+    id: str
+    name: str
+    disk_gib: int
+
+
+class OfferingCatalog:
+    """Each list is fetched once."""
+
+    def __init__(self, name: str, sdk: Sdk) -> None:
+        self._name, self._sdk = name, sdk
+        self._regions: tuple[str, ...] = ()
+        self._told: dict[str, list[Any]] = {}
+        self._images: dict[tuple[str, str], Image] = {}
+        self._ways: dict[tuple[str, str, str], Way] = {}
+
+    def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
+        """The flavors of a region (without one: of the settings'), none for a region that the catalogue has not.
+
+        Prices are unknown: the study or a catalogue gives them.
+        """
+
+        def look() -> tuple[str, list[Any]]:
+            where = region or self._sdk.home()
+            return where, self._flavors_now(where) if where in self._sdk.regions_now() else []
+
+        where, told = self._sdk.run_blocking(look, region or "")
+        sold = {one.name: one for one in (offering_of(self._name, where, said) for said in told)}
+        return tuple(sorted(sold.values(), key=lambda one: one.name))
+
+    def _flavors_now(self, region: str) -> list[Any]:
+        if region not in self._told:
+            self._told[region] = self._sdk.pages_now(region, COMPUTE, "/flavors/detail", "flavors")
+        return self._told[region]
+
+    async def regions(self) -> tuple[str, ...]:
+        """The regions in which the catalogue has a Nova."""
+        if not self._regions:
+            self._regions = await self._sdk.run_in_thread(self._sdk.regions_now, "")
+        return self._regions
+
+    async def known_region(self, region: str) -> None:
+        """Raises Refused for a region that the catalogue has not, naming the nearest."""
+        check_name(self._name, f"there is no region {region!r}", region, await self.regions())
+
+    async def flavor(self, region: str, name: str) -> Flavor:
+        """The flavor of a name; raises Refused for an unknown one, naming the nearest."""
+        told = await self._sdk.run_in_thread(lambda: self._flavors_now(region), region)
+        found = next((one for one in told if one.get("name") == name), None)
+        if found is None:
+            hint = nearest(name, [str(one.get("name")) for one in told])
+            raise Refused.at(f"{self._name}/{region}", f"there is no flavor {name!r}", hint)
+        return Flavor(str(found["id"]), name, int(found.get("disk") or 0))
+
+    async def image(self, region: str, options: Mapping[str, str]) -> Image:
+        """The image of a machine: the study's, or the newest Debian."""
+        asked = options.get("image") or DEFAULT
+        if (region, asked) not in self._images:
+            self._images[region, asked] = await find_image(self._sdk, region, asked)
+        return self._images[region, asked]
+
+    async def way(self, region: str, options: Mapping[str, str]) -> Way:
+        """The network of a machine, and how it is reached."""
+        key = (region, options.get("network", ""), options.get("address", ""))
+        if key not in self._ways:
+            self._ways[key] = await way_of(self._sdk, region, options)
+        return self._ways[key]
+
+    async def warm(self, region: str, offering: str, options: Mapping[str, str]) -> None:
+        """Look up now what a machine will need, so that nothing is asked between its request and its creation.
+
+        What fails is looked up again by the machine's own request, which tells why.
+        """
+        with suppress(ProviderFault):
+            await self.flavor(region, offering)
+            await self.image(region, options)
+            await self.way(region, options)
+            await self._sdk.has(region, BLOCKS)
+
+
+def offering_of(provider: str, region: str, said: Mapping[str, Any]) -> Offering:
+    """A flavor as Nova tells it; MiB become GiB. No category is told.
+
+    https://docs.openstack.org/api-ref/compute/#flavors
+    """
+    memory_mib, vcpus = said.get("ram"), said.get("vcpus")
+    return Offering(
+        provider=provider,
+        region=region,
+        name=str(said["name"]),
+        vcpus=float(vcpus) if vcpus else None,
+        memory_gib=memory_mib / 1024 if memory_mib else None,
+        attributes=tuple(sorted(_attributes(said))),
+    )
+
+
+def _attributes(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    disks = [said.get("disk") or 0, said.get("OS-FLV-EXT-DATA:ephemeral") or 0]
+    kinds = [f"{size} GB{kind}" for size, kind in zip(disks, ("", " ephemeral"), strict=True) if size]
+    yield "disks", ", ".join(kinds) or "none: it needs a volume as its root"
+    specs = said.get("extra_specs") or {}
+    if specs.get("hw:cpu_policy") == "dedicated":
+        yield "cpu_policy", "dedicated"
+    if specs.get("quota:cpu_quota"):
+        yield "cpu_quota", str(specs["quota:cpu_quota"])

@@ -1,0 +1,72 @@
+"""Floating addresses: what a machine on a network of the project's own is reached at from outside.
+
+One is billed by itself, and stays when its machine goes. It is made once the machine's port is there, bound to that
+port in the same call: Neutron binds no second one to the same address of a port, so that asking again makes no second
+one (https://docs.openstack.org/api-ref/network/v2/#floating-ips-floatingips). Its description says whose it is.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cloudcmp.errors import LostAnswer, RefusalKind, Refused
+from cloudcmp.provider.openstack.networks import Way
+from cloudcmp.provider.openstack.sdk import NETWORK, Sdk
+from cloudcmp.provider.openstack.tags import Mark, mark_in
+
+
+@dataclass(frozen=True, slots=True)
+class FloatingAddress:
+    """A floating address of ours: its id, the address, its state, and what its description says."""
+
+    id: str
+    address: str
+    state: str
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class FloatingAddresses:
+    """The floating addresses of one cloud."""
+
+    sdk: Sdk
+
+    async def all(self, region: str) -> list[FloatingAddress]:
+        """All that our descriptions mark, whichever study made them."""
+        listed = await self.sdk.own(region, "/floatingips", "floatingips")
+        marked = [(one, mark_in(str(one.get("description") or ""))) for one in listed]
+        return [_floating(one, mark) for one, mark in marked if mark is not None]
+
+    async def of(self, region: str, server: str) -> list[FloatingAddress]:
+        """Those of one machine."""
+        return [one for one in await self.all(region) if one.mark.on == server]
+
+    async def give(self, region: str, server: str, mark: Mark, way: Way) -> str | None:
+        """The floating address of a machine, which is made where there is none; None while its port is not there."""
+        before = await self.of(region, server)
+        if before:
+            return before[0].address
+        ports = await self.sdk.pages(region, NETWORK, "/ports", "ports", device_id=server)
+        port = next((one for one in ports if one.get("network_id") == way.network and one.get("fixed_ips")), None)
+        if port is None:
+            return None
+        text = replace(mark, on=server).text(server)
+        said = {"floating_network_id": way.floating, "port_id": port["id"], "description": text}
+        try:
+            made = await self.sdk.change(region, NETWORK, "POST", "/floatingips", {"floatingip": said})
+        except LostAnswer:
+            return None  # the next look finds it, or makes it
+        except Refused as fault:
+            if fault.is_refusal(RefusalKind.EXISTS):
+                return None
+            raise
+        return str(made.get("floatingip", {}).get("floating_ip_address") or "") or None
+
+    async def release(self, region: str, id: str) -> bool:
+        """Give one back; False where there was none."""
+        return await self.sdk.delete(region, NETWORK, f"/floatingips/{id}")
+
+
+def _floating(said: dict[str, Any], mark: Mark) -> FloatingAddress:
+    return FloatingAddress(
+        str(said["id"]), str(said.get("floating_ip_address") or ""), str(said.get("status") or ""), mark
+    )

@@ -1,0 +1,184 @@
+"""Machines, volumes, addresses and groups that exist: looked at, ended, and seen gone."""
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from cloudcmp.errors import ProviderFault
+from cloudcmp.model.lease import ADDRESS, FIREWALL, INSTANCE, VOLUME, Handle
+from cloudcmp.model.safety import MachineStatus
+from cloudcmp.model.untrusted_text import one_line
+from cloudcmp.provider.common.absence import Absence
+from cloudcmp.provider.common.lifecycle import THERE, ResourceLifecycle
+from cloudcmp.provider.common.responses import unless_missing
+from cloudcmp.provider.openstack.faults import scarce
+from cloudcmp.provider.openstack.firewalls import Firewalls
+from cloudcmp.provider.openstack.floating_addresses import FloatingAddresses
+from cloudcmp.provider.openstack.launch import SERVER, TOKEN
+from cloudcmp.provider.openstack.listing import volumes
+from cloudcmp.provider.openstack.networks import Way
+from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, NETWORK, Sdk
+from cloudcmp.provider.openstack.tags import Mark
+
+_RUNS = {"ACTIVE", "PASSWORD", "VERIFY_RESIZE"}
+_STANDS = {"SHUTOFF", "PAUSED", "SUSPENDED", "SHELVED", "SHELVED_OFFLOADED", "RESCUE"}
+_GONE = {"DELETED"}
+_SOFT = "SOFT_DELETED"
+_PATHS = {VOLUME: (BLOCKS, "/volumes/{}"), INSTANCE: (COMPUTE, "/servers/{}"), ADDRESS: (NETWORK, "/floatingips/{}")}
+Said = dict[str, Any]
+
+
+@dataclass(slots=True)
+class NovaLifecycle(ResourceLifecycle):
+    """What becomes of the resources of one cloud.
+
+    `ways` is how machines that this process asked for are reached, by their token.
+    """
+
+    sdk: Sdk
+    firewalls: Firewalls
+    floatings: FloatingAddresses
+    absence: Absence
+    ways: dict[str, Way] = field(default_factory=dict)
+    _ended: set[str] = field(default_factory=set)
+    _addresses: dict[str, str] = field(default_factory=dict)
+
+    # -- ends
+
+    async def destroy(self, handle: Handle) -> None:
+        """Ask for a machine with all that is its own, a volume, an address or a group to be deleted.
+
+        One that is gone is no error.
+        """
+        if handle.kind == INSTANCE:
+            await self._end(handle.region, handle.cloud_id)
+        else:
+            await ResourceLifecycle.destroy(self, handle)
+
+    async def request_deletion(self, handle: Handle) -> bool:
+        """Ask for one thing to be deleted; False where there was none."""
+        if handle.kind == FIREWALL:
+            return await self.firewalls.destroy(handle.region, handle.cloud_id)
+        service, path = _PATHS[handle.kind]
+        return await self.sdk.delete(handle.region, service, path.format(handle.cloud_id))
+
+    async def _end(self, region: str, id: str) -> None:
+        """The machine first, for it costs most; then its addresses, and its volumes where they outlive it."""
+        self._ended.add(id)
+        said = await self.seen(region, id)
+        if said is not None:
+            await self._claim(region, id, said)
+            if said.get("status") == _SOFT:
+                action = ("POST", f"/servers/{id}/action", {"forceDelete": None})
+                await self.sdk.change(region, COMPUTE, *action, again=True)
+                self.absence.accepted((region, id))
+            else:
+                await ResourceLifecycle.destroy(self, Handle(INSTANCE, region, id))
+        for one in await self.floatings.of(region, id):
+            await self.floatings.release(region, one.id)
+        if said is None:
+            for volume in await self._own_volumes(region, id):
+                if volume.get("status") != "deleting":
+                    await ResourceLifecycle.destroy(self, Handle(VOLUME, region, str(volume["id"])))
+
+    async def _claim(self, region: str, id: str, said: Said) -> None:
+        """Write whose they are on the volumes that end with a machine: Nova makes them without a word of ours, and one
+        that it fails to delete would be nobody's. What cannot be written keeps no machine from its end.
+        """
+        attached = said.get("os-extended-volumes:volumes_attached") or ()
+        metadata = {**(said.get("metadata") or {}), SERVER: id}
+        for one in attached:
+            if one.get("delete_on_termination", True) and "cloudcmp:schema" in metadata:
+                with suppress(ProviderFault):
+                    path = f"/volumes/{one['id']}/metadata"
+                    await self.sdk.change(region, BLOCKS, "POST", path, {"metadata": metadata}, again=True)
+
+    async def _own_volumes(self, region: str, id: str) -> list[Said]:
+        """The volumes that were claimed for a machine, and that no machine holds."""
+        if not await self.sdk.has(region, BLOCKS):
+            return []
+        found = [one for one in await volumes(self.sdk, region) if (one.get("metadata") or {}).get(SERVER) == id]
+        return [one for one in found if one.get("status") != "deleted"]
+
+    async def state(self, handle: Handle) -> str | None:
+        """THERE while it is listed. A machine is until its addresses and volumes are gone as well; one that is stopped
+        or put aside (soft deleted) is there.
+        """
+        return THERE if await self._there(handle) else None
+
+    async def _there(self, handle: Handle) -> bool:
+        region, id = handle.region, handle.cloud_id
+        if handle.kind == FIREWALL:
+            return await self.firewalls.there(region, id)
+        if handle.kind != INSTANCE:
+            return await self._read(handle) is not None
+        if await self.seen(region, id) is not None:
+            return True
+        return bool(await self.floatings.of(region, id)) or bool(await self._own_volumes(region, id))
+
+    async def _read(self, handle: Handle) -> Said | None:
+        service, path = _PATHS[handle.kind]
+        response = await unless_missing(self.sdk.read(handle.region, service, path.format(handle.cloud_id)))
+        if response is None:
+            return None
+        return next((one for one in response.values() if isinstance(one, dict)), response)
+
+    async def seen(self, region: str, id: str) -> Said | None:
+        """What Nova tells of a machine, None where it knows none."""
+        said = await self._read(Handle(INSTANCE, region, id))
+        return None if said is not None and said.get("status") in _GONE else said
+
+    # -- machines
+
+    async def look(self, handle: Handle) -> MachineStatus:
+        """How a machine is; one that is not told of yet is pending.
+
+        A machine of this process that runs is given its floating address, where it needs one. Raises NoCapacity or
+        QuotaReached for one that came to nothing because of that: only then Nova tells it.
+        """
+        region, id = handle.region, handle.cloud_id
+        said = await self.seen(region, id)
+        if said is None:
+            return MachineStatus("pending", why="it is not told of yet")
+        status, why = str(said.get("status") or ""), one_line(str((said.get("fault") or {}).get("message") or ""))
+        if status == "ERROR":
+            fault = scarce(why, why, f"{self.sdk.name}/{region}")
+            if fault is not None:
+                raise fault
+            return MachineStatus("stopped", why=why or "it is in the state ERROR", taken=False)
+        if status in _STANDS or status == _SOFT:
+            return MachineStatus("stopped", why=f"Nova says {status}", taken=False)
+        fixed, floating = _addresses(said)
+        if status not in _RUNS:
+            return MachineStatus("pending", peer_address=fixed, why=why)
+        way = self.ways.get(str((said.get("metadata") or {}).get(TOKEN)))
+        if way is not None and way.floating is not None:
+            floating = await self._outside(region, id, said, way)
+            return MachineStatus("running", floating, peer_address=fixed, why=why, taken=False)
+        return MachineStatus("running", floating or fixed, peer_address=fixed, why=why, taken=False)
+
+    async def _outside(self, region: str, id: str, said: Said, way: Way) -> str | None:
+        """The floating address of a machine of this process, None until it has one, or where it is to end."""
+        if id in self._addresses or id in self._ended:
+            return self._addresses.get(id)
+        told = {str(key): str(value) for key, value in said["metadata"].items()}
+        mark = Mark(told.pop(TOKEN), tuple(sorted(told.items())), id)
+        address = await self.floatings.give(region, id, mark, way)
+        if address:
+            self._addresses[id] = address
+        return address
+
+    async def zone(self, handle: Handle) -> str | None:
+        """The zone of a machine, None while that is not told."""
+        said = await self.seen(handle.region, handle.cloud_id) or {}
+        return said.get("OS-EXT-AZ:availability_zone") or None
+
+
+def _addresses(said: Said) -> tuple[str | None, str | None]:
+    """A machine's own address, the IPv4 one where it has one, and a floating one that Nova tells."""
+    all_of = [one for some in (said.get("addresses") or {}).values() for one in some]
+    in_order = sorted(all_of, key=lambda one: one.get("version") != 4)
+    kinds = {"fixed": "", "floating": ""}
+    for one in reversed(in_order):
+        kinds[str(one.get("OS-EXT-IPS:type") or "fixed")] = str(one.get("addr") or "")
+    return kinds["fixed"] or None, kinds["floating"] or None

@@ -1,0 +1,130 @@
+"""What must hold before anything is created, looked at without creating anything."""
+
+import time
+from collections.abc import Callable, Sequence
+from urllib.parse import urlsplit
+
+from cloudcmp.errors import NoCredentials, NotAllowed, ProviderFault, Refused
+from cloudcmp.model.plan import Candidate
+from cloudcmp.model.safety import Finding
+from cloudcmp.provider.common.findings import account_finding, clock_finding, parse_http_date, refusal_finding
+from cloudcmp.provider.common.suggestions import nearest
+from cloudcmp.provider.openstack.catalog import OfferingCatalog
+from cloudcmp.provider.openstack.faults import POLICY, missing
+from cloudcmp.provider.openstack.launch import check_disk, check_options
+from cloudcmp.provider.openstack.quota import quota
+from cloudcmp.provider.openstack.safeguards import RACKSPACE
+from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, NETWORK, Sdk
+from cloudcmp.provider.openstack.tags import MOST
+
+NOBODY = "00000000-0000-4000-8000-000000000000"
+"""An id that belongs to nobody, on which it is tried whether the credentials open the calls that end things."""
+_ENDS = ((COMPUTE, "/servers/"), (NETWORK, "/security-groups/"), (NETWORK, "/floatingips/"), (BLOCKS, "/volumes/"))
+_DESCRIBED = "standard-attr-description"
+_RACKSPACES = ".rackspacecloud.com"
+
+
+class Preflight:
+    """One look before a study. `now` is this machine's Unix time (s)."""
+
+    def __init__(self, sdk: Sdk, catalog: OfferingCatalog, now: Callable[[], float] = time.time) -> None:
+        self._sdk, self._catalog, self._now = sdk, catalog, now
+
+    async def run(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
+        """Everything that can be told; nothing more where the credentials do not hold."""
+        try:
+            id, name = await self._sdk.run_in_thread(self._sdk.project_now, "")
+            known = await self._catalog.regions()
+            home = (await self._sdk.run_in_thread(self._sdk.home, "")) if not candidates else ""
+        except NoCredentials as fault:
+            return (refusal_finding("credentials", fault),)
+        except Refused as fault:
+            return (refusal_finding("capability", fault),)
+        findings = [Finding("credentials", True, f"they are taken at {self._sdk.endpoint()}")]
+        findings.append(self._account(id, name, candidates))
+        findings += self._whose()
+        good: list[Candidate] = []
+        for candidate in candidates:
+            found = await self._candidate(candidate, known)
+            findings += found
+            good += [candidate] if all(one.ok is not False for one in found) else []
+        regions = list(dict.fromkeys(one.offering.region for one in good)) or ([home] if home in known else [])
+        for region in regions:
+            findings += [await self._capability(region), await self._rights(region)]
+        findings += [clock_finding(parse_http_date(self._sdk.date), self._now())] if regions else []
+        return (*findings, *await quota(self._sdk, self._catalog, good))
+
+    @staticmethod
+    def _account(id: str, name: str, candidates: Sequence[Candidate]) -> Finding:
+        untold = "the credentials are of no project"
+        other = "use the other project's credentials, and write its id"
+        return account_finding(id, f"project {name} ({id})", candidates, untold=untold, other=other)
+
+    def _whose(self) -> list[Finding]:
+        """Whether what is named `rackspace` is Rackspace's: prices go by that name."""
+        host = urlsplit(self._sdk.endpoint()).hostname or ""
+        if self._sdk.name != RACKSPACE or f".{host}".endswith(_RACKSPACES):
+            return []
+        return [Finding("capability", None, f"{host} is no host of Rackspace's", "name it as provider: openstack")]
+
+    async def _candidate(self, candidate: Candidate, known: Sequence[str]) -> list[Finding]:
+        """Whether region, flavor, image, disk, network and options can be had together."""
+        sold, options = candidate.offering, dict(candidate.options)
+        if sold.region not in known:
+            hint = nearest(sold.region, known, f"there are {', '.join(known)}")
+            return [Finding("capability", False, f"{candidate.id}: there is no region {sold.region!r}", hint)]
+        what = "capability"
+        try:
+            check_options(options, candidate.id)
+            flavor = await self._catalog.flavor(sold.region, sold.name)
+            way = await self._catalog.way(sold.region, options)
+            what = "image"
+            image = await self._catalog.image(sold.region, options)
+            what = "capability"
+            check_disk(flavor, candidate.volume, image, candidate.id)
+            if candidate.volume is not None and not await self._sdk.has(sold.region, BLOCKS):
+                raise Refused.at(candidate.id, "this cloud has no Cinder there", "leave volume out")
+        except (Refused, NotAllowed) as fault:
+            return [refusal_finding(what, fault, candidate.id)]
+        reached = "a floating address" if way.floating else "its own address there"
+        return [
+            Finding("image", True, f"{candidate.id}: {image.name or image.id} ({image.id})"),
+            Finding("capability", True, f"{candidate.id}: on the network {way.name}, reached at {reached}"),
+        ]
+
+    async def _capability(self, region: str) -> Finding:
+        """What this cloud has: versions, Cinder, and descriptions, by which addresses of ours are found again."""
+        door = await self._sdk.run_in_thread(lambda: self._sdk.door_now(region, COMPUTE), region)
+        cinder = "with" if await self._sdk.has(region, BLOCKS) else "without"
+        told = f"{region}: Nova up to {door.newest or '2.1' if door else 'none'}, {cinder} Cinder"
+        try:
+            listed = await self._sdk.pages(region, NETWORK, "/extensions", "extensions")
+        except ProviderFault as fault:
+            return Finding("capability", None, f"{told}; what its Neutron has is not told ({fault.faults[0].what})")
+        if _DESCRIBED not in {one.get("alias") for one in listed}:
+            what = f"{told}; its Neutron keeps no descriptions: a floating address of ours would be nobody's"
+            return Finding("capability", False, what, "write address: fixed, or ask the operator")
+        return Finding("capability", True, f"{told}; descriptions are kept ({MOST} characters)")
+
+    async def _rights(self, region: str) -> Finding:
+        """Roles, and whether the credential opens the calls that end things; services look for a thing before they ask
+        whether it may be ended, so that a policy of the operator's own is not told.
+        """
+        roles = await self._sdk.run_in_thread(self._sdk.roles_now, "")
+        if roles and not set(roles) - {"reader"}:
+            return Finding("rights", False, f"the user is only {', '.join(roles)}", "have the role member given to it")
+        closed: list[str] = []
+        for service, path in _ENDS:
+            if not await self._sdk.has(region, service):
+                continue
+            try:
+                await self._sdk.change(region, service, "DELETE", path + NOBODY, again=True)
+            except NotAllowed:
+                closed.append(f"DELETE {path}{{id}}")
+            except ProviderFault as fault:
+                if not missing(fault):
+                    return Finding("rights", None, f"{region}: not told: {fault.faults[0].what}")
+        if closed:
+            return Finding("rights", False, f"{region}: not opened: {', '.join(closed)}", POLICY)
+        what = f"{region}: as {', '.join(sorted(roles)) or 'no role that is told'}; the calls that end things are open"
+        return Finding("rights", True, f"{what}, and what the operator's own policy forbids is not told before")
