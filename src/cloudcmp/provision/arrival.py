@@ -133,7 +133,8 @@ async def arrive(
 
     Raises WrongHost where another machine answers, Preempted where its provider takes it back before it is up, TooLate
     where it does not come in time, ConnectionLost where it runs and the connection broke, CONTROLLER_FAULTS and
-    ACCOUNT_FAULTS where its provider cannot be asked how it is, ProviderFault where it ends before or is not as it should be.
+    ACCOUNT_FAULTS where its provider cannot be asked how it is, ProviderFault where it ends before or is not as it
+    should be.
     """
     if isinstance(provider, Direct):
         instance = await provider.connect(lease, candidate, launch)

@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from cloudcmp.errors import NotOurs, OtherAccount, UserMistake
-from cloudcmp.model.lease import INSTANCE, STILL_THERE, Handle, Lease, LeaseEvent
+from cloudcmp.model.lease import INSTANCE, Handle, Lease, LeaseEvent, LeaseNote
 from cloudcmp.model.protocol import Provider, Remote
 from cloudcmp.provision.ledger import Ledger, Patience
 from cloudcmp.provision.ownership import PROVED, Proof, Sighting
@@ -184,7 +184,7 @@ class _Outliving:
         self.noted = await self.claim.is_there()
         if self.noted:
             ledger, lease, id = self.claim.ledger, self.claim.lease, handle.cloud_id
-            try_write(ledger, lease, LeaseEvent.DELETE_ASKED, cloud_id=id, detail=STILL_THERE)
+            try_write(ledger, lease, LeaseEvent.DELETE_ASKED, LeaseNote.STILL_THERE, cloud_id=id)
 
 
 async def _round(ledger: Ledger, claim: _Claim, watch: Watch, last: Last) -> None:
@@ -219,10 +219,12 @@ async def _round(ledger: Ledger, claim: _Claim, watch: Watch, last: Last) -> Non
     crash_point("cloud.after_gone")
 
 
-def try_write(ledger: Ledger, lease: Lease, event: LeaseEvent, *, cloud_id: str | None = None, detail: str = "") -> str:
+def try_write(
+    ledger: Ledger, lease: Lease, event: LeaseEvent, *notes: LeaseNote, cloud_id: str | None = None, detail: str = ""
+) -> str:
     """Write a row if it can be written; what failed, else nothing: destroying never waits for the journal."""
     try:
-        ledger.write(lease, event, cloud_id=cloud_id, detail=detail)
+        ledger.write(lease, event, *notes, cloud_id=cloud_id, detail=detail)
     except Exception as error:
         return str(error)
     return ""

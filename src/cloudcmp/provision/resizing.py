@@ -1,7 +1,7 @@
 """A machine that becomes another type, with the moments at which a controller may die."""
 
 from cloudcmp.errors import Refused
-from cloudcmp.model.lease import STARTED, Lease, LeaseEvent
+from cloudcmp.model.lease import Lease, LeaseEvent, LeaseNote
 from cloudcmp.model.protocol import Remote
 from cloudcmp.provision.ledger import Ledger
 from cloudcmp.store.crash import crash_point
@@ -19,7 +19,7 @@ async def change_type(ledger: Ledger, provider: Remote, lease: Lease, offering: 
     handle = lease.handle()
     if handle is None:
         raise Refused.at(lease.name, "it has no id, so it cannot be resized", "launch it first")
-    ledger.write(lease, LeaseEvent.CREATED, detail=STARTED)
+    ledger.write(lease, LeaseEvent.CREATED, LeaseNote.STARTED_AGAIN)
     crash_point("cloud.before_resize")
     await provider.resize(handle, offering, lambda: crash_point("cloud.while_stopped"))
     crash_point("cloud.after_resize")

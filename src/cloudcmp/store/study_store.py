@@ -99,6 +99,8 @@ class StudyStore:
                 store = cls(folder, database, lock, seals)
                 if write and not store.made_here():
                     raise MadeElsewhere.of(folder, database.version)
+                if write:
+                    store._migrate(ending=ending)
                 if not ending:
                     planned.check_places(database, store.plan)
                     check_no_rows_lost(database, store._samples)
@@ -123,12 +125,12 @@ class StudyStore:
         try:
             with closing(open_database(folder, write=True, reserve=True)) as database:
                 store = cls(folder, database, None)
+                store._migrate(ending=True)
                 database.seals = Seals(new_study_key(store.tag))
                 with database.transaction() as connection:
                     planned.insert_tag(connection, database.seals, store.tag)
                     planned.sign_plan(connection, database.seals)
                     sign_all(connection, database.seals)
-                database.mark_current()
         finally:
             if lock is not None:
                 lock.release()
@@ -142,6 +144,12 @@ class StudyStore:
         """Whether every row that can be read was written by this user on this computer; reads all of them."""
         signed = next(unsigned_rows(self._database.rows, self._database.seals), None) is None
         return signed and planned.plan_is_signed(self._database)
+
+    def _migrate(self, *, ending: bool) -> None:
+        if ending:
+            self._despite_full_disk(self._database.migrate)
+        else:
+            self._database.migrate()
 
     def _tidy_up(self, *, ending: bool) -> None:
         crash_point("open.before_sweep")
@@ -193,9 +201,9 @@ class StudyStore:
         """Write that a launch of the plan is now carried out on the lease of a slot."""
         ledger.begin_launch(self._database, launch, at, slot)
 
-    def end_launch(self, launch: int, at: float, outcome: str, why: str = "") -> None:
-        """Write how the launch that was begun last under this index ended."""
-        self._despite_full_disk(lambda: ledger.end_launch(self._database, launch, at, outcome, why))
+    def end_launch(self, launch: int, at: float, outcome: str, why: str = "", reason: str | None = None) -> None:
+        """Write how the launch that was begun last under this index ended; `reason` is the name of one, `why` text."""
+        self._despite_full_disk(lambda: ledger.end_launch(self._database, launch, at, outcome, why, reason))
 
     def launches(self) -> tuple[LaunchRecord, ...]:
         """Each time that a launch was carried out, in the order in which they began."""
