@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cloudcmp.analysis.estimates import NOT_OFFERED
 from cloudcmp.analysis.facts import note, told
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.plan import Plan, steps_of
@@ -26,12 +25,12 @@ def scaling(plan: Plan, estimates: Sequence[Estimate], attempts: Sequence[Attemp
     an application starts later than its machine.
     """
     asked = {cell: dict(trial.params) for trial in plan.trials for cell in trial.cells if _is_scaling(cell)}
-    known = {(one.candidate, one.cell) for one in estimates if one.reason != NOT_OFFERED}
+    known = {(one.candidate, one.cell) for one in estimates if one.offered}
     polls = _polls(plan, attempts)
     by = steps_of(plan)[1]
     found = []
     for one in estimates:
-        if not _is_scaling(one.cell) or one.reason == NOT_OFFERED:
+        if not _is_scaling(one.cell) or not one.offered:
             continue
         params = Cell.parse(one.cell).params
         parts = [str(Cell(part, params)) for part in _PARTS]

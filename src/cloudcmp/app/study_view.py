@@ -103,7 +103,9 @@ def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric], *, drawn
     estimates = analysis.estimate(plan, measured.values, measured.histograms, metrics)
     estimates = cost.with_cost(plan, _without_rounds(store, estimates), metrics)
     facts = analysis.facts_of(plan, counted)
-    comparisons, winners = compare.compare(plan, estimates, metrics, facts)
+    comparisons, winners = compare.compare(
+        plan, estimates, metrics, facts, replication_known=store.meta(REPLICATION_UNKNOWN) is None
+    )
     words = answer.in_words(plan, estimates, comparisons, winners, metrics, _names(estimates))
     return View(
         plan=plan,
