@@ -15,7 +15,7 @@ from cloudcmp.model.offering import Billing, Offering, Price, Volume
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Safeguard
 from cloudcmp.provision.budget import Ask, Guard, Limits
-from cloudcmp.provision.counting import Charge, charges, committed, spent, terms_of
+from cloudcmp.provision.ledger_cost import Charge, charges, committed, spent, terms_of
 from cloudcmp.provision.prices import FRESH_DAYS, price_to_create
 from cloudcmp.units import Money
 

@@ -11,7 +11,7 @@ from cloudcmp.errors import StorageFault
 from cloudcmp.model.lease import FIREWALL, INSTANCE, LeaseEvent, LeaseNote, LeaseRow
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Extra
-from cloudcmp.provision.counting import EXACT, Beside, charges, sum_of
+from cloudcmp.provision.ledger_cost import EXACT, Beside, charges, sum_of
 from cloudcmp.provision.tally import RowLog, Tally
 
 TERMS = {"aws": Billing(60, 1, ends=True), "gcp": Billing(60, 60), "old": Billing()}

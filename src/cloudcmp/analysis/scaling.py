@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cloudcmp.analysis.facts import note, told
+from cloudcmp.analysis.facts import note, reported
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.plan import Plan, steps_of
 from cloudcmp.model.result import Bounds, Estimate, Scaling, Share
@@ -74,7 +74,7 @@ def _polls(plan: Plan, attempts: Sequence[Attempt]) -> Mapping[int, float]:
     """For each candidate the longest interval at which the controller looked."""
     found: dict[int, float] = {}
     for attempt in attempts:
-        poll_s = note(told(attempt), "poll_s")
+        poll_s = note(reported(attempt), "poll_s")
         if isinstance(poll_s, int | float):
             candidate = plan.launches[plan.trials[attempt.trial].launch].candidate
             found[candidate] = max(found.get(candidate, 0.0), float(poll_s))

@@ -35,8 +35,8 @@ from cloudcmp.provision import Release
 from cloudcmp.provision.clauses import CLAUSES
 from cloudcmp.provision.contract import TESTED, Held, Ruling, differences, hold
 from cloudcmp.provision.prices import price_to_create
+from cloudcmp.provision.progress import best_effort
 from cloudcmp.provision.stage import LAUNCHES, MACHINES_MOST, Stage
-from cloudcmp.provision.waiting import aside
 from cloudcmp.store import StudyStore
 from cloudcmp.units import Money, format_money, format_seconds, parse_money, parse_price_per_hour
 
@@ -123,7 +123,7 @@ def prove(tryout: Tryout, say: Callable[[str], None] = lambda _: None, leave: Le
     first signal ends the clauses, and `say` tells it; at the second one all is asked to go, and `leave` ends the
     process. Raises what the preflight refuses, before anything is created.
     """
-    say = aside(say)
+    say = best_effort(say)
     binary = _agent(tryout)
     _look_first(tryout, say)
     plan, began = tryout.plan, time.time()

@@ -21,7 +21,7 @@ from cloudcmp.cost.billed import (
     State,
     Wanted,
     read,
-    set_beside,
+    reconcile_bill,
     spellings,
 )
 from cloudcmp.errors import UserMistake
@@ -62,7 +62,7 @@ def reconcile(
     ids = {(one.slot, one.attempt): one.cloud_id for one in rows if one.cloud_id}
     wanted = Wanted.of(tag, {**dict.fromkeys(leased), **ids}, _spelled)
     billed = read(bills, wanted, Format(format) if format else None)
-    found = set_beside(billed, _estimated(plan, rows, moment), leased, moment)
+    found = reconcile_bill(billed, _estimated(plan, rows, moment), leased, moment)
     return replace(found, notes=(*found.notes, *_unbilled_providers(plan), *_planned(plan)))
 
 

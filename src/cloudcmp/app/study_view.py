@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cloudcmp import analysis, answer, compare, cost
-from cloudcmp.analysis.facts import told
+from cloudcmp.analysis.facts import reported
 from cloudcmp.app.command_uses import commands, commands_as_data
 from cloudcmp.app.other_prices import bought, under_terms
 from cloudcmp.app.other_prices import reprice as repriced
@@ -171,7 +171,7 @@ def _flat(plan: Plan, attempts: Sequence[Attempt], candidate: int) -> tuple[tupl
     """What the agents of a candidate told of their machine, as sorted text pairs; from its first launch that told."""
     for attempt in attempts:
         if plan.launches[plan.trials[attempt.trial].launch].candidate == candidate:
-            host = told(attempt).get("host")
+            host = reported(attempt).get("host")
             if isinstance(host, dict) and host:
                 return tuple(sorted(_pairs("", host)))
     return ()

@@ -23,7 +23,7 @@ from cloudcmp.model.protocol import HasServerTime, Provider
 from cloudcmp.provider.aside import aside
 from cloudcmp.provider.time import Time
 from cloudcmp.provision import Patience, patience_with
-from cloudcmp.provision.pacing import Pace
+from cloudcmp.provision.pace import Pace
 
 LIST_S = 180.0
 """How long a provider may take to list all that bears our tags, in all its regions."""

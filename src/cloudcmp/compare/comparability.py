@@ -51,7 +51,7 @@ def differences(plan: Plan, cell: Cell, a: int, b: int, facts: Facts) -> tuple[t
 
     `facts` holds for each candidate the facts of `FACTS` that are known, as text, and further ones named
     `<probe>.<note>` (how one probe really ran: `disk.engine`), which mark the cells of that probe. A fact that only
-    one of the two told is a mark; one that neither told is not seen, and nothing is said. Parameters of the trials
+    one of the two reported is a mark; one that neither reported is ignored. Parameters of the trials
     that are not part of the cell (duration, block counts) are read from the plan; where they differ, the verdict is
     refused.
     """
@@ -122,7 +122,7 @@ class Likeness:
 
 
 def _refuses(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
-    """Whether two kinds are too unlike: other parameters, or a fact that both told and that is not the same."""
+    """Whether two kinds are too unlike: other parameters, or a fact that both reported and that differs."""
     facts = zip(one[1:], other[1:], strict=True)
     return one[0] != other[0] or any(a != b and a is not None and b is not None for a, b in facts)
 

@@ -141,9 +141,9 @@ class CellTable(CellPairs):
         return self if kept.all() else replace(self, present=self.present & kept)
 
     def worded(self, text: Callable[[str], str]) -> "CellTable":
-        """The same with every reason and mark as `text` gives it."""
+        """This with every reason and mark changed by `text`."""
         own = self.text
-        return replace(self, text=lambda said: text(own(said)))
+        return replace(self, text=lambda reason: text(own(reason)))
 
     def settled(self) -> bool:
         """True if some pair is told apart, or is practically the same."""
@@ -195,20 +195,20 @@ class CellTable(CellPairs):
         if len(here) < 2:
             return []
         count, start = len(question.candidates), int(here[0])
-        told = {_place(start, int(at if at != start else here[1]), count) for at in here if question.bars[at]}
+        telling = {_place(start, int(at if at != start else here[1]), count) for at in here if question.bars[at]}
         able = np.array([not bar for bar in question.bars], dtype=np.bool_)
         chosen = self._chosen()
         chosen = chosen[able[first[chosen]] & able[second[chosen]]]
         _, at = np.unique(self._kinds_of_reason(chosen), return_index=True)
-        return sorted(told | set(chosen[at].tolist()))
+        return sorted(telling | set(chosen[at].tolist()))
 
     def _kinds_of_reason(self, at: Integers) -> Integers:
         """A number for each pair without a barred candidate: pairs of one number have one reason."""
         figures, (first, second), kinds = self.question.figures, self._pairs, self.question.likeness.kinds
         n, base = np.minimum(figures.n[at], FEWEST_LAUNCHES), int(kinds.max(initial=0)) + 1
         alone = figures.by_rounds[at] & (figures.p[at] < ALPHA)
-        told = (self.codes[at] != _CANNOT_TELL) & (n > 0)
-        open_ = np.where(told, 4 * FEWEST_LAUNCHES + 4, 4 * n + 2 * figures.by_rounds[at] + alone)
+        settled = (self.codes[at] != _CANNOT_TELL) & (n > 0)
+        open_ = np.where(settled, 4 * FEWEST_LAUNCHES + 4, 4 * n + 2 * figures.by_rounds[at] + alone)
         return np.where(self.question.likeness.refused[at], -1 - kinds[first[at]] * base - kinds[second[at]], open_)
 
     def _no_verdict(self, at: int) -> NoVerdict | None:
@@ -228,7 +228,7 @@ class CellTable(CellPairs):
         return NoVerdict.TOO_WIDE_FOR_ALL if alone else NoVerdict.TOO_WIDE
 
     def _clauses(self, at: int) -> tuple[Clause, ...]:
-        """The same in words."""
+        """The reason of a pair in words, a clause for each part."""
         match self._no_verdict(at):
             case None:
                 return ()
@@ -349,7 +349,7 @@ class PairTable(Pairs):
         return self._of({cell: table for cell, table in self._tables.items() if cell in cells})
 
     def worded(self, text: Callable[[str], str]) -> "PairTable":
-        """The same with every reason and mark as `text` gives it."""
+        """This with every reason and mark changed by `text`."""
         words = functools.cache(text)
         return self._of({cell: table.worded(words) for cell, table in self._tables.items()})
 

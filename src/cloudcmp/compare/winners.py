@@ -71,12 +71,12 @@ def _why(clauses: Iterable[Clause]) -> str:
     concerned: dict[str, list[str]] = {}
     for clause in dict.fromkeys(clauses):
         concerned.setdefault(clause.text, []).append(clause.subject)
-    told = []
+    parts = []
     for reason, names in concerned.items():
         some = [name for name in names if name]
         who = ", ".join(some) if len(some) < 3 else f"{len(some)} candidates"
-        told.append(f"{who}: {reason}" if who else reason)
-    return "; ".join(told)
+        parts.append(f"{who}: {reason}" if who else reason)
+    return "; ".join(parts)
 
 
 def winner_rows(

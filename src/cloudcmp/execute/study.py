@@ -19,7 +19,7 @@ from cloudcmp.execute.traffic import sent_in_all
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import Progress
 from cloudcmp.provision import Guard, Release, RowLog, release_all, terms_of
-from cloudcmp.provision.waiting import told_while
+from cloudcmp.provision.progress import run_with_progress
 from cloudcmp.stats.histogram import from_base64
 from cloudcmp.store import StudyStore
 
@@ -74,7 +74,9 @@ async def _measure(crew: RunContext, leave: Leave) -> tuple[str, tuple[str, ...]
     ledger = crew.office.ledger
 
     async def release() -> tuple[Release, ...]:
-        return await told_while(release_all(ledger, crew.providers), ledger, crew.providers, crew.bench.progress.note)
+        return await run_with_progress(
+            release_all(ledger, crew.providers), ledger, crew.providers, crew.bench.progress.note
+        )
 
     def end(why: str) -> None:
         crew.halt.why = why

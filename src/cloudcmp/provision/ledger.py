@@ -23,7 +23,7 @@ from cloudcmp.model.remote import Access
 from cloudcmp.provider.time import Time
 from cloudcmp.provision.accounts import Accounts
 from cloudcmp.provision.ownership import ATTEMPT, SCHEMA, SLOT, STUDY, Ownership, token_of
-from cloudcmp.provision.pacing import Pace
+from cloudcmp.provision.pace import Pace
 
 TAG_SCHEMA = "1"
 _NAME_MAX = 63

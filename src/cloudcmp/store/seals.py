@@ -82,7 +82,7 @@ class Seals:
 
 
 def is_intact(seal: object, table: str, *values: object) -> bool:
-    """Whether a row is as it was written, whoever wrote it."""
+    """True if a row is as it was written, by any user."""
     if not isinstance(seal, str):
         return False
     covered = _covered(seal, table, values)

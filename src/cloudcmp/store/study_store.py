@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from cloudcmp.errors import CloudcmpError, CorruptStore, Fault, StorageFault
+from cloudcmp.errors import CorruptStore, Fault, StorageFault
 from cloudcmp.model.lease import Lease, LeaseEvent, LeaseRow
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.offering import Price
@@ -24,7 +24,7 @@ from cloudcmp.store.compact import compact
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.creation import lay_out
 from cloudcmp.store.database import DATABASE_FILE, Database, no_study
-from cloudcmp.store.faults import corrupt, disk_is_full, storage
+from cloudcmp.store.faults import DiskFull, corrupt, storage
 from cloudcmp.store.files import Reserve, write_durably
 from cloudcmp.store.imported import ImportedRows
 from cloudcmp.store.ledger import LaunchRecord
@@ -83,8 +83,8 @@ class StudyStore:
     def open(cls, folder: Path, *, write: bool, ending: bool = False, seals: Seals | None = None) -> "StudyStore":
         """Open a study that is there; with `write` for this process alone, and leftovers of a crash are removed.
 
-        `ending` is for whoever only ends what the study made: then what was set aside for a full disk may be used to
-        open it already, and nothing that is wrong with trials or samples matters. `seals` are those of a study that was
+        `ending` is for commands that only end what the study made: the reserve for a full disk may then be used to open
+        it already, and nothing that is wrong with trials or samples matters. `seals` are those of a study that was
         just made, by default this user's. Raises UserMistake where the folder holds no study, MadeElsewhere where it is
         to be written and another user's word is in it, StudyBusy, NewerSchema and CorruptStore.
         """
@@ -193,7 +193,7 @@ class StudyStore:
         return ledger.fold(self.lease_rows())
 
     def readable_leases(self) -> tuple[tuple[Lease, ...], int]:
-        """The same by those rows alone that hold what was acknowledged, and how many do not."""
+        """Each lease by the intact rows alone, and the number of rows that are not intact."""
         rows, damaged = ledger.readable_rows(self._database)
         return ledger.fold(rows), damaged
 
@@ -212,8 +212,8 @@ class StudyStore:
     def _despite_full_disk(self, write: Callable[[], None]) -> None:
         try:
             write()
-        except CloudcmpError as error:
-            if not (disk_is_full(error) and self._reserve.free()):
+        except DiskFull:
+            if not self._reserve.free():
                 raise
             write()
 
@@ -381,7 +381,7 @@ class StudyStore:
 
 
 def open_to_end(folder: Path) -> tuple[StudyStore, str]:
-    """A study opened by whoever only ends what it made, to be written if it can be; and why it cannot, else nothing.
+    """Opens a study only to end what it made, for writing if possible; returns why it is not, else an empty text.
 
     Raises the first fault where it cannot even be read.
     """

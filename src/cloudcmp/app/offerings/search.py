@@ -11,9 +11,9 @@ from cloudcmp.app.offerings.sizes import sized
 from cloudcmp.app.offerings.sources import Say, Told, left_out, quiet, told_by
 from cloudcmp.catalog import hint
 from cloudcmp.catalog.parameters import nearest
-from cloudcmp.cost.asked import Asked, Unknown
 from cloudcmp.cost.lookup import Lookup
 from cloudcmp.cost.offering_prices import OWN_PRICES, booked_unpriced, today_of
+from cloudcmp.cost.price_query import PriceQuery, UnknownPrice
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.price import Purchase
@@ -213,8 +213,8 @@ def _priced(sold: Offering, wanted: Filters, look: Lookup) -> list[Sale]:
         return reserved(sold, wanted.system, look)
     if sold.provider in OWN_PRICES or (wanted.usual and sold.price is not None):
         return [Sale(sold, sold.price)]
-    told = look.machine(Asked(sold.provider, sold.region, sold.name, wanted.system, wanted.purchase))
-    if isinstance(told, Unknown):
+    told = look.machine(PriceQuery(sold.provider, sold.region, sold.name, wanted.system, wanted.purchase))
+    if isinstance(told, UnknownPrice):
         return [Sale(replace(sold, price=None), None, told.line)]
     return [Sale(replace(sold, price=told), told)]
 
