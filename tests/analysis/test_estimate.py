@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.analysis.planted import CHASE, FMA, LOSS, RTT50, RTT95, TASK, Value, plan_of, values_of
 
-from cloudcmp.analysis import NOT_OFFERED, estimate
+from cloudcmp.analysis import estimate
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
@@ -126,7 +126,8 @@ def test_an_unknown_order_of_aggregation_is_refused(wrong: tuple[str, ...]) -> N
 def test_what_is_not_offered_has_its_own_reason_and_no_figures() -> None:
     plan = plan_of(cells=(FMA, CHASE), not_offered={CHASE: {1}})
     one = of(plan, lambda *_: 1.0)[CHASE, 1]
-    assert (one.reason, one.n_started, one.n, one.median, one.mean, one.cov) == (NOT_OFFERED, 0, 0, None, None, None)
+    assert (one.offered, one.n_started, one.n, one.median, one.mean, one.cov) == (False, 0, 0, None, None, None)
+    assert one.reason == "not offered"
 
 
 def test_failures_leave_no_figures_and_no_zero() -> None:

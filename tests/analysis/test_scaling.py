@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from tests.plan.clouds import planned
 
-from cloudcmp.analysis import NOT_OFFERED, scaling
+from cloudcmp.analysis import scaling
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Estimate
 from cloudcmp.model.trial import Attempt, Outcome
@@ -60,7 +60,7 @@ def test_a_study_that_was_not_begun_has_no_chance_to_tell() -> None:
 
 def test_what_cannot_be_had_is_left_out_and_windows_has_no_parts() -> None:
     windows = estimate((200.0,), 1, "scaling_latency_s count=1;os=windows", 1)
-    gone = replace(estimate((), 0, candidate=1), reason=NOT_OFFERED)
+    gone = replace(estimate((), 0, candidate=1), offered=False)
     found = scaling(plan_of(), (*with_parts((50.0,)), gone, windows), ())
     assert [(one.candidate, one.provisioning) for one in found] == [(0, PARTS[0]), (1, None)]
 

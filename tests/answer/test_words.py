@@ -15,7 +15,7 @@ from cloudcmp.answer import in_words
 from cloudcmp.answer.outlook import more_rounds, rounds_needed
 from cloudcmp.answer.phrases import short_names
 from cloudcmp.catalog import METRICS
-from cloudcmp.compare import REPLICATION_UNKNOWN, compare
+from cloudcmp.compare import compare
 from cloudcmp.cost import with_cost
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Estimate
@@ -26,9 +26,9 @@ STEADY = np.array([10.0, 10.1, 9.9, 10.05, 9.95, 10.0])
 WIDE = np.array([1.0, 1.6, 0.7, 1.2, 0.8, 1.1])
 
 
-def said(plan: Plan, estimates: Sequence[Estimate]) -> tuple[str, ...]:
+def said(plan: Plan, estimates: Sequence[Estimate], **known: bool) -> tuple[str, ...]:
     priced = with_cost(plan, estimates, METRICS)
-    comparisons, winners = compare(plan, priced, METRICS, {})
+    comparisons, winners = compare(plan, priced, METRICS, {}, **known)
     return in_words(plan, priced, comparisons, winners, METRICS)
 
 
@@ -148,7 +148,7 @@ def test_values_that_may_share_a_launch_are_said_to() -> None:
     some = [estimate_of(at, level(1.0 + at, at)) for at in range(2)]
     plan = plan_of(candidates=2, runner="imported", imported=True)
     plain = said(plan, some)
-    noted = said(replace(plan, quote=replace(plan.quote, notes=(REPLICATION_UNKNOWN,))), some)
+    noted = said(plan, some, replication_known=False)
     assert noted[0].startswith("The table does not say which values came from one launch")
     assert noted[1:] == plain
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.model.lease import INSTANCE, STARTED, LeaseEvent
+from cloudcmp.model.lease import INSTANCE, LeaseEvent, LeaseNote
 from cloudcmp.model.trial import Outcome
 from cloudcmp.provision import RESIZE_CRASH_POINTS
 from cloudcmp.store import StudyStore
@@ -59,7 +59,7 @@ def test_a_study_resizes_a_machine_from_plan_to_report(sky: Sky) -> None:
         (attempt,) = store.attempts()
         assert (attempt.outcome, attempt.why) == (Outcome.OK, "")
         (intent,) = [one for one in store.lease_rows() if one.event is LeaseEvent.INTENT and one.kind == INSTANCE]
-        assert [one.detail for one in store.lease_rows()].count(STARTED) == 1
+        assert sum(LeaseNote.STARTED_AGAIN in one.notes for one in store.lease_rows()) == 1
         prices = {row.price_per_hour for row in store.lease_rows() if row.price_per_hour is not None}
     assert min(prices) >= Decimal("0.0208")  # the dearer one, all the time
     told = base64.b64decode(sky.cloud.calls("RunInstances")[-1].params["UserData"]).decode()

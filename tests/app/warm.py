@@ -250,7 +250,7 @@ def shorten(
     from cloudcmp.execute import connections as office
     from cloudcmp.execute import interruption as stopping
     from cloudcmp.provider import make, names
-    from cloudcmp.provision import ending, lifecycle, pacing
+    from cloudcmp.provision import destruction, lifecycle, pace
     from cloudcmp.provision.ledger import Patience, patience_with
 
     def patience(provider: Any) -> Patience:
@@ -259,12 +259,12 @@ def shorten(
         return Patience(grace_s, poll_s, give_up_s, settle_s=provider.settle_s)
 
     lifecycle.patience_with = patience
-    ending._AGAIN_S = poll_s
+    destruction._AGAIN_S = poll_s
     office._POLL_BILLED_S = poll_s
     for name in names():
         if (provider := make(name)).billed:
             _quicken(type(provider), settle_s=settle_s, pause_s=poll_s)
-    pacing.Pace.__init__.__defaults__ = (pacing.Tempo(interval_s=interval_s),)
+    pace.Pace.__init__.__defaults__ = (pace.Tempo(interval_s=interval_s),)
     stopping.Stopping.__init__.__defaults__ = (drain_s,)
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.analysis.planted import CHASE, FMA, FMA_ALL, LOSS, LU, TASK, estimate_of, plan_of
 
-from cloudcmp.analysis import NOT_OFFERED
 from cloudcmp.catalog import METRICS
 from cloudcmp.compare import compare
 from cloudcmp.model.plan import Plan
@@ -211,7 +210,7 @@ def test_what_cannot_be_tested_stays_in_the_family_with_p_of_one() -> None:
 def test_what_the_plan_does_not_ask_of_both_is_no_part_of_the_family() -> None:
     plan = plan_of(rounds=6, not_offered={FMA: {2}})
     a, b = estimate_of(0, STEADY), estimate_of(1, scaled(1.2))
-    missing = replace(estimate_of(2, ()), n_started=0, n_ok=0, reason=NOT_OFFERED)
+    missing = replace(estimate_of(2, ()), n_started=0, n_ok=0, reason="not offered", offered=False)
     found, winners = compare(plan, [a, b, missing], METRICS, {})
     assert found[0].p_adjusted == found[0].p_paired
     assert (found[1].verdict, found[1].reason) == (CANNOT_TELL, "c2: not offered")

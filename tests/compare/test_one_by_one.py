@@ -1,6 +1,7 @@
 """All pairs at once say what each pair says alone, whatever is missing, unknown, equal, unlike or barred."""
 
 import itertools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,12 +11,11 @@ from hypothesis import strategies as st
 from tests.analysis.planted import CHASE, FMA, FMA_ALL, LOSS, estimate_of, plan_of
 from tests.compare.witness import one_by_one
 
-from cloudcmp.analysis import NOT_OFFERED
 from cloudcmp.catalog import METRICS
-from cloudcmp.compare import REPLICATION_UNKNOWN, PairTable, compare, pairing
+from cloudcmp.compare import PairTable, compare, pairing
 from cloudcmp.compare import winners as winners_of
 from cloudcmp.model.plan import Plan
-from cloudcmp.model.result import Comparison, Estimate, Verdict
+from cloudcmp.model.result import Comparison, Estimate, NoVerdict, Verdict
 from cloudcmp.model.study import Decide
 
 FACTS = ("agent_version", "kernel", "fma.engine", "dbench.loadfile")
@@ -34,7 +34,7 @@ def study_of(seed: int) -> tuple[Plan, list[Estimate], dict[int, dict[str, str]]
         odd = tuple(replace(one, params=(("seconds", str(one.launch % 2)),)) for one in plan.trials)
         plan = replace(plan, trials=odd)
     if rng.random() < 0.3:
-        plan = replace(plan, imported=True, quote=replace(plan.quote, notes=(REPLICATION_UNKNOWN,)))
+        plan = replace(plan, imported=True)
     estimates = [estimate(rng, at, cell, rounds) for cell in cells for at in range(count)]
     facts = {at: {key: str(rng.integers(2)) for key in FACTS if rng.random() < 0.3} for at in range(count)}
     return plan, estimates, facts
@@ -56,10 +56,27 @@ def estimate(rng: np.random.Generator, at: int, cell: str, rounds: int) -> Estim
         numbers = (None, *numbers[1:])
     sessions = tuple(str(rng.integers(2)) for _ in kept) if rng.random() < 0.2 else found.sessions
     found = replace(found, rounds=numbers, sessions=sessions, n_ok=2 * n - int(n > 3 and rng.random() < 0.15) * 2)
-    return replace(found, n_started=0, n_ok=0, reason=NOT_OFFERED) if n == 0 and rng.random() < 0.5 else found
+    return (
+        replace(found, n_started=0, n_ok=0, reason="not offered", offered=False)
+        if n == 0 and rng.random() < 0.5
+        else found
+    )
+
+
+def in_value(reason: str) -> NoVerdict | None:
+    """The value that a reason of the witness stands for."""
+    starts = {
+        "unlike: ": NoVerdict.UNLIKE, "no rounds with both": NoVerdict.NOT_COMPARABLE,
+        "interval too wide after": NoVerdict.TOO_WIDE_FOR_ALL, "interval too wide": NoVerdict.TOO_WIDE,
+    }  # fmt: skip
+    if re.fullmatch(r"\d+ of at least 6 (launches|rounds with both)", reason):
+        return NoVerdict.TOO_FEW
+    found = (value for start, value in starts.items() if reason.startswith(start))
+    return next(found, NoVerdict.BARRED) if reason else None
 
 
 def agree(one: Comparison, other: Comparison) -> None:
+    assert one.no_verdict is in_value(other.reason)
     for name in EXACT:
         assert getattr(one, name) == getattr(other, name), name
     for name in CLOSE:
@@ -78,7 +95,7 @@ def agree(one: Comparison, other: Comparison) -> None:
 @given(st.integers(0, 2**32))
 def test_all_at_once_say_what_each_pair_says_alone(seed: int) -> None:
     plan, estimates, facts = study_of(seed)
-    found, winners = compare(plan, estimates, METRICS, facts)
+    found, winners = compare(plan, estimates, METRICS, facts, replication_known=not plan.imported)
     alone, won = one_by_one(plan, estimates, METRICS, facts)
     assert len(found) == len(alone)
     for one, other in zip(found, alone, strict=True):
@@ -91,7 +108,7 @@ def test_candidates_that_share_few_rounds_are_paired_all_the_same(seed: int, mon
     monkeypatch.setattr(pairing, "_LARGEST", 0)
     for each in range(30):
         plan, estimates, facts = study_of(1000 * seed + each)
-        found, winners = compare(plan, estimates, METRICS, facts)
+        found, winners = compare(plan, estimates, METRICS, facts, replication_known=not plan.imported)
         alone, won = one_by_one(plan, estimates, METRICS, facts)
         for one, other in zip(found, alone, strict=True):
             agree(one, other)
@@ -142,7 +159,8 @@ def test_pairs_among_some_are_those_of_these_alone() -> None:
         assert some.beaten() == behind
         undecided = [(one.a, one.b) for one in expected if one.verdict is Verdict.CANNOT_TELL]
         assert list(pairs.undecided(members)) == undecided
-        assert set(some.reasons()) == {one.reason for one in expected}
+        parts = {part for one in expected for part in one.reason.split("; ")} - {""}
+        assert set(map(str, some.clauses())) == parts
 
 
 def test_cells_that_are_left_out_change_no_family() -> None:

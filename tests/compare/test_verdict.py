@@ -177,9 +177,12 @@ def test_without_rounds_welch_decides_and_says_so() -> None:
 
 def test_unknown_replication_is_marked() -> None:
     plan = plan_of(candidates=2, rounds=6, imported=True)
-    plan = replace(plan, quote=replace(plan.quote, notes=(REPLICATION_UNKNOWN,)))
-    found, _ = compare(plan, [estimate_of(0, STEADY), estimate_of(1, STEADY)], METRICS, {})
+    some = [estimate_of(0, STEADY), estimate_of(1, STEADY)]
+    found, _ = compare(plan, some, METRICS, {}, replication_known=False)
     assert REPLICATION_UNKNOWN in found[0].marks
+    for kept in (found, found.only([found[0].cell]), found.worded(str)):
+        assert not kept.replication_known
+    assert compare(plan, some, METRICS, {})[0].replication_known
 
 
 def test_several_launches_of_a_round_are_averaged_before_they_are_paired() -> None:

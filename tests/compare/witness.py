@@ -3,17 +3,17 @@
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from cloudcmp.analysis import FEWEST_LAUNCHES, NOT_OFFERED
-from cloudcmp.compare import ALPHA, REPLICATION_UNKNOWN, SAME_RATIO, TOO_WIDE, deciding
-from cloudcmp.compare.unlike import trial_params, unlike
-from cloudcmp.compare.verdict import TOO_WIDE_FOR_ALL, bars_of
-from cloudcmp.compare.winners import _left_out, _star, _why
+from cloudcmp.analysis import FEWEST_LAUNCHES
+from cloudcmp.compare import ALPHA, REPLICATION_UNKNOWN, SAME_RATIO, deciding
+from cloudcmp.compare.comparability import differences, trial_params
+from cloudcmp.compare.verdict import bars_of
+from cloudcmp.compare.winners import _star
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Metric
 from cloudcmp.model.plan import Plan
@@ -74,8 +74,8 @@ class _Question:
 def one_by_one(
     plan: Plan, estimates: Sequence[Estimate], metrics: Mapping[str, Metric], facts: Facts
 ) -> tuple[tuple[Comparison, ...], tuple[Winner, ...]]:
-    """What `cloudcmp.compare.compare` promises, a pair at a time."""
-    bars = bars_of(plan, estimates)
+    """What `cloudcmp.compare.compare` promises, one pair at a time; unknown replication if imported."""
+    bars = {key: str(bar or "") for key, bar in bars_of(plan, estimates).items()}
     questions = _questions(plan, estimates, metrics, facts, bars)
     found: list[Comparison | None] = [None] * len(questions)
     for decides in (True, False):
@@ -102,31 +102,29 @@ def _questions(
         cell = Cell.parse(text)
         metric = metrics[cell.metric]
         for a, b in itertools.combinations(sorted(some, key=lambda one: one.candidate), 2):
-            refused, marks = unlike(plan, cell, a.candidate, b.candidate, facts)
+            told, marks = differences(plan, cell, a.candidate, b.candidate, facts)
+            refused = "; ".join(map(str, told))
             if params.get((text, a.candidate)) != params.get((text, b.candidate)) and not plan.imported:
                 refused = "; ".join(filter(None, (refused, "probe parameters")))
             figures = figures_of(a, b, metric.signed)
             bar = "; ".join(filter(None, (bars[text, a.candidate], bars[text, b.candidate])))
-            bar = bar or (f"unlike: {refused}" if refused else "") or _untestable(figures)
+            bar = bar or (f"unlike: {refused}" if refused else "")
+            bar = bar or ("no rounds with both, or a value of 0 or below" if figures is None else "")
             questions.append(
                 _Question(
                     cell, metric, a, b, text in margins, margins.get(text),
-                    NOT_OFFERED not in (a.reason, b.reason), figures, bar,
+                    a.offered and b.offered, figures, bar,
                     (*marks, *_more_marks(plan, figures)),
                 )
             )  # fmt: skip
     return questions
 
 
-def _untestable(figures: Figures | None) -> str:
-    return "no rounds with both, or a value of 0 or below" if figures is None else ""
-
-
 def _more_marks(plan: Plan, figures: Figures | None) -> tuple[str, ...]:
     marks = []
     if figures is not None and not figures.by_rounds:
         marks.append("no rounds: Welch's t decides")
-    if REPLICATION_UNKNOWN in plan.quote.notes:
+    if plan.imported:
         marks.append(REPLICATION_UNKNOWN)
     if figures is not None and figures.spread == 0.0:
         marks.append("no spread at all: coarse or copied values")
@@ -307,9 +305,7 @@ def _bounds(interval: describe.Interval | None, confidence: float, by_difference
 def verdict_of(figures: Figures, metric: Metric, margin: float | None, p_adjusted: float | None) -> tuple[Verdict, str]:
     """The verdict of a pair that nothing bars, for the first candidate against the second, and its reason.
 
-    In this order: `cannot tell yet` for fewer than 6 pairs; `practically the same` when the 90 % interval lies inside
-    (1/1.03, 1.03), or for differences inside the margin that the study gives; `better` or `worse` when `p_adjusted` is
-    below 0.05; else `cannot tell yet`.
+    The first rule of `cloudcmp.compare.verdict.verdicts_of` that holds.
     """
     if figures.n < FEWEST_LAUNCHES:
         what = "rounds with both" if figures.by_rounds else "launches"
@@ -321,7 +317,7 @@ def verdict_of(figures: Figures, metric: Metric, margin: float | None, p_adjuste
         higher = figures.effect > none
         return (Verdict.BETTER if higher == (metric.better is Better.HIGHER) else Verdict.WORSE), ""
     alone = figures.p_paired is not None and figures.p_paired < ALPHA
-    return Verdict.CANNOT_TELL, TOO_WIDE_FOR_ALL if alone else TOO_WIDE
+    return Verdict.CANNOT_TELL, f"interval too wide{' after correction for all questions' * alone}"
 
 
 def _inside(bounds: Bounds | None, metric: Metric, margin: float | None) -> bool:
@@ -357,12 +353,9 @@ def winner_of(
 ) -> Winner:
     """The winners of one cell among the candidates of `estimates`, best median first; `bars` as from `bars_of`.
 
-    A candidate that failed, that has too few launches or no figure cannot win, whatever its figures are. Of the rest
-    the winners are those that no verdict puts behind another; nobody wins before a verdict tells some pair apart or
-    calls it the same. `reason` says what is still open. The star goes to the cheapest of those that are practically
-    the same as the best, where it is cheaper than one of them and all their prices are known in one currency.
+    The rules are those of `cloudcmp.compare.winners.winner_of`.
     """
-    offered = {one.candidate for one in estimates if one.reason != NOT_OFFERED}
+    offered = {one.candidate for one in estimates if one.offered}
     comparisons = [one for one in comparisons if {one.a, one.b} <= offered]
     if not comparisons:
         return Winner(cell, (), None, "one candidate: nothing to compare")
@@ -380,8 +373,22 @@ def winner_of(
     same = {one.a + one.b - unbeaten[0] for one in settled
             if one.verdict is Verdict.SAME and unbeaten[0] in (one.a, one.b)}  # fmt: skip
     starred, why_none = _star(plan, [at for at in unbeaten if at == unbeaten[0] or at in same])
-    notes = [*_open(plan, comparisons, unbeaten), *_left_out(estimates, bars), *why_none]
-    return Winner(cell, tuple(unbeaten), starred, "; ".join(notes))
+    left_out = [
+        f"left out: {bars[cell, one.candidate]}" for one in estimates if one.offered and bars[cell, one.candidate]
+    ]
+    notes = [*_open(plan, comparisons, unbeaten), *left_out, *why_none]
+    return Winner(cell, tuple(unbeaten), starred, "; ".join(notes), tuple(left_out))
+
+
+def _why(reasons: Iterable[str]) -> str:
+    """Each reason once with whom it concerns, by reading the reasons themselves."""
+    concerned: dict[str, list[str]] = {}
+    for clause in dict.fromkeys(part for reason in reasons for part in reason.split("; ")):
+        name, colon, reason = clause.rpartition(": ")
+        concerned.setdefault(reason if colon else clause, []).append(name)
+    some = {reason: list(filter(None, names)) for reason, names in concerned.items()}
+    who = {reason: ", ".join(one) if len(one) < 3 else f"{len(one)} candidates" for reason, one in some.items()}
+    return "; ".join(f"{who[reason]}: {reason}" if who[reason] else reason for reason in some)
 
 
 def _open(plan: Plan, comparisons: Sequence[Comparison], unbeaten: Sequence[int]) -> Iterator[str]:

@@ -18,8 +18,8 @@ import pytest
 from tests.cost.served import said
 
 from cloudcmp.app.fetch import take_in
-from cloudcmp.cost.asked import Asked, Unknown
 from cloudcmp.cost.lookup import Lookup
+from cloudcmp.cost.price_query import PriceQuery, UnknownPrice
 from cloudcmp.errors import CloudcmpError
 from cloudcmp.model.offering import Price
 from cloudcmp.store.prices import PriceBook
@@ -44,12 +44,12 @@ SPARE = (
 )
 # What is asked of each kind of list, its price there, and whatever else it must not be taken for.
 ASKED = {
-    "aws": (Asked("aws", "eu-central-1", "m7i.large"), Decimal("0.121")),
-    "azure": (Asked("azure", "westeurope", "Standard_D2s_v5"), Decimal("0.115")),
-    "gcp": (Asked("gcp", "europe-west3", "n2-standard-2"), Decimal("0.125070")),
-    "csv": (Asked("ours", "hall", "small"), Decimal("0.02")),
-    "libcloud": (Asked("rackspace", "", "performance1-1"), Decimal("0.096")),
-    "sparecores": (Asked("hcloud", "fsn1", "cx22"), Decimal("0.0066")),
+    "aws": (PriceQuery("aws", "eu-central-1", "m7i.large"), Decimal("0.121")),
+    "azure": (PriceQuery("azure", "westeurope", "Standard_D2s_v5"), Decimal("0.115")),
+    "gcp": (PriceQuery("gcp", "europe-west3", "n2-standard-2"), Decimal("0.125070")),
+    "csv": (PriceQuery("ours", "hall", "small"), Decimal("0.02")),
+    "libcloud": (PriceQuery("rackspace", "", "performance1-1"), Decimal("0.096")),
+    "sparecores": (PriceQuery("hcloud", "fsn1", "cx22"), Decimal("0.0066")),
 }
 CLEAN: dict[str, Callable[[], tuple[bytes, ...]]] = {
     "aws": lambda: (said("aws.csv"),),
@@ -91,9 +91,9 @@ def fate(kind: str, files: Iterable[bytes], today: date = TODAY) -> Fate:
             return _asked(made, ASKED[kind][0], today)
 
 
-def _asked(book: PriceBook, asked: Asked, today: date) -> Fate:
+def _asked(book: PriceBook, asked: PriceQuery, today: date) -> Fate:
     found = Lookup(book, today, "EUR" if asked.provider == "ours" else "USD").machine(asked)
-    return Fate(0, found.line) if isinstance(found, Unknown) else Fate(0, "", found)
+    return Fate(0, found.line) if isinstance(found, UnknownPrice) else Fate(0, "", found)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from cloudcmp import plan as planner
 from cloudcmp.cost.quote import Market as Known
 from cloudcmp.cost.quote import quoted
 from cloudcmp.execute.spending import beside_of
-from cloudcmp.model.lease import ENDS, STARTED, LeaseEvent, LeaseRow
+from cloudcmp.model.lease import LeaseEvent, LeaseNote, LeaseRow
 from cloudcmp.model.plan import Candidate, Plan, unit_cost
 from cloudcmp.provision import charges, committed, spent
 
@@ -141,16 +141,17 @@ def _rows(plan: Plan, lives: list[Life], anew_s: float) -> Iterator[LeaseRow]:
         extra = (unit_cost(one.candidate) or Decimal(0)) - (sold.price.amount_per_hour if sold.price else Decimal(0))
         lease_s = stay.worst_s - TIMER_S + stay.starts * anew_s
 
-        def row(event: LeaseEvent, at: float, detail: str = "", *, slot: str = slot, price: Decimal = dearest + extra,
+        def row(event: LeaseEvent, at: float, *notes: LeaseNote, slot: str = slot, price: Decimal = dearest + extra,
                 ttl_s: float = lease_s) -> LeaseRow:  # fmt: skip
             return LeaseRow(
-                slot, 1, event, "aws", "eu", "instance", "n", slot, MONDAY + at, "i", price, "USD", ttl_s, detail
-            )
+                slot, 1, event, "aws", "eu", "instance", "n", slot, MONDAY + at, "i", price, "USD", ttl_s,
+                notes=frozenset(notes),
+            )  # fmt: skip
 
-        yield row(LeaseEvent.INTENT, one.began_s, ENDS)
+        yield row(LeaseEvent.INTENT, one.began_s, LeaseNote.ENDS_BY_ITSELF)
         yield row(LeaseEvent.CREATED, one.began_s + 1)
         for at in one.resized_s:
-            yield row(LeaseEvent.CREATED, one.began_s + at, STARTED)
+            yield row(LeaseEvent.CREATED, one.began_s + at, LeaseNote.STARTED_AGAIN)
         yield row(LeaseEvent.GONE, one.ended_s)
 
 

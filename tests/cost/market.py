@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from cloudcmp.model.bill import Rate, Use
+from cloudcmp.model.bill import NO_RATE, Rate, Use
 from cloudcmp.model.offering import Billing, Offering, Price, Volume
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.price import Item, PriceRow, Unit
@@ -75,7 +75,7 @@ class Market:
         if use.item is Item.VOLUME and month:
             row = PriceRow("aws", "eu", Item.VOLUME, use.name, month, "USD", Unit.GIB_MONTH)
             return Rate((row,), Billing(60.0, 1.0), source="market")
-        return Rate(why="no price is known for it")
+        return NO_RATE
 
     def paid_s(self, seconds: int) -> int:
         """Seconds that a machine's period is paid for, counted step by step."""

@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 from tests.cost.rows import SECOND, at, row, tiers, use
 
+from cloudcmp.cost.account_terms import support_due
 from cloudcmp.cost.bill import bill
-from cloudcmp.cost.own import support_due
 from cloudcmp.cost.rules import sustained
 from cloudcmp.model.bill import Bill, Use
 from cloudcmp.model.offering import Billing

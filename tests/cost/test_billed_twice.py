@@ -9,7 +9,7 @@ from tests.cost import bills
 from tests.cost.bills import NOVEMBER_9, Usage, write
 from tests.cost.test_billed import KEY, MAKERS, STUDY, WANTED
 
-from cloudcmp.cost.billed import Estimated, Format, Kind, Leased, read, set_beside
+from cloudcmp.cost.billed import Estimated, Format, Kind, Leased, read, reconcile_bill
 from cloudcmp.errors import UserMistake
 from cloudcmp.units import Money
 
@@ -100,7 +100,7 @@ def test_an_estimate_that_is_not_whole_has_no_ratio(tmp_path: Path) -> None:
     one, ten = Money(Decimal(1), "USD"), Money(Decimal(10), "USD")
     for known, ratio in ((ten, 1.0), (None, None)):
         estimates = [Estimated(KEY, Kind.MACHINE, one), Estimated(other, Kind.MACHINE, known)]
-        (total,) = set_beside(billed, estimates, leased, NOVEMBER_9 + DAY_S).totals
+        (total,) = reconcile_bill(billed, estimates, leased, NOVEMBER_9 + DAY_S).totals
         assert total.used == 11
         assert (total.ratio, total.difference) == (ratio, None if ratio is None else 0)
 

@@ -10,7 +10,7 @@ import pytest
 from tests.cost import lives
 from tests.cost.lives import broken, play, wrong
 from tests.cost.market import market
-from tests.cost.test_under import candidate
+from tests.cost.test_account_pricing import candidate
 
 from cloudcmp.cost import metering, parts, quote
 from cloudcmp.cost.metering import graduated

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.cost.asked import Asked, Unknown
 from cloudcmp.cost.bill import bill
 from cloudcmp.cost.lookup import Lookup
+from cloudcmp.cost.price_query import PriceQuery, UnknownPrice
 from cloudcmp.cost.rates import rates
 from cloudcmp.cost.sources import aws
 from cloudcmp.cost.sources.base import collected
@@ -41,10 +41,10 @@ def put(book: PriceBook, *rows: PriceRow, doubts: tuple[Doubt, ...] = (), **how:
     book.put(replace(LIST, **told))  # type: ignore[arg-type]
 
 
-def price(book: PriceBook, name: str = "large", currency: str = "", **like: object) -> Price | str:
+def price(book: PriceBook, name: str = "large", currency: str = "", **machine_rows: object) -> Price | str:
     """The price of a machine in eu, or why there is none."""
-    found = Lookup(book, TODAY, currency).machine(replace(Asked("aws", "eu", name), **like))  # type: ignore[arg-type]
-    return found.line if isinstance(found, Unknown) else found
+    found = Lookup(book, TODAY, currency).machine(replace(PriceQuery("aws", "eu", name), **machine_rows))  # type: ignore[arg-type]
+    return found.line if isinstance(found, UnknownPrice) else found
 
 
 def test_the_one_price_is_found(book: PriceBook) -> None:
@@ -183,9 +183,9 @@ def test_google_machines_are_the_sum_of_their_parts(book: PriceBook) -> None:
     more = replace(ram, name="n2 custom extended", amount=Decimal("0.01"))
     put(book, core, ram, *custom, more)
 
-    def told(name: str, **like: object) -> Decimal | str:
-        found = Lookup(book, TODAY).machine(replace(Asked("gcp", "eu", name), **like))  # type: ignore[arg-type]
-        return found.why if isinstance(found, Unknown) else found.amount_per_hour
+    def told(name: str, **machine_rows: object) -> Decimal | str:
+        found = Lookup(book, TODAY).machine(replace(PriceQuery("gcp", "eu", name), **machine_rows))  # type: ignore[arg-type]
+        return found.why if isinstance(found, UnknownPrice) else found.amount_per_hour
 
     assert told("n2-standard-4") == 4 * Decimal("0.03") + 16 * Decimal("0.004")
     assert told("n2-custom-4-8192") == 4 * Decimal("0.06") + 8 * Decimal("0.008")
@@ -219,7 +219,7 @@ def amazon(book: PriceBook) -> Lookup:
 )
 def test_volumes_cost_their_size_and_their_rate(amazon: Lookup, volume: Volume, month: str) -> None:
     found = amazon.volume("aws", "eu-central-1", volume)
-    if isinstance(found, Unknown):
+    if isinstance(found, UnknownPrice):
         assert found.why == month
     else:
         assert found.amount_per_hour * 730 == pytest.approx(Decimal(month), abs=Decimal("1e-9"))
@@ -240,7 +240,7 @@ def test_a_disk_that_is_sold_by_its_size_costs_the_next_larger_one(book: PriceBo
         assert isinstance(found, Price)
         assert found.amount_per_hour == Decimal(hour)
     found = Lookup(book, TODAY).volume("azure", "eu", Volume("Premium_LRS", 65 * 2**30))
-    assert isinstance(found, Unknown)
+    assert isinstance(found, UnknownPrice)
     listed = "there are those for above 0 up to 32 GiB, above 32 up to 64 GiB"
     assert found.why == f"no disk of its size is listed: {listed}"
 
@@ -274,7 +274,7 @@ def test_a_rate_whose_line_is_in_doubt_is_not_no_rate(book: PriceBook, item: Ite
     put(book, DISK, doubts=(Doubt("aws", "eu", "P", "fast", "its price is zero", item),), fetched_at=NOW + 1)
     for rate in (None, 3000):
         found = Lookup(book, TODAY).volume("aws", "eu", Volume("fast", 2**30, rate))
-        assert isinstance(found, Unknown)
+        assert isinstance(found, UnknownPrice)
         assert (found.why, found.sku) == ("its price is zero", "P")
 
 
@@ -282,7 +282,7 @@ def test_a_rate_in_doubt_in_a_list_of_its_own_counts_too(book: PriceBook) -> Non
     put(book, DISK)
     put(book, doubts=(Doubt("aws", "eu", "P", "fast", "its price is zero", Item.IOPS),), fetched_at=NOW + 1)
     found = Lookup(book, TODAY).volume("aws", "eu", Volume("fast", 2**30))
-    assert isinstance(found, Unknown)
+    assert isinstance(found, UnknownPrice)
     assert found.why == "its price is zero"
 
 
@@ -298,7 +298,7 @@ def test_a_rate_in_doubt_in_a_list_of_its_own_counts_too(book: PriceBook) -> Non
 def test_a_volume_is_within_the_tier_of_its_price(book: PriceBook, more: dict[str, Decimal], why: str) -> None:
     put(book, replace(DISK, **more))  # type: ignore[arg-type]
     found = Lookup(book, TODAY).volume("aws", "eu", Volume("fast", 500 * 2**30))
-    assert (found.why if isinstance(found, Unknown) else "") == why
+    assert (found.why if isinstance(found, UnknownPrice) else "") == why
 
 
 CORE = PriceRow("gcp", "eu", Item.VCPU, "n2", Decimal("0.03"), "USD", Unit.HOUR, sku="C")
@@ -320,15 +320,15 @@ def test_the_users_own_word_is_never_made_up_of_parts(
 ) -> None:
     put(book, CORE, RAM)
     put(book, *rows, doubts=doubts, how="given", fetched_at=NOW - age_days * 86400)
-    found = Lookup(book, TODAY).machine(Asked("gcp", "eu", OWN.name))
-    assert isinstance(found, Unknown) == bool(why)
-    assert why in (found.why if isinstance(found, Unknown) else "")
+    found = Lookup(book, TODAY).machine(PriceQuery("gcp", "eu", OWN.name))
+    assert isinstance(found, UnknownPrice) == bool(why)
+    assert why in (found.why if isinstance(found, UnknownPrice) else "")
 
 
 def test_a_sum_is_no_surer_and_no_younger_than_its_parts(book: PriceBook) -> None:
     put(book, CORE, how="given", published=date(2026, 11, 1))
     put(book, RAM, how="bundled", source="old list", published=date(2026, 11, 5))
-    found = Lookup(book, TODAY).machine(Asked("gcp", "eu", "n2-standard-4"))
+    found = Lookup(book, TODAY).machine(PriceQuery("gcp", "eu", "n2-standard-4"))
     assert isinstance(found, Price)
     assert (found.how, found.as_of, found.source) == ("bundled", date(2026, 11, 1), "old list")
 
@@ -338,7 +338,7 @@ HELD = replace(ROW, purchase=Purchase.RESERVED, term_months=12, plan="none")
 
 def test_commitments_are_looked_up_by_the_same_rules(book: PriceBook) -> None:
     def told() -> list[tuple[int, str, Decimal]]:
-        rows = Lookup(book, TODAY, "USD").commitments(Asked("aws", "eu", "large", purchase=Purchase.RESERVED))
+        rows = Lookup(book, TODAY, "USD").commitments(PriceQuery("aws", "eu", "large", purchase=Purchase.RESERVED))
         return [(row.term_months, row.plan, row.amount) for row in rows]
 
     longer, paid = replace(HELD, term_months=36), replace(HELD, plan="all", amount=Decimal(0), upfront=Decimal(500))

@@ -11,7 +11,7 @@ from cloudcmp.app.plan import billing_of
 from cloudcmp.cost import told_terms
 from cloudcmp.cost.parts import with_beside
 from cloudcmp.cost.quote import Market, quoted
-from cloudcmp.model.bill import Rate, Use
+from cloudcmp.model.bill import NO_RATE, Rate, Use
 from cloudcmp.model.offering import Billing, Price, Volume
 from cloudcmp.model.plan import hourly_cost, unit_cost
 from cloudcmp.model.price import Item, PriceRow, Unit
@@ -27,7 +27,7 @@ def listed(use: Use) -> Rate:
         return Rate((PriceRow("aws", "eu", Item.VOLUME, use.name, Decimal("0.1"), "USD", Unit.GIB_MONTH),), source="a")
     if use.item is Item.EGRESS:
         return Rate((PriceRow("aws", "eu", Item.EGRESS, "egress", Decimal("0.01"), "USD", Unit.GB),), source="a")
-    return Rate(why="no price is known for it")
+    return NO_RATE
 
 
 def test_the_lines_come_to_the_expected_cost() -> None:

@@ -16,7 +16,7 @@ from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME
 from cloudcmp.model.leftover import Fate
 from cloudcmp.provider.time import WallTime
 from cloudcmp.provision import Patience
-from cloudcmp.provision.pacing import Pace, Tempo
+from cloudcmp.provision.pace import Pace, Tempo
 
 ELSEWHERE = REGIONS[1]
 

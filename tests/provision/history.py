@@ -15,12 +15,22 @@ from cloudcmp.errors import CloudcmpError
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, LeaseEvent, LeaseRow
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate, Launch
-from cloudcmp.provision import Ledger, Part, acquire, ending, lifecycle, release, release_all, release_before, slot_of
+from cloudcmp.provision import (
+    Ledger,
+    Part,
+    acquire,
+    destruction,
+    lifecycle,
+    release,
+    release_all,
+    release_before,
+    slot_of,
+)
 from cloudcmp.provision.budget import Ask, Guard
-from cloudcmp.provision.counting import terms_of
 from cloudcmp.provision.ledger import in_order_of_ending
+from cloudcmp.provision.ledger_cost import terms_of
 from cloudcmp.provision.ownership import token_of
-from cloudcmp.provision.pacing import Pace
+from cloudcmp.provision.pace import Pace
 from cloudcmp.units import Money
 
 T = TypeVar("T")
@@ -224,11 +234,11 @@ def _candidate(index: int, price: Decimal, count: int) -> Candidate:
 def _killable(cloud: Cloud) -> Iterator[None]:
     """Every crash point of the lifecycle may kill the controller."""
     before = lifecycle.crash_point
-    lifecycle.crash_point = ending.crash_point = lambda name: cloud._maybe_die()
+    lifecycle.crash_point = destruction.crash_point = lambda name: cloud._maybe_die()
     try:
         yield
     finally:
-        lifecycle.crash_point = ending.crash_point = before
+        lifecycle.crash_point = destruction.crash_point = before
 
 
 def histories(n: int, seed: int) -> list[tuple[int, str]]:

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloudcmp.errors import BudgetSpent, Refused
-from cloudcmp.model.lease import ENDS, FIREWALL, INSTANCE, STILL_THERE, LeaseEvent, LeaseRow
+from cloudcmp.model.lease import FIREWALL, INSTANCE, LeaseEvent, LeaseNote, LeaseRow
 from cloudcmp.model.offering import Billing, Offering, Price, Volume
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Safeguard
 from cloudcmp.provision.budget import Ask, Guard, Limits
-from cloudcmp.provision.counting import Charge, charges, committed, spent, terms_of
+from cloudcmp.provision.ledger_cost import Charge, charges, committed, spent, terms_of
 from cloudcmp.provision.prices import FRESH_DAYS, price_to_create
 from cloudcmp.units import Money
 
@@ -62,9 +62,9 @@ def row(
 
 
 def life(
-    slot: str, price: Decimal, ttl_s: float, *, at: float = 0.0, until: float | None = None, ends: str = ENDS
+    slot: str, price: Decimal, ttl_s: float, *, at: float = 0.0, until: float | None = None, ends: bool = True
 ) -> list[LeaseRow]:
-    intent = row(slot, LeaseEvent.INTENT, at, price, ttl_s, detail=ends)
+    intent = row(slot, LeaseEvent.INTENT, at, price, ttl_s, notes=frozenset({LeaseNote.ENDS_BY_ITSELF} if ends else ()))
     rows = [intent, row(slot, LeaseEvent.CREATED, at + 1)]
     return rows if until is None else [*rows, row(slot, LeaseEvent.GONE, until)]
 
@@ -107,7 +107,7 @@ def test_one_that_is_gone_costs_until_it_was_seen_gone_and_no_more() -> None:
 
 def after_a_weekend(*seen_at: float) -> tuple[Charge, ...]:
     """The controller died; when somebody looked again the machine was gone, but for the moments at which it was not."""
-    seen = [row("a", LeaseEvent.DELETE_ASKED, at, detail=STILL_THERE) for at in seen_at]
+    seen = [row("a", LeaseEvent.DELETE_ASKED, at, notes=frozenset({LeaseNote.STILL_THERE})) for at in seen_at]
     asked = row("a", LeaseEvent.DELETE_ASKED, 65 * HOUR - 10)
     return charges([*life("a", Decimal("3.6"), HOUR), *seen, asked, row("a", LeaseEvent.GONE, 65 * HOUR)], 70 * HOUR)
 

@@ -11,7 +11,7 @@ from tests.provision.conftest import MemoryJournal
 from tests.provision.test_budget import BY_HOUR, BY_SECOND, HOUR, ask_for, guard_of, life, row
 
 from cloudcmp.errors import StorageFault
-from cloudcmp.model.lease import ENDS, HOURLY, INSTANCE, STARTED, Handle, Lease, LeaseEvent
+from cloudcmp.model.lease import INSTANCE, Handle, Lease, LeaseEvent, LeaseNote
 from cloudcmp.model.offering import Price
 from cloudcmp.model.plan import Launch
 from cloudcmp.provider.aws import Ec2Provider
@@ -20,11 +20,13 @@ from cloudcmp.provision import Ledger, change_type, charges, committed, spent, t
 from cloudcmp.store.ledger import fold
 from cloudcmp.units import Money
 
+AGAIN = frozenset({LeaseNote.STARTED_AGAIN})
+
 
 def test_one_of_which_it_is_not_known_that_it_ends_costs_until_it_is_seen_gone() -> None:
     """Whatever its provider promises of others."""
     terms = {"aws": replace(BY_SECOND, ends=True)}
-    found = charges(life("a", Decimal("3.6"), HOUR, until=65 * HOUR, ends=""), 70 * HOUR)
+    found = charges(life("a", Decimal("3.6"), HOUR, until=65 * HOUR, ends=False), 70 * HOUR)
     assert spent(found, terms, "USD") == Money(Decimal("3.6") * 65, "USD")
 
 
@@ -48,7 +50,7 @@ def test_the_intent_says_whether_its_machine_is_known_to_end_itself(
     journal, one = MemoryJournal(), candidate(**options)
     ledger = Ledger(journal, "study-a", WallTime())
     ledger.intend(ledger.request_for(one, Launch(0, 0, 0, None, 0.0, 1), HOUR), Ec2Provider(name), one)
-    assert (journal.rows[0].detail == ENDS) is (ends and name == "aws")
+    assert (journal.rows[0].notes == {LeaseNote.ENDS_BY_ITSELF}) is (ends and name == "aws")
 
 
 @pytest.mark.parametrize(
@@ -64,12 +66,12 @@ def test_p12_the_intent_says_whether_its_machine_is_counted_by_the_hour_begun(
     ledger, aws = Ledger(journal, "study-a", WallTime()), Ec2Provider()
     ledger.intend(ledger.request_for(one, Launch(0, 0, 0, None, 0.0, 1), 1800.0), aws, one)
     (intent,) = journal.rows
-    assert (HOURLY in intent.detail) is hourly
+    assert (LeaseNote.BY_THE_HOUR in intent.notes) is hourly
     moment = intent.at + 1800.0
     found, terms = charges([replace(intent, at=moment - 1800.0)], moment), terms_of({"aws": aws})
     half_and_a_minute = Decimal("0.516667")  # in which its own timer ends it
     assert committed(found, terms, "USD") == Money(Decimal(1) if hourly else half_and_a_minute, "USD")
-    again = replace(intent, event=LeaseEvent.CREATED, at=intent.at + 60.0, detail=STARTED)
+    again = replace(intent, event=LeaseEvent.CREATED, at=intent.at + 60.0, notes=AGAIN)
     started = committed(charges([intent, again], moment), terms, "USD")
     assert started is not None
     assert started.amount == (2 if hourly else Decimal("0.516667"))
@@ -86,7 +88,7 @@ def test_p12_the_guard_counts_by_the_hour_begun_what_is_asked_for_so(hourly: boo
 def restarted(*at: float, until: float | None = None) -> list[Any]:
     """The rows of a machine whose time to live is two hours, of which one is counted for its one restart."""
     rows = life("a", Decimal(1), 2 * HOUR)
-    rows += [row("a", LeaseEvent.CREATED, moment, detail=STARTED) for moment in at]
+    rows += [row("a", LeaseEvent.CREATED, moment, notes=AGAIN) for moment in at]
     return rows + ([] if until is None else [row("a", LeaseEvent.GONE, until)])
 
 
@@ -109,10 +111,10 @@ class Types:
 
     def __init__(self, journal: MemoryJournal) -> None:
         self._journal = journal
-        self.seen: list[str] = []
+        self.seen: list[frozenset[LeaseNote]] = []
 
     async def resize(self, handle: Handle, offering: str, stopped: Any) -> None:
-        self.seen = [one.detail for one in self._journal.rows]
+        self.seen = [one.notes for one in self._journal.rows]
         assert (handle, offering) == (Handle(INSTANCE, "us-east-1", "i-1"), "t3.small")
         stopped()
 
@@ -123,7 +125,7 @@ def test_a_start_is_written_down_before_the_machine_is_stopped() -> None:
     lease = ledger.intend(ledger.request_for(one, Launch(0, 0, 0, None, 0.0, 1), HOUR), Ec2Provider(), one)
     made: Lease = ledger.write(lease, LeaseEvent.CREATED, cloud_id="i-1")
     asyncio.run(change_type(ledger, provider, made, "t3.small"))  # type: ignore[arg-type]
-    assert provider.seen[-1] == STARTED
+    assert provider.seen[-1] == AGAIN
     assert [charge.starts for charge in charges(journal.rows, 0.0)] == [1]
     (known,) = ledger.open_leases()
     assert (known.created_at, known.cloud_id) == (made.created_at, "i-1")

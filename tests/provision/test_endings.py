@@ -15,7 +15,7 @@ from cloudcmp.errors import (
     Refused,
     Unreached,
 )
-from cloudcmp.model.lease import STILL_THERE, LeaseEvent, LeaseState
+from cloudcmp.model.lease import LeaseEvent, LeaseNote, LeaseState
 from cloudcmp.provision import Accounts, Patience, acquire, release, release_all, release_before
 
 SHORT = Patience(grace_s=20.0, poll_s=5.0, give_up_s=30.0, settle_s=0.0)
@@ -106,7 +106,7 @@ def test_that_a_machine_outlived_its_time_is_written_down_once(world: Any, late:
     assert asyncio.run(release(one.ledger, one.cloud, lease, SHORT)).evidence is None
     one.cloud.before.clear()
     assert asyncio.run(release(one.ledger, one.cloud, lease, SHORT)).evidence
-    assert [row.detail == STILL_THERE for row in one.journal.rows].count(True) == 2 * late
+    assert sum(LeaseNote.STILL_THERE in row.notes for row in one.journal.rows) == 2 * late
 
 
 def test_it_is_written_down_where_its_time_passes_while_it_is_being_ended(world: Any) -> None:
@@ -115,7 +115,7 @@ def test_it_is_written_down_where_its_time_passes_while_it_is_being_ended(world:
     asyncio.run(one.cloud.time.sleep(3600.0 - 15.0))
     one.cloud.before["destroy"] = raising(ProviderFault.at("nimbus", "503"))
     assert asyncio.run(release(one.ledger, one.cloud, lease, SHORT)).evidence is None
-    assert [row.detail for row in one.journal.rows].count(STILL_THERE) == 1
+    assert sum(LeaseNote.STILL_THERE in row.notes for row in one.journal.rows) == 1
 
 
 class Noted:

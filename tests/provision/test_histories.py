@@ -7,7 +7,7 @@ from tests.provision.history import History, histories
 
 from cloudcmp.model.lease import Found, Lease
 from cloudcmp.model.protocol import Provider
-from cloudcmp.provision import counting, lifecycle
+from cloudcmp.provision import ledger_cost, lifecycle
 from cloudcmp.provision.budget import Guard
 from cloudcmp.provision.ledger import Patience
 from cloudcmp.provision.ownership import Ownership
@@ -62,7 +62,7 @@ MUTANTS: dict[str, tuple[object, str, object]] = {
     "tokens are not read": (Ownership, "doubt", _by_tags_alone),
     "the ledger's word is enough": (Ownership, "is_made_here", lambda *_: True),
     "no budget": (Guard, "allow", lambda self, ask: ask.wanted_ttl_s),
-    "it ends before its time": (counting, "SLACK_S", -1800.0),
+    "it ends before its time": (ledger_cost, "SLACK_S", -1800.0),
     "the past is forgotten": (Tally, "read", lambda self, now: frozenset()),
 }
 

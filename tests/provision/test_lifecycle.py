@@ -7,7 +7,7 @@ import pytest
 from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, StorageFault
 from cloudcmp.model.lease import LeaseEvent, LeaseState
 from cloudcmp.model.offering import Faults
-from cloudcmp.provision import CLOUD_CRASH_POINTS, acquire, ending, lifecycle, patience_with, release, release_all
+from cloudcmp.provision import CLOUD_CRASH_POINTS, acquire, destruction, lifecycle, patience_with, release, release_all
 
 HOUR = 3600.0
 
@@ -308,7 +308,7 @@ def test_p1_killed_at_any_point_nothing_is_left(world, monkeypatch, point, fault
                 raise Killed
 
         with monkeypatch.context() as patch:
-            for module in (lifecycle, ending):
+            for module in (lifecycle, destruction):
                 patch.setattr(module, "crash_point", crash)
             try:
                 give_back(one, take(one))
@@ -337,7 +337,7 @@ def test_p2_p3_histories_at_random(world, monkeypatch):
                 raise Killed
 
         with monkeypatch.context() as patch:
-            for module in (lifecycle, ending):
+            for module in (lifecycle, destruction):
                 patch.setattr(module, "crash_point", crash)
             for index in range(3):
                 try:

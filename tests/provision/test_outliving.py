@@ -12,7 +12,7 @@ from tests.emulated.ec2_requests import REGION, launched, provider
 from tests.emulated.pointed import pointed
 from tests.provision.conftest import MemoryJournal
 
-from cloudcmp.model.lease import ENDS, INSTANCE, STILL_THERE, Lease, LeaseEvent, LeaseRow
+from cloudcmp.model.lease import INSTANCE, Lease, LeaseEvent, LeaseNote, LeaseRow
 from cloudcmp.provider.time import WallTime
 from cloudcmp.provision import Ledger, Patience, Release, charges, release, spent, terms_of
 from cloudcmp.store.ledger import fold
@@ -41,7 +41,7 @@ def ended(cloud: Ec2, *, dies: bool, stops: bool = False) -> tuple[Release, list
     _, id = asyncio.run(launched(driver, token="token-1"))
     intent = LeaseRow(
         "launch-0", 1, LeaseEvent.INTENT, "aws", REGION, INSTANCE, "it", "token-1", begun_at,
-        price_per_hour=Decimal(1), currency="USD", ttl_s=HOUR, detail=ENDS,
+        price_per_hour=Decimal(1), currency="USD", ttl_s=HOUR, notes=frozenset({LeaseNote.ENDS_BY_ITSELF}),
     )  # fmt: skip
     made = replace(intent, event=LeaseEvent.CREATED, at=begun_at + 1, cloud_id=id, price_per_hour=None, ttl_s=None)
     journal.rows += [intent, made]
@@ -60,7 +60,7 @@ def test_one_that_no_list_shows_any_more_ended_at_its_time(cloud: Ec2) -> None:
     """Though it is not said to be gone before no list has shown it for a while."""
     done, rows, cost = ended(cloud, dies=True)
     assert "is not in any complete list" in (done.evidence or "")
-    assert STILL_THERE not in {row.detail for row in rows}
+    assert not any(LeaseNote.STILL_THERE in row.notes for row in rows)
     assert cost == pytest.approx(1.1, abs=0.01)
 
 
@@ -69,5 +69,5 @@ def test_one_that_is_seen_after_its_time_costs_until_it_is_seen_gone(cloud: Ec2,
     cloud.faults = Faults()
     done, rows, cost = ended(cloud, dies=False, stops=stops)
     assert done.evidence
-    assert [row.detail for row in rows].count(STILL_THERE) == 1
+    assert sum(LeaseNote.STILL_THERE in row.notes for row in rows) == 1
     assert cost == pytest.approx(72.0, abs=0.1)

@@ -8,23 +8,15 @@ import pytest
 from tests.provision.conftest import MemoryJournal
 
 from cloudcmp.errors import StorageFault
-from cloudcmp.model.lease import (
-    ENDS,
-    FIREWALL,
-    HOURLY,
-    INSTANCE,
-    STARTED,
-    STILL_THERE,
-    LeaseEvent,
-    LeaseRow,
-)
+from cloudcmp.model.lease import FIREWALL, INSTANCE, LeaseEvent, LeaseNote, LeaseRow
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Extra
-from cloudcmp.provision.counting import EXACT, Beside, charges, sum_of
+from cloudcmp.provision.ledger_cost import EXACT, Beside, charges, sum_of
 from cloudcmp.provision.tally import RowLog, Tally
 
 TERMS = {"aws": Billing(60, 1, ends=True), "gcp": Billing(60, 60), "old": Billing()}
 BESIDE = Beside(lambda slot: Extra(((Decimal("0.005"), Billing(60, 1)),), Decimal("0.01") * len(slot)))
+KNOWN = (LeaseNote.ENDS_BY_ITSELF, LeaseNote.BY_THE_HOUR)
 LAST = (LeaseEvent.GONE, LeaseEvent.GONE, LeaseEvent.REFUSED, LeaseEvent.DELETE_ASKED, LeaseEvent.CREATED)
 
 
@@ -34,23 +26,24 @@ def lease_rows(draw: random.Random, slot: str, attempt: int) -> list[LeaseRow]:
     price = None if draw.random() < 0.02 else Decimal(draw.randint(1, 10**6)).scaleb(-draw.randint(0, 6))
     at, token = draw.uniform(0, 1e5), draw.choice([f"token-{slot}-{attempt}", f"token-{draw.randint(0, 9)}"])
 
-    def row(event: LeaseEvent, detail: str = "", **more: object) -> LeaseRow:
+    def row(event: LeaseEvent, *notes: LeaseNote, **more: object) -> LeaseRow:
         nonlocal at
         at += draw.choice([0.0, 1.0, 60.0, 3600.5, -30.0, 86400.25]) * draw.random()
-        return LeaseRow(slot, attempt, event, provider, "eu", kind, "n", token, at, detail=detail, **more)  # type: ignore[arg-type]
+        return LeaseRow(slot, attempt, event, provider, "eu", kind, "n", token, at, notes=frozenset(notes), **more)  # type: ignore[arg-type]
 
-    known = draw.choice(["", ENDS, HOURLY, f"{ENDS}; {HOURLY}"])
+    known = draw.choice([(), *((one,) for one in KNOWN), KNOWN])
     currency = draw.choice(["USD"] * 40 + ["EUR"])
     rows = [
-        row(LeaseEvent.INTENT, known, price_per_hour=price, currency=currency, ttl_s=draw.choice([60.0, 3600.0, 1e5]))
+        row(LeaseEvent.INTENT, *known, price_per_hour=price, currency=currency, ttl_s=draw.choice([60.0, 3600.0, 1e5]))
     ]
     rows = rows if draw.random() < 0.95 else []
     for _ in range(draw.randint(0, 4)):
-        event, detail = draw.choice([
-            (LeaseEvent.CREATED, ""), (LeaseEvent.CREATED, STARTED), (LeaseEvent.DELETE_ASKED, STILL_THERE),
-            (LeaseEvent.DELETE_ASKED, ""), (LeaseEvent.INDETERMINATE, ""), (LeaseEvent.GONE, "seen gone"),
+        event, notes = draw.choice([
+            (LeaseEvent.CREATED, ()), (LeaseEvent.CREATED, (LeaseNote.STARTED_AGAIN,)),
+            (LeaseEvent.DELETE_ASKED, (LeaseNote.STILL_THERE,)),
+            (LeaseEvent.DELETE_ASKED, ()), (LeaseEvent.INDETERMINATE, ()), (LeaseEvent.GONE, ()),
         ])  # fmt: skip
-        rows.append(row(event, detail))
+        rows.append(row(event, *notes))
     return [*rows, row(draw.choice(LAST))] if draw.random() < 0.7 else rows
 
 

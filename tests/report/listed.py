@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from cloudcmp.model.pairs import CellPairs, Pairs
-from cloudcmp.model.result import Comparison, Verdict
+from cloudcmp.model.result import Clause, Comparison, Verdict
 
 TURNED = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
 
@@ -53,8 +53,8 @@ class ListedCell(CellPairs):
     def undecided(self, members: Collection[int]) -> Iterator[tuple[int, int]]:
         return ((one.a, one.b) for one in self.among(members) if one.verdict is Verdict.CANNOT_TELL)
 
-    def reasons(self) -> Iterator[str]:
-        return (one.reason for one in self._pairs)
+    def clauses(self) -> Iterator[Clause]:
+        return (Clause("", one.reason) for one in self._pairs if one.reason)
 
 
 class Listed(Pairs):

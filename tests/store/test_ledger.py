@@ -8,27 +8,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.store.conftest import QUICK, create
 
-from cloudcmp.model.lease import LeaseEvent, LeaseRow, LeaseState
+from cloudcmp.model.lease import LeaseEvent, LeaseNote, LeaseRow, LeaseState
 from cloudcmp.store import StudyStore
 from cloudcmp.store.ledger import fold
 
+NAMES = st.text(st.characters(exclude_characters="\0"), max_size=5)
 NUMBERS = st.floats(min_value=0, max_value=4e9)
 ROWS = st.builds(
     LeaseRow,
     slot=st.sampled_from(["a", "b"]),
     attempt=st.integers(0, 2),
     event=st.sampled_from(LeaseEvent),
-    provider=st.text(max_size=5),
-    region=st.text(max_size=5),
+    provider=NAMES,
+    region=NAMES,
     kind=st.just("instance"),
-    name=st.text(max_size=5),
-    token=st.text(max_size=5),
+    name=NAMES,
+    token=NAMES,
     at=NUMBERS,
-    cloud_id=st.none() | st.text(min_size=1, max_size=5),
+    cloud_id=st.none() | NAMES.filter(bool),
     price_per_hour=st.none() | st.decimals(0, 1000, places=4),
     currency=st.none() | st.just("USD"),
     ttl_s=st.none() | NUMBERS,
     detail=st.text(max_size=20),
+    notes=st.frozensets(st.sampled_from(LeaseNote)),
 )
 
 

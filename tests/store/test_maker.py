@@ -17,7 +17,8 @@ from tests.store.worker import lease_row
 from cloudcmp.errors import CorruptStore, StorageFault
 from cloudcmp.model.lease import LeaseEvent
 from cloudcmp.store import StudyStore
-from cloudcmp.store.seals import SEALED_COLUMNS, MadeElsewhere, Seals, is_intact
+from cloudcmp.store.database import _TABLES_BEFORE
+from cloudcmp.store.seals import MIGRATED_COLUMNS, SEALED_COLUMNS, MadeElsewhere, Seals, is_intact
 from cloudcmp.store.user_key import KEY_BYTES, new_study_key, state_folder, study_key
 
 VALUES = st.lists(st.none() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(), max_size=6)
@@ -166,7 +167,12 @@ def as_schema_1(folder: Path) -> None:
 
     with database_of(folder) as connection:
         for table, columns in SEALED_COLUMNS.items():
-            covered = columns.removesuffix(", file")
+            covered = columns.removesuffix(", notes").removesuffix(", reason").removesuffix(", file")
+            if table in MIGRATED_COLUMNS:
+                (old,) = (one for one in _TABLES_BEFORE.split(";") if f" {table} (" in one)
+                connection.executescript(f"ALTER TABLE {table} RENAME TO later; {old}")
+                kept = ", ".join(row[1] for row in connection.execute(f"PRAGMA table_info({table})"))
+                connection.executescript(f"INSERT INTO {table} SELECT {kept} FROM later; DROP TABLE later")
             for rowid, *row in connection.execute(f"SELECT rowid, {covered} FROM {table}").fetchall():
                 seal = hashlib.sha256(json.dumps([table, *row]).encode()).hexdigest()[:16]
                 connection.execute(f"UPDATE {table} SET seal = ? WHERE rowid = ?", (seal, rowid))
@@ -187,7 +193,7 @@ def test_a_study_of_the_version_before_is_read_and_adopted(study: Path) -> None:
     with StudyStore.open(study, write=True) as store:
         assert store.trial_values(TOTALS).value.tolist() == before
     with database_of(study) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
 
 
 def test_adoption_does_not_sign_damage(study: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.cost.own import effective_per_hour
+from cloudcmp.cost.account_terms import effective_per_hour
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.price import Purchase
 from cloudcmp.model.terms import NO_TERMS, Commitment, Credit, Discount, Support, SupportTier, Terms

@@ -1,10 +1,10 @@
 """From samples to figures: launch values, estimates with intervals, distributions, and what speaks against them."""
 
-from cloudcmp.analysis.estimates import NOT_OFFERED, estimate
+from cloudcmp.analysis.estimates import estimate
 from cloudcmp.analysis.facts import facts_of
 from cloudcmp.analysis.latencies import cdfs
 from cloudcmp.analysis.quality import quality
 from cloudcmp.analysis.scaling import scaling
 from cloudcmp.analysis.warnings import FEWEST_LAUNCHES
 
-__all__ = ["FEWEST_LAUNCHES", "NOT_OFFERED", "cdfs", "estimate", "facts_of", "quality", "scaling"]
+__all__ = ["FEWEST_LAUNCHES", "cdfs", "estimate", "facts_of", "quality", "scaling"]

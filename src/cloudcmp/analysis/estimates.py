@@ -21,9 +21,6 @@ from cloudcmp.stats.variance import between_share
 
 Floats = npt.NDArray[np.float64]
 
-# The reason of an estimate whose candidate has no trial of the cell in the plan.
-NOT_OFFERED = "not offered"
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Found:
@@ -136,7 +133,7 @@ def _estimate(
     )
     if not launches:
         failed = (f"{n_started - n_ok} of {n_started} trials failed",) if n_ok < n_started else ()
-        return replace(bare, reason=_why_nothing(n_started, n_ok, is_offered), warnings=failed)
+        return replace(bare, reason=_why_nothing(n_started, n_ok, is_offered), warnings=failed, offered=is_offered)
     x = found.values
     share = between_share(found.trial_values, found.trial_launches)
     p5, p95 = describe.quantiles(x, (0.05, 0.95))
@@ -157,7 +154,7 @@ def _estimate(
 
 def _why_nothing(n_started: int, n_ok: int, is_offered: bool) -> str:
     if not is_offered:
-        return NOT_OFFERED
+        return "not offered"
     if n_started == 0:
         return "no trial was started"
     if n_ok == 0:

@@ -1,4 +1,4 @@
-"""What the agents told of the machines: the facts that must be alike for numbers to be compared."""
+"""The facts that agents reported of machines, which must be alike for numbers to be compared."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ _OF_A_PROBE = ("engine", "array_bytes", "file_bytes", "blas_kernel", "tool_versi
 _SHOWN = 3
 
 
-def told(attempt: Attempt) -> Mapping[str, object]:
+def reported(attempt: Attempt) -> Mapping[str, object]:
     """An attempt's facts as an object; an empty one where they are not of that form."""
     try:
         found = json.loads(attempt.facts)
@@ -37,7 +37,7 @@ def note(facts: Mapping[str, object], key: str) -> object:
 
 
 def facts_of(plan: Plan, attempts: Sequence[Attempt]) -> dict[int, dict[str, str]]:
-    """For each candidate the facts that `compare` sets beside each other, as text; what nobody told is left out.
+    """For each candidate the facts that `compare` sets beside each other, as text; unreported ones are left out.
 
     Those of the machine have plain names (`kernel`); how a probe really ran is `<probe>.<note>` (`disk.engine`). Where
     a candidate's launches differ among themselves, the value names each that was seen. Processor, memory, instruction
@@ -53,12 +53,12 @@ def facts_of(plan: Plan, attempts: Sequence[Attempt]) -> dict[int, dict[str, str
 
 
 def seen_facts(plan: Plan, attempts: Sequence[Attempt]) -> dict[int, dict[str, tuple[str, ...]]]:
-    """For each candidate and fact all values that its agents told, sorted."""
+    """For each candidate and fact all values that its agents reported, sorted."""
     seen: dict[int, dict[str, dict[str, None]]] = {candidate.index: {} for candidate in plan.candidates}
     for attempt in attempts:
         trial = plan.trials[attempt.trial]
         mine = seen[plan.launches[trial.launch].candidate]
-        for key, value in _of_one(told(attempt), trial.probe):
+        for key, value in _of_one(reported(attempt), trial.probe):
             mine.setdefault(key, {})[value] = None
     return {at: {key: tuple(sorted(values)) for key, values in mine.items()} for at, mine in seen.items()}
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from cloudcmp.analysis.facts import joined, note, seen_facts, told
+from cloudcmp.analysis.facts import joined, note, reported, seen_facts
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.trial import Attempt
 from cloudcmp.units import format_seconds
@@ -30,7 +30,7 @@ def quality(plan: Plan, attempts: Sequence[Attempt]) -> tuple[str, ...]:
     for attempt in attempts:
         if not attempt.interrupted:
             owner = plan.launches[plan.trials[attempt.trial].launch].candidate
-            of_candidate[owner].append((attempt, told(attempt)))
+            of_candidate[owner].append((attempt, reported(attempt)))
     return tuple(
         f"{candidate.id}: {line}"
         for candidate in plan.candidates

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cloudcmp.analysis.estimates import NOT_OFFERED
-from cloudcmp.analysis.facts import note, told
+from cloudcmp.analysis.facts import note, reported
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.plan import Plan, steps_of
 from cloudcmp.model.result import Bounds, Estimate, Scaling, Share
@@ -26,12 +25,12 @@ def scaling(plan: Plan, estimates: Sequence[Estimate], attempts: Sequence[Attemp
     an application starts later than its machine.
     """
     asked = {cell: dict(trial.params) for trial in plan.trials for cell in trial.cells if _is_scaling(cell)}
-    known = {(one.candidate, one.cell) for one in estimates if one.reason != NOT_OFFERED}
+    known = {(one.candidate, one.cell) for one in estimates if one.offered}
     polls = _polls(plan, attempts)
     by = steps_of(plan)[1]
     found = []
     for one in estimates:
-        if not _is_scaling(one.cell) or one.reason == NOT_OFFERED:
+        if not _is_scaling(one.cell) or not one.offered:
             continue
         params = Cell.parse(one.cell).params
         parts = [str(Cell(part, params)) for part in _PARTS]
@@ -75,7 +74,7 @@ def _polls(plan: Plan, attempts: Sequence[Attempt]) -> Mapping[int, float]:
     """For each candidate the longest interval at which the controller looked."""
     found: dict[int, float] = {}
     for attempt in attempts:
-        poll_s = note(told(attempt), "poll_s")
+        poll_s = note(reported(attempt), "poll_s")
         if isinstance(poll_s, int | float):
             candidate = plan.launches[plan.trials[attempt.trial].launch].candidate
             found[candidate] = max(found.get(candidate, 0.0), float(poll_s))

@@ -4,20 +4,20 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cloudcmp.analysis import NOT_OFFERED
 from cloudcmp.answer.outlook import more_rounds, rounds_needed
 from cloudcmp.answer.phrases import how_much, listed, short_names, span, turned
-from cloudcmp.compare import REPLICATION_UNKNOWN, SAME_RATIO, TOO_WIDE, deciding
+from cloudcmp.compare import SAME_RATIO, deciding
 from cloudcmp.cost import is_task, price_of
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.pairs import CellPairs, Pairs
 from cloudcmp.model.plan import Plan
-from cloudcmp.model.result import Bounds, Estimate, Verdict, Winner
+from cloudcmp.model.result import Bounds, Estimate, NoVerdict, Verdict, Winner
 from cloudcmp.units import format_money
 
 # More sentences than this are no answer any more; the rest is in the tables.
 _CELLS_TOLD = 8
+_ONLY_TOO_WIDE = (NoVerdict.TOO_WIDE, NoVerdict.TOO_WIDE_FOR_ALL)
 _TOLD_APART = (Verdict.BETTER, Verdict.WORSE)
 
 
@@ -71,12 +71,13 @@ def in_words(
     """
     labels = names or short_names(one.cell for one in winners)
     cells = sorted(_cells(plan, estimates, comparisons, winners, metrics, labels), key=lambda one: _place(plan, one))
+    caveats = _caveats(plan, cells, comparisons.replication_known)
     if not cells:
-        return (*_caveats(plan, cells), "No cell that decides was measured for two candidates: there is no verdict.")
+        return (*caveats, "No cell that decides was measured for two candidates: there is no verdict.")
     told = [sentence for cell in cells[:_CELLS_TOLD] for sentence in _of_cell(cell)]
     rest = len(cells) - _CELLS_TOLD
     more = [f"{rest} more {'cells are' if rest > 1 else 'cell is'} in the table."] if rest > 0 else []
-    return (*_caveats(plan, cells), *_overall(cells), *told, *more, *_of_prices(plan))
+    return (*caveats, *_overall(cells), *told, *more, *_of_prices(plan))
 
 
 def _place(plan: Plan, one: _Cell) -> int:
@@ -96,7 +97,7 @@ def _cells(
     margins = deciding(plan, (one.cell for one in winners))
     of_cell: dict[str, dict[int, Estimate]] = {}
     for one in estimates:
-        if one.reason != NOT_OFFERED:
+        if one.offered:
             of_cell.setdefault(one.cell, {})[one.candidate] = one
     found = []
     for winner in winners:
@@ -111,13 +112,13 @@ def _cells(
     return found
 
 
-def _caveats(plan: Plan, cells: Sequence[_Cell]) -> Iterator[str]:
+def _caveats(plan: Plan, cells: Sequence[_Cell], replication_known: bool) -> Iterator[str]:
     simulated = [candidate.id for candidate in plan.candidates if candidate.simulated]
     if len(simulated) == len(plan.candidates):
         yield "All numbers are simulated: they were planted, nothing was measured."
     elif simulated:
         yield f"The numbers of {listed(simulated)} are simulated: they were planted, nothing was measured there."
-    if REPLICATION_UNKNOWN in plan.quote.notes:
+    if not replication_known:
         yield (
             "The table does not say which values came from one launch: n counts values, "
             "and where several came from one, differences look surer than they are."
@@ -146,8 +147,7 @@ def _of_cell(cell: _Cell) -> Iterator[str]:
         return
     doubtful = cell.doubtful()
     ties = [at for at in won[1:] if at not in doubtful]
-    notes = [note for note in cell.winner.reason.split("; ") if note.startswith("left out")]
-    left_out = "".join(f" {note[0].upper()}{note[1:]}." for note in notes)
+    left_out = "".join(f" {note[0].upper()}{note[1:]}." for note in cell.winner.left_out)
     yield f"{cell.label}: {_lead(cell, won[0], ties, doubtful)}{_cheapest_task(cell)}{left_out}"
     if doubtful:
         names = listed([cell.name(at) for at in doubtful])
@@ -218,7 +218,7 @@ def _cost_ratio(cell: _Cell, a: int, b: int) -> Bounds | None:
     prices = price_of(cell.plan.candidates[a]), price_of(cell.plan.candidates[b])
     if pair is None or prices[0] is None or prices[1] is None:
         return None
-    if pair.verdict is Verdict.CANNOT_TELL and not pair.reason.startswith(TOO_WIDE):
+    if pair.verdict is Verdict.CANNOT_TELL and pair.no_verdict not in _ONLY_TOO_WIDE:
         return None
     _, bounds = turned(pair, a)
     ratio = float(prices[0].amount / prices[1].amount)

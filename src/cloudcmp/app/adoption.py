@@ -8,7 +8,7 @@ from cloudcmp.errors import Fault
 from cloudcmp.execute.environment import work_of
 from cloudcmp.model.lease import LeaseState
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provision.waiting import named
+from cloudcmp.provision.progress import lease_label
 from cloudcmp.report.text import exact
 from cloudcmp.store import MadeElsewhere, StudyStore
 
@@ -45,7 +45,7 @@ def teardown_actions(store: StudyStore) -> Iterator[str]:
         if one.state is LeaseState.GONE:
             continue
         folder = f", the folder {local / (one.cloud_id or one.token)} and its processes"
-        yield f"end {named(one)}{folder if one.provider == 'local' else ''}, if it bears the tags of {store.tag}"
+        yield f"end {lease_label(one)}{folder if one.provider == 'local' else ''}, if it bears the tags of {store.tag}"
     for runner in sorted({one.runner for one in store.plan.candidates if not one.simulated}):
         yield f"look at {runner} for whatever bears the tags of {store.tag}, and end it"
 

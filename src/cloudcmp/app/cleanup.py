@@ -14,7 +14,7 @@ from cloudcmp.execute.teardown import Leave, RunEnd, leave_at_once, left_told, l
 from cloudcmp.model.lease import Lease, LeaseRow
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provision import Journal, Ledger, Release, release_all
-from cloudcmp.provision.waiting import told_while
+from cloudcmp.provision.progress import run_with_progress
 from cloudcmp.store import StudyStore, open_to_end, tag_in
 
 
@@ -98,13 +98,13 @@ async def _release_all(
     ledger: Ledger, providers: Mapping[str, Provider], folder: Path, leave: Leave | None, say: Callable[[str], None]
 ) -> tuple[Release, ...]:
     if leave is None:
-        return await told_while(release_all(ledger, providers), ledger, providers, say)
+        return await run_with_progress(release_all(ledger, providers), ledger, providers, say)
     stop, releases = asyncio.Event(), list[Release]()
     stop.set()  # there is nothing to finish first
     stopping = Stopping(stop, lambda _: None)
 
     async def work() -> None:
-        releases.extend(await told_while(release_all(ledger, providers), ledger, providers, say))
+        releases.extend(await run_with_progress(release_all(ledger, providers), ledger, providers, say))
 
     with stopping.heeding():
         if not await stopping.unless_hurried(work()):

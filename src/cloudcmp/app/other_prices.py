@@ -7,10 +7,10 @@ from functools import partial
 from cloudcmp.app.plan import billing_of, offerings_of, quoted
 from cloudcmp.cost import commitment
 from cloudcmp.cost import offering_prices as catalogue
-from cloudcmp.cost.own import commitment_for, effective_per_hour
+from cloudcmp.cost.account_pricing import apply_terms
+from cloudcmp.cost.account_terms import commitment_for, effective_per_hour
 from cloudcmp.cost.parts import as_rented
 from cloudcmp.cost.rules import shares_of
-from cloudcmp.cost.under import under
 from cloudcmp.model.bill import BillLine, Use
 from cloudcmp.model.offering import Price
 from cloudcmp.model.plan import Candidate, Plan, Quote
@@ -65,7 +65,7 @@ def under_terms(plan: Plan, name: str, purchase: Purchase | None = None) -> Plan
     for one in plan.candidates:
         spot = dict(one.options).get("market") == "spot"
         way = purchase or (Purchase.SPOT if spot else Purchase.ON_DEMAND)
-        found, line = under(one, terms, billing_of(one.offering.provider), way)
+        found, line = apply_terms(one, terms, billing_of(one.offering.provider), way)
         candidates.append(found)
         lines.append(line)
     if terms.support or terms.credits:

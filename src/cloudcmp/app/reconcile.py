@@ -17,7 +17,7 @@ from cloudcmp.cost.billed import (
     Reconciled,
     Wanted,
     read,
-    set_beside,
+    reconcile_bill,
     spellings,
 )
 from cloudcmp.errors import UserMistake
@@ -58,7 +58,7 @@ def reconcile(
     ids = {(one.slot, one.attempt): one.cloud_id for one in rows if one.cloud_id}
     wanted = Wanted.of(tag, {**dict.fromkeys(leased), **ids}, _spellings)
     billed = read(bills, wanted, Format(format) if format else None)
-    result = set_beside(billed, _estimated(plan, rows, moment), leased, moment)
+    result = reconcile_bill(billed, _estimated(plan, rows, moment), leased, moment)
     return replace(result, notes=(*result.notes, *_unbilled_providers(plan), *_quoted(plan)))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cloudcmp import analysis, answer, compare, cost
-from cloudcmp.analysis.facts import told as attempt_facts
+from cloudcmp.analysis.facts import reported
 from cloudcmp.app.command_uses import commands
 from cloudcmp.app.other_prices import bought, under_terms
 from cloudcmp.app.other_prices import reprice as repriced
@@ -99,7 +99,9 @@ def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric], *, drawn
     estimates = analysis.estimate(plan, measured.values, measured.histograms, metrics)
     estimates = cost.with_cost(plan, _without_rounds(store, estimates), metrics)
     facts = analysis.facts_of(plan, counted)
-    comparisons, winners = compare.compare(plan, estimates, metrics, facts)
+    comparisons, winners = compare.compare(
+        plan, estimates, metrics, facts, replication_known=store.meta(REPLICATION_UNKNOWN) is None
+    )
     words = answer.in_words(plan, estimates, comparisons, winners, metrics, cell_names(estimates))
     return View(
         plan=plan,
@@ -165,7 +167,7 @@ def _host_facts(plan: Plan, attempts: Sequence[Attempt], candidate: int) -> tupl
     """Facts about a candidate's machine as sorted text pairs, from its first launch whose agent reported them."""
     for attempt in attempts:
         if plan.launches[plan.trials[attempt.trial].launch].candidate == candidate:
-            host = attempt_facts(attempt).get("host")
+            host = reported(attempt).get("host")
             if isinstance(host, dict) and host:
                 return tuple(sorted(_pairs("", host)))
     return ()

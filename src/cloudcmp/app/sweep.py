@@ -25,7 +25,7 @@ from cloudcmp.model.protocol import HasServerTime, Provider
 from cloudcmp.provider.common.blocking_calls import run_in_thread
 from cloudcmp.provider.time import Time, WallTime
 from cloudcmp.provision import Patience, patience_with
-from cloudcmp.provision.pacing import Pace
+from cloudcmp.provision.pace import Pace
 
 LIST_S = 180.0
 """Deadline of a provider for listing everything with cloudcmp's tags in all its regions."""

@@ -4,33 +4,37 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from cloudcmp.analysis import NOT_OFFERED
+from cloudcmp.compare.comparability import Facts, Likeness, trial_params
 from cloudcmp.compare.family import adjusted, deciding
 from cloudcmp.compare.pairing import Rounds, figures_of, launches_of
 from cloudcmp.compare.table import CellTable, PairTable, Question
-from cloudcmp.compare.unlike import Facts, Likeness, trial_params
 from cloudcmp.compare.verdict import CODES, bars_of, verdicts_of
 from cloudcmp.compare.winners import winner_of
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Plan
-from cloudcmp.model.result import Estimate, Verdict, Winner
+from cloudcmp.model.result import Clause, Estimate, Verdict, Winner
 from cloudcmp.stats.check import Floats
 
-# The note of a plan made from a table that does not say which rows came from one launch.
 REPLICATION_UNKNOWN = "replication unknown"
-Bars = Mapping[tuple[str, int], str]
+"""The mark of every comparison of a table that does not say which rows came from one launch."""
+Bars = Mapping[tuple[str, int], Clause | None]
 
 
 def compare(
-    plan: Plan, estimates: Sequence[Estimate], metrics: Mapping[str, Metric], facts: Facts
+    plan: Plan,
+    estimates: Sequence[Estimate],
+    metrics: Mapping[str, Metric],
+    facts: Facts,
+    *,
+    replication_known: bool = True,
 ) -> tuple[PairTable, tuple[Winner, ...]]:
     """Set every pair of candidates against each other in every cell, by cell as in `estimates`; and who wins each cell.
 
     Give all estimates of a study, always: the family of the verdicts is every pair in every deciding cell that the plan
     gives to both (see `deciding`, `adjusted`), whatever is shown of it later. `facts` holds for each candidate's index
-    what `unlike` looks at. Where `plan.quote.notes` holds `replication unknown` (a table that does not tell launches
-    apart), every comparison is marked so.
+    what `comparability` looks at. Without `replication_known` (a table that does not tell launches apart) every
+    comparison is marked so.
     `detectable` is on the scale of `effect` (a ratio above 1, or a difference), two-sided at 0.05 / family size.
     A comparison says nothing of launches outside the rounds that were measured.
     """
@@ -38,7 +42,8 @@ def compare(
     by_cell: dict[str, list[Estimate]] = {}
     for one in estimates:
         by_cell.setdefault(one.cell, []).append(one)
-    questions = _questions(plan, by_cell, metrics, facts, bars)
+    notes = () if replication_known else (REPLICATION_UNKNOWN,)
+    questions = _questions(plan, by_cell, metrics, facts, bars, notes)
     tables: dict[str, CellTable] = {}
     family = 0
     for decides in (True, False):
@@ -46,7 +51,7 @@ def compare(
         asked = sum(int(one.asked.sum()) for one in some.values())
         tables |= _answered(some, asked, decides)
         family += asked if decides else 0
-    table = PairTable({text: tables[text] for text in questions}, family)
+    table = PairTable({text: tables[text] for text in questions}, family, replication_known)
     winners = tuple(
         winner_of(plan, text, metrics[Cell.parse(text).metric], some, table.of(text), bars)
         for text, some in by_cell.items()
@@ -55,10 +60,10 @@ def compare(
 
 
 def _questions(
-    plan: Plan, by_cell: Mapping[str, list[Estimate]], metrics: Mapping[str, Metric], facts: Facts, bars: Bars
-) -> dict[str, Question]:
+    plan: Plan, by_cell: Mapping[str, list[Estimate]], metrics: Mapping[str, Metric], facts: Facts, bars: Bars,
+    notes: tuple[str, ...],
+) -> dict[str, Question]:  # fmt: skip
     margins, params, rounds = deciding(plan, by_cell), trial_params(plan), Rounds()
-    notes = (REPLICATION_UNKNOWN,) if REPLICATION_UNKNOWN in plan.quote.notes else ()
     questions = {}
     for text, unordered in by_cell.items():
         some = sorted(unordered, key=lambda one: one.candidate)
@@ -67,7 +72,7 @@ def _questions(
         launches = launches_of(some, metric.signed, rounds)
         questions[text] = Question.of(
             cell, metric, text in margins, margins.get(text), candidates, tuple(bars[text, at] for at in candidates),
-            np.array([one.reason != NOT_OFFERED for one in some], dtype=np.bool_),
+            np.array([one.offered for one in some], dtype=np.bool_),
             Likeness.of(plan, cell, candidates, facts, params), notes, launches, figures_of(launches),
         )  # fmt: skip
     return questions

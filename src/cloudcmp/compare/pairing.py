@@ -195,7 +195,7 @@ def _of_matrix(launches: Launches, a: Integers, b: Integers, widest: int) -> Ite
 
 
 def _of_rows(launches: Launches, a: Integers, b: Integers, widest: int) -> Iterator[tuple[Integers, Floats]]:
-    """The same for candidates that share few rounds, one candidate after another: no matrix would hold them all."""
+    """The differences of candidates that share few rounds, one candidate at a time: no matrix would hold them all."""
     places = np.full(widest, -1, dtype=np.int64)
     for one in np.unique(a):
         own, at = launches.rounds[one], np.flatnonzero(a == one)

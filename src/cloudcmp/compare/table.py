@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from cloudcmp.analysis import FEWEST_LAUNCHES
+from cloudcmp.compare.comparability import Likeness
 from cloudcmp.compare.family import ALPHA
 from cloudcmp.compare.pairing import Figures, Flags, Launches, pairs_of, robust_of
-from cloudcmp.compare.unlike import Likeness
-from cloudcmp.compare.verdict import CODES, TOO_WIDE, TOO_WIDE_FOR_ALL
+from cloudcmp.compare.verdict import CODES
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.pairs import CellPairs, Pairs
-from cloudcmp.model.result import Bounds, Comparison, Verdict
+from cloudcmp.model.result import Bounds, Clause, Comparison, NoVerdict, Verdict
 from cloudcmp.stats.check import Floats, Integers
 from cloudcmp.stats.power import detectable_log_difference
 
@@ -28,6 +28,11 @@ POWER = 0.8
 _LARGEST_LOG = 700.0
 # So many objects are made at once where all pairs are gone through.
 _AT_ONCE = 4096
+_IN_WORDS = {
+    NoVerdict.NOT_COMPARABLE: "no rounds with both, or a value of 0 or below",
+    NoVerdict.TOO_WIDE: "interval too wide",
+    NoVerdict.TOO_WIDE_FOR_ALL: "interval too wide after correction for all questions",
+}
 _BETTER, _WORSE, _SAME, _CANNOT_TELL = (CODES.index(one) for one in Verdict)
 
 
@@ -35,7 +40,7 @@ _BETTER, _WORSE, _SAME, _CANNOT_TELL = (CODES.index(one) for one in Verdict)
 class Question:
     """One cell before the family is corrected.
 
-    `candidates` are in order; `bars` says of each why it can neither win nor lose there, empty if it can; `offered`
+    `candidates` are in order; `bars` says of each why it can neither win nor lose there, None if it can; `offered`
     whether the plan gives it the cell. `notes` are marks of every pair.
     """
 
@@ -44,7 +49,7 @@ class Question:
     decides: bool
     margin: float | None
     candidates: tuple[int, ...]
-    bars: tuple[str, ...]
+    bars: tuple[Clause | None, ...]
     offered: Flags
     likeness: Likeness
     notes: tuple[str, ...]
@@ -56,7 +61,7 @@ class Question:
     @classmethod
     def of(
         cls, cell: Cell, metric: Metric, decides: bool, margin: float | None, candidates: tuple[int, ...],
-        bars: tuple[str, ...], offered: Flags, likeness: Likeness, notes: tuple[str, ...], launches: Launches,
+        bars: tuple[Clause | None, ...], offered: Flags, likeness: Likeness, notes: tuple[str, ...], launches: Launches,
         figures: Figures,
     ) -> "Question":  # fmt: skip
         """With `barred`, which pairs can get no verdict, and `asked`, which belong to a family, both by pair."""
@@ -114,7 +119,7 @@ class CellTable(CellPairs):
     def reason(self, a: int, b: int) -> str:
         """Why a pair that is here has no better verdict, empty where there is nothing to say."""
         at = self._at(a, b)
-        return "" if at is None else self.text(self._reason(at))
+        return "" if at is None else self._reason(at)
 
     def verdict(self, a: int, b: int) -> Verdict | None:
         """The verdict on `a` against `b`; None in an exploratory cell, and for a pair that is not here."""
@@ -136,9 +141,9 @@ class CellTable(CellPairs):
         return self if kept.all() else replace(self, present=self.present & kept)
 
     def worded(self, text: Callable[[str], str]) -> "CellTable":
-        """The same with every reason and mark as `text` gives it."""
+        """This with every reason and mark changed by `text`."""
         own = self.text
-        return replace(self, text=lambda said: text(own(said)))
+        return replace(self, text=lambda reason: text(own(reason)))
 
     def settled(self) -> bool:
         """True if some pair is told apart, or is practically the same."""
@@ -159,9 +164,10 @@ class CellTable(CellPairs):
         names = self.question.candidates
         return ((names[a], names[b]) for a, b in zip(first[chosen].tolist(), second[chosen].tolist(), strict=True))
 
-    def reasons(self) -> Iterator[str]:
-        """The reasons of the pairs in their order; one that says nothing new is mostly left out."""
-        return (self.text(self._reason(at)) for at in self._telling())
+    def clauses(self) -> Iterator[Clause]:
+        """The parts of the reasons of the pairs in their order; one that says nothing new is mostly left out."""
+        for at in self._telling():
+            yield from (Clause(self.text(one.subject), self.text(one.text)) for one in self._clauses(at))
 
     @property
     def _pairs(self) -> tuple[Integers, Integers]:
@@ -189,44 +195,70 @@ class CellTable(CellPairs):
         if len(here) < 2:
             return []
         count, start = len(question.candidates), int(here[0])
-        told = {_place(start, int(at if at != start else here[1]), count) for at in here if question.bars[at]}
+        telling = {_place(start, int(at if at != start else here[1]), count) for at in here if question.bars[at]}
         able = np.array([not bar for bar in question.bars], dtype=np.bool_)
         chosen = self._chosen()
         chosen = chosen[able[first[chosen]] & able[second[chosen]]]
         _, at = np.unique(self._kinds_of_reason(chosen), return_index=True)
-        return sorted(told | set(chosen[at].tolist()))
+        return sorted(telling | set(chosen[at].tolist()))
 
     def _kinds_of_reason(self, at: Integers) -> Integers:
         """A number for each pair without a barred candidate: pairs of one number have one reason."""
         figures, (first, second), kinds = self.question.figures, self._pairs, self.question.likeness.kinds
         n, base = np.minimum(figures.n[at], FEWEST_LAUNCHES), int(kinds.max(initial=0)) + 1
         alone = figures.by_rounds[at] & (figures.p[at] < ALPHA)
-        told = (self.codes[at] != _CANNOT_TELL) & (n > 0)
-        open_ = np.where(told, 4 * FEWEST_LAUNCHES + 4, 4 * n + 2 * figures.by_rounds[at] + alone)
+        settled = (self.codes[at] != _CANNOT_TELL) & (n > 0)
+        open_ = np.where(settled, 4 * FEWEST_LAUNCHES + 4, 4 * n + 2 * figures.by_rounds[at] + alone)
         return np.where(self.question.likeness.refused[at], -1 - kinds[first[at]] * base - kinds[second[at]], open_)
 
-    def _reason(self, at: int) -> str:
-        question, figures, (first, second) = self.question, self.question.figures, self._pairs
-        a, b, n = int(first[at]), int(second[at]), int(figures.n[at])
-        if self.barred_by(a, b):
-            return self.barred_by(a, b)
+    def _no_verdict(self, at: int) -> NoVerdict | None:
+        """Why a pair has no better verdict; None where there is nothing to say."""
+        question, figures, n = self.question, self.question.figures, int(self.question.figures.n[at])
+        if self._bars(at):
+            return NoVerdict.BARRED
         if question.likeness.refused[at]:
-            return f"unlike: {question.likeness.refusal(a, b)}"
+            return NoVerdict.UNLIKE
         if n == 0:
-            return "no rounds with both, or a value of 0 or below"
+            return NoVerdict.NOT_COMPARABLE
         if not question.asked[at] or self.codes[at] != _CANNOT_TELL:
-            return ""
+            return None
         if n < FEWEST_LAUNCHES:
-            return f"{n} of at least {FEWEST_LAUNCHES} {'rounds with both' if figures.by_rounds[at] else 'launches'}"
-        return TOO_WIDE_FOR_ALL if figures.by_rounds[at] and figures.p[at] < ALPHA else TOO_WIDE
+            return NoVerdict.TOO_FEW
+        alone = figures.by_rounds[at] and figures.p[at] < ALPHA
+        return NoVerdict.TOO_WIDE_FOR_ALL if alone else NoVerdict.TOO_WIDE
 
-    def barred_by(self, a: int, b: int) -> str:
-        """What bars the candidates at two places from a verdict, empty where nothing does."""
-        return "; ".join(filter(None, (self.question.bars[a], self.question.bars[b])))
+    def _clauses(self, at: int) -> tuple[Clause, ...]:
+        """The reason of a pair in words, a clause for each part."""
+        match self._no_verdict(at):
+            case None:
+                return ()
+            case NoVerdict.BARRED:
+                return self._bars(at)
+            case NoVerdict.UNLIKE:
+                first, *rest = self.question.likeness.refusal(*self._places(at))
+                subject = f"unlike: {first.subject}" if first.subject else "unlike"
+                return Clause(subject, first.text), *rest
+            case NoVerdict.TOO_FEW:
+                figures = self.question.figures
+                what = "rounds with both" if figures.by_rounds[at] else "launches"
+                return (Clause("", f"{int(figures.n[at])} of at least {FEWEST_LAUNCHES} {what}"),)
+            case plain:
+                return (Clause("", _IN_WORDS[plain]),)
+
+    def _reason(self, at: int) -> str:
+        return self.text("; ".join(map(str, self._clauses(at))))
+
+    def _bars(self, at: int) -> tuple[Clause, ...]:
+        """What bars the candidates of a pair from a verdict."""
+        return tuple(bar for place in self._places(at) if (bar := self.question.bars[place]))
+
+    def _places(self, at: int) -> tuple[int, int]:
+        first, second = self._pairs
+        return int(first[at]), int(second[at])
 
     def _marks(self, at: int) -> tuple[str, ...]:
-        question, figures, (first, second) = self.question, self.question.figures, self._pairs
-        marks = list(question.likeness.marks(int(first[at]), int(second[at])))
+        question, figures = self.question, self.question.figures
+        marks = list(question.likeness.marks(*self._places(at)))
         if figures.n[at] and not figures.by_rounds[at]:
             marks.append("no rounds: Welch's t decides")
         marks += question.notes
@@ -266,7 +298,8 @@ class CellTable(CellPairs):
                 cliffs_delta=delta if known and robust else None,
                 detectable=self._detectable(n, spread) if member and known else None,
                 verdict=CODES[code],
-                reason=self.text(self._reason(pair)),
+                reason=self._reason(pair),
+                no_verdict=self._no_verdict(pair),
                 marks=self._marks(pair),
             )
 
@@ -284,8 +317,9 @@ class CellTable(CellPairs):
 class PairTable(Pairs):
     """Every pair of a study, a table for each cell."""
 
-    def __init__(self, tables: Mapping[str, CellTable], family: int) -> None:
+    def __init__(self, tables: Mapping[str, CellTable], family: int, replication_known: bool = True) -> None:
         self.family = family
+        self.replication_known = replication_known
         self._tables = dict(tables)
         self._ends = list(itertools.accumulate(map(len, self._tables.values())))
 
@@ -312,12 +346,15 @@ class PairTable(Pairs):
 
     def only(self, cells: Collection[str]) -> "PairTable":
         """The pairs of some cells, with the family that the verdicts were corrected for."""
-        return PairTable({cell: table for cell, table in self._tables.items() if cell in cells}, self.family)
+        return self._of({cell: table for cell, table in self._tables.items() if cell in cells})
 
     def worded(self, text: Callable[[str], str]) -> "PairTable":
-        """The same with every reason and mark as `text` gives it."""
+        """This with every reason and mark changed by `text`."""
         words = functools.cache(text)
-        return PairTable({cell: table.worded(words) for cell, table in self._tables.items()}, self.family)
+        return self._of({cell: table.worded(words) for cell, table in self._tables.items()})
+
+    def _of(self, tables: Mapping[str, CellTable]) -> "PairTable":
+        return PairTable(tables, self.family, self.replication_known)
 
 
 def _place(i: int, j: int, count: int) -> int:

@@ -11,15 +11,12 @@ from cloudcmp.compare.family import ALPHA
 from cloudcmp.compare.pairing import Figures, Flags
 from cloudcmp.model.metric import Better, Metric
 from cloudcmp.model.plan import Plan
-from cloudcmp.model.result import Estimate, Verdict
+from cloudcmp.model.result import Clause, Estimate, Verdict
 from cloudcmp.stats.check import Floats
 
 # Ratios inside (1 / SAME_RATIO, SAME_RATIO) make no practical difference.
 SAME_RATIO = 1.03
 LARGEST_FAILED_PERCENT = 10
-TOO_WIDE = "interval too wide"
-# The pair alone would be told apart; corrected for all questions of the family it is not.
-TOO_WIDE_FOR_ALL = f"{TOO_WIDE} after correction for all questions"
 # In a column a verdict is its place here.
 CODES: tuple[Verdict | None, ...] = (None, *Verdict)
 Codes = npt.NDArray[np.int8]
@@ -27,8 +24,8 @@ Codes = npt.NDArray[np.int8]
 _Key = tuple[str | None, int | None]
 
 
-def bars_of(plan: Plan, estimates: Sequence[Estimate]) -> dict[tuple[str, int], str]:
-    """For each cell and candidate why it can neither win nor lose there; empty text where nothing bars it.
+def bars_of(plan: Plan, estimates: Sequence[Estimate]) -> dict[tuple[str, int], Clause | None]:
+    """For each cell and candidate why it can neither win nor lose there; None where nothing bars it.
 
     Bars are more than 10 % failed, and fewer than 6 launches. A planned launch that gave no value although a later one
     of the same candidate did counts as failed as well: where capacity ran out, no trial was ever started.
@@ -39,19 +36,19 @@ def bars_of(plan: Plan, estimates: Sequence[Estimate]) -> dict[tuple[str, int], 
     return {(one.cell, one.candidate): _bar(plan, one, schedule[one.candidate]) for one in estimates}
 
 
-def _bar(plan: Plan, one: Estimate, schedule: Sequence[_Key]) -> str:
+def _bar(plan: Plan, one: Estimate, schedule: Sequence[_Key]) -> Clause | None:
     name = plan.candidates[one.candidate].id
     if one.n == 0:
-        return f"{name}: {one.reason or 'no values'}"
+        return Clause(name, one.reason or "no values")
     failed = one.n_started - one.n_ok
     if failed * 100 > LARGEST_FAILED_PERCENT * one.n_started:
-        return f"{name}: {failed} of {one.n_started} trials failed"
+        return Clause(name, f"{failed} of {one.n_started} trials failed")
     lost, due = (0, one.n) if plan.imported else _lost_launches(one, schedule)
     if lost * 100 > LARGEST_FAILED_PERCENT * due:
-        return f"{name}: {lost} of {due} launches gave no value"
+        return Clause(name, f"{lost} of {due} launches gave no value")
     if one.n < FEWEST_LAUNCHES:
-        return f"{name}: {one.n} of at least {FEWEST_LAUNCHES} launches"
-    return ""
+        return Clause(name, f"{one.n} of at least {FEWEST_LAUNCHES} launches")
+    return None
 
 
 def _lost_launches(one: Estimate, schedule: Sequence[_Key]) -> tuple[int, int]:

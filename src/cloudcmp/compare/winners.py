@@ -4,14 +4,13 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cloudcmp.analysis import NOT_OFFERED
 from cloudcmp.compare.verdict import bars_of
 from cloudcmp.cost import price_of
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Metric
 from cloudcmp.model.pairs import CellPairs, Pairs
 from cloudcmp.model.plan import Plan
-from cloudcmp.model.result import Estimate, Verdict, Winner
+from cloudcmp.model.result import Clause, Estimate, Verdict, Winner
 
 # More pairs than this are counted: nobody reads each by its names.
 _MOST_OPEN = 1000
@@ -37,7 +36,7 @@ def winner_of(
     metric: Metric,
     estimates: Sequence[Estimate],
     pairs: CellPairs,
-    bars: Mapping[tuple[str, int], str],
+    bars: Mapping[tuple[str, int], Clause | None],
 ) -> Winner:
     """The winners of one cell among the candidates of `estimates`, best median first; `bars` as from `bars_of`.
 
@@ -46,13 +45,13 @@ def winner_of(
     calls it the same. `reason` says what is still open. The star goes to the cheapest of those that are practically
     the same as the best, where it is cheaper than one of them and all their prices are known in one currency.
     """
-    pairs = pairs.among({one.candidate for one in estimates if one.reason != NOT_OFFERED})
+    pairs = pairs.among({one.candidate for one in estimates if one.offered})
     if not pairs:
         return Winner(cell, (), None, "one candidate: nothing to compare")
     if not pairs.decides:
         return Winner(cell, (), None, "exploratory: no verdict")
     if not pairs.settled():
-        return Winner(cell, (), None, f"cannot tell yet: {_why(pairs.reasons())}")
+        return Winner(cell, (), None, f"cannot tell yet: {_why(pairs.clauses())}")
     able = {one.candidate: one.median or 0.0 for one in estimates if not bars[cell, one.candidate]}
     beaten = pairs.beaten()
     sign = -1.0 if metric.better is Better.HIGHER else 1.0
@@ -62,23 +61,22 @@ def winner_of(
     best = unbeaten[0]
     equals = [at for at in unbeaten if at == best or pairs.verdict(best, at) is Verdict.SAME]
     starred, why_none = _star(plan, equals)
-    notes = [*_open(plan, pairs, unbeaten), *_left_out(estimates, bars), *why_none]
-    return Winner(cell, tuple(unbeaten), starred, "; ".join(notes))
+    left_out = tuple(f"left out: {bar}" for one in estimates if one.offered and (bar := bars[cell, one.candidate]))
+    notes = [*_open(plan, pairs, unbeaten), *left_out, *why_none]
+    return Winner(cell, tuple(unbeaten), starred, "; ".join(notes), left_out)
 
 
-def _why(reasons: Iterable[str]) -> str:
+def _why(clauses: Iterable[Clause]) -> str:
     """Why no pair is settled: each reason once, with whom it concerns, or of how many where these are many."""
-    clauses = dict.fromkeys(part for reason in reasons for part in reason.split("; "))
     concerned: dict[str, list[str]] = {}
-    for clause in clauses:
-        name, colon, reason = clause.rpartition(": ")
-        concerned.setdefault(reason if colon else clause, []).append(name)
-    told = []
+    for clause in dict.fromkeys(clauses):
+        concerned.setdefault(clause.text, []).append(clause.subject)
+    parts = []
     for reason, names in concerned.items():
         some = [name for name in names if name]
         who = ", ".join(some) if len(some) < 3 else f"{len(some)} candidates"
-        told.append(f"{who}: {reason}" if who else reason)
-    return "; ".join(told)
+        parts.append(f"{who}: {reason}" if who else reason)
+    return "; ".join(parts)
 
 
 def winner_rows(
@@ -131,10 +129,3 @@ def _open(plan: Plan, pairs: CellPairs, unbeaten: Sequence[int]) -> Iterator[str
     rest = sum(1 for _ in undecided)
     if rest:
         yield f"cannot tell {rest} more pairs apart yet"
-
-
-def _left_out(estimates: Sequence[Estimate], bars: Mapping[tuple[str, int], str]) -> Iterator[str]:
-    for one in estimates:
-        why = bars[one.cell, one.candidate]
-        if why and one.reason != NOT_OFFERED:
-            yield f"left out: {why}"

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from decimal import ROUND_HALF_EVEN, ROUND_UP, Decimal
 
+from cloudcmp.cost.account_terms import own_lines
 from cloudcmp.cost.metering import EXACT, SHORTEST_MONTH_HOURS, Part, Sustained, misfit, parts
-from cloudcmp.cost.own import SUSTAINED, own_lines
-from cloudcmp.model.bill import UNLISTED, Bill, BillLine, Rate, RateOf, Use
+from cloudcmp.model.bill import NO_RATE, Bill, BillLine, Rate, RateOf, Use
 from cloudcmp.model.price import MONTH_HOURS, PriceRow, Unit
 from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.units import Money
@@ -73,7 +73,7 @@ def _unknown(use: Use, rate: Rate, currency: str | None, on: date | None) -> str
     """Why a use has no amount; nothing where it has one."""
     rows = rate.rows
     if rate.why or not rows:
-        return rate.why or UNLISTED
+        return rate.why or NO_RATE.why
     if on is not None and rate.dated is not None and (on - rate.dated).days > FRESH_DAYS:
         return f"its price is of {rate.dated}, more than {FRESH_DAYS} days old"
     if currency is not None and rows[0].currency != currency:
@@ -153,7 +153,7 @@ def _sustained(use: Use, rate: Rate, ran: Sustained, line: BillLine, month_h: in
     if off <= 0:
         return []
     why = "long use in a month is cheaper by itself"
-    return [BillLine(f"{SUSTAINED} {use.label()}", None, "", None, Money(-off, row.currency), why, use.about)]
+    return [BillLine(f"sustained use of {use.label()}", None, "", None, Money(-off, row.currency), why, use.about)]
 
 
 def _sum(lines: Sequence[BillLine], currency: str | None) -> Money | None:

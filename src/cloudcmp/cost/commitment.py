@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from cloudcmp.cost.account_terms import effective_per_hour
 from cloudcmp.cost.metering import EXACT, hours_for
-from cloudcmp.cost.own import effective_per_hour
 from cloudcmp.model.price import MONTH_HOURS
 from cloudcmp.model.terms import Commitment
 

@@ -6,7 +6,18 @@ from datetime import date, timedelta
 from decimal import ROUND_UP, Decimal
 from typing import Protocol
 
-from cloudcmp.cost.asked import Asked, No, Unknown, Wanted, from_tier, holding, in_force, like, named_alike, unheld
+from cloudcmp.cost.price_query import (
+    NoPrice,
+    PriceQuery,
+    RowFilter,
+    UnknownPrice,
+    in_force,
+    machine_rows,
+    missing_disk_size,
+    tier_rows,
+    volume_rows,
+    without_sku,
+)
 from cloudcmp.cost.shapes import Shape, shape_of
 from cloudcmp.model.offering import Price, Volume
 from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Doubt, How, Item, Listed, PriceRow, Purchase, Unit
@@ -49,7 +60,7 @@ class Lookup:
     today: date
     currency: str = ""
 
-    def machine(self, asked: Asked) -> Price | Unknown:
+    def machine(self, asked: PriceQuery) -> Price | UnknownPrice:
         """What a machine costs an hour.
 
         Unknown where no list has it, where its rows differ, where its amount, unit, currency or date says nothing, and
@@ -58,11 +69,11 @@ class Lookup:
         """
         return self._told(asked.provider, asked.region, asked.name, lambda: self._machine(asked))
 
-    def volume(self, provider: str, region: str, volume: Volume) -> Price | Unknown:
+    def volume(self, provider: str, region: str, volume: Volume) -> Price | UnknownPrice:
         """What a volume costs an hour: its size and its rate beyond what comes with it; traffic is not in it."""
         return self._told(provider, region, str(volume), lambda: self._volume(provider, region, volume))
 
-    def commitments(self, asked: Asked) -> list[PriceRow]:
+    def commitments(self, asked: PriceQuery) -> list[PriceRow]:
         """What a machine is committed at an hour, for each term and plan that has one sure price of these days."""
         there = (asked.provider, asked.region, Item.INSTANCE)
         lists = self.book.lists(*there, asked.purchase)
@@ -72,42 +83,42 @@ class Lookup:
         for months, plan in sorted(kinds):
             try:
                 list_, row = self._one(*there, asked.name, _of_plan(replace(asked, term_months=months), plan))
-            except No:
+            except NoPrice:
                 continue
             if list_.how not in OLD_BY_NATURE and row.unit is Unit.HOUR and row.amount + row.upfront > 0:
                 found.append(row)
         return found
 
-    def address(self, provider: str, region: str) -> Price | Unknown:
+    def address(self, provider: str, region: str) -> Price | UnknownPrice:
         """What a public IPv4 address costs an hour."""
 
         def told() -> Price:
-            list_, row = self._one(provider, region, Item.ADDRESS, "ipv4", Wanted())
+            list_, row = self._one(provider, region, Item.ADDRESS, "ipv4", RowFilter())
             return self._price(list_, row, _by_the_hour(row), row.sku)
 
         return self._told(provider, region, "ipv4", told)
 
-    def _told(self, provider: str, region: str, name: str, look: Callable[[], Price]) -> Price | Unknown:
+    def _told(self, provider: str, region: str, name: str, look: Callable[[], Price]) -> Price | UnknownPrice:
         try:
             return look()
-        except No as no:
-            return Unknown(provider, region, name, no.why, no.sku)
+        except NoPrice as no:
+            return UnknownPrice(provider, region, name, no.why, no.sku)
 
-    def _machine(self, asked: Asked) -> Price:
+    def _machine(self, asked: PriceQuery) -> Price:
         shape = shape_of(asked.name)
         try:
-            list_, row = self._one(asked.provider, asked.region, Item.INSTANCE, asked.name, like(asked))
-        except No:
+            list_, row = self._one(asked.provider, asked.region, Item.INSTANCE, asked.name, machine_rows(asked))
+        except NoPrice:
             if self._named(asked) or not self.book.lists(asked.provider, asked.region, Item.VCPU):
                 raise
             if shape is None:
-                raise No("its name does not tell of which processors and memory it is billed") from None
+                raise NoPrice("its name does not tell of which processors and memory it is billed") from None
             return self._composed(asked, shape)
         return self._price(list_, row, _by_the_hour(row), row.sku)
 
-    def _named(self, asked: Asked) -> bool:
+    def _named(self, asked: PriceQuery) -> bool:
         """Whether a list says anything of a machine by its name: what is wrong with it is not made up of parts."""
-        wanted = like(asked)
+        wanted = machine_rows(asked)
         for list_ in self.book.lists(asked.provider, asked.region, Item.INSTANCE):
             rows = self.book.rows(list_, asked.provider, asked.region, Item.INSTANCE, asked.name)
             doubts = self.book.doubts(list_, asked.provider, asked.region, asked.name)
@@ -116,19 +127,19 @@ class Lookup:
                 return True
         return False
 
-    def _composed(self, asked: Asked, shape: Shape) -> Price:
+    def _composed(self, asked: PriceQuery, shape: Shape) -> Price:
         """A machine of processors and memory, where a list prices those; systems with a licence cost more than both."""
         if asked.system != "linux" or asked.tenancy != "shared":
-            raise No(f"no list tells what {asked.system} on {asked.tenancy} machines costs beside its parts")
+            raise NoPrice(f"no list tells what {asked.system} on {asked.tenancy} machines costs beside its parts")
         family = f"{shape.family} custom" if shape.custom else shape.family
         parts = [(Item.VCPU, family, shape.vcpus), (Item.MEMORY, family, shape.memory_gib)]
         if shape.extended_gib:
             parts.append((Item.MEMORY, f"{family} extended", shape.extended_gib))
         total, skus = Decimal(0), []
         for item, name, quantity in parts:
-            list_, row = self._one(asked.provider, asked.region, item, name, like(asked))
+            list_, row = self._one(asked.provider, asked.region, item, name, machine_rows(asked))
             if row.unit is not (Unit.HOUR if item is Item.VCPU else Unit.GIB_HOUR):
-                raise No(f"{row.unit} is no unit for the {item} of a machine", row.sku)
+                raise NoPrice(f"{row.unit} is no unit for the {item} of a machine", row.sku)
             _whole(row)
             total += row.amount * Decimal(repr(quantity))
             skus.append((list_, row))
@@ -136,26 +147,26 @@ class Lookup:
 
     def _volume(self, provider: str, region: str, volume: Volume) -> Price:
         if volume.size_bytes is None:
-            raise No("its size is not said")
+            raise NoPrice("its size is not said")
         gib = Decimal(-(-volume.size_bytes // 2**30))
-        list_, row = self._one(provider, region, Item.VOLUME, volume.type, holding(gib))
+        list_, row = self._one(provider, region, Item.VOLUME, volume.type, volume_rows(gib))
         sizes = _sizes(row, gib, Decimal(volume.size_bytes))
         _whole(row, None if row.unit is Unit.MONTH else sizes)
         month = row.amount * sizes
         parts = [(list_, row)]
         for one in self.book.doubts(list_, provider, region, volume.type):
             if one.name == volume.type and one.item in _BESIDE:
-                raise No(one.why, one.sku)
+                raise NoPrice(one.why, one.sku)
         rates = self._offered(provider, region, Item.IOPS, volume.type)
         if self._offered(provider, region, Item.IO, volume.type):
-            raise No("it is billed by the operation as well", row.sku)
+            raise NoPrice("it is billed by the operation as well", row.sku)
         if rates and volume.iops is None and min(one.tier_from for _, one in rates) == 0:
-            raise No("it is billed by its rate, which is not said: write iops", row.sku)
+            raise NoPrice("it is billed by its rate, which is not said: write iops", row.sku)
         if volume.iops is not None and not rates and row.unit is not Unit.MONTH:
-            raise No("no list tells what its rate costs", row.sku)
+            raise NoPrice("no list tells what its rate costs", row.sku)
         for begin in sorted({one.tier_from for _, one in rates}):
             if volume.iops is not None and volume.iops > begin:
-                found = self._one(provider, region, Item.IOPS, volume.type, from_tier(begin))
+                found = self._one(provider, region, Item.IOPS, volume.type, tier_rows(begin))
                 upper = found[1].tier_until
                 quantity = (volume.iops if upper is None else min(Decimal(volume.iops), upper)) - begin
                 month += found[1].amount * quantity
@@ -167,17 +178,17 @@ class Lookup:
         for list_ in self.book.lists(provider, region, item):
             for one in self.book.doubts(list_, provider, region, name):
                 if one.name == name and one.item is item:
-                    raise No(one.why, one.sku)
+                    raise NoPrice(one.why, one.sku)
             if rows := self.book.rows(list_, provider, region, item, name):
                 return [(list_, row) for row in rows]
         return []
 
-    def _one(self, provider: str, region: str, item: Item, name: str, wanted: Wanted) -> tuple[Listed, PriceRow]:
+    def _one(self, provider: str, region: str, item: Item, name: str, wanted: RowFilter) -> tuple[Listed, PriceRow]:
         """The one row that prices a thing; the user's own lists are partial, every other one is the whole truth."""
         lists = self.book.lists(provider, region, item, wanted.purchase)
         if not lists:
-            raise No(_nowhere(self.book, provider, region, item, wanted.purchase))
-        kept: No | None = None
+            raise NoPrice(_nowhere(self.book, provider, region, item, wanted.purchase))
+        kept: NoPrice | None = None
         for list_ in lists:
             rows = self.book.rows(list_, provider, region, item, name)
             doubts = [one for one in self.book.doubts(list_, provider, region, name) if one.item in {None, item}]
@@ -189,24 +200,24 @@ class Lookup:
                 continue
             try:
                 return list_, self._decided(list_, rows, doubts, wanted)
-            except No as no:
+            except NoPrice as no:
                 kept = no
             break
-        raise kept or No("the price lists at hand do not have it in this region")
+        raise kept or NoPrice("the price lists at hand do not have it in this region")
 
-    def _decided(self, list_: Listed, rows: Sequence[PriceRow], doubts: Sequence[Doubt], wanted: Wanted) -> PriceRow:
+    def _decided(self, list_: Listed, rows: Sequence[PriceRow], doubts: Sequence[Doubt], wanted: RowFilter) -> PriceRow:
         fitting = [row for row in rows if wanted.row(row)]
         for one in doubts:  # a line without a name says nothing against one that has its own
             if wanted.doubt(one) and (one.name or not fitting):
-                raise No(one.why, one.sku)
+                raise NoPrice(one.why, one.sku)
         if not fitting:
-            raise No(_not_sold(list_, rows))
+            raise NoPrice(_not_sold(list_, rows))
         begun = [row for row in fitting if row.starts is None or row.starts <= self.today]
         begun = begun or [row for row in fitting if row.starts and row.starts <= self.today + timedelta(days=1)]
         if not begun:
             first = min(row.starts for row in fitting if row.starts)
-            raise No(f"its price holds from {first} on, after today", fitting[0].sku)
-        distinct = list(dict.fromkeys(named_alike(row) for row in in_force(begun)))
+            raise NoPrice(f"its price holds from {first} on, after today", fitting[0].sku)
+        distinct = list(dict.fromkeys(without_sku(row) for row in in_force(begun)))
         currencies = sorted({row.currency for row in distinct})
         if len(currencies) > 1 and self.currency in currencies:
             distinct = [row for row in distinct if row.currency == self.currency]
@@ -215,10 +226,10 @@ class Lookup:
                 sorted({f"{one.amount.normalize():f} {one.currency} for a {one.unit}" for one in distinct})
             )
             skus = ", ".join(sorted({row.sku for row in begun if row.sku})[:4])
-            raise No(f"it is listed at {len(distinct)} prices: {amounts}", skus)
-        row = next(row for row in in_force(begun) if named_alike(row) == distinct[0])
+            raise NoPrice(f"it is listed at {len(distinct)} prices: {amounts}", skus)
+        row = next(row for row in in_force(begun) if without_sku(row) == distinct[0])
         if self.currency and row.currency != self.currency:
-            raise No(f"its price is in {row.currency}, not in {self.currency}", row.sku)
+            raise NoPrice(f"its price is in {row.currency}, not in {self.currency}", row.sku)
         self._fresh(list_, row)
         return row
 
@@ -226,20 +237,20 @@ class Lookup:
         if list_.how in OLD_BY_NATURE:
             return
         if list_.dated is None:
-            raise No("its list has no date", row.sku)
+            raise NoPrice("its list has no date", row.sku)
         age_days = (self.today - list_.dated).days
         if age_days > FRESH_DAYS:
-            raise No(
+            raise NoPrice(
                 f"its price is {age_days} days old ({list_.source}, {list_.dated}), more than {FRESH_DAYS}", row.sku
             )
         if age_days < -1:
-            raise No(f"its list is dated {list_.dated}, after today ({list_.source})", row.sku)
+            raise NoPrice(f"its list is dated {list_.dated}, after today ({list_.source})", row.sku)
 
     def _sum(self, parts: Sequence[tuple[Listed, PriceRow]], amount: Decimal) -> Price:
         """The price that several rows make together: as old as the oldest list, and by the word of the least sure."""
         currencies = sorted({row.currency for _, row in parts})
         if len(currencies) > 1:
-            raise No(f"its parts are in {' and '.join(currencies)}", parts[0][1].sku)
+            raise NoPrice(f"its parts are in {' and '.join(currencies)}", parts[0][1].sku)
         oldest = min((list_ for list_, _ in parts), key=lambda one: (one.dated is not None, one.dated or date.min))
         unsure = next((list_ for list_, _ in parts if list_.how in OLD_BY_NATURE), oldest)
         told = self._price(unsure, parts[0][1], amount, " + ".join(row.sku for _, row in parts if row.sku))
@@ -250,9 +261,9 @@ class Lookup:
         return Price(short.normalize() + 0, row.currency, list_.source, list_.dated, list_.how, sku, list_.sha256[:12])
 
 
-def _of_plan(asked: Asked, plan: str) -> Wanted:
+def _of_plan(asked: PriceQuery, plan: str) -> RowFilter:
     """Rows of just this plan, and not of any where it is empty."""
-    own = like(asked)
+    own = machine_rows(asked)
     return replace(own, row=lambda row: own.row(row) and row.plan == plan)
 
 
@@ -262,27 +273,27 @@ def _whole(row: PriceRow, quantity: Decimal | None = None) -> None:
     Without a quantity a price must hold for any; a disk of its own size (MONTH) was chosen by that.
     """
     if row.upfront > 0:
-        raise No(f"{row.upfront.normalize():f} {row.currency} more are paid at the beginning", row.sku)
+        raise NoPrice(f"{row.upfront.normalize():f} {row.currency} more are paid at the beginning", row.sku)
     if row.unit is Unit.MONTH and row.item is Item.VOLUME:
         return
     if row.tier_from > 0:
-        raise No(f"its price holds from {row.tier_from} on only", row.sku)
+        raise NoPrice(f"its price holds from {row.tier_from} on only", row.sku)
     if row.tier_until is not None and (quantity is None or quantity > row.tier_until):
-        raise No(f"its price holds up to {row.tier_until} only", row.sku)
+        raise NoPrice(f"its price holds up to {row.tier_until} only", row.sku)
 
 
 def _by_the_hour(row: PriceRow) -> Decimal:
     """The price of an hour, where that is all that is paid."""
     if row.amount <= 0:
-        raise No("what is paid by the hour alone is nothing", row.sku)
+        raise NoPrice("what is paid by the hour alone is nothing", row.sku)
     if row.least > 0:
-        raise No(f"at least {row.least} {row.unit} of it are billed", row.sku)
+        raise NoPrice(f"at least {row.least} {row.unit} of it are billed", row.sku)
     _whole(row)
     if row.unit is Unit.HOUR:
         return row.amount
     if row.unit is Unit.MONTH:
         return row.amount / MONTH_HOURS
-    raise No(f"{row.unit} is no unit that it is rented by", row.sku)
+    raise NoPrice(f"{row.unit} is no unit that it is rented by", row.sku)
 
 
 def _sizes(row: PriceRow, gib: Decimal, size_bytes: Decimal) -> Decimal:
@@ -297,11 +308,11 @@ def _sizes(row: PriceRow, gib: Decimal, size_bytes: Decimal) -> Decimal:
         return max(gib, row.least) * MONTH_HOURS
     if row.unit is Unit.GB_HOUR:
         return max(size_bytes / 10**9, row.least) * MONTH_HOURS
-    raise No(f"{row.unit} is no unit of a volume", row.sku)
+    raise NoPrice(f"{row.unit} is no unit of a volume", row.sku)
 
 
 def _not_sold(list_: Listed, rows: Sequence[PriceRow]) -> str:
-    if rows and all(row.item is Item.VOLUME for row in rows) and (why := unheld(rows)):
+    if rows and all(row.item is Item.VOLUME for row in rows) and (why := missing_disk_size(rows)):
         return why
     if rows:
         sold = sorted({" ".join(filter(None, (row.system, row.purchase, row.tenancy))) for row in rows})

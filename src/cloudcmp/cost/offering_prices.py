@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
-from cloudcmp.cost.asked import Asked, Unknown
+from cloudcmp.cost.account_terms import effective_per_hour
 from cloudcmp.cost.lookup import FETCHED, FRESH_DAYS, Lookup
-from cloudcmp.cost.own import effective_per_hour
+from cloudcmp.cost.price_query import PriceQuery, UnknownPrice
 from cloudcmp.cost.rates import rates
-from cloudcmp.model.bill import UNLISTED, Rate, Use
+from cloudcmp.model.bill import NO_RATE, Rate, Use
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.price import OLD_BY_NATURE, Doubt, How, Item, Listed, PriceList, Purchase
@@ -44,8 +44,8 @@ def _unpriced(sold: Offering) -> bool:
 def _joined(sold: Offering, look: Lookup) -> Offering:
     if not _unpriced(sold):
         return sold
-    found = look.machine(Asked(sold.provider, sold.region, sold.name))
-    return sold if isinstance(found, Unknown) else replace(sold, price=found)
+    found = look.machine(PriceQuery(sold.provider, sold.region, sold.name))
+    return sold if isinstance(found, UnknownPrice) else replace(sold, price=found)
 
 
 def booked(provider: str, region: str | None = None, today: date | None = None) -> tuple[Offering, ...]:
@@ -106,7 +106,7 @@ def price(candidate: Candidate, today: date | None = None) -> tuple[Candidate, t
     lines: list[str] = []
     with PriceBook() as book:
         look = Lookup(book, today or today_of(), sold.price.currency if said and sold.price else "")
-        asked = Asked(sold.provider, sold.region, sold.name, options.get("os", "linux"),
+        asked = PriceQuery(sold.provider, sold.region, sold.name, options.get("os", "linux"),
                       tenancy=options.get("tenancy", "shared"))  # fmt: skip
         if _unpriced(sold):
             found = look.machine(asked)
@@ -117,7 +117,7 @@ def price(candidate: Candidate, today: date | None = None) -> tuple[Candidate, t
         volume = candidate.volume
         if volume is not None and volume.price is None and sold.price is not None:
             wanted = replace(look, currency=sold.price.currency).volume(sold.provider, sold.region, volume)
-            if isinstance(wanted, Unknown):
+            if isinstance(wanted, UnknownPrice):
                 lines.append(wanted.line)
             else:
                 volume = replace(volume, price=wanted)
@@ -148,7 +148,7 @@ def rate_of(use: Use, today: date | None = None) -> Rate:
                 use.provider, list_.source, list_.how, list_.fetched_at, "", list_.sha256, rows, published=dated
             )
             return rates([known], day)(use)
-    return Rate(why=UNLISTED)
+    return NO_RATE
 
 
 def _about(doubt: Doubt, use: Use) -> bool:
@@ -164,17 +164,17 @@ def _about(doubt: Doubt, use: Use) -> bool:
 def price_bought(candidate: Candidate, purchase: Purchase, today: date | None = None) -> tuple[Price | None, str]:
     """What a candidate's machine costs an hour if it is bought so, by the price book; or why that is not known."""
     sold, options = candidate.offering, dict(candidate.options)
-    asked = Asked(sold.provider, sold.region, sold.name, options.get("os", "linux"), purchase,
+    asked = PriceQuery(sold.provider, sold.region, sold.name, options.get("os", "linux"), purchase,
                   options.get("tenancy", "shared"))  # fmt: skip
     with PriceBook() as book:
         found = Lookup(book, today or today_of(), sold.price.currency if sold.price else "").machine(asked)
-    return (None, found.why) if isinstance(found, Unknown) else (found, "")
+    return (None, found.why) if isinstance(found, UnknownPrice) else (found, "")
 
 
 def commitment_of(candidate: Candidate, today: date | None = None) -> Commitment | None:
     """The cheapest commitment that a fresh price list has for a candidate's machine, if every hour of it is used."""
     sold, options = candidate.offering, dict(candidate.options)
-    asked = Asked(sold.provider, sold.region, sold.name, options.get("os", "linux"), Purchase.RESERVED,
+    asked = PriceQuery(sold.provider, sold.region, sold.name, options.get("os", "linux"), Purchase.RESERVED,
                   options.get("tenancy", "shared"))  # fmt: skip
     with PriceBook() as book:
         look = Lookup(book, today or today_of(), sold.price.currency if sold.price else "")

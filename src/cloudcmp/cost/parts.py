@@ -8,7 +8,7 @@ from cloudcmp.cost.bill import bill
 from cloudcmp.cost.metering import EXACT, SHORTEST_MONTH_HOURS
 from cloudcmp.cost.rates import given
 from cloudcmp.cost.rules import TOLD, clock_of, directions
-from cloudcmp.model.bill import UNLISTED, Rate, RateOf, Use
+from cloudcmp.model.bill import NO_RATE, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing, Offering, Price, Volume
 from cloudcmp.model.plan import Candidate, Stay, Traffic
 from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Item, PriceRow, Purchase, Unit
@@ -93,7 +93,7 @@ def _of_service(candidate: Candidate, stay: Stay, item: Item) -> Priced:
     use = replace(use, to="internet") if item is Item.EGRESS else use
     price = next((one for one in candidate.unit_prices if one.item is item), None)
     if price is None:
-        return use, Rate(why=UNLISTED)
+        return use, NO_RATE
     row = PriceRow(
         use.provider, use.region, item, name, price.amount, price.currency, price.unit, tenancy=use.tenancy, to=use.to
     )
@@ -149,7 +149,7 @@ def _machine(
 ) -> Priced:
     use = replace(_use(candidate, stay, Item.INSTANCE, sold.name), periods_s=periods)
     if sold.price is None:
-        return use, Rate(why=UNLISTED)
+        return use, NO_RATE
     return use, given(sold.price, use, billing)
 
 
@@ -239,11 +239,11 @@ def _billed_by_more(candidate: Candidate, volume: Volume, rate_of: RateOf) -> bo
     That is by each operation, or by a rate from the first on that nobody says; a rate whose price is in doubt counts.
     """
     io, iops = (rate_of(_use(candidate, _ONE, item, volume.type)) for item in (Item.IO, Item.IOPS))
-    if io.rows or io.why != UNLISTED:
+    if io.rows or not io.unlisted:
         return True
     if iops.rows:
         return volume.iops is None and min(row.tier_from for row in iops.rows) == 0
-    return iops.why != UNLISTED
+    return not iops.unlisted
 
 
 def _per_hour(candidate: Candidate, volume: Volume, rate_of: RateOf, currency: str) -> Price | None:

@@ -9,7 +9,7 @@ from cloudcmp.cost.bill import bill
 from cloudcmp.cost.extras import extra_of
 from cloudcmp.cost.fees import region_fees
 from cloudcmp.cost.parts import Parts, Priced, parts_of, unpriced_volume, with_beside
-from cloudcmp.model.bill import UNLISTED, Bill, Rate, RateOf, Use
+from cloudcmp.model.bill import NO_RATE, Bill, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate, Plan, Stay
 from cloudcmp.model.terms import NO_TERMS, Credit, Terms
@@ -35,7 +35,7 @@ def nobody_is_free(candidate: Candidate) -> bool:  # noqa: ARG001
 
 def no_list(use: Use) -> Rate:  # noqa: ARG001
     """No price list at all."""
-    return Rate(why=UNLISTED)
+    return NO_RATE
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
-from cloudcmp.cost.asked import holding, in_force, named_alike, unheld
+from cloudcmp.cost.price_query import in_force, missing_disk_size, volume_rows, without_sku
 from cloudcmp.cost.rules import TOLD, clock_of, included, sustained
-from cloudcmp.model.bill import UNLISTED, Rate, RateOf, Use
+from cloudcmp.model.bill import NO_RATE, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing, Price
 from cloudcmp.model.price import Item, PriceList, PriceRow, Unit
 
@@ -48,7 +48,7 @@ def either(*ways: RateOf) -> RateOf:
     """The first rate that has a price; else why the last one has none."""
 
     def rate_of(use: Use) -> Rate:
-        rate = Rate(why=UNLISTED)
+        rate = NO_RATE
         for way in ways:
             rate = way(use)
             if rate.rows:
@@ -75,13 +75,13 @@ def _rate(use: Use, lists: Sequence[PriceList], today: date) -> Rate:
             for doubt in one.doubts
             if (doubt.provider, doubt.name) == (use.provider, use.name)
         ]
-        return Rate(why=doubts[0] if doubts else UNLISTED)
+        return Rate(why=doubts[0]) if doubts else NO_RATE
     near = _most_particular([fit.row for fit in fits], use)
     best = in_force(_of_its_size(near, use))
-    alike = {named_alike(row): row for row in reversed(best)}
+    alike = {without_sku(row): row for row in reversed(best)}
     rows = tuple(sorted(alike.values(), key=lambda row: row.tier_from))
     if not rows:
-        return Rate(why=unheld(near) or UNLISTED)
+        return Rate(why=why) if (why := missing_disk_size(near)) else NO_RATE
     if len({row.tier_from for row in rows}) < len(rows):
         amounts = sorted({row.amount for row in rows})
         return Rate(why=f"it is listed at {len(rows)} prices, {amounts[0]} to {amounts[-1]}")
@@ -111,7 +111,7 @@ def _of_its_size(rows: Sequence[PriceRow], use: Use) -> list[PriceRow]:
     """The rows of whole disks that hold this one, as prices without tiers: a tier of theirs is a disk's size in GiB."""
     if use.item is not Item.VOLUME:
         return list(rows)
-    holds = holding(Decimal(-(-int(use.size) // 2**30))).row
+    holds = volume_rows(Decimal(-(-int(use.size) // 2**30))).row
     return [
         replace(row, tier_from=Decimal(0), tier_until=None) if row.unit is Unit.MONTH else row
         for row in rows

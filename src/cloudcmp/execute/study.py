@@ -18,7 +18,7 @@ from cloudcmp.execute.traffic import sent_in_all
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import Progress
 from cloudcmp.provision import Guard, Release, RowLog, release_all, terms_of
-from cloudcmp.provision.waiting import told_while
+from cloudcmp.provision.progress import run_with_progress
 from cloudcmp.stats.histogram import from_base64
 from cloudcmp.store import StudyStore
 
@@ -75,7 +75,8 @@ async def _measure(run: RunContext, leave: Leave) -> tuple[str, tuple[str, ...],
     ledger = run.provisioning.ledger
 
     async def release() -> tuple[Release, ...]:
-        return await told_while(release_all(ledger, run.providers), ledger, run.providers, run.trials.progress.note)
+        note = run.trials.progress.note
+        return await run_with_progress(release_all(ledger, run.providers), ledger, run.providers, note)
 
     def end(why: str) -> None:
         run.halt.why = why

@@ -10,8 +10,8 @@ from cloudcmp.errors import Fault
 from cloudcmp.model.lease import FIREWALL, Lease, LeaseState
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provider.registry import make, names
-from cloudcmp.provision import Journal, Ledger, Release, ask_all
-from cloudcmp.provision.waiting import named
+from cloudcmp.provision import Journal, Ledger, Release, request_deletes
+from cloudcmp.provision.progress import lease_label
 from cloudcmp.units import Money, format_money
 
 HURRY_S = 1.0
@@ -39,7 +39,7 @@ Leave = Callable[[RunEnd], NoReturn]
 
 async def leave_at_once(ledger: Ledger, providers: Mapping[str, Provider], folder: Path, leave: Leave) -> NoReturn:
     """Ask all that is open to go, tell it, and end the process."""
-    lines = lines_left(await ask_all(ledger, providers, HURRY_S))
+    lines = lines_left(await request_deletes(ledger, providers, HURRY_S))
     leave(RunEnd(folder, False, "left at once", True, lines))
 
 
@@ -76,7 +76,7 @@ def lines_left(releases: Iterable[Release]) -> tuple[str, ...]:
 
 def line_of(one: Release) -> str:
     price = "" if one.evidence else _priced(one.lease)
-    return f"{named(one.lease)}: {one.evidence or one.why}{price}"
+    return f"{lease_label(one.lease)}: {one.evidence or one.why}{price}"
 
 
 def _priced(lease: Lease) -> str:

@@ -63,11 +63,11 @@ def _sent_by(store: StudyStore, trial: PlannedTrial, number: int, held: int) -> 
 
 def _sent(attempt: Attempt, most: int) -> int:
     """The payload of an attempt, `most` where it does not tell; nothing where its machine never came."""
-    from cloudcmp.analysis.facts import note, told  # loads scipy, which a list of studies need not wait for
+    from cloudcmp.analysis.facts import note, reported  # loads scipy, which a list of studies need not wait for
 
     if attempt.ended_at == attempt.started_at:
         return 0
-    sent = note(told(attempt), "payload_bytes")
+    sent = note(reported(attempt), "payload_bytes")
     return int(sent) if isinstance(sent, int | float) and 0 <= sent < math.inf else most
 
 

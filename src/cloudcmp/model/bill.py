@@ -48,7 +48,8 @@ class Rate:
 
     `billing` says how its time is billed. `included` is what comes with each thing and is not billed, in the row's
     unit. `monthly` are the shares of the price in equal parts of a month, where long use is cheaper by itself.
-    `source` and `dated` say whose word it is and of when.
+    `source` and `dated` say whose word it is and of when. `unlisted` is where no list has a price at all; else a list
+    has one, and `why` says why it is not believed.
     """
 
     rows: tuple[PriceRow, ...] = ()
@@ -58,10 +59,11 @@ class Rate:
     source: str = ""
     dated: date | None = None
     why: str = ""
+    unlisted: bool = False
 
 
-UNLISTED = "no price is known for it"
-"""The `why` of a rate that no list has; any other one says that a list has it, and why its price is not believed."""
+NO_RATE = Rate(why="no price is known for it", unlisted=True)
+"""The rate of what no list has."""
 RateOf = Callable[[Use], Rate]
 """Looks the price of a use up; it raises nothing: what is not known is a rate that says why."""
 
@@ -70,7 +72,8 @@ RateOf = Callable[[Use], Rate]
 class BillLine:
     """One line of a bill: so much of a unit, at so much for each, and why.
 
-    `amount` is None where it is unknown, and `why` then says so. `price` is of one unit.
+    `amount` is None where it is unknown, and `why` then says so. `price` is of one unit. `quantity` is None also
+    for what is taken off or added as a whole, such as what long use takes off.
     """
 
     item: str

@@ -51,19 +51,25 @@ STATE_OF: dict[LeaseEvent, LeaseState] = {
 }
 
 
-STILL_THERE = "seen there after its time to live"
-"""The detail of a row, of the event DELETE_ASKED, that says of a machine that it did not end by itself."""
-STARTED = "started again"
-"""The detail of a row, of the event CREATED, before a machine is stopped and started: it is billed anew."""
-ENDS = "ends by itself at its time to live"
-"""In the detail of an INTENT where that is known of what is asked for."""
-HOURLY = "counted by the hour begun"
-"""In the detail of an INTENT where its provider's own terms are not known to hold for what is asked for."""
+class LeaseNote(StrEnum):
+    """A fact in a row of the ledger on which the bill rests."""
+
+    STILL_THERE = "STILL_THERE"
+    """On a DELETE_ASKED: the machine was seen after its time to live, so it did not end by itself."""
+    STARTED_AGAIN = "STARTED_AGAIN"
+    """On a CREATED, written before a machine is stopped and started: it is billed anew from then on."""
+    ENDS_BY_ITSELF = "ENDS_BY_ITSELF"
+    """On an INTENT: the machine is known to end by itself at its time to live."""
+    BY_THE_HOUR = "BY_THE_HOUR"
+    """On an INTENT: it is counted by the hour begun, because its provider's own terms are not known to hold for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseRow:
-    """One append-only row of the ledger. `slot` is what the resource is for; `attempt` counts tries at the slot."""
+    """One append-only row of the ledger. `slot` is what the resource is for; `attempt` counts tries at the slot.
+
+    `detail` is text for people; what the bill rests on is in `notes`.
+    """
 
     slot: str
     attempt: int
@@ -79,6 +85,7 @@ class LeaseRow:
     currency: str | None = None
     ttl_s: float | None = None
     detail: str = ""
+    notes: frozenset[LeaseNote] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ asked by its two candidates, and a `Comparison` is made when it is.
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from cloudcmp.model.result import Comparison, Verdict
+from cloudcmp.model.result import Clause, Comparison, Verdict
 
 
 class CellPairs(Sequence[Comparison]):
@@ -53,14 +53,18 @@ class CellPairs(Sequence[Comparison]):
         """The pairs of members that cannot be told apart yet, in order."""
 
     @abstractmethod
-    def reasons(self) -> Iterator[str]:
-        """The reasons of the pairs in their order; one that says nothing new may be left out."""
+    def clauses(self) -> Iterator[Clause]:
+        """The parts of the reasons of the pairs in their order; one that says nothing new may be left out."""
 
 
 class Pairs(Sequence[Comparison]):
-    """Every pair in every cell, by cell in the order of the estimates; `family` counts the questions that decide."""
+    """Every pair in every cell, by cell in the order of the estimates; `family` counts the questions that decide.
+
+    `replication_known` is whether the values of one launch are told apart from those of another.
+    """
 
     family: int
+    replication_known: bool = True
 
     @abstractmethod
     def of(self, cell: str) -> CellPairs:

@@ -19,6 +19,34 @@ class Verdict(StrEnum):
     CANNOT_TELL = "cannot tell yet"
 
 
+class NoVerdict(StrEnum):
+    """Why a pair of candidates has no better verdict than `cannot tell yet`, or no figures at all."""
+
+    BARRED = "BARRED"
+    """A candidate failed, or has too few launches or no values: it can neither win nor lose."""
+    UNLIKE = "UNLIKE"
+    """They differ in what refuses a verdict."""
+    NOT_COMPARABLE = "NOT_COMPARABLE"
+    """No round has both, or a value is 0 or below."""
+    TOO_FEW = "TOO_FEW"
+    """Fewer rounds with both, or fewer launches, than a verdict needs."""
+    TOO_WIDE = "TOO_WIDE"
+    """The interval is too wide."""
+    TOO_WIDE_FOR_ALL = "TOO_WIDE_FOR_ALL"
+    """The pair alone would be told apart; corrected for all questions of the family it is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One part of a reason, in words: what or whom it is about (empty: the pair), and what holds of it."""
+
+    subject: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.text}" if self.subject else self.text
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """A two-sided interval with its confidence (0.95, 0.90)."""
@@ -33,7 +61,8 @@ class Estimate:
     """A candidate's figures in one cell, over launches; in the metric's unit. None is unknown, never zero.
 
     `n_ok` of `n_started` trials gave values; `n` launches did. `values` are the launch values in plan order, `rounds`
-    their rounds (None where unknown). `reason` says why there is no estimate. `value` follows the plan's whole order of
+    their rounds (None where unknown). `offered` is whether the plan gives the candidate this cell at all; `reason` says
+    in words why there is no estimate. `value` follows the plan's whole order of
     aggregation (launches within sessions, then sessions); without sessions it is what the plan names, median or mean.
     """
 
@@ -58,6 +87,7 @@ class Estimate:
     warnings: tuple[str, ...] = ()
     reason: str = ""
     value: float | None = None
+    offered: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +96,8 @@ class Comparison:
 
     `p_paired` decides, after Holm over the family (`p_adjusted`); for exploratory cells `p_adjusted` is
     Benjamini-Hochberg's and `verdict` is None. `hodges_lehmann` and `cliffs_delta` are None also where they were not
-    asked for (`CellPairs.between`). `detectable` is the smallest true effect found with 80 % power.
+    asked for (`CellPairs.between`). `detectable` is the smallest true effect found with 80 % power. `no_verdict` is why
+    there is no better verdict, `reason` the same in words.
     """
 
     cell: str
@@ -87,16 +118,21 @@ class Comparison:
     verdict: Verdict | None
     reason: str = ""
     marks: tuple[str, ...] = ()
+    no_verdict: NoVerdict | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """The winners of one cell: best first; `starred` is the cheapest of those practically the same as the best."""
+    """The winners of one cell: best first; `starred` is the cheapest of those practically the same as the best.
+
+    `reason` says in words what is open; `left_out` the part of it on candidates that could not win, a sentence each.
+    """
 
     cell: str
     winners: tuple[int, ...]
     starred: int | None
     reason: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,8 @@ class Attempt:
     """One try at a trial. Times are Unix seconds (virtual ones in a simulated study).
 
     `interrupted` marks one cut short by the controller's own end: it is no failure of the candidate. `why` is one
-    line. `facts` is the JSON text of the agent's hello and notes. `sha256` is that of the samples' file.
+    line of text for people, `reason` the name of the reason on which code may branch. `facts` is the JSON text of the
+    agent's hello and notes. `sha256` is that of the samples' file.
     """
 
     trial: int
@@ -45,6 +46,7 @@ class Attempt:
     n_samples: int = 0
     sha256: str | None = None
     facts: str = "{}"
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

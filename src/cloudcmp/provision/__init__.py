@@ -3,14 +3,22 @@
 from cloudcmp.provision.accounts import ACCOUNT, Accounts
 from cloudcmp.provision.arrival import Connector, Machine, Ready, Stopwatch, come_back
 from cloudcmp.provision.budget import Ask, Guard, Limits
-from cloudcmp.provision.counting import Beside, charges, committed, spent, terms_of
-from cloudcmp.provision.hurry import ask_all
+from cloudcmp.provision.destruction import Release
+from cloudcmp.provision.emergency_teardown import request_deletes
 from cloudcmp.provision.ledger import Journal, Ledger, Part, Patience, launch_of, patience_with, slot_of
-from cloudcmp.provision.lifecycle import CLOUD_CRASH_POINTS, Release, acquire, release, release_all, release_before
+from cloudcmp.provision.ledger_cost import Beside, charges, committed, spent, terms_of
+from cloudcmp.provision.lifecycle import (
+    CLOUD_CRASH_POINTS,
+    RESIZE_CRASH_POINTS,
+    acquire,
+    change_type,
+    release,
+    release_all,
+    release_before,
+)
 from cloudcmp.provision.ownership import token_of
-from cloudcmp.provision.pacing import Pace
+from cloudcmp.provision.pace import Pace
 from cloudcmp.provision.prices import price_to_create
-from cloudcmp.provision.resizing import RESIZE_CRASH_POINTS, change_type
 from cloudcmp.provision.site import Keys, ProvisionContext, set_up, tear_down
 from cloudcmp.provision.tally import RowLog
 from cloudcmp.provision.zones import zones_of
@@ -38,7 +46,6 @@ __all__ = [
     "RowLog",
     "Stopwatch",
     "acquire",
-    "ask_all",
     "change_type",
     "charges",
     "come_back",
@@ -49,6 +56,7 @@ __all__ = [
     "release",
     "release_all",
     "release_before",
+    "request_deletes",
     "set_up",
     "slot_of",
     "spent",

@@ -25,7 +25,7 @@ class Accounts:
     async def settle(self, provider: Provider) -> None:
         """To be called before something is made: keeps the account where none is kept yet.
 
-        Raises OtherAccount, the provider's faults where it cannot be told, and what the store raises.
+        Raises OtherAccount, the provider's faults if it cannot name the account, and what the store raises.
         """
         if isinstance(provider, Accounted) and self._read(ACCOUNT + provider.name) is None:
             self._write(ACCOUNT + provider.name, await provider.account())
@@ -34,7 +34,7 @@ class Accounts:
     async def confirm(self, provider: Provider) -> None:
         """To be called before an absence is believed; raises OtherAccount, and the provider's faults as `settle`.
 
-        Nothing can be said of a study that kept no account, and nothing of an account that is not told.
+        A study that kept no account, and a provider that names none, pass.
         """
         kept, now = await self._own(provider)
         if _endpoint(kept) != _endpoint(now):
@@ -42,7 +42,7 @@ class Accounts:
             raise OtherAccount.at(provider.name, what, "name the endpoint as it was then")
 
     async def own(self, provider: Provider) -> None:
-        """To be called before something is ended; raises OtherAccount only where two told accounts differ.
+        """To be called before something is ended; raises OtherAccount only if two known accounts differ.
 
         Another endpoint may lead to the same cloud. Raises the provider's faults as `settle`.
         """
@@ -66,10 +66,12 @@ def _id(account: str) -> str:
 
 def _endpoint(account: str) -> str:
     """An account's endpoint in one spelling: no case, no default port, no slash at its end."""
-    said = account.partition(" at ")[2].strip()
+    endpoint = account.partition(" at ")[2].strip()
     try:
-        parts = urlsplit(said)
+        parts = urlsplit(endpoint)
         port = parts.port or _PORTS.get(parts.scheme)
     except ValueError:
-        return said
-    return f"{parts.scheme}://{parts.hostname}:{port}{parts.path.rstrip('/')}" if parts.hostname else said.rstrip("/")
+        return endpoint
+    return (
+        f"{parts.scheme}://{parts.hostname}:{port}{parts.path.rstrip('/')}" if parts.hostname else endpoint.rstrip("/")
+    )

@@ -12,7 +12,7 @@ from cloudcmp.errors import BudgetSpent, Refused
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.safety import Spend
 from cloudcmp.provider.time import Time
-from cloudcmp.provision.counting import (
+from cloudcmp.provision.ledger_cost import (
     EXACT,
     HOUR_S,
     NO_BESIDE,

@@ -13,9 +13,10 @@ from typing import Any
 from cloudcmp.errors import CloudcmpError
 from cloudcmp.model.lease import Handle, Lease
 from cloudcmp.provision.clauses import CLAUSES
-from cloudcmp.provision.lifecycle import Release, release_all
+from cloudcmp.provision.destruction import Release
+from cloudcmp.provision.lifecycle import release_all
+from cloudcmp.provision.progress import best_effort, run_with_progress
 from cloudcmp.provision.stage import Broken, Clause, Stage, Untold
-from cloudcmp.provision.waiting import aside, told_while
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ async def hold(
     `say` is told each clause before it is tried, and what is waited for at the end. Once `stop` is set, the clause at
     hand is cut short and none is tried any more: it has no ruling.
     """
-    stop, say = stop or asyncio.Event(), aside(say)
+    stop, say = stop or asyncio.Event(), best_effort(say)
     rulings: list[Ruling] = []
     releases: tuple[Release, ...] = ()
     try:
@@ -76,7 +77,7 @@ async def hold(
                 await stage.machine.shell.close()
         doubles = [await _end_double(stage, lease) for lease in stage.doubles]
         named, ledger = {stage.provider.name: stage.provider}, stage.office.ledger
-        releases = (*doubles, *await told_while(release_all(ledger, named), ledger, named, say))
+        releases = (*doubles, *await run_with_progress(release_all(ledger, named), ledger, named, say))
     return Held(tuple(rulings), releases)
 
 

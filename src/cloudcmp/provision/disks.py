@@ -40,8 +40,8 @@ async def mounted_volume(shell: Shell, volume: Volume | None) -> str | None:
     if volume is None or volume.root:
         return None
     tables = await shell.run(["cat", "/proc/partitions", "/proc/mounts"])
-    said = await shell.run(["sh", "-c", _IDENTITIES])
-    disk = chosen(volume, blank_disks(_text(tables.out), identities(_text(said.out))))
+    output = await shell.run(["sh", "-c", _IDENTITIES])
+    disk = chosen(volume, blank_disks(_text(tables.out), identities(_text(output.out))))
     folder = await on_host(shell, "disk", disk, deadline_s=_FORMAT_S)
     if not re.fullmatch(r"/[A-Za-z0-9/_-]+", folder):
         raise ProviderFault.at(str(volume), f"{disk} could not be formatted and mounted", "see the machine's console")
@@ -84,10 +84,10 @@ def blank_disks(tables: str, identity: Mapping[str, str]) -> tuple[Disk, ...]:
     )
 
 
-def identities(said: str) -> dict[str, str]:
+def identities(output: str) -> dict[str, str]:
     """What each disk says of itself, by its name."""
     found: dict[str, str] = {}
-    for line in said.splitlines():
+    for line in output.splitlines():
         match = _SAID.fullmatch(line)
         if match is not None:
             found[match[1]] = f"{found.get(match[1], '')} {match[2]}".strip()

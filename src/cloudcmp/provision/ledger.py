@@ -8,13 +8,12 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from cloudcmp.model.lease import (
-    ENDS,
-    HOURLY,
     INSTANCE,
     STATE_OF,
     CreateRequest,
     Lease,
     LeaseEvent,
+    LeaseNote,
     LeaseRow,
     LeaseState,
 )
@@ -24,7 +23,7 @@ from cloudcmp.model.remote import Access
 from cloudcmp.provider.time import Time
 from cloudcmp.provision.accounts import Accounts
 from cloudcmp.provision.ownership import ATTEMPT, SCHEMA, SLOT, STUDY, Ownership, token_of
-from cloudcmp.provision.pacing import Pace
+from cloudcmp.provision.pace import Pace
 
 TAG_SCHEMA = "1"
 _NAME_MAX = 63
@@ -176,7 +175,7 @@ class Ledger:
             price_per_hour=None if price is None else unit_cost(candidate),
             currency=None if price is None else price.currency,
             ttl_s=request.ttl_s,
-            detail="; ".join(_known(provider, request)),
+            notes=frozenset(_notes(provider, request)),
         )
         lease = Lease(
             row.slot,
@@ -197,7 +196,9 @@ class Ledger:
         self._know(lease)
         return lease
 
-    def write(self, lease: Lease, event: LeaseEvent, *, cloud_id: str | None = None, detail: str = "") -> Lease:
+    def write(
+        self, lease: Lease, event: LeaseEvent, *notes: LeaseNote, cloud_id: str | None = None, detail: str = ""
+    ) -> Lease:
         """Commit what happened to a lease, and return it as it is now; known here even where the journal raises."""
         at = self.time.now()
         created_at = at if event is LeaseEvent.CREATED and lease.created_at is None else lease.created_at
@@ -206,7 +207,7 @@ class Ledger:
         self._journal.append_lease(
             LeaseRow(
                 after.slot, after.attempt, event, after.provider, after.region, after.kind, after.name, after.token, at,
-                cloud_id=after.cloud_id, detail=detail,
+                cloud_id=after.cloud_id, detail=detail, notes=frozenset(notes),
             )
         )  # fmt: skip
         return after
@@ -230,12 +231,12 @@ class Ledger:
         yield "cloudcmp:expires", datetime.fromtimestamp(expires_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _known(provider: Provider, request: CreateRequest) -> Iterator[str]:
-    """What the budget must know of a machine that is asked for, beside its price."""
+def _notes(provider: Provider, request: CreateRequest) -> Iterator[LeaseNote]:
+    """What the budget must know of a requested machine beside its price."""
     if _ends(provider, request):
-        yield ENDS
+        yield LeaseNote.ENDS_BY_ITSELF
     if request.kind == INSTANCE and provider.billing.hourly(dict(request.options)):
-        yield HOURLY
+        yield LeaseNote.BY_THE_HOUR
 
 
 def _ends(provider: Provider, request: CreateRequest) -> bool:

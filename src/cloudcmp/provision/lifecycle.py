@@ -14,18 +14,17 @@ from cloudcmp.errors import (
     LostAnswer,
     OtherAccount,
     ProviderFault,
+    Refused,
 )
-from cloudcmp.model.lease import INSTANCE, Found, Handle, Lease, LeaseEvent, LeaseState
+from cloudcmp.model.lease import INSTANCE, Found, Handle, Lease, LeaseEvent, LeaseNote, LeaseState
 from cloudcmp.model.plan import Candidate, Launch
-from cloudcmp.model.protocol import Provider
+from cloudcmp.model.protocol import Provider, Remote
 from cloudcmp.provision.arrival import Stopwatch
-from cloudcmp.provision.ending import Release, end, try_write
+from cloudcmp.provision.destruction import Release, end, try_write
+from cloudcmp.provision.gone_watch import LastFault, fault_text
 from cloudcmp.provision.ledger import Ledger, Part, Patience, patience_with, slot_of
 from cloudcmp.provision.ownership import ATTEMPT, KEPT, PROVED, SLOT, STUDY, Proof, Sighting, is_untagged, tag, token_of
-from cloudcmp.provision.watching import Last, told
 from cloudcmp.store.crash import crash_point
-
-__all__ = ["CLOUD_CRASH_POINTS", "Release", "acquire", "release", "release_all", "release_before"]
 
 CLOUD_CRASH_POINTS = (
     "cloud.before_create",
@@ -36,6 +35,8 @@ CLOUD_CRASH_POINTS = (
     "cloud.after_gone",
 )
 """Crash points around each call to a provider; those around each row of the journal are the store's own."""
+RESIZE_CRASH_POINTS = ("cloud.before_resize", "cloud.while_stopped", "cloud.after_resize")
+"""Crash points around a machine's stop and start; only a study that resizes passes them."""
 
 
 @dataclass(slots=True)
@@ -85,7 +86,7 @@ async def acquire(
         try_write(ledger, lease, LeaseEvent.REFUSED, detail=str(fault))
         raise
     except BaseException as error:
-        # Whether a request that was sent arrived is not known: the intent stays open, and whoever ends the study looks.
+        # A request that was sent may have arrived: the intent stays open, and the end of the study looks for it.
         event = LeaseEvent.INDETERMINATE if asking.sent else LeaseEvent.REFUSED
         when = "during the request" if asking.sent else "before the request was sent"
         try_write(ledger, lease, event, detail=f"{type(error).__name__} {when}")
@@ -123,7 +124,7 @@ async def release(ledger: Ledger, provider: Provider, lease: Lease, patience: Pa
     try:
         found = await _look_for(ledger, provider, lease, patience)
     except Exception as fault:
-        return Release(lease, None, told(fault), fault=fault)
+        return Release(lease, None, fault_text(fault), fault=fault)
     if not found:
         evidence = _absence(patience)
         return Release(lease, evidence, unwritten=try_write(ledger, lease, LeaseEvent.GONE, detail=evidence))
@@ -154,6 +155,21 @@ async def release_all(ledger: Ledger, providers: Mapping[str, Provider]) -> tupl
     return tuple(releases)
 
 
+async def change_type(ledger: Ledger, provider: Remote, lease: Lease, offering: str) -> None:
+    """Changes the type of a machine; between its stop and its start no timer of its own runs, and only we start it.
+
+    Its start is written down before, as an intent is: one that never came costs little, one that is not known of may
+    be beyond the budget. Raises the kinds of ProviderFault, and what the journal raises, before anything is stopped.
+    """
+    handle = lease.handle()
+    if handle is None:
+        raise Refused.at(lease.name, "it has no id, so it cannot be resized", "launch it first")
+    ledger.write(lease, LeaseEvent.CREATED, LeaseNote.STARTED_AGAIN)
+    crash_point("cloud.before_resize")
+    await provider.resize(handle, offering, lambda: crash_point("cloud.while_stopped"))
+    crash_point("cloud.after_resize")
+
+
 async def _release_one(ledger: Ledger, providers: Mapping[str, Provider], lease: Lease) -> Release:
     provider = providers.get(lease.provider)
     if provider is None:
@@ -172,7 +188,7 @@ async def _end_strays(
         await ledger.accounts.confirm(provider)
         listed = await provider.find(ledger.study)
     except Exception as fault:
-        unlisted = Release(_stray(ledger, name, None), None, f"could not be listed: {told(fault)}", fault=fault)
+        unlisted = Release(_stray(ledger, name, None), None, f"could not be listed: {fault_text(fault)}", fault=fault)
         return [] if only_machines else [unlisted]
     releases: list[Release] = []
     for machines in (True,) if only_machines else (True, False):
@@ -216,7 +232,7 @@ async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: 
     the time, or the credentials are not taken for as long as they may take to be renewed, and where only something is
     listed that may be the lease's and is not proved to be; and OtherAccount at once.
     """
-    began, listings, last, doubt = ledger.time.monotonic(), 0, Last(), ""
+    began, listings, last, doubt = ledger.time.monotonic(), 0, LastFault(), ""
     while True:
         mine: tuple[Found, ...] = ()
         try:
@@ -225,11 +241,11 @@ async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: 
             if not mine:
                 await ledger.accounts.confirm(provider)
             listings, doubt = listings + 1, _doubt(ledger, provider, lease, listed)
-            last.told(ledger.time.monotonic(), None)
+            last.record(ledger.time.monotonic(), None)
         except OtherAccount:
             raise
         except ProviderFault as error:
-            last.told(ledger.time.monotonic(), error)
+            last.record(ledger.time.monotonic(), error)
         crash_point("cloud.after_find")
         if mine:
             return mine
@@ -239,9 +255,9 @@ async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: 
                 raise ProviderFault.at(lease.name, doubt, KEPT)
             return ()
         if moment - began > most_s or last.refused(moment, most_s):
-            said = "no listing came" if last.fault is None else last.why
+            why = "no listing came" if last.fault is None else last.why
             raise _kind(last.fault).at(
-                lease.name, f"it cannot be looked for: {said}", "cloudcmp cleanup, once it answers"
+                lease.name, f"it cannot be looked for: {why}", "cloudcmp cleanup, once it answers"
             )
         await ledger.time.sleep(min(patience.poll_s, patience.grace_s) if listings else patience.poll_s)
 

@@ -19,7 +19,7 @@ SCHEMA, STUDY, SLOT, ATTEMPT = "cloudcmp:schema", "cloudcmp:study", "cloudcmp:sl
 _OURS = "cloudcmp:"
 _FRESH_S = 30.0
 KEPT = "it is kept: see the provider's console, and end it there if it is yours"
-"""What is told of a resource that is not proved to be ours."""
+"""The advice for a resource that is not proved to be ours."""
 Key = tuple[str, str]
 
 
@@ -77,7 +77,7 @@ class Ownership:
             return PROVED
         key = (handle.kind, handle.cloud_id)
         found = (await self._listed(provider, handle.region, key)).get(key)
-        if found is None:  # one that bears no tags may still be told by its token
+        if found is None:  # without tags its token may still identify it
             some = await provider.find(self._study, lease.token, region=handle.region)
             found = next((one for one in some if (one.kind, one.cloud_id) == key), None)
         if found is None:

@@ -9,8 +9,9 @@ from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider, Remote
 from cloudcmp.model.remote import Access, KeyPair
 from cloudcmp.provision.arrival import Connector, Machine, Start, Stopwatch, arrive
+from cloudcmp.provision.destruction import Release
 from cloudcmp.provision.ledger import Ledger, Part
-from cloudcmp.provision.lifecycle import Release, acquire, release, release_before
+from cloudcmp.provision.lifecycle import acquire, release, release_before
 from cloudcmp.provision.zones import Together
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from cloudcmp.model.lease import INSTANCE, Lease, LeaseEvent, LeaseRow
-from cloudcmp.provision.counting import (
+from cloudcmp.provision.ledger import Journal
+from cloudcmp.provision.ledger_cost import (
     EXACT,
     Beside,
     Charge,
@@ -18,7 +19,6 @@ from cloudcmp.provision.counting import (
     cost_of,
     is_unpriced,
 )
-from cloudcmp.provision.ledger import Journal
 
 RowsFrom = Callable[[int], Sequence[LeaseRow]]
 """The rows of a ledger from a number on, in the order in which they were written."""

@@ -31,7 +31,7 @@ class Together:
         if number == 1 and self._provider is not None:
             zone = None
             try:
-                zone = await _told(self._ways, self._provider, lease)
+                zone = await _zone_of(self._ways, self._provider, lease)
             finally:
                 if not self._zone.done():
                     self._zone.set_result(zone)
@@ -43,18 +43,18 @@ class Together:
 
 
 async def zones_of(ways: Connector, provider: Provider, leases: Iterable[Lease], *, needed: bool) -> tuple[str, ...]:
-    """The zone of each machine, none where there are no zones; `unknown` for one that nobody tells.
+    """The zone of each machine, none where there are no zones; `unknown` if the provider does not report it.
 
     It is waited for where it is `needed`, and else asked for once: the machines are paid for meanwhile.
     """
     if not isinstance(provider, Zoned):
         return ()
     patience_s = _TELLS_S if needed else 0.0
-    told = await asyncio.gather(*(_told(ways, provider, lease, patience_s) for lease in leases))
-    return tuple(zone or "unknown" for zone in told)
+    zones = await asyncio.gather(*(_zone_of(ways, provider, lease, patience_s) for lease in leases))
+    return tuple(zone or "unknown" for zone in zones)
 
 
-async def _told(ways: Connector, provider: Zoned, lease: Lease, patience_s: float = _TELLS_S) -> str | None:
+async def _zone_of(ways: Connector, provider: Zoned, lease: Lease, patience_s: float = _TELLS_S) -> str | None:
     """The zone of a machine; None where nobody tells it in time, or not to us at all."""
     handle, began = lease.handle(), ways.time.monotonic()
     while handle is not None:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from cloudcmp.analysis import NOT_OFFERED
 from cloudcmp.model.metric import Better, Group, Metric
 from cloudcmp.model.pairs import CellPairs
 from cloudcmp.model.plan import Candidate
@@ -99,7 +98,7 @@ class Book:
         """
         estimates: dict[str, dict[int, Estimate]] = {}
         for one in view.analysis.estimates:
-            if one.reason != NOT_OFFERED:
+            if one.offered:
                 estimates.setdefault(one.cell, {})[one.candidate] = one
         pairs = view.analysis.comparisons
         winners = {one.cell: one for one in view.analysis.winners}

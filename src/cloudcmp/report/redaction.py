@@ -140,7 +140,7 @@ def _analysis(found: Analysis, text: Callable[[str], str]) -> Analysis:
             replace(one, reason=text(one.reason), warnings=tuple(map(text, one.warnings))) for one in found.estimates
         ),
         found.comparisons.worded(text),
-        tuple(replace(one, reason=text(one.reason)) for one in found.winners),
+        tuple(replace(one, reason=text(one.reason), left_out=tuple(map(text, one.left_out))) for one in found.winners),
         tuple(map(text, found.answer)),
     )
 

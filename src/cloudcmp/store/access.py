@@ -1,4 +1,4 @@
-"""How a study's folder is opened: its lock, its database, and what can be told of one that is damaged."""
+"""Opens a study's folder: its lock, its database, and the tag of a damaged one."""
 
 from contextlib import closing, suppress
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from cloudcmp.errors import CloudcmpError, CorruptStore, StorageFault
 from cloudcmp.store import planned
 from cloudcmp.store.database import Database
-from cloudcmp.store.faults import disk_is_full
+from cloudcmp.store.faults import DiskFull
 from cloudcmp.store.files import Reserve
 from cloudcmp.store.lock import StudyLock
 
@@ -32,8 +32,8 @@ def open_database(folder: Path, *, write: bool, reserve: bool) -> Database:
     """
     try:
         return Database(folder, write=write)
-    except CloudcmpError as error:
-        if not (reserve and disk_is_full(error) and Reserve(folder).free()):
+    except DiskFull:
+        if not (reserve and Reserve(folder).free()):
             raise
         return Database(folder, write=write)
 

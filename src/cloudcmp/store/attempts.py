@@ -31,7 +31,7 @@ def _insert(connection: Any, seals: Seals, first: Begin) -> None:
     done = connection.execute("SELECT 1 FROM attempt WHERE trial = ? AND attempt = ?", (trial, attempt)).fetchone()
     if done is not None:
         raise ValueError(f"attempt {attempt} of trial {trial} was begun before")
-    sealed = seals.make("attempt", trial, attempt, None, float(started_at), None, "", 0, 0, None, "{}", None)
+    sealed = seals.make("attempt", trial, attempt, None, float(started_at), None, "", 0, 0, None, "{}", None, None)
     connection.execute(
         "INSERT INTO attempt (trial, attempt, started_at, seal) VALUES (?,?,?,?)", (trial, attempt, started_at, sealed)
     )
@@ -51,10 +51,12 @@ def _update(connection: Any, seals: Seals, attempt: Attempt, file: str | None) -
     values = (
         attempt.trial, attempt.attempt, attempt.outcome.value, float(attempt.started_at), float(attempt.ended_at),
         attempt.why, int(attempt.interrupted), attempt.n_samples, attempt.sha256, attempt.facts, file,
+        attempt.reason,
     )  # fmt: skip
     changed = connection.execute(
         "UPDATE attempt SET outcome = ?3, started_at = ?4, ended_at = ?5, why = ?6, interrupted = ?7, n_samples = ?8,"
-        " sha256 = ?9, facts = ?10, file = ?11, seal = ?12 WHERE trial = ?1 AND attempt = ?2 AND outcome IS NULL",
+        " sha256 = ?9, facts = ?10, file = ?11, reason = ?12, seal = ?13"
+        " WHERE trial = ?1 AND attempt = ?2 AND outcome IS NULL",
         (*values, seals.make("attempt", *values)),
     )
     if changed.rowcount != 1:
@@ -64,8 +66,9 @@ def _update(connection: Any, seals: Seals, attempt: Attempt, file: str | None) -
 def move_samples(database: Database, connection: Any, file: str) -> None:
     """Write that the samples of every attempt that has any are now in one file."""
     rows = connection.execute(f"SELECT {_COLUMNS} FROM attempt WHERE file IS NOT NULL").fetchall()  # noqa: S608 (constants)
-    for *values, _ in rows:
-        sealed = database.seals.make("attempt", *values, file)
+    place = _COLUMNS.split(", ").index("file")
+    for values in rows:
+        sealed = database.seals.make("attempt", *values[:place], file, *values[place + 1 :])
         where = (values[0], values[1])
         connection.execute(
             "UPDATE attempt SET file = ?, seal = ? WHERE trial = ? AND attempt = ?", (file, sealed, *where)
@@ -115,12 +118,12 @@ def _attempt(database: Database, row: tuple[Any, ...]) -> tuple[Attempt, str | N
         raise corrupt(database.path, f"the row of trial {values[0]}, attempt {values[1]} was changed")
     if values[2] is None:
         return None
-    trial, attempt, outcome, started_at, ended_at, why, interrupted, n_samples, sha256, facts, file = values
+    trial, attempt, outcome, started_at, ended_at, why, interrupted, n_samples, sha256, facts, file, reason = values
     whose = f"the row of trial {trial}, attempt {attempt}"
     with understood(database.path, whose):
         head = (of.count(trial), of.count(attempt), Outcome(outcome), of.moment(started_at), of.moment(ended_at))
-        told = (of.text(why), bool(of.count(interrupted)))
-        found = Attempt(*head, *told, of.count(n_samples), of.optional_digest(sha256), of.facts(facts))
+        rest = (of.text(why), bool(of.count(interrupted)), of.count(n_samples), of.optional_digest(sha256))
+        found = Attempt(*head, *rest, of.facts(facts), of.optional_name(reason))
         file = of.optional_name(file)
     if (file is None) != (found.sha256 is None) or not (file is None or FILE_NAME.fullmatch(file)):
         raise corrupt(database.path, f"{whose} names no file of samples")

@@ -36,6 +36,9 @@ CRASH_POINTS: tuple[str, ...] = (
 )
 """Every name, in the order in which a study meets them first."""
 
+MIGRATION_CRASH_POINTS = ("migrate.before_commit", "migrate.after_commit")
+"""Crash points that only a study of an earlier schema passes, when it is first opened to be written."""
+
 _passed: dict[str, int] = {}
 
 

@@ -15,10 +15,10 @@ from urllib.parse import quote
 from cloudcmp.errors import Fault, NewerSchema, UserMistake
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.faults import corrupt, not_plain, storage, unconfirmed
-from cloudcmp.store.seals import Seals
+from cloudcmp.store.seals import MIGRATED_COLUMNS, Seals
 
 DATABASE_FILE = "study.db"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 APPLICATION_ID = 0x636C6363
 
 _TABLES = """
@@ -31,15 +31,20 @@ CREATE TABLE price (
 CREATE TABLE lease (
     id INTEGER PRIMARY KEY, slot TEXT NOT NULL, attempt INTEGER NOT NULL, event TEXT NOT NULL, provider TEXT NOT NULL,
     region TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, token TEXT NOT NULL, at REAL NOT NULL, cloud_id TEXT,
-    price_per_hour TEXT, currency TEXT, ttl_s REAL, detail TEXT NOT NULL, seal TEXT NOT NULL);
+    price_per_hour TEXT, currency TEXT, ttl_s REAL, detail TEXT NOT NULL,
+    notes TEXT, seal TEXT NOT NULL);
 CREATE TABLE launch (
     id INTEGER PRIMARY KEY, launch INTEGER NOT NULL, event TEXT NOT NULL, at REAL NOT NULL, slot TEXT NOT NULL,
-    outcome TEXT NOT NULL, why TEXT NOT NULL, seal TEXT NOT NULL);
+    outcome TEXT NOT NULL, why TEXT NOT NULL,
+    reason TEXT, seal TEXT NOT NULL);
 CREATE TABLE attempt (
     trial INTEGER NOT NULL, attempt INTEGER NOT NULL, outcome TEXT, started_at REAL NOT NULL, ended_at REAL,
+    reason TEXT,
     why TEXT NOT NULL DEFAULT '', interrupted INTEGER NOT NULL DEFAULT 0, n_samples INTEGER NOT NULL DEFAULT 0,
     sha256 TEXT, facts TEXT NOT NULL DEFAULT '{}', file TEXT, seal TEXT NOT NULL, PRIMARY KEY (trial, attempt));
 """
+_TABLES_BEFORE = _TABLES.replace("\n    notes TEXT,", "").replace("\n    reason TEXT,", "")
+"""The tables of schema 1 and 2."""
 _MARKS = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION};"
 
 Row = tuple[Any, ...]
@@ -108,28 +113,53 @@ class Database:
             raise corrupt(self.path, f"has the impossible schema {version}")
         self.version = version
         self._check_schema()
+        if version < SCHEMA_VERSION:
+            self._show_added_columns()
         # The rows carry seals; this finds rows that are gone.
         for (fault,) in self.rows("PRAGMA quick_check(1)"):
             if fault != "ok":
                 raise corrupt(self.path, f"is damaged ({' '.join(str(fault).split())})")
 
     def _check_schema(self) -> None:
-        """A view or a trigger of a stranger could give other rows at each look."""
+        """Refuses other tables than a study's: a view or trigger of a stranger could give other rows each time."""
+        tables = _TABLES if self.version == SCHEMA_VERSION else _TABLES_BEFORE
         with storage(self.path):
             found = sorted(sql for (sql,) in self._connection.execute("SELECT sql FROM sqlite_schema") if sql)
-        if found != sorted(statement.strip() for statement in _TABLES.split(";") if statement.strip()):
+        if found != sorted(_statements(tables)):
             raise corrupt(self.path, "has other tables than a study's")
+
+    def _show_added_columns(self) -> None:
+        """Shows this connection the tables of an earlier schema with the columns of this one; the file stays."""
+        with storage(self.path):
+            self._connection.execute("PRAGMA temp_store = MEMORY")
+            for table, added in MIGRATED_COLUMNS.items():
+                self._connection.execute(
+                    f"CREATE TEMP VIEW {table} AS SELECT *, NULL AS {added} FROM main.{table}"  # noqa: S608 (constants)
+                )
+
+    def migrate(self) -> None:
+        """Brings the tables of an earlier schema to this one, all or none; rows keep values and seals."""
+        if self.version == SCHEMA_VERSION:
+            return
+        with self.transaction() as connection:
+            for table in MIGRATED_COLUMNS:
+                connection.execute(f"DROP VIEW temp.{table}")
+                connection.execute(f"ALTER TABLE {table} RENAME TO {table}_before")
+                columns = ", ".join(row[1] for row in connection.execute(f"PRAGMA table_info({table}_before)"))
+                connection.execute(next(one for one in _statements(_TABLES) if f" {table} (" in one))
+                connection.execute(
+                    f"INSERT INTO {table} ({columns}) SELECT {columns} FROM {table}_before ORDER BY rowid"  # noqa: S608
+                )
+                connection.execute(f"DROP TABLE {table}_before")
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            crash_point("migrate.before_commit")
+        crash_point("migrate.after_commit")
+        self.version = SCHEMA_VERSION
 
     def checkpoint(self) -> None:
         """Move what is committed from the log into the database: a copy without the log then lacks none of it."""
         with self._mutex, storage(self.path):
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-
-    def mark_current(self) -> None:
-        """Write that the tables are those of this schema; for the end of a migration."""
-        with self._mutex, storage(self.path):
-            self._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        self.version = SCHEMA_VERSION
 
     def _prepare_writing(self) -> None:
         """Move the log's rows into the database itself, so that none rests on an fsync that once failed."""
@@ -186,6 +216,10 @@ class Database:
             self._connection.close()
             if self._copy is not None:
                 self._copy.cleanup()
+
+
+def _statements(tables: str) -> list[str]:
+    return [statement.strip() for statement in tables.split(";") if statement.strip()]
 
 
 def no_study(folder: Path) -> UserMistake:

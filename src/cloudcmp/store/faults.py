@@ -9,10 +9,13 @@ from pathlib import Path
 
 from cloudcmp.errors import CloudcmpError, CorruptStore, Fault, StorageFault, StudyBusy
 
-_FULL_TOLD = "the disk is full"
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _INDEX_BYTES = 65536
 _DENIED = {errno.EACCES, errno.EPERM}
+
+
+class DiskFull(StorageFault):
+    """The disk has no space left."""
 
 
 def from_os(error: OSError, where: Path) -> StorageFault:
@@ -52,14 +55,9 @@ def _no_room(where: Path) -> bool:
     return disk.f_bavail * disk.f_frsize < _INDEX_BYTES
 
 
-def disk_full(where: Path) -> StorageFault:
+def disk_full(where: Path) -> DiskFull:
     """The fault of a disk without space."""
-    return _storage(where, _FULL_TOLD, "free some space, then go on with --resume")
-
-
-def disk_is_full(error: CloudcmpError) -> bool:
-    """Whether an error came from a lack of space."""
-    return isinstance(error, StorageFault) and error.faults[0].what == _FULL_TOLD
+    return DiskFull.at(str(where), "the disk is full", "free some space, then go on with --resume")
 
 
 def corrupt(where: Path, what: str) -> CorruptStore:

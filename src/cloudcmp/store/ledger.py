@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import CorruptStore
-from cloudcmp.model.lease import STATE_OF, Lease, LeaseEvent, LeaseRow
+from cloudcmp.model.lease import STATE_OF, Lease, LeaseEvent, LeaseNote, LeaseRow
 from cloudcmp.store import row_values as of
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.database import Database
@@ -16,6 +16,13 @@ from cloudcmp.store.seals import SEALED_COLUMNS, Seals, is_intact
 
 _LEASE = SEALED_COLUMNS["lease"]
 _LAUNCH = SEALED_COLUMNS["launch"]
+_NOTES_IN_DETAIL = {
+    "seen there after its time to live": LeaseNote.STILL_THERE,
+    "started again": LeaseNote.STARTED_AGAIN,
+    "ends by itself at its time to live": LeaseNote.ENDS_BY_ITSELF,
+    "counted by the hour begun": LeaseNote.BY_THE_HOUR,
+}
+"""How schemas before 3 wrote notes: as text in the detail, which their seals cover."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,7 @@ class LaunchRecord:
     ended_at: float | None = None
     outcome: str | None = None
     why: str = ""
+    reason: str | None = None
 
 
 def append_lease(database: Database, row: LeaseRow) -> None:
@@ -36,11 +44,11 @@ def append_lease(database: Database, row: LeaseRow) -> None:
     ttl_s = None if row.ttl_s is None else float(row.ttl_s)
     values = (
         row.slot, row.attempt, row.event.value, row.provider, row.region, row.kind, row.name, row.token, float(row.at),
-        row.cloud_id, price, row.currency, ttl_s, row.detail,
+        row.cloud_id, price, row.currency, ttl_s, row.detail, ",".join(sorted(row.notes)),
     )  # fmt: skip
     with database.transaction() as connection:
         connection.execute(
-            f"INSERT INTO lease ({_LEASE}, seal) VALUES ({','.join('?' * 15)})",  # noqa: S608 (constants)
+            f"INSERT INTO lease ({_LEASE}, seal) VALUES ({','.join('?' * 16)})",  # noqa: S608 (constants)
             (*values, database.seals.make("lease", *values)),
         )
         crash_point("lease.before_commit")
@@ -66,7 +74,7 @@ def readable_rows(database: Database) -> tuple[tuple[LeaseRow, ...], int]:
 def _lease_row(database: Database, row: tuple[Any, ...]) -> LeaseRow:
     if not is_intact(row[-1], "lease", *row[:-1]):
         raise corrupt(database.path, f"a row of the ledger, of slot {row[0]}, was changed")
-    slot, attempt, event, provider, region, kind, name, token, at, cloud_id, price, currency, ttl_s, detail, _ = row
+    slot, attempt, event, provider, region, kind, name, token, at, cloud_id, price, currency, ttl_s = row[:13]
     with understood(database.path, f"a row of the ledger, of slot {slot},"):
         amount = None if price is None else of.amount(price)
         if ttl_s is not None:
@@ -74,7 +82,15 @@ def _lease_row(database: Database, row: tuple[Any, ...]) -> LeaseRow:
         head = (of.name(slot), of.count(attempt), LeaseEvent(event))
         thing = (of.name(provider), of.name(region), of.name(kind), of.name(name), of.name(token))
         id_, money = of.optional_name(cloud_id), of.optional_name(currency)
-        return LeaseRow(*head, *thing, of.moment(at), id_, amount, money, ttl_s, of.text(detail))
+        detail, notes = of.text(row[13]), _notes(row[13], row[14])
+        return LeaseRow(*head, *thing, of.moment(at), id_, amount, money, ttl_s, detail, notes)
+
+
+def _notes(detail: str, notes: object) -> frozenset[LeaseNote]:
+    """The notes of a row; raises ValueError and TypeError for those that no store writes."""
+    if notes is None:
+        return frozenset(note for text, note in _NOTES_IN_DETAIL.items() if text in detail.split("; "))
+    return frozenset(map(LeaseNote, filter(None, of.text(notes).split(","))))
 
 
 def fold(rows: Iterable[LeaseRow]) -> tuple[Lease, ...]:
@@ -104,26 +120,28 @@ def fold(rows: Iterable[LeaseRow]) -> tuple[Lease, ...]:
 def begin_launch(database: Database, launch: int, at: float, slot: str) -> None:
     """Write that a launch is now carried out on the lease of a slot."""
     with database.transaction() as connection:
-        _insert_launch(connection, database.seals, launch, "BEGIN", at, slot, "", "")
+        _insert_launch(connection, database.seals, launch, ("BEGIN", at, slot, "", "", None))
         crash_point("launch.before_commit")
     crash_point("launch.after_commit")
 
 
-def end_launch(database: Database, launch: int, at: float, outcome: str, why: str) -> None:
+def end_launch(database: Database, launch: int, at: float, outcome: str, why: str, reason: str | None) -> None:
     """Write how the launch that was begun last under this index ended."""
     with database.transaction() as connection:
-        _insert_launch(connection, database.seals, launch, "END", at, "", outcome, why)
+        _insert_launch(connection, database.seals, launch, ("END", at, "", outcome, why, reason))
         crash_point("launch.before_commit")
     crash_point("launch.after_commit")
     database.checkpoint()
 
 
 def _insert_launch(
-    connection: sqlite3.Connection, seals: Seals, launch: int, event: str, at: float, slot: str, outcome: str, why: str
+    connection: sqlite3.Connection, seals: Seals, launch: int, row: tuple[str, float, str, str, str, str | None]
 ) -> None:
-    values = (launch, event, float(at), slot, outcome, why)
+    """Write one row: its event, Unix time (s), slot, outcome, why and reason."""
+    event, at, *rest = row
+    values = (launch, event, float(at), *rest)
     connection.execute(
-        f"INSERT INTO launch ({_LAUNCH}, seal) VALUES (?,?,?,?,?,?,?)",  # noqa: S608 (constants)
+        f"INSERT INTO launch ({_LAUNCH}, seal) VALUES (?,?,?,?,?,?,?,?)",  # noqa: S608 (constants)
         (*values, seals.make("launch", *values)),
     )
 
@@ -131,13 +149,13 @@ def _insert_launch(
 def launches(database: Database) -> tuple[LaunchRecord, ...]:
     """Each time that a launch was carried out, in the order in which they began."""
     records: list[LaunchRecord] = []
-    for launch, event, at, slot, outcome, why, sealed in database.rows(
+    for launch, event, at, slot, outcome, why, reason, sealed in database.rows(
         f"SELECT {_LAUNCH}, seal FROM launch ORDER BY id"  # noqa: S608 (constants)
     ):
-        if not is_intact(sealed, "launch", launch, event, at, slot, outcome, why):
+        if not is_intact(sealed, "launch", launch, event, at, slot, outcome, why, reason):
             raise corrupt(database.path, f"a row of launch {launch} was changed")
         with understood(database.path, f"a row of launch {launch}"):
-            of.count(launch), of.moment(at), of.name(slot), of.text(outcome), of.text(why)
+            of.count(launch), of.moment(at), of.name(slot), of.text(outcome), of.text(why), of.optional_name(reason)
         if event not in {"BEGIN", "END"}:
             raise corrupt(database.path, f"a row of launch {launch} names no event of a launch")
         if event == "BEGIN":
@@ -146,5 +164,5 @@ def launches(database: Database) -> tuple[LaunchRecord, ...]:
         index = max((i for i, record in enumerate(records) if record.launch == launch), default=None)
         if index is not None:
             begun = records[index]
-            records[index] = LaunchRecord(launch, begun.slot, begun.begun_at, at, outcome, why)
+            records[index] = LaunchRecord(launch, begun.slot, begun.begun_at, at, outcome, why, reason)
     return tuple(records)

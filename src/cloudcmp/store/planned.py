@@ -71,12 +71,12 @@ def prices_of(plan: Plan) -> list[tuple[tuple[str, str, str], Price]]:
 
 def _source(price: Price) -> str:
     """Where a price is from, with its SKU and the list that told it."""
-    told = (
+    parts = (
         price.source,
         f"SKU {price.sku}" if price.sku else "",
         f"{price.how} list {price.list}" if price.list else "",
     )
-    return ", ".join(filter(None, told))
+    return ", ".join(filter(None, parts))
 
 
 def load_plan(database: Database) -> Plan:

@@ -76,7 +76,7 @@ def book_path() -> Path:
 class PriceBook:
     """The lists of one file; a file that is not there is an empty book, and is made when a list is put into it.
 
-    Raises StorageFault, CorruptStore and NewerSchema; StudyBusy is never raised: whoever writes waits for others.
+    Raises StorageFault, CorruptStore and NewerSchema; StudyBusy is never raised: a writer waits for others.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -99,20 +99,20 @@ class PriceBook:
 
     # -- writing
 
-    def put(self, head: PriceList, told: Iterable[Told] | None = None) -> Kept:
-        """Put a list into the book, in whole or not at all; `told` streams what it says in place of `head`'s rows.
+    def put(self, head: PriceList, entries: Iterable[Told] | None = None) -> Kept:
+        """Put a list into the book, in whole or not at all; `entries` streams its rows in place of `head`'s.
 
-        A list that says again, row by row, what an earlier one of the same source said takes no more room. Equal bytes
+        A list that repeats, row by row, what an earlier list of the same source had takes no more room. Equal bytes
         are not enough: they may have been read for other regions, or by another version of the reader. Memory does not
-        grow with the list. Whatever `told` raises leaves the book as it was.
+        grow with the list. Whatever `entries` raises leaves the book as it was.
         """
-        if told is None:
-            told = [*([head.published] if head.published else []), *head.sold, *head.rows, *head.doubts]
+        if entries is None:
+            entries = [*([head.published] if head.published else []), *head.sold, *head.rows, *head.doubts]
         with self._bookmarked(), self._writing() as connection:
             number = int(connection.execute("SELECT coalesce(max(id), 0) + 1 FROM list").fetchone()[0])
             connection.execute("SAVEPOINT body")
             filler = _Filler(connection, number)
-            filler.fill(told)
+            filler.fill(entries)
             same = _same(connection, head, number)
             if same is not None:
                 connection.execute("ROLLBACK TO body")
@@ -199,8 +199,8 @@ class PriceBook:
         older, by the day of their prices: those without a day go last, and of one day what came last goes first. A list
         of prices that hold everywhere covers every region.
         """
-        told = {"provider = ?": provider, "region IN (?, '')": region, "item = ?": item, "purchase = ?": purchase}
-        named = {clause: value for clause, value in told.items() if value is not None}
+        wanted = {"provider = ?": provider, "region IN (?, '')": region, "item = ?": item, "purchase = ?": purchase}
+        named = {clause: value for clause, value in wanted.items() if value is not None}
         where = f" WHERE body IN (SELECT list FROM cover WHERE {' AND '.join(named)})" if named else ""
         found = [self._listed(row) for row in self._rows(f"SELECT * FROM list{where}", [*named.values()])]
         return sorted(found, key=_turn)
@@ -213,10 +213,10 @@ class PriceBook:
         found = self._rows(
             f"SELECT said, seal FROM row WHERE list = ? AND item = ?{where}", [self._body(list_), item.value, *values]
         )
-        told = tuple(price_row(self._checked("row", *one)) for one in found)
-        if name is not None and any(one.name != name for one in told):
+        rows = tuple(price_row(self._checked("row", *one)) for one in found)
+        if name is not None and any(one.name != name for one in rows):
             raise corrupt_book(self.path, f"a row of it is not of {name!r}, by which it is found")
-        return told
+        return rows
 
     def names(self, list_: Listed, provider: str, region: str | None, item: Item) -> tuple[str, ...]:
         """The things that a list prices in a region, or everywhere, each once, in order; no row of them is read."""
@@ -261,11 +261,11 @@ class PriceBook:
     def _body(self, list_: Listed) -> int:
         return int(self._rows("SELECT body FROM list WHERE id = ?", [list_.id])[0][0])
 
-    def _checked(self, table: str, said: str, sealed: str) -> list[Any]:
-        if row_digest(table, said) != sealed:
+    def _checked(self, table: str, text: str, sealed: str) -> list[Any]:
+        if row_digest(table, text) != sealed:
             raise corrupt_book(self.path, f"a {table} of it was changed")
         with understood(self.path, f"a {table}"):
-            return list(json.loads(said))
+            return list(json.loads(text))
 
 
 def _turn(one: Listed) -> tuple[int, int, float, int]:
@@ -327,8 +327,8 @@ class _Filler:
         self._waiting: dict[str, list[tuple[object, ...]]] = {"row": [], "sold": [], "doubt": []}
         self._covers: set[tuple[str, str, str, str]] = set()
 
-    def fill(self, told: Iterable[Told]) -> None:
-        for one in told:
+    def fill(self, entries: Iterable[Told]) -> None:
+        for one in entries:
             if isinstance(one, date):
                 self.published = min(one, self.published or one)  # the oldest: a list is as sure as that
                 continue
@@ -363,7 +363,7 @@ def _counts(connection: sqlite3.Connection, body: int) -> tuple[int, int, int]:
 
 def _first(connection: sqlite3.Connection, body: int) -> tuple[Doubt, ...]:
     found = connection.execute("SELECT said FROM doubt WHERE list = ? ORDER BY rowid LIMIT 3", (body,))
-    return tuple(doubt_of(json.loads(said)) for (said,) in found)
+    return tuple(doubt_of(json.loads(text)) for (text,) in found)
 
 
 def _same(connection: sqlite3.Connection, head: PriceList, body: int) -> int | None:
@@ -374,15 +374,15 @@ def _same(connection: sqlite3.Connection, head: PriceList, body: int) -> int | N
     ).fetchall()
     if not found:
         return None
-    said = _said(connection, body)
-    return next((int(one) for (one,) in found if _said(connection, one) == said), None)
+    text = _digest_of(connection, body)
+    return next((int(one) for (one,) in found if _digest_of(connection, one) == text), None)
 
 
-def _said(connection: sqlite3.Connection, body: int) -> str:
+def _digest_of(connection: sqlite3.Connection, body: int) -> str:
     """A digest of all that a body says, in its order."""
     digest = hashlib.sha256()
     for table in ("row", "sold", "doubt"):
         digest.update(table.encode())
-        for (said,) in connection.execute(f"SELECT said FROM {table} WHERE list = ? ORDER BY rowid", (body,)):
-            digest.update(said.encode() + b"\n")
+        for (text,) in connection.execute(f"SELECT said FROM {table} WHERE list = ? ORDER BY rowid", (body,)):
+            digest.update(text.encode() + b"\n")
     return digest.hexdigest()

@@ -30,7 +30,7 @@ def name(value: object) -> str:
 
 
 def optional_name(value: object) -> str | None:
-    """The same, or None."""
+    """A name, or None."""
     return None if value is None else name(value)
 
 

@@ -1,8 +1,9 @@
 """Seals of rows: a digest that finds a changed byte, and a signature that only the maker of a study can give.
 
-A seal is the signature (32 digits) and the digest of row and signature (16 digits), in hexadecimal. Every reader checks
-the digest, because SQLite does not notice a flipped bit in its pages. The signature says whose word a row is: a study's
-folder may come from a stranger, who can make every digest.
+A seal is `3:`, the signature (32 digits) and the digest of row and signature (16 digits), in hexadecimal. Every reader
+checks the digest, because SQLite does not notice a flipped bit in its pages. The signature says whose word a row is: a
+study's folder may come from a stranger, who can make every digest. The form of a seal tells the schema in which its row
+was written, and so the columns that it covers: schema 2 wrote no `3:`, schema 1 no signature either.
 """
 
 import hashlib
@@ -15,19 +16,21 @@ from typing import Any
 
 from cloudcmp.errors import Fault, UserMistake
 
+_MARK = "3:"
 _SIGNATURE, _DIGEST = 32, 16
 
 SEALED_COLUMNS = {
     "meta": "key, value",
     "price": "provider, region, offering, amount_per_hour, currency, source, as_of",
     "lease": "slot, attempt, event, provider, region, kind, name, token, at, cloud_id, price_per_hour, currency, ttl_s,"
-    " detail",
-    "launch": "launch, event, at, slot, outcome, why",
-    "attempt": "trial, attempt, outcome, started_at, ended_at, why, interrupted, n_samples, sha256, facts, file",
+    " detail, notes",
+    "launch": "launch, event, at, slot, outcome, why, reason",
+    "attempt": "trial, attempt, outcome, started_at, ended_at, why, interrupted, n_samples, sha256, facts, file,"
+    " reason",
 }
 """The tables whose rows are sealed, and the columns that a seal covers, in its order."""
-_UNSIGNED_COLUMNS = SEALED_COLUMNS | {"attempt": SEALED_COLUMNS["attempt"].removesuffix(", file")}
-"""Those that the seals of schema 1 covered, which had no signature."""
+MIGRATED_COLUMNS = {"lease": "notes", "launch": "reason", "attempt": "reason"}
+"""The last column of these, which schema 3 added: it is empty in the rows of before."""
 
 
 def row_digest(*values: object) -> str:
@@ -62,16 +65,15 @@ class Seals:
         signature = self._signature(table, values)
         if signature is None:
             raise MadeElsewhere(Fault(table, "rows of a study that was made elsewhere cannot be added to"))
-        return signature + row_digest(table, *values, signature)
+        return _MARK + signature + row_digest(table, *values, signature)
 
     def signs(self, seal: object, table: str, *values: object) -> bool:
         """Whether the row was written by this user on this computer."""
-        signature = self._signature(table, values)
-        return (
-            signature is not None
-            and isinstance(seal, str)
-            and hmac.compare_digest(seal[:_SIGNATURE].encode(), signature.encode())
-        )
+        if not isinstance(seal, str):
+            return False
+        signature = self._signature(table, _covered(seal, table, values))
+        given = seal.removeprefix(_MARK)[:_SIGNATURE]
+        return signature is not None and hmac.compare_digest(given.encode(), signature.encode())
 
     def _signature(self, table: str, values: tuple[object, ...]) -> str | None:
         if self._key is None:
@@ -80,14 +82,24 @@ class Seals:
 
 
 def is_intact(seal: object, table: str, *values: object) -> bool:
-    """Whether a row is as it was written, whoever wrote it."""
+    """True if a row is as it was written, by any user."""
     if not isinstance(seal, str):
         return False
-    if len(seal) == _DIGEST:  # schema 1
-        covered = values[: _UNSIGNED_COLUMNS[table].count(",") + 1]
+    covered = _covered(seal, table, values)
+    if not seal.startswith(_MARK) and table in MIGRATED_COLUMNS and values[-1] is not None:
+        return False
+    if len(seal) == _DIGEST:
         return row_digest(table, *covered) == seal
-    signature = seal[:_SIGNATURE]
-    return row_digest(table, *values, signature) == seal[_SIGNATURE:]
+    found = seal.removeprefix(_MARK)
+    return row_digest(table, *covered, found[:_SIGNATURE]) == found[_SIGNATURE:]
+
+
+def _covered(seal: str, table: str, values: tuple[object, ...]) -> tuple[object, ...]:
+    """The values of a row that its seal covers."""
+    if seal.startswith(_MARK) or table not in MIGRATED_COLUMNS:
+        return values
+    without_file = table == "attempt" and len(seal) == _DIGEST  # schema 1 did not cover the name of its file
+    return values[: -2 if without_file else -1]
 
 
 def unsigned_rows(query: Callable[[str], Sequence[tuple[Any, ...]]], seals: Seals) -> Iterator[str]:

@@ -10,8 +10,8 @@ _HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
-def held_signals(told: Callable[[], object]) -> Iterator[list[int]]:
-    """Inside, what interrupts is only taken note of, in the list given, and `told` is called; it is passed on after.
+def held_signals(notify: Callable[[], object]) -> Iterator[list[int]]:
+    """Holds signals back: inside, each is added to the list and `notify` is called; they are passed on afterwards.
 
     In another thread than the main one, which signals never interrupt, and for signals that end the process or are
     ignored, nothing changes.
@@ -21,7 +21,7 @@ def held_signals(told: Callable[[], object]) -> Iterator[list[int]]:
 
     def note(number: int, _: FrameType | None) -> None:
         came.append(number)
-        told()
+        notify()
 
     try:
         if threading.current_thread() is threading.main_thread():

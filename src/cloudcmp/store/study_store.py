@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from cloudcmp.errors import CloudcmpError, CorruptStore, Fault, StorageFault
+from cloudcmp.errors import CorruptStore, Fault, StorageFault
 from cloudcmp.model.lease import Lease, LeaseEvent, LeaseRow
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.offering import Price
@@ -24,7 +24,7 @@ from cloudcmp.store.compact import compact
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.creation import lay_out
 from cloudcmp.store.database import DATABASE_FILE, Database, no_study
-from cloudcmp.store.faults import corrupt, disk_is_full, storage
+from cloudcmp.store.faults import DiskFull, corrupt, storage
 from cloudcmp.store.files import Reserve, write_durably
 from cloudcmp.store.imported import ImportedRows
 from cloudcmp.store.ledger import LaunchRecord
@@ -83,8 +83,8 @@ class StudyStore:
     def open(cls, folder: Path, *, write: bool, ending: bool = False, seals: Seals | None = None) -> "StudyStore":
         """Open a study that is there; with `write` for this process alone, and leftovers of a crash are removed.
 
-        `ending` is for whoever only ends what the study made: then what was set aside for a full disk may be used to
-        open it already, and nothing that is wrong with trials or samples matters. `seals` are those of a study that was
+        `ending` is for commands that only end what the study made: the reserve for a full disk may then be used to open
+        it already, and nothing that is wrong with trials or samples matters. `seals` are those of a study that was
         just made, by default this user's. Raises UserMistake where the folder holds no study, MadeElsewhere where it is
         to be written and another user's word is in it, StudyBusy, NewerSchema and CorruptStore.
         """
@@ -99,6 +99,8 @@ class StudyStore:
                 store = cls(folder, database, lock, seals)
                 if write and not store.made_here():
                     raise MadeElsewhere.of(folder, database.version)
+                if write:
+                    store._migrate(ending=ending)
                 if not ending:
                     planned.check_places(database, store.plan)
                     check_no_rows_lost(database, store._samples)
@@ -123,12 +125,12 @@ class StudyStore:
         try:
             with closing(open_database(folder, write=True, reserve=True)) as database:
                 store = cls(folder, database, None)
+                store._migrate(ending=True)
                 database.seals = Seals(new_study_key(store.tag))
                 with database.transaction() as connection:
                     planned.insert_tag(connection, database.seals, store.tag)
                     planned.sign_plan(connection, database.seals)
                     sign_all(connection, database.seals)
-                database.mark_current()
         finally:
             if lock is not None:
                 lock.release()
@@ -142,6 +144,12 @@ class StudyStore:
         """Whether every row that can be read was written by this user on this computer; reads all of them."""
         signed = next(unsigned_rows(self._database.rows, self._database.seals), None) is None
         return signed and planned.plan_is_signed(self._database)
+
+    def _migrate(self, *, ending: bool) -> None:
+        if ending:
+            self._despite_full_disk(self._database.migrate)
+        else:
+            self._database.migrate()
 
     def _tidy_up(self, *, ending: bool) -> None:
         crash_point("open.before_sweep")
@@ -185,7 +193,7 @@ class StudyStore:
         return ledger.fold(self.lease_rows())
 
     def readable_leases(self) -> tuple[tuple[Lease, ...], int]:
-        """The same by those rows alone that hold what was acknowledged, and how many do not."""
+        """Each lease by the intact rows alone, and the number of rows that are not intact."""
         rows, damaged = ledger.readable_rows(self._database)
         return ledger.fold(rows), damaged
 
@@ -193,9 +201,9 @@ class StudyStore:
         """Write that a launch of the plan is now carried out on the lease of a slot."""
         ledger.begin_launch(self._database, launch, at, slot)
 
-    def end_launch(self, launch: int, at: float, outcome: str, why: str = "") -> None:
-        """Write how the launch that was begun last under this index ended."""
-        self._despite_full_disk(lambda: ledger.end_launch(self._database, launch, at, outcome, why))
+    def end_launch(self, launch: int, at: float, outcome: str, why: str = "", reason: str | None = None) -> None:
+        """Write how the launch that was begun last under this index ended; `reason` is the name of one, `why` text."""
+        self._despite_full_disk(lambda: ledger.end_launch(self._database, launch, at, outcome, why, reason))
 
     def launches(self) -> tuple[LaunchRecord, ...]:
         """Each time that a launch was carried out, in the order in which they began."""
@@ -204,8 +212,8 @@ class StudyStore:
     def _despite_full_disk(self, write: Callable[[], None]) -> None:
         try:
             write()
-        except CloudcmpError as error:
-            if not (disk_is_full(error) and self._reserve.free()):
+        except DiskFull:
+            if not self._reserve.free():
                 raise
             write()
 
@@ -373,7 +381,7 @@ class StudyStore:
 
 
 def open_to_end(folder: Path) -> tuple[StudyStore, str]:
-    """A study opened by whoever only ends what it made, to be written if it can be; and why it cannot, else nothing.
+    """Opens a study only to end what it made, for writing if possible; returns why it is not, else an empty text.
 
     Raises the first fault where it cannot even be read.
     """

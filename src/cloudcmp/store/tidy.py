@@ -77,11 +77,11 @@ class TidyColumns:
         columns = (column.tolist() for column in (self.place, self.cell, self.outcome, self.value, self.time))
         for at, number, outcome, value, time in zip(*columns, strict=True):
             place, cell = self.places[at], self.cells[number]
-            told = (place.provider, place.region, place.offering, place.instance, place.round, place.session,
+            place_values = (place.provider, place.region, place.offering, place.instance, place.round, place.session,
                     None if math.isnan(time) else time_text(time), cell.metric, cell.params, cell.unit, cell.better,
                     None if math.isnan(value) else value, self.outcomes[outcome])  # fmt: skip
             more = {name: place.attributes.get(name) for name in names}
-            yield {**dict(zip(COLUMNS, told, strict=True)), **more}
+            yield {**dict(zip(COLUMNS, place_values, strict=True)), **more}
 
 
 def is_tidy(head: bytes) -> bool:

@@ -130,7 +130,7 @@ class _Metric:
     signed: bool = False
     params: set[str] = field(default_factory=set)
     cells: set[str] = field(default_factory=set)
-    told: set[str] = field(default_factory=set)
+    reported: set[str] = field(default_factory=set)
 
 
 class Agreement:
@@ -143,7 +143,7 @@ class Agreement:
         self._offerings: dict[Key, dict[str, str]] = {}
         self._metrics: dict[str, _Metric] = {}
         self._launches: dict[tuple[Key, str], tuple[int | None, str]] = {}
-        self._told: set[tuple[Key, str, str]] = set()
+        self._reported: set[tuple[Key, str, str]] = set()
         self._with: dict[str, str] = {}
         self._without: dict[str, str] = {}
 
@@ -160,12 +160,12 @@ class Agreement:
 
     def _take_launch(self, where: str, row: CheckedRow) -> None:
         first = self._launches.setdefault((row.key, row.instance), (row.round, row.session))
-        told = (row.key, "", row.instance)
-        if first != (row.round, row.session) and told not in self._told:
+        reported = (row.key, "", row.instance)
+        if first != (row.round, row.session) and reported not in self._reported:
             what = f"the instance {row.instance!r} of {row.key[2]} has two rounds or two sessions"
             next_ = "an instance is one launch: name another one in each round and session"
             self._faults.add(where, what, next_)
-            self._told.add(told)
+            self._reported.add(reported)
 
     def _take_metric(self, where: str, of: Mapping[str, str], row: CheckedRow) -> None:
         name, unit, better = of["metric"], of["unit"], of.get("better", "")
@@ -178,11 +178,11 @@ class Agreement:
             seen.cells.add(row.cell)
             seen.params.update(key for key, _ in Cell.parse(row.cell).params)
         seen.signed = seen.signed or (row.value is not None and row.value <= 0)
-        if unit != seen.unit and unit not in seen.told:
+        if unit != seen.unit and unit not in seen.reported:
             what = f"{name} is in {unit!r} here, and in {seen.unit!r} by {seen.where}"
             self._faults.add(where, what, "convert the values to one unit")
-            seen.told.add(unit)
-        if not better or better in seen.told:
+            seen.reported.add(unit)
+        if not better or better in seen.reported:
             return
         if better not in tuple(Better):
             self._faults.add(where, f"unknown direction {better!r}", "write higher or lower in the column better")
@@ -191,12 +191,12 @@ class Agreement:
         else:
             seen.better = better
             return
-        seen.told.add(better)
+        seen.reported.add(better)
 
     def _take_attribute(self, where: str, key: Key, name: str, text: str) -> None:
         mine = self._offerings.setdefault(key, {})
         before = mine.get(name)
-        if before == text or (key, name, text) in self._told:
+        if before == text or (key, name, text) in self._reported:
             return
         number = _NUMERIC.get(name) or (PRICE.fullmatch(name) and _not_negative)
         if number and number(text) is None:
@@ -207,7 +207,7 @@ class Agreement:
         elif number is None or number(text) != number(before):
             what = f"{name} of {key[2]} is {text!r} here and {before!r} before"
             self._faults.add(where, what, "keep one of them, or name the offerings apart")
-        self._told.add((key, name, text))
+        self._reported.add((key, name, text))
 
     def table(self, path: Path, rows: TidyRows) -> TidyTable:
         """The table of all rows that were taken; raises UserMistake where there was any fault."""

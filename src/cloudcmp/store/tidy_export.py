@@ -92,8 +92,8 @@ def _measured(
     store: StudyStore, metrics: Mapping[str, Metric], percentile_values: Mapping[tuple[int, str], float]
 ) -> Iterator[_Value]:
     values = store.trial_values(frozenset(name for name, metric in metrics.items() if metric.reduce is Reduce.TOTAL))
-    told = _telling(store.attempts())
-    started = [(trial, cell) for trial in store.plan.trials if trial.index in told for cell in trial.cells]
+    by_trial = _attempts_with_values(store.attempts())
+    started = [(trial, cell) for trial in store.plan.trials if trial.index in by_trial for cell in trial.cells]
     shared: set[tuple[int, str]] = set()
     for (trial, cell), ok, number in zip(started, values.ok.tolist(), values.value.tolist(), strict=True):
         value, metric = number if ok else None, _metric(store, metrics, cell)
@@ -102,20 +102,20 @@ def _measured(
                 continue
             shared.add((trial.launch, cell))
             value = percentile_values.get((trial.launch, cell))
-        attempt = told[trial.index]
+        attempt = by_trial[trial.index]
         if value is None and attempt.outcome is Outcome.OK and metric.sparse:
             continue  # what it counts did not happen
         yield trial.launch, cell, value, _outcome(value, attempt), attempt.started_at
 
 
-def _telling(attempts: tuple[Attempt, ...]) -> dict[int, Attempt]:
+def _attempts_with_values(attempts: tuple[Attempt, ...]) -> dict[int, Attempt]:
     """For each trial the attempt that counts: the first ok one, else the last that ended by itself."""
-    told: dict[int, Attempt] = {}
+    by_trial: dict[int, Attempt] = {}
     for attempt in attempts:
-        before = told.get(attempt.trial)
+        before = by_trial.get(attempt.trial)
         if not attempt.interrupted and (before is None or before.outcome is not Outcome.OK):
-            told[attempt.trial] = attempt
-    return told
+            by_trial[attempt.trial] = attempt
+    return by_trial
 
 
 def _outcome(value: float | None, attempt: Attempt) -> Outcome:

@@ -144,7 +144,7 @@ def _attribute(name: str, cells: Sequence[Attribute | None]) -> "pa.Array":
     if name in _FLOATS:
         return numbers(np.array([None if cell is None else float(cell) for cell in cells], np.float64))
     money = [cell for cell in cells if isinstance(cell, Decimal)]
-    told = [None if cell is None else without_steering(str(cell)) for cell in cells]
+    cleaned = [None if cell is None else without_steering(str(cell)) for cell in cells]
     if money and all(cell is None or isinstance(cell, Decimal) for cell in cells):
         points = [cell.as_tuple() for cell in money]
         scale = max(0, *(-int(point.exponent) for point in points))
@@ -152,4 +152,4 @@ def _attribute(name: str, cells: Sequence[Attribute | None]) -> "pa.Array":
         if digits <= _MOST_DIGITS:
             plain = texts([None if cell is None else f"{cell:f}" for cell in cells])
             return plain.cast(pa.decimal128(digits, scale))
-    return texts(told)
+    return texts(cleaned)

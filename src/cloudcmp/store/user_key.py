@@ -44,7 +44,7 @@ def study_key(tag: str) -> bytes | None:
 
 
 def new_study_key(tag: str) -> bytes:
-    """The same for a study that is being made: makes the user's key if there is none.
+    """The key of a study that is being made: makes the user's key if there is none.
 
     Raises StorageFault, NoPlaceForKey where no key can be kept at all.
     """
@@ -155,5 +155,5 @@ def _not_plain(path: Path) -> StorageFault:
 
 
 def _fault(path: Path, error: OSError) -> NoPlaceForKey:
-    told = from_os(error, path).faults[0]
-    return NoPlaceForKey(Fault(told.where, f"your key for signing studies: {told.what}", _NEXT))
+    fault = from_os(error, path).faults[0]
+    return NoPlaceForKey(Fault(fault.where, f"your key for signing studies: {fault.what}", _NEXT))

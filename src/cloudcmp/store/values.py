@@ -56,7 +56,7 @@ FROM samples JOIN chosen USING (trial_id, attempt) WHERE hist IS NOT NULL ORDER 
 
 
 class Engine:
-    """A DuckDB connection whose work is done in another thread, while whoever asks only waits.
+    """A DuckDB connection whose work is done in another thread, while the caller only waits.
 
     DuckDB may hold a thread until it is done, or catch a signal there and call it an error of its own; and an exception
     that a signal raises while threads are started and joined would leave their locks held. So signals are taken note
@@ -201,8 +201,8 @@ def _keyed(
     of_histogram: dict[tuple[str, str], list[int]] = {}
     for i, metric, params in percentile:
         of_histogram.setdefault((metric, params), []).append(i)
-    told = {(row.trial, i) for row in histograms for i in of_histogram.get((row.metric, row.params), ())}
-    pairs = np.array(sorted(told), dtype=np.int64).reshape(-1, 2)
+    in_histogram = {(row.trial, i) for row in histograms for i in of_histogram.get((row.metric, row.params), ())}
+    pairs = np.array(sorted(in_histogram), dtype=np.int64).reshape(-1, 2)
     parts.append({"trial_id": pairs[:, 0], "cell": pairs[:, 1], "value": np.zeros(len(pairs))})
     trials, indexes, values = (
         np.concatenate([np.ma.filled(part[name].astype(np.float64), np.nan) for part in parts])

@@ -34,10 +34,12 @@ def price_lists(document: Document) -> tuple[PriceList, ...]:
 def _list(document: Document, catalogue: Catalogue) -> PriceList:
     table, dated = document.table(catalogue.table), date.fromisoformat(catalogue.dated)
     things = list(_things(table, catalogue))
-    told = [_implied(document, catalogue, one) if catalogue.implied_by else _printed(catalogue, one) for one in things]
+    amounts = [
+        _implied(document, catalogue, one) if catalogue.implied_by else _printed(catalogue, one) for one in things
+    ]
     tables = ", ".join(catalogue.implied_by)
     how = f", implied by tables {tables}" if catalogue.implied_by else ""
-    content = json.dumps([table.columns, table.rows, [str(amount) for _, amount in told]])
+    content = json.dumps([table.columns, table.rows, [str(amount) for _, amount in amounts]])
     return PriceList(
         provider=document.name,
         source=f"{document.name}, table {table.number}{how}",
@@ -46,13 +48,13 @@ def _list(document: Document, catalogue: Catalogue) -> PriceList:
         currency=catalogue.currency,
         sha256=hashlib.sha256(content.encode()).hexdigest(),
         rows=tuple(
-            _row(catalogue, one, amount) for one, (_, amount) in zip(things, told, strict=True) if amount is not None
+            _row(catalogue, one, amount) for one, (_, amount) in zip(things, amounts, strict=True) if amount is not None
         ),
         published=dated,
         sold=tuple(_sold(catalogue, one) for one in things if catalogue.vcpus),
         doubts=tuple(
             Doubt(one[catalogue.provider], "", "", one[catalogue.name], why)
-            for one, (why, _) in zip(things, told, strict=True)
+            for one, (why, _) in zip(things, amounts, strict=True)
             if why
         ),
     )

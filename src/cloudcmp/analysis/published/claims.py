@@ -78,7 +78,7 @@ def most_variable(document: Document, claim: Claim) -> Finding:
 
 def significant(document: Document, claim: Claim) -> Finding:
     """The named pairs, and no others, have p < 0.05 in every row about them and in every column."""
-    said = set(claim.names)
+    named = set(claim.names)
     wrong, missing = [], []
     for reference in claim.tables:
         for table, column in columns(document, reference):
@@ -87,7 +87,7 @@ def significant(document: Document, claim: Claim) -> Finding:
                 known = [number.value for number in map(read, cells) if number is not None]
                 below = all(p < SIGNIFICANT_BELOW for p in known)
                 where = f"table {table.number} {label(document, column)}: {pair}"
-                if below != (pair in said):
+                if below != (pair in named):
                     wrong.append(f"{where} up to p = {max(known):.3g}")
                 elif below and len(known) < len(cells):
                     missing.append(f"{where} has a cell without a figure")

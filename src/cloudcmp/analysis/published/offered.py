@@ -36,8 +36,8 @@ def proportional(document: Document, claim: Claim) -> Finding:
     ((_, cores),) = columns(document, claim.against[0])
     prices, counts = numbers(document, table, column), numbers(document, table, cores)
     each = {name: prices[name].value / counts[name].value for name in claim.names}
-    told = ", ".join(f"{name.split(' ')[-1]} {one:.4g}" for name, one in each.items())
-    return f"{table.unit} for a core: {told}", all(math.isclose(one, each[claim.names[0]]) for one in each.values())
+    shown = ", ".join(f"{name.split(' ')[-1]} {one:.4g}" for name, one in each.items())
+    return f"{table.unit} for a core: {shown}", all(math.isclose(one, each[claim.names[0]]) for one in each.values())
 
 
 def comparable(document: Document, claim: Claim) -> Finding:
@@ -51,9 +51,9 @@ def comparable(document: Document, claim: Claim) -> Finding:
             cost = numbers(document, table, operation)[name].value / _MILLICENTS * float(claim.stated)
             shares[f"{name} {operation}"] = cost / hour
     dearest, cheapest = max(shares, key=lambda one: shares[one]), min(shares, key=lambda one: shares[one])
-    told = f"{claim.stated} operations are {shares[cheapest]:.2%} ({cheapest}) to {shares[dearest]:.1%} ({dearest})"
+    shown = f"{claim.stated} operations are {shares[cheapest]:.2%} ({cheapest}) to {shares[dearest]:.1%} ({dearest})"
     holds = any(1.0 / _COMPARABLE <= share <= _COMPARABLE for share in shares.values())
-    return f"{told} of an hour of the provider's cheapest instance", holds
+    return f"{shown} of an hour of the provider's cheapest instance", holds
 
 
 def rows(document: Document, claim: Claim) -> Finding:

@@ -36,8 +36,8 @@ from cloudcmp.provision import Release
 from cloudcmp.provision.clauses import CLAUSES
 from cloudcmp.provision.contract import Held, Ruling, differences, hold
 from cloudcmp.provision.prices import price_to_create
+from cloudcmp.provision.progress import best_effort
 from cloudcmp.provision.stage import LAUNCHES, MACHINES_MOST, Stage
-from cloudcmp.provision.waiting import aside
 from cloudcmp.store import StudyStore
 from cloudcmp.units import Money, format_money, parse_money, parse_price_per_hour
 
@@ -103,7 +103,7 @@ def run(check: LiveCheck, say: Callable[[str], None] = lambda _: None, leave: Le
     signal ends the clauses; at the second one everything is asked to go, and `leave` ends the process. Raises what the
     preflight refuses, before anything is created.
     """
-    say = aside(say)
+    say = best_effort(say)
     binary = _agent(check)
     _preflight(check, say)
     plan, began = check.plan, time.time()

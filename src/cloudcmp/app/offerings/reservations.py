@@ -3,9 +3,9 @@
 from dataclasses import replace
 from decimal import Decimal
 
-from cloudcmp.cost.asked import Asked, like
+from cloudcmp.cost.account_terms import effective_per_hour
 from cloudcmp.cost.lookup import FRESH_DAYS, Lookup
-from cloudcmp.cost.own import effective_per_hour
+from cloudcmp.cost.price_query import PriceQuery, machine_rows
 from cloudcmp.model.inventory import PricedOffering
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.price import OLD_BY_NATURE, How, Item, Listed, PriceRow, Purchase, Unit
@@ -20,7 +20,7 @@ def reserved(sold: Offering, system: str, look: Lookup) -> list[PricedOffering]:
     own, which may be incomplete. An hourly price is that of a machine that runs every hour of the term. Lists older
     than 30 days are ignored.
     """
-    asked = Asked(sold.provider, sold.region, sold.name, system, Purchase.RESERVED)
+    asked = PriceQuery(sold.provider, sold.region, sold.name, system, Purchase.RESERVED)
     why = "no list at hand tells a reservation"
     for list_ in look.book.lists(sold.provider, sold.region, Item.INSTANCE, Purchase.RESERVED):
         if list_.how in OLD_BY_NATURE or list_.dated is None or not -1 <= (look.today - list_.dated).days <= FRESH_DAYS:
@@ -49,12 +49,12 @@ def _doubted(sold: Offering, list_: Listed, look: Lookup, *, found: bool) -> str
     return ""
 
 
-def _about(row: PriceRow, asked: Asked) -> bool:
+def _about(row: PriceRow, asked: PriceQuery) -> bool:
     """True if a row is a reservation of this machine, of any term."""
-    return like(replace(asked, term_months=row.term_months)).row(row)
+    return machine_rows(replace(asked, term_months=row.term_months)).row(row)
 
 
-def _fits(row: PriceRow, asked: Asked, look: Lookup) -> bool:
+def _fits(row: PriceRow, asked: PriceQuery, look: Lookup) -> bool:
     begun = row.starts is None or row.starts <= look.today
     usable = row.term_months > 0 and row.unit is Unit.HOUR and row.amount + row.upfront > 0
     return begun and usable and _about(row, asked)

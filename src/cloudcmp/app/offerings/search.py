@@ -10,9 +10,9 @@ from cloudcmp.app.offerings.reservations import reserved
 from cloudcmp.app.offerings.sources import Say, offerings_by_provider, quiet
 from cloudcmp.catalog import hint
 from cloudcmp.catalog.parameters import nearest
-from cloudcmp.cost.asked import Asked, Unknown
 from cloudcmp.cost.lookup import Lookup
 from cloudcmp.cost.offering_prices import OWN_PRICES, booked_unpriced, today_of
+from cloudcmp.cost.price_query import PriceQuery, UnknownPrice
 from cloudcmp.cost.shapes import shape_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.inventory import PricedOffering, ProviderOfferings, SearchResult
@@ -205,8 +205,8 @@ def _priced(sold: Offering, wanted: Filters, look: Lookup) -> list[PricedOfferin
         return reserved(sold, wanted.system, look)
     if sold.provider in OWN_PRICES or (wanted.usual and sold.price is not None):
         return [PricedOffering(sold, sold.price)]
-    price = look.machine(Asked(sold.provider, sold.region, sold.name, wanted.system, wanted.purchase))
-    if isinstance(price, Unknown):
+    price = look.machine(PriceQuery(sold.provider, sold.region, sold.name, wanted.system, wanted.purchase))
+    if isinstance(price, UnknownPrice):
         return [PricedOffering(replace(sold, price=None), None, price.line)]
     return [PricedOffering(replace(sold, price=price), price)]
 

@@ -1,6 +1,15 @@
 """What was really billed: bills of clouds read line by line, and set beside our own count."""
 
-from cloudcmp.cost.billed.beside import ALARMS, Estimated, Leased, Reconciled, Side, State, Total, set_beside
+from cloudcmp.cost.billed.bill_comparison import (
+    ALARMS,
+    Estimated,
+    Leased,
+    Reconciled,
+    Side,
+    State,
+    Total,
+    reconcile_bill,
+)
 from cloudcmp.cost.billed.formats import Format
 from cloudcmp.cost.billed.gather import Billed, read
 from cloudcmp.cost.billed.line import USED, Kind
@@ -21,6 +30,6 @@ __all__ = [
     "Total",
     "Wanted",
     "read",
-    "set_beside",
+    "reconcile_bill",
     "spellings",
 ]

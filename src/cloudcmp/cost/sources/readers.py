@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from cloudcmp.cost.sources import aws, azure, gcp, libcloud, own, sparecores
+from cloudcmp.cost.sources import aws, azure, custom_list, gcp, libcloud, sparecores
 from cloudcmp.cost.sources.base import Unreadable
 from cloudcmp.model.price import How, Told
 
@@ -31,7 +31,7 @@ READERS: dict[str, Reader] = {
     "gcp": Reader(gcp.SOURCE, gcp.read, "gcp", next_of=gcp.next_of),
     "sparecores": Reader("sparecores.com", sparecores.read, how=How.BUNDLED),
     "libcloud": Reader("apache-libcloud", libcloud.read, how=How.BUNDLED),
-    "csv": Reader("own list", own.read, how=How.GIVEN),
+    "csv": Reader("own list", custom_list.read, how=How.GIVEN),
 }
 
 

@@ -1,4 +1,4 @@
-"""Like with like: what differs between two candidates besides the offering."""
+"""What differs between two candidates besides the offering, and so refuses or marks their comparison."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from cloudcmp.catalog import PROBES
 from cloudcmp.compare.pairing import Flags, pairs_of
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.plan import Plan
+from cloudcmp.model.result import Clause
 from cloudcmp.stats.check import Integers
 
 Facts = Mapping[int, Mapping[str, str]]
@@ -45,20 +46,20 @@ FACTS = (
 )
 
 
-def unlike(plan: Plan, cell: Cell, a: int, b: int, facts: Facts) -> tuple[str, tuple[str, ...]]:
-    """What refuses a verdict on `cell` (empty: nothing), and the marks for what else differs.
+def differences(plan: Plan, cell: Cell, a: int, b: int, facts: Facts) -> tuple[tuple[Clause, ...], tuple[str, ...]]:
+    """The differences that refuse a verdict on `cell`, and the marks for what else differs.
 
     `facts` holds for each candidate the facts of `FACTS` that are known, as text, and further ones named
     `<probe>.<note>` (how one probe really ran: `disk.engine`), which mark the cells of that probe. A fact that only
-    one of the two told is a mark; one that neither told is not seen, and nothing is said. Parameters of the trials
+    one of the two reported is a mark; one that neither reported is ignored. Parameters of the trials
     that are not part of the cell (duration, block counts) are read from the plan; where they differ, the verdict is
     refused.
     """
     mine, theirs = facts.get(a, {}), facts.get(b, {})
     if mine == theirs:
-        return "", ()
+        return (), ()
     probes = _PROBES_OF.get(cell.metric, frozenset())
-    refused: list[str] = []
+    refused: list[Clause] = []
     marks: list[str] = []
     for fact in (*FACTS, *_of_probes(probes, mine, theirs)):
         if fact.probes and not probes & set(fact.probes):
@@ -68,9 +69,13 @@ def unlike(plan: Plan, cell: Cell, a: int, b: int, facts: Facts) -> tuple[str, t
             continue
         if first is None or second is None:
             marks.append(f"{fact.name}: known only for {plan.candidates[b if first is None else a].id}")
+            continue
+        found = Clause(fact.name, f"{first} against {second}")
+        if fact.refuses:
+            refused.append(found)
         else:
-            (refused if fact.refuses else marks).append(f"{fact.name}: {first} against {second}")
-    return "; ".join(refused), tuple(marks)
+            marks.append(str(found))
+    return tuple(refused), tuple(marks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,18 +111,18 @@ class Likeness:
         refused = apart.reshape(len(signs), -1)[of_kind[first], of_kind[second]]
         return cls(plan, cell, facts, candidates, own, of_kind, refused)
 
-    def refusal(self, a: int, b: int) -> str:
-        """What refuses a verdict on the candidates at two places, empty where nothing does."""
-        refused, _ = unlike(self.plan, self.cell, self.candidates[a], self.candidates[b], self.facts)
-        return "; ".join(filter(None, (refused, "" if self.params[a] == self.params[b] else "probe parameters")))
+    def refusal(self, a: int, b: int) -> tuple[Clause, ...]:
+        """What refuses a verdict on the candidates at two places."""
+        refused, _ = differences(self.plan, self.cell, self.candidates[a], self.candidates[b], self.facts)
+        return refused if self.params[a] == self.params[b] else (*refused, Clause("", "probe parameters"))
 
     def marks(self, a: int, b: int) -> tuple[str, ...]:
         """What else differs between the candidates at two places."""
-        return unlike(self.plan, self.cell, self.candidates[a], self.candidates[b], self.facts)[1]
+        return differences(self.plan, self.cell, self.candidates[a], self.candidates[b], self.facts)[1]
 
 
 def _refuses(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
-    """Whether two kinds are too unlike: other parameters, or a fact that both told and that is not the same."""
+    """Whether two kinds are too unlike: other parameters, or a fact that both reported and that differs."""
     facts = zip(one[1:], other[1:], strict=True)
     return one[0] != other[0] or any(a != b and a is not None and b is not None for a, b in facts)
 

@@ -1,4 +1,4 @@
-"""What is seen of something that was asked to go, until it is believed to be gone."""
+"""The evidence that a resource is gone, collected from look-ups until enough of them agree."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,10 @@ from cloudcmp.provision.ledger import Patience
 _RENEWED_S = 60.0  # credentials that refresh themselves have done so by then; all others are waited for in vain
 
 
-class Watch:
-    """What look-ups say of something that must go, until enough of them `agree`; `first` is when they began to.
+class GoneWatch:
+    """Collects the answers of look-ups of one resource; `agree` counts those in a row that call it gone, from `first`.
 
-    `seen_at` is when it was last not said to be gone (Unix s).
+    `seen_at` is when it was last not reported gone (Unix s).
     """
 
     def __init__(self, made_at: float, patience: Patience) -> None:
@@ -22,8 +22,8 @@ class Watch:
         self.first = 0.0
         self.evidence: str | None = None
 
-    def told(self, evidence: str | None, asked_at: float, moment: float) -> None:
-        """One answer, to a question asked at a time (Unix s), and when it came (monotonic s)."""
+    def record(self, evidence: str | None, asked_at: float, moment: float) -> None:
+        """Adds one answer: when it was asked for (Unix s) and when it came (monotonic s)."""
         if evidence is None:
             self.seen_at, self.agree = asked_at, 0
             return
@@ -36,34 +36,34 @@ class Watch:
 
 
 @dataclass(slots=True)
-class Last:
-    """What went wrong when something was last asked for, and since when the credentials are not taken (monotonic s)."""
+class LastFault:
+    """The last fault of the calls for one resource, and since when the credentials are refused (monotonic s)."""
 
     fault: Exception | None = None
     refused_since: float | None = None
 
-    def told(self, moment: float, *answers: Exception | None) -> None:
-        """What came of the calls of one round, None for one that worked: what went wrong before is over then."""
-        faults = [one for one in answers if one is not None]
+    def record(self, moment: float, *results: Exception | None) -> None:
+        """Adds the results of one round of calls, None for each that worked; they replace an earlier fault."""
+        faults = [one for one in results if one is not None]
         refusals = [one for one in faults if isinstance(one, NoCredentials)]
         self.fault = next(reversed(refusals or faults), None)
-        if not refusals and len(faults) < len(answers):
+        if not refusals and len(faults) < len(results):
             self.refused_since = None
         elif refusals and self.refused_since is None:
             self.refused_since = moment
 
     def refused(self, moment: float, give_up_s: float) -> bool:
-        """Whether the credentials were not taken for so long that they are not renewed any more."""
+        """True if the credentials have been refused for so long that nothing will renew them."""
         if self.refused_since is None or not isinstance(self.fault, NoCredentials):
             return False
         return moment - self.refused_since >= min(give_up_s, _RENEWED_S)
 
     @property
     def why(self) -> str:
-        """The same in words."""
-        return "it is still there" if self.fault is None else told(self.fault)
+        """The fault in words."""
+        return "it is still there" if self.fault is None else fault_text(self.fault)
 
 
-def told(fault: Exception) -> str:
-    """What a provider raised, in words: whatever it is, what others still have to end must not wait for it."""
+def fault_text(fault: Exception) -> str:
+    """Describes any exception of a provider: one that is not ours must not keep other resources from being ended."""
     return str(fault) if isinstance(fault, CloudcmpError) else f"{type(fault).__name__}: {fault}"

@@ -1,4 +1,4 @@
-"""Waits that take long are told: for what, for how long already, and by which rule they end."""
+"""Progress lines for long waits: what is waited for, for how long already, and by which rule the wait ends."""
 
 import asyncio
 import time
@@ -12,25 +12,24 @@ from cloudcmp.provision.ledger import Ledger, patience_with
 from cloudcmp.units import format_seconds
 
 FIRST_S = 2.0
-"""Nothing is said of waits that are over before."""
+"""Shorter waits print nothing."""
 EVERY_S = 20.0
 
 T = TypeVar("T")
 
 
-async def told_while(
+async def run_with_progress(
     work: Coroutine[Any, Any, T],
     ledger: Ledger,
     providers: Mapping[str, Provider],
     say: Callable[[str], None],
     first_s: float = FIRST_S,
 ) -> T:
-    """What the work, which ends leases, returns; every now and then `say` tells what it still waits for.
+    """Runs work that ends leases and returns its result; meanwhile `say` gets a line on what it still waits for.
 
-    Real seconds, also where the leases are simulated. What cuts this short cuts the work short; that nobody can be told
-    does not.
+    Real seconds, also where the leases are simulated. Cancelling this cancels the work; a failing `say` does not.
     """
-    say = aside(say)
+    say = best_effort(say)
     task, began, pause_s = asyncio.create_task(work), time.monotonic(), first_s
     try:
         while not (await asyncio.wait({task}, timeout=pause_s))[0]:
@@ -41,14 +40,14 @@ async def told_while(
         task.cancel()
 
 
-def aside(say: Callable[[str], None]) -> Callable[[str], None]:
-    """`say` for words beside the ending of machines, which goes on also where they cannot be said."""
+def best_effort(say: Callable[[str], None]) -> Callable[[str], None]:
+    """A `say` that swallows failed writes: ending machines goes on without output."""
 
-    def told(line: str) -> None:
+    def say_anyway(line: str) -> None:
         with suppress(OSError):
             say(line)
 
-    return told
+    return say_anyway
 
 
 def _still(leases: tuple[Lease, ...], providers: Mapping[str, Provider], after_s: float) -> str:
@@ -57,16 +56,16 @@ def _still(leases: tuple[Lease, ...], providers: Mapping[str, Provider], after_s
         return f"{after}: looking whether anything else bears this study's tags"
     first, more = leases[0], len(leases) - 1
     others = f", and for {more} more" if more else ""
-    return f"{after}: waiting for {named(first)}: {_rule(first, providers.get(first.provider))}{others}"
+    return f"{after}: waiting for {lease_label(first)}: {_rule(first, providers.get(first.provider))}{others}"
 
 
-def named(lease: Lease) -> str:
-    """A lease in words: where it is, what it is, and its id or else its name."""
+def lease_label(lease: Lease) -> str:
+    """Names a lease: its place, its kind, and its id or else its name."""
     return f"{lease.provider}/{lease.region} {lease.kind} {lease.cloud_id or lease.name}"
 
 
 def _rule(lease: Lease, provider: Provider | None) -> str:
-    """What is waited for, and how long."""
+    """The rule by which a wait ends."""
     if provider is None:
         return "its provider is not at hand"
     patience = patience_with(provider)

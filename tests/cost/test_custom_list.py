@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from tests.cost.test_aws import HEAD
 
 from cloudcmp.app.fetch import take_in
-from cloudcmp.cost.asked import Asked, Unknown
 from cloudcmp.cost.lookup import Lookup
-from cloudcmp.cost.sources import libcloud, own, sparecores
+from cloudcmp.cost.price_query import PriceQuery, UnknownPrice
+from cloudcmp.cost.sources import custom_list, libcloud, sparecores
 from cloudcmp.cost.sources.base import LEAST, MOST, Odd, Unreadable, amount_of, collected, json_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.offering import Price
@@ -32,7 +32,7 @@ DATA = Path(os.environ.get("CLOUDCMP_DATA", "nowhere"))
 
 def listed(text: str) -> PriceList:
     """A list of the user's own."""
-    return collected(own.read(io.BytesIO(text.encode())), HEAD)
+    return collected(custom_list.read(io.BytesIO(text.encode())), HEAD)
 
 
 def test_every_column_is_read() -> None:
@@ -126,9 +126,9 @@ def test_real_prices_come_back_and_their_zeros_are_unknown(real: tuple[PriceBook
     assert len(zeros) == 68
     for one in [*zeros, *rows[:: len(rows) // 300]]:
         bought = Purchase.SPOT if one["kind"] == "spot" else Purchase.ON_DEMAND
-        found = look.machine(Asked(one["provider"], one["region"], one["instance_type"], purchase=bought))
+        found = look.machine(PriceQuery(one["provider"], one["region"], one["instance_type"], purchase=bought))
         if Decimal(one["usd_per_hour"]) == 0:
-            assert isinstance(found, Unknown), one
+            assert isinstance(found, UnknownPrice), one
             assert found.why == "a price of zero is unknown, not free"
         else:
             assert isinstance(found, Price), (one, found)
@@ -138,8 +138,8 @@ def test_real_prices_come_back_and_their_zeros_are_unknown(real: tuple[PriceBook
 def test_a_real_list_is_as_old_as_its_oldest_price(real: tuple[PriceBook, list[dict[str, str]]]) -> None:
     (list_,) = real[0].lists()
     assert (list_.how, list_.dated) == ("given", date(2026, 6, 18))
-    late = Lookup(real[0], date(2026, 11, 22)).machine(Asked("aws", "us-east-1", "m5.large"))
-    assert isinstance(late, Unknown)
+    late = Lookup(real[0], date(2026, 11, 22)).machine(PriceQuery("aws", "us-east-1", "m5.large"))
+    assert isinstance(late, UnknownPrice)
     assert "157 days old" in late.why
 
 

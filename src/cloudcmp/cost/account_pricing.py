@@ -4,8 +4,8 @@ from dataclasses import replace
 from decimal import Decimal
 
 from cloudcmp.cost import commitment
+from cloudcmp.cost.account_terms import covering, own_lines
 from cloudcmp.cost.metering import EXACT
-from cloudcmp.cost.own import covering, own_lines
 from cloudcmp.cost.parts import as_rented
 from cloudcmp.cost.rules import TOLD, shares_of
 from cloudcmp.model.bill import BillLine, Use
@@ -18,7 +18,7 @@ from cloudcmp.units import Money
 _STEP = Decimal("1e-12")
 
 
-def under(candidate: Candidate, terms: Terms, billing: Billing, purchase: Purchase) -> tuple[Candidate, str]:
+def apply_terms(candidate: Candidate, terms: Terms, billing: Billing, purchase: Purchase) -> tuple[Candidate, str]:
     """The candidate with its prices for an hour under the terms, and a line that says what they make of them.
 
     Commitments take their machines off the list, if every hour of their term is used, and discounts are of what is

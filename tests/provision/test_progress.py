@@ -9,7 +9,7 @@ from cloudcmp.errors import Unreached
 from cloudcmp.model.lease import LeaseEvent
 from cloudcmp.provision import acquire
 from cloudcmp.provision.lifecycle import release_all
-from cloudcmp.provision.waiting import told_while
+from cloudcmp.provision.progress import run_with_progress
 
 
 def waited(world: Any, said: list[str], first_s: float = 0.01) -> str:
@@ -24,7 +24,7 @@ def waited(world: Any, said: list[str], first_s: float = 0.01) -> str:
             said.append(line)
             over.set()
 
-        return await told_while(work(), world.ledger, {world.cloud.name: world.cloud}, say, first_s)
+        return await run_with_progress(work(), world.ledger, {world.cloud.name: world.cloud}, say, first_s)
 
     return asyncio.run(all_of_it())
 
@@ -64,14 +64,14 @@ def test_nothing_is_said_of_what_is_over_soon_and_its_fault_is_passed_on(world: 
     one, said = world(), []
     made(one)
     work = release_all(one.ledger, {one.cloud.name: one.cloud})
-    (done,) = asyncio.run(told_while(work, one.ledger, {}, said.append))
+    (done,) = asyncio.run(run_with_progress(work, one.ledger, {}, said.append))
     assert done.evidence
 
     async def fails() -> None:
         raise Unreached.at("nimbus", "no way")
 
     with pytest.raises(Unreached):
-        asyncio.run(told_while(fails(), one.ledger, {}, said.append))
+        asyncio.run(run_with_progress(fails(), one.ledger, {}, said.append))
     assert said == []
 
 
@@ -85,7 +85,7 @@ def test_what_cuts_the_wait_short_cuts_the_work_short(world: Any) -> None:
             ended.append(True)
 
     async def cut() -> None:
-        waiting = asyncio.create_task(told_while(endless(), one.ledger, {}, lambda _: None))
+        waiting = asyncio.create_task(run_with_progress(endless(), one.ledger, {}, lambda _: None))
         await asyncio.sleep(0.01)
         waiting.cancel()
         await asyncio.wait({waiting})
@@ -107,6 +107,6 @@ def test_p08_that_nobody_can_be_told_cuts_nothing_short(world: Any) -> None:
         await over.wait()
         return await release_all(one.ledger, {one.cloud.name: one.cloud})
 
-    (done,) = asyncio.run(told_while(work(), one.ledger, {one.cloud.name: one.cloud}, closed, 0.01))
+    (done,) = asyncio.run(run_with_progress(work(), one.ledger, {one.cloud.name: one.cloud}, closed, 0.01))
     assert done.lease.cloud_id == lease.cloud_id
     assert done.evidence

@@ -1,4 +1,4 @@
-"""Changes at a provider, slowly enough that nobody mistakes them for abuse, and not again where there is no room.
+"""The pace of changes at a provider: slow enough not to look like abuse, and no retries where there is no room.
 
 At most one resource a second and account is made or deleted, growing pauses where the provider asks for fewer, and no
 sixth create of an offering of which there was none five times in a row (a provider warned an account for such retries:
@@ -109,7 +109,7 @@ class Pace:
                 f"there was no room {breaker.count} times in a row: it is not asked again now",
                 f"try another region or offering, or again in {self._tempo.rest_s - waited_s:.0f} s",
             )
-        breaker.at = self._time.monotonic()  # whoever comes next waits for this one's answer
+        breaker.at = self._time.monotonic()  # the next create waits for the answer to this one
 
     async def _paced(self, account: str, call: Callable[[], Awaitable[T]], *, delete: bool) -> T:
         repeat = 0
@@ -124,7 +124,7 @@ class Pace:
                 repeat += 1
 
     async def _turn(self, account: str, *, delete: bool) -> None:
-        """Returns when a change may be made; whoever is cancelled while waiting has taken no turn."""
+        """Waits until a change may be made; a wait that is cancelled takes no turn."""
         one = self._accounts.setdefault(account, _Account(self._time.monotonic()))
         one.deletes += delete
         try:

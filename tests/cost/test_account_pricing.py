@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.plan.clouds import planned
 
+from cloudcmp.cost.account_pricing import apply_terms
 from cloudcmp.cost.bill import bill
 from cloudcmp.cost.rates import given as rate_given
-from cloudcmp.cost.under import under
 from cloudcmp.model.bill import Use
 from cloudcmp.model.offering import Billing, Price
 from cloudcmp.model.plan import Candidate, unit_cost
@@ -36,7 +36,7 @@ def term(hourly: str, currency: str = "USD", count: int = 1) -> Commitment:
 
 
 def under_terms(one: Candidate, terms: Terms, purchase: Purchase = Purchase.ON_DEMAND) -> tuple[Decimal | None, str]:
-    found, line = under(one, terms, Billing(beside=ADDRESS), purchase)
+    found, line = apply_terms(one, terms, Billing(beside=ADDRESS), purchase)
     return unit_cost(found), line
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, QuotaReached, Refused, Throttled
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle
-from cloudcmp.provision.pacing import Pace, Tempo
+from cloudcmp.provision.pace import Pace, Tempo
 
 HANDLE = Handle(INSTANCE, "eu", "i-1")
 

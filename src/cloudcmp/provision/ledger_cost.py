@@ -15,13 +15,10 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_UP, Context, Decimal
 
 from cloudcmp.model.lease import (
-    ENDS,
-    HOURLY,
     INSTANCE,
-    STARTED,
     STATE_OF,
-    STILL_THERE,
     LeaseEvent,
+    LeaseNote,
     LeaseRow,
     LeaseState,
 )
@@ -141,11 +138,11 @@ def charge_of(key: Key, intent: LeaseRow, rows: Sequence[LeaseRow], now: float) 
     # Rows may be out of order where the wall's clock was set: the whole span is never less than what went by.
     age_s = (max(now, *times) if is_open else max(times)) - min(times)
     ttl_s = intent.ttl_s or 0.0
-    outlived = is_open or any(row.detail == STILL_THERE for row in rows)
-    most_s = ttl_s + SLACK_S if ENDS in intent.detail and not outlived else math.inf
-    starts, price, currency = sum(row.detail == STARTED for row in rows), intent.price_per_hour, intent.currency
-    hourly = HOURLY in intent.detail
-    return Charge(key, intent.provider, price, currency, ttl_s, age_s, is_open, most_s, starts, hourly)
+    outlived = is_open or any(LeaseNote.STILL_THERE in row.notes for row in rows)
+    most_s = ttl_s + SLACK_S if LeaseNote.ENDS_BY_ITSELF in intent.notes and not outlived else math.inf
+    starts = sum(LeaseNote.STARTED_AGAIN in row.notes for row in rows)
+    hourly, price = LeaseNote.BY_THE_HOUR in intent.notes, intent.price_per_hour
+    return Charge(key, intent.provider, price, intent.currency, ttl_s, age_s, is_open, most_s, starts, hourly)
 
 
 def spent(found: Iterable[Charge], terms: Terms, currency: str, beside: Beside = NO_BESIDE) -> Money | None:

@@ -9,7 +9,7 @@ from cloudcmp.model.price import Doubt, PriceRow, Purchase, Unit, doubted
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PriceQuery:
     """What is to be priced: a machine for an hour. `plan` is one of a provider's kinds of commitment, any if empty."""
 
     provider: str
@@ -23,7 +23,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class UnknownPrice:
     """Why a price is not known; `line` names what was asked for, its region and its SKU."""
 
     provider: str
@@ -38,7 +38,7 @@ class Unknown:
         return doubted(self.provider, self.region, self.sku, self.name, self.why)
 
 
-class No(Exception):
+class NoPrice(Exception):
     """There is no price, and why."""
 
     def __init__(self, why: str, sku: str = "") -> None:
@@ -46,21 +46,21 @@ class No(Exception):
         super().__init__(why)
 
 
-def anything(_: object) -> bool:
+def any_row(_: object) -> bool:
     """Whatever it is."""
     return True
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RowFilter:
     """Which rows price what was asked for, and which doubts are about it: what a doubt does not say may be anything."""
 
-    row: Callable[[PriceRow], bool] = anything
-    doubt: Callable[[Doubt], bool] = anything
+    row: Callable[[PriceRow], bool] = any_row
+    doubt: Callable[[Doubt], bool] = any_row
     purchase: Purchase = Purchase.ON_DEMAND
 
 
-def like(asked: Asked) -> Wanted:
+def machine_rows(asked: PriceQuery) -> RowFilter:
     """Rows of a machine that is bought so."""
 
     def row(one: PriceRow) -> bool:
@@ -79,19 +79,19 @@ def like(asked: Asked) -> Wanted:
             and one.tenancy in {asked.tenancy, ""}
         )
 
-    return Wanted(row, doubt, asked.purchase)
+    return RowFilter(row, doubt, asked.purchase)
 
 
-def holding(gib: Decimal) -> Wanted:
+def volume_rows(gib: Decimal) -> RowFilter:
     """Rows for volumes of this size, where sizes are told apart."""
 
     def row(one: PriceRow) -> bool:
         return one.unit is not Unit.MONTH or one.tier_from < gib <= (one.tier_until or gib)
 
-    return Wanted(row)
+    return RowFilter(row)
 
 
-def unheld(rows: Iterable[PriceRow]) -> str:
+def missing_disk_size(rows: Iterable[PriceRow]) -> str:
     """Why none of these rows prices a volume, if they are of whole disks: a disk is billed as the next larger one."""
     sizes = {(one.tier_from, one.tier_until) for one in rows if one.unit is Unit.MONTH}
     told = [f"above {begin:f} up to {end:f} GiB" if end else f"above {begin:f} GiB" for begin, end in sorted(
@@ -101,9 +101,9 @@ def unheld(rows: Iterable[PriceRow]) -> str:
     return f"no disk of its size is listed: there are those for {', '.join(told[:3])}{' and more' if told[3:] else ''}"
 
 
-def from_tier(tier: Decimal) -> Wanted:
+def tier_rows(tier: Decimal) -> RowFilter:
     """Rows of the tier that begins there."""
-    return Wanted(lambda row: row.tier_from == tier)
+    return RowFilter(lambda row: row.tier_from == tier)
 
 
 def in_force(rows: Iterable[PriceRow]) -> list[PriceRow]:
@@ -116,6 +116,6 @@ def in_force(rows: Iterable[PriceRow]) -> list[PriceRow]:
     return [row for row in rows if not row.sku or not row.starts or row.starts == last[row.sku]]
 
 
-def named_alike(row: PriceRow) -> PriceRow:
+def without_sku(row: PriceRow) -> PriceRow:
     """The row without what tells it from one that says the same: its SKU and its first day."""
     return replace(row, starts=None, sku="")

@@ -7,7 +7,7 @@ import pytest
 
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import LeaseEvent
-from cloudcmp.provision import acquire, ask_all
+from cloudcmp.provision import acquire, request_deletes
 
 
 def fail(fault: Exception) -> Any:
@@ -29,7 +29,7 @@ def made(one: Any, *, restart: bool = False) -> Any:
 
 
 def asked(one: Any) -> list[str]:
-    return [each.why for each in asyncio.run(ask_all(one.ledger, {"simulated": one.cloud}, 0.2))]
+    return [each.why for each in asyncio.run(request_deletes(one.ledger, {"simulated": one.cloud}, 0.2))]
 
 
 @pytest.mark.parametrize(

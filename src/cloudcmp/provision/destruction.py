@@ -1,25 +1,25 @@
-"""The end of one resource: asked for once it is proved to be ours, until it is seen gone, whatever can be written."""
+"""Destroys one resource that is proved to be ours and waits until it is seen gone, with or without a journal."""
 
 from contextlib import suppress
 from dataclasses import dataclass
 
 from cloudcmp.errors import NotOurs, OtherAccount, UserMistake
-from cloudcmp.model.lease import INSTANCE, STILL_THERE, Handle, Lease, LeaseEvent
+from cloudcmp.model.lease import INSTANCE, Handle, Lease, LeaseEvent, LeaseNote
 from cloudcmp.model.protocol import Provider, Remote
+from cloudcmp.provision.gone_watch import GoneWatch, LastFault, fault_text
 from cloudcmp.provision.ledger import Ledger, Patience
 from cloudcmp.provision.ownership import PROVED, Proof, Sighting
-from cloudcmp.provision.watching import Last, Watch, told
 from cloudcmp.store.crash import crash_point
 
 _AGAIN_S = 1.0  # until something that seems gone is looked at once more
 _NEVER = (UserMistake, ImportError, OtherAccount, NotOurs)  # asking again does not help
-_NEW_S, _SPARE_S = 300.0, 60.0  # for so long what is new may be in no list, and what is gone not be said to be
+_NEW_S, _SPARE_S = 300.0, 60.0  # how long a new resource may be unlisted, and a gone one not be reported gone
 _THERE = {"running", "stopped"}  # one that is pending may only not be listed
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What came of ending a lease: evidence that it is gone, or None and why not. `unwritten` is a journal's fault.
+    """The result of ending a lease: evidence that it is gone, or None and why not. `unwritten` is a journal's fault.
 
     `took_s` is from the first request to destroy it until it was seen gone; `fault` is the last one that kept it here.
     """
@@ -46,30 +46,30 @@ async def end(
 
     Nothing is asked to go before it is proved to be the lease's own; without a `proof` it is read back from the cloud.
     """
-    with suppress(Exception):  # where it cannot be told it is asked again, before an absence is believed
+    with suppress(Exception):  # an unknown account is asked for again before an absence is believed
         try:
             await ledger.accounts.own(provider)
         except OtherAccount as fault:
-            return Release(lease, None, told(fault), fault=fault)
-    watch = Watch(ledger.time.now() if lease.created_at is None else lease.created_at, patience)
+            return Release(lease, None, fault_text(fault), fault=fault)
+    watch = GoneWatch(ledger.time.now() if lease.created_at is None else lease.created_at, patience)
     claim = _Claim(ledger, provider, lease, handle, patience, write=write, proof=proof)
     outliving = _Outliving(claim, noted=not write)
     there = True  # until the contrary is known
     with suppress(Exception):  # seen before it goes, it need not grow old before its absence is believed
         there = await provider.gone(handle) is None
         if there:
-            watch.told(None, ledger.time.now(), ledger.time.monotonic())
+            watch.record(None, ledger.time.now(), ledger.time.monotonic())
     with suppress(Exception):  # it is proved once more before it is destroyed
         if there:
             await claim.prove()
     await outliving.note(watch.seen_at)
-    began, last = ledger.time.monotonic(), Last()
+    began, last = ledger.time.monotonic(), LastFault()
     while True:
         before = watch.agree
         try:
             await _round(ledger, claim, watch, last)
         except _NEVER as fault:
-            return Release(lease, None, told(fault), claim.unwritten, fault=fault)
+            return Release(lease, None, fault_text(fault), claim.unwritten, fault=fault)
         await outliving.note(watch.seen_at)
         if watch.evidence is not None:
             took_s = max(0.0, watch.first - began) if there else None
@@ -131,10 +131,10 @@ class _Claim:
             self.unwritten = try_write(self.ledger, self.lease, LeaseEvent.DELETE_ASKED, cloud_id=id)
 
     async def is_kept(self) -> bool:
-        """Whether it is settled that it is left alone, to be asked while it is not said to be gone.
+        """True once it is certain that the resource is left alone; asked while it is not reported gone.
 
-        What no list shows may be too new to be listed, or gone and not said to be yet: unless it is surely there and
-        old, it is waited for as long as either takes.
+        An unlisted resource may be too new to be listed, or gone and not reported gone yet: unless it is surely there
+        and old, this waits as long as either takes.
         """
         if self._proof.sighting is not Sighting.UNSEEN or self._looks < self._patience.sightings:
             return self._proof.sighting is Sighting.FOREIGN
@@ -146,7 +146,7 @@ class _Claim:
         return made_at is not None and time.now() - made_at > _NEW_S and await self.is_there()
 
     async def is_there(self) -> bool:
-        """Whether it is seen: what ended long ago is in no list either, and is not said to be gone for a while."""
+        """True if it is seen. What ended long ago is in no list either, before it is reported gone."""
         with suppress(Exception):  # what cannot be looked at was not seen
             if isinstance(self.provider, Remote):
                 return self.handle.kind == INSTANCE and (await self.provider.look(self.handle)).state in _THERE
@@ -156,7 +156,7 @@ class _Claim:
 
 
 def _gone(
-    ledger: Ledger, lease: Lease, handle: Handle, watch: Watch, took_s: float | None, unwritten: str, *, write: bool
+    ledger: Ledger, lease: Lease, handle: Handle, watch: GoneWatch, took_s: float | None, unwritten: str, *, write: bool
 ) -> Release:
     """What is seen gone, written down."""
     if write:
@@ -167,14 +167,14 @@ def _gone(
 
 @dataclass(slots=True)
 class _Outliving:
-    """Writes down once that a machine was seen after its time to live: it is then not believed to have ended at it."""
+    """Writes once that a machine was seen after its time to live, so that the bill does not end there."""
 
     claim: _Claim
     noted: bool
     looked_at: float | None = None
 
     async def note(self, seen_at: float | None) -> None:
-        """To be called with when it was last not said to be gone: only then it is looked whether it is there."""
+        """Looks whether the machine is there if it was last not reported gone at `seen_at`, after its time to live."""
         expires_at, handle = self.claim.lease.expires_at, self.claim.handle
         if self.noted or handle.kind != INSTANCE or expires_at is None or not self.claim.is_proved:
             return
@@ -184,10 +184,10 @@ class _Outliving:
         self.noted = await self.claim.is_there()
         if self.noted:
             ledger, lease, id = self.claim.ledger, self.claim.lease, handle.cloud_id
-            try_write(ledger, lease, LeaseEvent.DELETE_ASKED, cloud_id=id, detail=STILL_THERE)
+            try_write(ledger, lease, LeaseEvent.DELETE_ASKED, LeaseNote.STILL_THERE, cloud_id=id)
 
 
-async def _round(ledger: Ledger, claim: _Claim, watch: Watch, last: Last) -> None:
+async def _round(ledger: Ledger, claim: _Claim, watch: GoneWatch, last: LastFault) -> None:
     """Ask once for destruction, and then, whatever came of that, whether it is gone: what is gone may refuse to go.
 
     Raises what asking again does not help with.
@@ -209,20 +209,22 @@ async def _round(ledger: Ledger, claim: _Claim, watch: Watch, last: Last) -> Non
         evidence = await provider.gone(handle)
         if evidence is not None:
             await ledger.accounts.confirm(provider)
-        watch.told(evidence, now, ledger.time.monotonic())
+        watch.record(evidence, now, ledger.time.monotonic())
         answers.append(None)
     except _NEVER:
         raise
     except Exception as fault:
         answers.append(fault)
-    last.told(ledger.time.monotonic(), *answers)
+    last.record(ledger.time.monotonic(), *answers)
     crash_point("cloud.after_gone")
 
 
-def try_write(ledger: Ledger, lease: Lease, event: LeaseEvent, *, cloud_id: str | None = None, detail: str = "") -> str:
+def try_write(
+    ledger: Ledger, lease: Lease, event: LeaseEvent, *notes: LeaseNote, cloud_id: str | None = None, detail: str = ""
+) -> str:
     """Write a row if it can be written; what failed, else nothing: destroying never waits for the journal."""
     try:
-        ledger.write(lease, event, cloud_id=cloud_id, detail=detail)
+        ledger.write(lease, event, *notes, cloud_id=cloud_id, detail=detail)
     except Exception as error:
         return str(error)
     return ""

@@ -102,7 +102,9 @@ class Reconciled:
     preliminary_until: float | None
 
 
-def set_beside(billed: Billed, estimated: Iterable[Estimated], leased: Mapping[Key, Leased], now: float) -> Reconciled:
+def reconcile_bill(
+    billed: Billed, estimated: Iterable[Estimated], leased: Mapping[Key, Leased], now: float
+) -> Reconciled:
     """Set a bill beside an estimate; `now` in Unix seconds."""
     estimates = {(one.key, one.kind): one.money for one in estimated}
     until = _settled(billed, leased, now)

@@ -11,8 +11,6 @@ from cloudcmp.model.terms import Commitment, Credit, Discount, Support, SupportT
 from cloudcmp.units import Money
 
 Listed = Sequence[tuple[Use, BillLine]]
-SUSTAINED = "sustained use of"
-"""How a line begins that says what long use takes off."""
 
 
 def own_lines(listed: Listed, terms: Terms, on: date | None, step: Decimal) -> tuple[BillLine, ...]:
@@ -134,13 +132,13 @@ def _committed(
         if line.unit == Unit.HOUR.value and hour.currency != line.amount.currency:
             why = f"it is in {hour.currency}, the bill in {line.amount.currency}"
             yield BillLine(name, None, "", None, None, why, line.about)
-        elif line.item.startswith(SUSTAINED):
+        elif line.quantity is None:  # what long use takes off
             off = EXACT.multiply(line.amount.amount, share).quantize(step, ROUND_HALF_EVEN)
             left[number] -= off
             # https://cloud.google.com/compute/docs/sustained-use-discounts: such hours count for none.
             why = "hours that a commitment covers are not cheaper for long use"
             yield BillLine(f"no {line.item}", None, "", None, Money(-off, line.amount.currency), why, line.about)
-        elif line.quantity is not None and line.unit == Unit.HOUR.value:
+        elif line.unit == Unit.HOUR.value:
             hours = EXACT.multiply(line.quantity, share)
             off = EXACT.multiply(line.amount.amount, share)
             change = (EXACT.multiply(hours, hour.amount) - off).quantize(step, ROUND_HALF_EVEN)
