@@ -94,7 +94,7 @@ def _spot(one: Candidate) -> bool:
 def _lives(plan: Plan, rng: random.Random, where: Market, *, faults: bool) -> Iterator[Life]:
     """Every machine's life: as planned, or as late and as hindered as its lease lets it be."""
     for launch in plan.launches:
-        one, stay = plan.candidates[launch.candidate], plan.stays[launch.candidate]
+        one, stay = plan.candidates[launch.candidate], plan.usage[launch.candidate]
         for number in range(stay.machines):
             lease_s = stay.worst_s - TIMER_S
             life_s = _fate(rng, stay.expected_s, lease_s) if faults else stay.expected_s
@@ -135,7 +135,7 @@ def _scaled(lives: list[Life], share: Fraction) -> Iterator[Life]:
 def _rows(plan: Plan, lives: list[Life], anew_s: float) -> Iterator[LeaseRow]:
     """The ledger's rows of these lives; what restarts cost is in the time to live, as a launch asks for it."""
     for one in lives:
-        stay, sold = plan.stays[one.candidate.index], one.candidate.offering
+        stay, sold = plan.usage[one.candidate.index], one.candidate.offering
         slot = f"launch-{one.launch}" + (f".{one.number + 1}" if one.number else "")
         dearest = max((kind.price.amount_per_hour for kind in (sold, *stay.becomes) if kind.price), default=Decimal(0))
         extra = (unit_cost(one.candidate) or Decimal(0)) - (sold.price.amount_per_hour if sold.price else Decimal(0))

@@ -132,7 +132,7 @@ class Market:
 
     def _machine(self, one: Any, plan: Plan, month_h: int, *, spot: bool) -> Fraction:
         life = one.ended_s - one.began_s
-        stay = plan.stays[one.candidate.index]
+        stay = plan.usage[one.candidate.index]
         own = Fraction(self.prices[one.candidate.offering.name])
         kinds = [own, *(Fraction(self.prices[kind.name]) for kind in stay.becomes)]
         cuts = [0, *(at for at in one.resized_s if at < life), life]

@@ -58,7 +58,7 @@ def _once(monkeypatch: pytest.MonkeyPatch, where: Any, name: str, change: Any) -
 
 
 def _no_extra(found: Any) -> Any:
-    return replace(found, stays=tuple(replace(stay, extra=Extra()) for stay in found.stays))
+    return replace(found, usage=tuple(replace(stay, extra=Extra()) for stay in found.usage))
 
 
 def _spot_at_half(found: Any) -> Any:

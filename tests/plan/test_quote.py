@@ -15,7 +15,7 @@ from tests.plan.clouds import HOUR, planned
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import LEASE_MARGIN_S, Plan
 from cloudcmp.plan.quote import ASSUMED_COV
-from cloudcmp.plan.stays import TIMER_S
+from cloudcmp.plan.usage import TIMER_S
 
 NAMES = (("aws", "small"), ("aws", "large"))
 TWO = f"[{', '.join(f'{{provider: {one}, region: eu, offering: {name}}}' for one, name in NAMES)}]"

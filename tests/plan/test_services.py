@@ -52,7 +52,7 @@ def test_a_service_is_asked_by_a_client_on_the_machine_that_it_is_seen_from() ->
 
 def test_requests_and_bytes_are_quoted_apart_from_the_machine_that_asks() -> None:
     plan = planned(f"[{BLOB}, {DEARER}]", probes=DOWNLOADS)
-    usage = {one.item: one for one in plan.stays[0].service}
+    usage = {one.item: one for one in plan.usage[0].service}
     assert usage[Item.EGRESS].expected == 1_000_000 * usage[Item.REQUEST].expected
     assert usage[Item.REQUEST].most > usage[Item.REQUEST].expected > 0
     about = [(line.item, line.about) for line in plan.quote.lines if "nimbus" in line.item or "nimbus" in line.about]

@@ -20,7 +20,7 @@ def plan() -> Plan:
     return planned(FOUR, MANY, "launches: 10\nruns: 3\nseed: 5")
 
 
-def test_every_round_visits_every_candidate_once(plan: Plan) -> None:
+def test_every_round_round_tasks_every_candidate_once(plan: Plan) -> None:
     assert len(plan.launches) == 40
     assert set(Counter((one.round, one.candidate) for one in plan.launches).values()) == {1}
     assert [one.index for one in plan.launches] == list(range(40))

@@ -77,7 +77,7 @@ def under_terms(plan: Plan, name: str, purchase: Purchase | None = None) -> Plan
 
 def _quoted_under(plan: Plan) -> Quote:
     """The plan's own quote, with the terms applied."""
-    again = quoted(plan).quote if len(plan.stays) == len(plan.candidates) else None
+    again = quoted(plan).quote if len(plan.usage) == len(plan.candidates) else None
     if again is None or again.expected_cost is None or again.expected_cost != plan.quote.expected_cost:
         why = "there is no quote" if plan.quote.expected_cost is None else "prices are others than when it was planned"
         return replace(plan.quote, own=(BillLine("your terms", None, "", None, None, why),), with_terms=None)

@@ -1,5 +1,6 @@
 """The one table of metrics, probes and suites."""
 
+from cloudcmp.catalog.command_metrics import COMMAND, command_cells, metrics_with
 from cloudcmp.catalog.lookup import (
     canonical,
     cells_of,
@@ -11,7 +12,6 @@ from cloudcmp.catalog.lookup import (
     suite_of,
 )
 from cloudcmp.catalog.metrics import METRICS, PERCENTILES
-from cloudcmp.catalog.own import COMMAND, command_cells, metrics_with
 from cloudcmp.catalog.parameters import hint, nearest
 from cloudcmp.catalog.places import PLACES, Place, place_of
 from cloudcmp.catalog.probes import PROBES

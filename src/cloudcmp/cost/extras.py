@@ -9,7 +9,7 @@ from cloudcmp.cost.parts import Parts, coarser
 from cloudcmp.cost.rules import TOLD
 from cloudcmp.model.bill import Rate, Use
 from cloudcmp.model.offering import Billing
-from cloudcmp.model.plan import Extra, Stay
+from cloudcmp.model.plan import Extra, LaunchUsage
 from cloudcmp.model.price import MONTH_HOURS, Item
 
 _MORE = Decimal(MONTH_HOURS) / SHORTEST_MONTH_HOURS - 1
@@ -18,7 +18,7 @@ _MOVED = frozenset({Item.EGRESS, Item.REQUEST})
 _DISKS = frozenset({Item.VOLUME, Item.IOPS, Item.THROUGHPUT})
 
 
-def extra_of(stay: Stay, parts: Parts) -> Extra:
+def extra_of(stay: LaunchUsage, parts: Parts) -> Extra:
     """What is at worst billed for a launch and is not in the price for an hour of its machines.
 
     Traffic and requests at their dearest; a region's fee for dedicated machines, with the hour of the clock that a

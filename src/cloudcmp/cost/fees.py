@@ -27,7 +27,7 @@ def region_fees(plan: Plan, candidates: Iterable[Candidate], billing: Mapping[in
         if rate is None:
             continue
         rates[place] = (use, rate)
-        life_s = plan.stays[one.index].expected_s
+        life_s = plan.usage[one.index].expected_s
         starts = (launch.start_s for launch in plan.launches if launch.candidate == one.index)
         spans.setdefault(place, []).extend((start, start + life_s + _HOUR_S) for start in starts)
     return [(_lasting(use, _covered_s(spans[place])), rate) for place, (use, rate) in rates.items()]

@@ -10,12 +10,12 @@ from cloudcmp.cost.rates import given
 from cloudcmp.cost.rules import TOLD, clock_of, directions
 from cloudcmp.model.bill import NO_RATE, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing, Offering, Price, Volume
-from cloudcmp.model.plan import Candidate, Stay, Traffic
+from cloudcmp.model.plan import Candidate, LaunchUsage, Traffic
 from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Item, PriceRow, Purchase, Unit
 
 Priced = tuple[Use, Rate]
 _HOUR = (Decimal(3600),)
-_ONE = Stay(0, 1, 1, 0.0, 0.0)
+_ONE = LaunchUsage(0, 1, 1, 0.0, 0.0)
 _SHORT = Decimal(MONTH_HOURS) / SHORTEST_MONTH_HOURS
 
 
@@ -54,7 +54,7 @@ def unpriced_volume(candidate: Candidate) -> bool:
     return candidate.volume is not None and candidate.volume.price is None
 
 
-def parts_of(candidate: Candidate, stay: Stay, billing: Billing, rate_of: RateOf) -> Parts:
+def parts_of(candidate: Candidate, stay: LaunchUsage, billing: Billing, rate_of: RateOf) -> Parts:
     """All that a candidate's launches are billed for.
 
     A price for an hour that comes with a machine is billed as the machine is; what has a price list's own unit is
@@ -84,7 +84,7 @@ def parts_of(candidate: Candidate, stay: Stay, billing: Billing, rate_of: RateOf
     return Parts(tuple(expected), (*worst, *_fee(candidate, stay, billing)), tuple(unknown))
 
 
-def _of_service(candidate: Candidate, stay: Stay, item: Item) -> Priced:
+def _of_service(candidate: Candidate, stay: LaunchUsage, item: Item) -> Priced:
     """The use of a service by a candidate's launches, at the study's price for its unit of use."""
     service = candidate.service
     assert service is not None
@@ -118,7 +118,7 @@ def _unknown(candidate: Candidate, billing: Billing, rate_of: RateOf) -> Iterato
         yield f"{fee.amount_per_hour} {fee.currency}/h {fee.source}"
 
 
-def _address(candidate: Candidate, stay: Stay, billing: Billing) -> list[Priced]:
+def _address(candidate: Candidate, stay: LaunchUsage, billing: Billing) -> list[Priced]:
     """What its provider bills for each machine: a public address."""
     price, beside = candidate.offering.price, billing.beside
     if price is None or beside is None or beside.currency != price.currency:
@@ -127,7 +127,7 @@ def _address(candidate: Candidate, stay: Stay, billing: Billing) -> list[Priced]
     return [(use, given(beside, use, billing))]
 
 
-def _sent(candidate: Candidate, stay: Stay, sent: Traffic, rate_of: RateOf) -> tuple[Priced, ...]:
+def _sent(candidate: Candidate, stay: LaunchUsage, sent: Traffic, rate_of: RateOf) -> tuple[Priced, ...]:
     """What goes between a launch's machines over a path, as expected and at worst; () where no price is known."""
     price = candidate.offering.price
     use = replace(_use(candidate, stay, Item.EGRESS, "egress"), to=sent.path)
@@ -145,7 +145,7 @@ def _sent(candidate: Candidate, stay: Stay, sent: Traffic, rate_of: RateOf) -> t
 
 
 def _machine(
-    candidate: Candidate, sold: Offering, stay: Stay, periods: tuple[Decimal, ...], billing: Billing
+    candidate: Candidate, sold: Offering, stay: LaunchUsage, periods: tuple[Decimal, ...], billing: Billing
 ) -> Priced:
     use = replace(_use(candidate, stay, Item.INSTANCE, sold.name), periods_s=periods)
     if sold.price is None:
@@ -153,7 +153,7 @@ def _machine(
     return use, given(sold.price, use, billing)
 
 
-def _use(candidate: Candidate, stay: Stay, item: Item, name: str) -> Use:
+def _use(candidate: Candidate, stay: LaunchUsage, item: Item, name: str) -> Use:
     sold, options = candidate.offering, dict(candidate.options)
     spot = item is Item.INSTANCE and options.get("market") == "spot"
     about = f"{candidate.id}, the machine that asks" if candidate.service else candidate.id
@@ -172,7 +172,7 @@ def as_rented(use: Use, candidate: Candidate) -> Use:
     return replace(use, system=options.get("os", "linux"), tenancy=options.get("tenancy", "shared"))
 
 
-def _expected(stay: Stay) -> tuple[Decimal, ...]:
+def _expected(stay: LaunchUsage) -> tuple[Decimal, ...]:
     """The periods of one launch as expected: until it is resized, and after each time."""
     if not stay.starts:
         return (Decimal(repr(stay.expected_s)),)
@@ -180,7 +180,7 @@ def _expected(stay: Stay) -> tuple[Decimal, ...]:
     return (first, *([Decimal(repr(stay.after_s / stay.starts))] * stay.starts))
 
 
-def _lease(stay: Stay, billing: Billing) -> tuple[Decimal, ...]:
+def _lease(stay: LaunchUsage, billing: Billing) -> tuple[Decimal, ...]:
     """The periods of one launch at worst: its lease, and one for each further start, which may round it up once."""
     life_s = stay.worst_s
     if billing.minimum_s < billing.step_s:
@@ -188,7 +188,7 @@ def _lease(stay: Stay, billing: Billing) -> tuple[Decimal, ...]:
     return (Decimal(repr(life_s)), *([Decimal(0)] * stay.starts))
 
 
-def _machines(candidate: Candidate, stay: Stay, life: tuple[Decimal, ...], billing: Billing) -> list[Priced]:
+def _machines(candidate: Candidate, stay: LaunchUsage, life: tuple[Decimal, ...], billing: Billing) -> list[Priced]:
     """A launch's machines as expected: of their own type, and of each that they become where its price is known."""
     each = stay.starts // max(1, len(stay.becomes))
     kinds = [candidate.offering, *(kind for kind in stay.becomes for _ in range(each))]
@@ -199,14 +199,14 @@ def _machines(candidate: Candidate, stay: Stay, life: tuple[Decimal, ...], billi
     return found
 
 
-def _dearest(candidate: Candidate, stay: Stay) -> Offering:
+def _dearest(candidate: Candidate, stay: LaunchUsage) -> Offering:
     """The dearest of what a machine is and becomes; one that has no price where there is such."""
     kinds = [candidate.offering, *stay.becomes]
     unknown = next((one for one in kinds if one.price is None), None)
     return unknown or max(kinds, key=lambda one: one.price.amount_per_hour if one.price else Decimal(0))
 
 
-def _disks(candidate: Candidate, stay: Stay, billing: Billing, rate_of: RateOf) -> Iterator[Priced]:
+def _disks(candidate: Candidate, stay: LaunchUsage, billing: Billing, rate_of: RateOf) -> Iterator[Priced]:
     """The disks whose price is known: the volume's own for an hour, and a list's of the one under the system."""
     volume, price = candidate.volume, candidate.offering.price
     if price is None:
@@ -219,7 +219,7 @@ def _disks(candidate: Candidate, stay: Stay, billing: Billing, rate_of: RateOf) 
         yield from _listed(candidate, stay, root, rate_of, price.currency)
 
 
-def _listed(candidate: Candidate, stay: Stay, volume: Volume, rate_of: RateOf, currency: str) -> list[Priced]:
+def _listed(candidate: Candidate, stay: LaunchUsage, volume: Volume, rate_of: RateOf, currency: str) -> list[Priced]:
     """A volume's size and its operations a second by a price list; nothing where a part of it has no price."""
     if volume.size_bytes is None or _billed_by_more(candidate, volume, rate_of):
         return []
@@ -277,7 +277,7 @@ def _dedicated(candidate: Candidate) -> bool:
     return dict(candidate.options).get("tenancy") == "dedicated"
 
 
-def _fee(candidate: Candidate, stay: Stay, billing: Billing) -> list[Priced]:
+def _fee(candidate: Candidate, stay: LaunchUsage, billing: Billing) -> list[Priced]:
     """What a region costs at worst in which dedicated machines run: each life may touch an hour of the clock more."""
     use = _use(candidate, stay, Item.FEE, "dedicated")
     rate = fee_of(candidate, billing, use)

@@ -11,7 +11,7 @@ from cloudcmp.cost.fees import region_fees
 from cloudcmp.cost.parts import Parts, Priced, parts_of, unpriced_volume, with_beside
 from cloudcmp.model.bill import NO_RATE, Bill, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing
-from cloudcmp.model.plan import Candidate, Plan, Stay
+from cloudcmp.model.plan import Candidate, LaunchUsage, Plan
 from cloudcmp.model.terms import NO_TERMS, Credit, Terms
 from cloudcmp.units import Money, format_money
 
@@ -58,14 +58,14 @@ def quoted(plan: Plan, market: Market = Market()) -> Plan:
         with_beside(one, market.billing_of(one.offering.provider), market.rate_of) for one in plan.candidates
     )
     counted = _counted(candidates, market.free)
-    found = [(one, plan.stays[one.index], _parts(one, plan.stays[one.index], market)) for one in counted]
+    found = [(one, plan.usage[one.index], _parts(one, plan.usage[one.index], market)) for one in counted]
     fees = region_fees(plan, counted, {one.index: _terms(one, market) for one in counted})
     usual = [*(one for _, _, parts in found for one in parts.expected), *fees]
     ended = _ended(plan)
     terms = replace(plan.terms, credits=tuple(one for one in plan.terms.credits if one not in ended))
     expected, own = _bill(usual, NO_TERMS), _bill(usual, terms)
     worst = _bill([one for _, _, parts in found for one in parts.worst], plan.terms, worst=True)
-    stays = list(plan.stays)
+    stays = list(plan.usage)
     for _, stay, parts in found:
         stays[stay.candidate] = replace(stay, extra=extra_of(stay, parts))
     cost, most = _money(expected, ROUND_HALF_EVEN, listed=True), _money(worst, ROUND_UP)
@@ -79,13 +79,13 @@ def quoted(plan: Plan, market: Market = Market()) -> Plan:
     )
     notes = (*quote.notes, *_notes(candidates, counted, found, worst, market), *_about_budget(most, plan.budget))
     notes += tuple(f"a credit of {format_money(one.money)} pays nothing: it ends on {one.until}" for one in ended)
-    return replace(plan, candidates=candidates, stays=tuple(stays), quote=replace(quote, notes=notes))
+    return replace(plan, candidates=candidates, usage=tuple(stays), quote=replace(quote, notes=notes))
 
 
-_Found = Sequence[tuple[Candidate, Stay, Parts]]
+_Found = Sequence[tuple[Candidate, LaunchUsage, Parts]]
 
 
-def _parts(one: Candidate, stay: Stay, market: Market) -> Parts:
+def _parts(one: Candidate, stay: LaunchUsage, market: Market) -> Parts:
     return parts_of(one, stay, _terms(one, market), market.rate_of)
 
 

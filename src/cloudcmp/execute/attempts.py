@@ -32,8 +32,12 @@ def finish(
     ended_at: float,
     result: TrialResult,
     following: tuple[PlannedTrial, Begun] | None = None,
+    reason: LaunchReason | None = None,
 ) -> None:
-    """Write how an attempt ended, and in the same step that the `following` one starts."""
+    """Write how an attempt ended, and in the same step that the `following` one starts.
+
+    `reason` is that of its launch, for a trial that never ran.
+    """
     number, started_at = begun
     facts = result.facts
     if result.texts:
@@ -45,6 +49,7 @@ def finish(
         started_at=started_at,
         ended_at=ended_at,
         why=result.why,
+        reason=_name(reason),
         facts=facts,
     )
     begin_next = None if following is None else (following[0].index, *following[1])
@@ -53,8 +58,9 @@ def finish(
 
 
 def interrupt(
-    context: TrialContext, candidate: Candidate, trial: PlannedTrial, begun: Begun, why: str, facts: str
-) -> None:
+    context: TrialContext, candidate: Candidate, trial: PlannedTrial, begun: Begun, why: str, facts: str,
+    reason: LaunchReason,
+) -> None:  # fmt: skip
     """Write that an attempt was cut short for reasons unrelated to the candidate; the trial will be run again."""
     attempt = Attempt(
         trial=trial.index,
@@ -64,16 +70,23 @@ def interrupt(
         ended_at=context.clock.at(trial.start_s),
         why=one_line(why),
         interrupted=True,
+        reason=_name(reason),
         facts=facts,
     )
     context.records.finish_attempt(attempt, ())
     context.progress.note(f"{candidate.id}: {trial.probe}: {why}")
 
 
-def interrupt_all(context: TrialContext, candidate: Candidate, trials: Sequence[PlannedTrial], why: str) -> None:
+def interrupt_all(
+    context: TrialContext, candidate: Candidate, trials: Sequence[PlannedTrial], why: str, reason: LaunchReason
+) -> None:
     """Write an interrupted attempt of each trial that could not be timed for reasons unrelated to the candidate."""
     for trial in trials:
-        interrupt(context, candidate, trial, begin(context, trial), why, "")
+        interrupt(context, candidate, trial, begin(context, trial), why, "", reason)
+
+
+def _name(reason: LaunchReason | None) -> str | None:
+    return None if reason is None else reason.value
 
 
 def record_all(
@@ -90,5 +103,5 @@ def record_all(
         context.progress.note(f"{candidate.id}: {line}")
     for trial in trials:
         begun = begin(context, trial)
-        finish(context, candidate, trial, begun, begun[1], TrialResult(outcome, (), line))
+        finish(context, candidate, trial, begun, begun[1], TrialResult(outcome, (), line), reason=reason)
     return LaunchResult(outcome, True, line, reason)

@@ -74,7 +74,9 @@ async def run_launch(
         run.guard.let_go(slots)
     if result.finished:
         _record_release(context, releases, result)
-    run.store.end_launch(launch.index, run.trials.clock.at(launch.start_s), result.outcome.value, result.why)
+    reason = None if result.reason is None else result.reason.value
+    ended_at = run.trials.clock.at(launch.start_s)
+    run.store.end_launch(launch.index, ended_at, result.outcome.value, result.why, reason)
 
 
 async def _set_up_and_run(context: LaunchContext) -> LaunchResult:
@@ -123,7 +125,7 @@ def _record_arrival(context: LaunchContext, poll_s: float) -> None:
     todo, run = context.left(context.turns.arrival), context.run
     reason, why = _unobserved_arrival(context)
     if reason and todo:
-        interrupt_all(run.trials, context.candidate, todo, why)
+        interrupt_all(run.trials, context.candidate, todo, why, reason)
         run.postpone(f"{context.candidate.id}: {why}", reason)  # all other trials go on
     else:
         lines = [machine.timeline for machine in context.machines][: context.candidate.count]
@@ -201,8 +203,8 @@ def _record_release(context: LaunchContext, releases: Sequence[Release], result:
         why = "a machine was gone before it was asked to go"
         record_all(trials, candidate, todo, Outcome.PREEMPTED, why, LaunchReason.MACHINE_LOST)
     elif todo and (why := context.sleep_note() or _account_fault(unseen)):
-        interrupt_all(trials, candidate, todo, why)
         reason = LaunchReason.CONTROLLER_SLEPT if context.sleep_note() else LaunchReason.ACCOUNT_FAULT
+        interrupt_all(trials, candidate, todo, why, reason)
         context.run.postpone(f"{candidate.id}: {why}", reason)
     else:
         took = [one.took_s for one in released if one.took_s is not None]

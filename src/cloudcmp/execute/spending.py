@@ -59,7 +59,7 @@ def restarts_s(provider: Provider, candidate: Candidate, todo: Iterable[PlannedT
 
 def beside_of(plan: Plan) -> Beside:
     """What is counted beside the prices in a ledger's rows, as the plan bounds it: of each launch, and for support."""
-    extra = {one.candidate: one.extra for one in plan.stays}
+    extra = {one.candidate: one.extra for one in plan.usage}
     of_launch = {launch.index: extra.get(launch.candidate, Extra()) for launch in plan.launches}
 
     def of(slot: str) -> Extra:

@@ -108,10 +108,11 @@ async def _run_awake(
     slept_s = context.slept_s() - slept_before_s
     if result.outcome is not Outcome.OK and slept_s >= SLEPT_S:
         line = f"this machine slept for {slept_s:.0f} s during it ({result.why})"
-        interrupt(context, candidate, task.trial, begun, line, result.facts)
-        return LaunchResult(Outcome.ABORTED, False, LaunchReason.CONTROLLER_SLEPT.text, LaunchReason.CONTROLLER_SLEPT)
+        reason = LaunchReason.CONTROLLER_SLEPT
+        interrupt(context, candidate, task.trial, begun, line, result.facts, reason)
+        return LaunchResult(Outcome.ABORTED, False, reason.text, reason)
     if lost:
-        interrupt(context, candidate, task.trial, begun, result.why, result.facts)
         reason = LaunchReason.MACHINE_UNREACHABLE
+        interrupt(context, candidate, task.trial, begun, result.why, result.facts, reason)
         return LaunchResult(Outcome.ABORTED, False, reason.text, reason)
     return result

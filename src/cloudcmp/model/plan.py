@@ -112,7 +112,7 @@ class Extra:
 
 
 @dataclass(frozen=True, slots=True)
-class Stay:
+class LaunchUsage:
     """What the launches of one candidate take, in quantities; seconds and traffic are of each launch.
 
     `worst_s` is the lease that a run asks for, and the minute in which a machine's own timer ends it. `starts` is how
@@ -181,7 +181,7 @@ class Plan:
     imported: bool = False
     caps: Caps = Caps()  # noqa: RUF009 - a frozen value
     short: bool = False
-    stays: tuple[Stay, ...] = ()
+    usage: tuple[LaunchUsage, ...] = ()
     terms: Terms = NO_TERMS
     commands: tuple[Command, ...] = ()
 

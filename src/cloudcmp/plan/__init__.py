@@ -2,11 +2,11 @@
 
 from cloudcmp.plan.candidates import as_listed
 from cloudcmp.plan.cast import cast_of, kinds_of
-from cloudcmp.plan.make import make
+from cloudcmp.plan.expected_traffic import OWN_GUESTS, caps_of, most_bytes
+from cloudcmp.plan.planner import make
 from cloudcmp.plan.printed import printed_offerings, printed_providers
 from cloudcmp.plan.resized import as_listed_for, price_of_resized
 from cloudcmp.plan.runnable import check_runnable
-from cloudcmp.plan.sending import OWN_GUESTS, caps_of, most_bytes
 from cloudcmp.plan.sessions import next_opening
 from cloudcmp.plan.traffic import at_once, machines
 

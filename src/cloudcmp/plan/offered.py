@@ -9,8 +9,8 @@ from cloudcmp.plan.candidates import LOCAL, OfferingsOf
 from cloudcmp.plan.cast import kinds_of
 from cloudcmp.plan.printed import printed_offerings
 from cloudcmp.plan.resized import NEXT, target_of
+from cloudcmp.plan.tasks import Task
 from cloudcmp.plan.traffic import between_machines
-from cloudcmp.plan.visit import Task
 
 _ALONE = frozenset({LOCAL, "ssh"})  # one machine each: there is no second one of the same kind
 # Machines that are there before a study and stay after it neither come nor go nor grow, and are not for us to end.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from cloudcmp.catalog import METRICS
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.study import Decide
-from cloudcmp.plan.visit import Task
+from cloudcmp.plan.tasks import Task
 
 # The spread between launches that a plan assumes before anything was measured; published clouds show 1 to 10 %.
 ASSUMED_COV = 0.05

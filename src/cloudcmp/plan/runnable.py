@@ -7,8 +7,8 @@ from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.lease import ZONE
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
+from cloudcmp.plan.expected_traffic import OWN_GUESTS
 from cloudcmp.plan.resized import NEXT, price_of_resized, unpriced
-from cloudcmp.plan.sending import OWN_GUESTS
 from cloudcmp.plan.traffic import at_once, machines, over_duty
 
 _DEFAULTS = frozenset({("credits", "standard"), ("market", "on-demand"), ("os", "linux"), ("tenancy", "shared")})

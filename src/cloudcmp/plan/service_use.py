@@ -7,7 +7,7 @@ from cloudcmp.catalog import METRICS, PROBES
 from cloudcmp.model.metric import Reduce
 from cloudcmp.model.plan import Candidate, ServiceUse
 from cloudcmp.model.price import Item
-from cloudcmp.plan.visit import Task
+from cloudcmp.plan.tasks import Task
 
 MOST = 10
 """A service is taken to answer at most so many times as fast as it typically does."""

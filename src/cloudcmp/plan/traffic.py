@@ -7,8 +7,8 @@ from cloudcmp.model.cast import Cast, machines_of
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.study import Caps
 from cloudcmp.plan.cast import LOOPBACK, cast_of
-from cloudcmp.plan.sending import OWN_GUESTS
-from cloudcmp.plan.visit import Task
+from cloudcmp.plan.expected_traffic import OWN_GUESTS
+from cloudcmp.plan.tasks import Task
 from cloudcmp.units import format_quantity, format_seconds
 
 DUTY = 0.05

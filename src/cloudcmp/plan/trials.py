@@ -7,8 +7,8 @@ from cloudcmp.model.metric import When
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.plan.schedule import Round
 from cloudcmp.plan.seeds import generator, seed_of
+from cloudcmp.plan.tasks import Task, work_s
 from cloudcmp.plan.traffic import cast_for
-from cloudcmp.plan.visit import Task, visit_s
 
 _AFTERWARDS = (When.LAST, When.RELEASE)
 # What a launch takes before its first trial where no boot time is planted: a process on this machine, or an instance.
@@ -17,7 +17,7 @@ CLOUD_BOOT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Visits:
+class RoundTasks:
     """What every round does: on a launch of each candidate its tasks; those with one host come after one another."""
 
     candidates: Sequence[Candidate]
@@ -40,7 +40,7 @@ class Visits:
 
     def launch_s(self, candidate: Candidate) -> float:
         """How long a launch of a candidate is expected to live."""
-        return boot_s(candidate) + visit_s(self.of(candidate))
+        return boot_s(candidate) + work_s(self.of(candidate))
 
     def round_s(self) -> float:
         """How long a round takes: as long as the host with the most to do."""
@@ -57,31 +57,31 @@ def boot_s(candidate: Candidate) -> float:
     return LOCAL_BOOT_S if candidate.runner == "local" else CLOUD_BOOT_S
 
 
-def launches_of(visits: Visits, rounds: Sequence[Round], seed: int) -> tuple[Launch, ...]:
+def launches_of(round_tasks: RoundTasks, rounds: Sequence[Round], seed: int) -> tuple[Launch, ...]:
     """One launch of each candidate in each round, in an order shuffled for each round."""
     found: list[Launch] = []
     for one in rounds:
-        order = list(range(len(visits.candidates)))
+        order = list(range(len(round_tasks.candidates)))
         generator(seed, "order", one.number).shuffle(order)
         free: dict[str, float] = {}
         for number in order:
-            candidate, host = visits.candidates[number], visits.hosts[number]
+            candidate, host = round_tasks.candidates[number], round_tasks.hosts[number]
             start = free.get(host, one.start_s)
-            free[host] = start + visits.launch_s(candidate)
+            free[host] = start + round_tasks.launch_s(candidate)
             own = seed_of(seed, "launch", candidate.index, one.number)
             found.append(Launch(len(found), candidate.index, one.number, one.session, start, own))
     return tuple(found)
 
 
-def trials_of(launches: Sequence[Launch], visits: Visits, seed: int) -> tuple[PlannedTrial, ...]:
+def trials_of(launches: Sequence[Launch], round_tasks: RoundTasks, seed: int) -> tuple[PlannedTrial, ...]:
     """Every run of every task on every launch, shuffled within the launch.
 
     What times the machine's coming is first, what disturbs it comes after all others, what times its going is last.
     """
     found: list[PlannedTrial] = []
     for launch in launches:
-        candidate = visits.candidates[launch.candidate]
-        turns = [(task, run) for task in visits.of(candidate) for run in range(task.runs)]
+        candidate = round_tasks.candidates[launch.candidate]
+        turns = [(task, run) for task in round_tasks.of(candidate) for run in range(task.runs)]
         order = [turn for turn in turns if turn[0].when is When.DURING]
         generator(seed, "trials", launch.index).shuffle(order)
         boots = boot_s(candidate)

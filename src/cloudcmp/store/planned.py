@@ -92,7 +92,8 @@ def load_plan(database: Database) -> Plan:
     if _digest(texts[0], texts[1:]) != found[0][1]:
         raise corrupt(database.path, "the plan was changed")
     try:
-        plan = from_json(Plan, found[0][0])
+        # Until schema 2 is no longer read: it calls `usage` `stays`. Within a text its quotes would be escaped.
+        plan = from_json(Plan, found[0][0].replace('"stays":', '"usage":', 1))
         plan = replace(plan, trials=from_json(tuple[PlannedTrial, ...], f"[{','.join(trials)}]"))
     except CodecError as error:
         raise corrupt(database.path, f"the plan cannot be read ({error})") from None

@@ -158,7 +158,7 @@ async def _disturbed(
         reason = LaunchReason.PROVIDER_UNREACHABLE
         result = TrialResult(Outcome.ABORTED, (), reason.text, result.facts)
     if reason is not None:
-        interrupt(context, candidate, trial, begun, result.why, result.facts)
+        interrupt(context, candidate, trial, begun, result.why, result.facts, reason)
         return _Disturbed(result, boot_id, reason)
     ended_at = context.clock.at(trial.start_s + trial.expected_s)
     finish(context, candidate, trial, begun, ended_at, result)

@@ -95,7 +95,7 @@ def _task(probe: str, filled: dict[str, str], runs: int) -> Task:
     return Task(probe, tuple(filled.items()), cells, expected_s(probe, filled), runs)
 
 
-def visit_s(tasks: Sequence[Task]) -> float:
+def work_s(tasks: Sequence[Task]) -> float:
     """Seconds that all runs of all tasks are expected to take, once the machine is there."""
     return sum(task.expected_s * task.runs for task in tasks if task.when is not When.ARRIVAL)
 

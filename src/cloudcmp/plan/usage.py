@@ -2,36 +2,36 @@
 
 from collections.abc import Sequence
 
-from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, Stay, Traffic
+from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, LaunchUsage, Traffic
 from cloudcmp.model.study import Caps
 from cloudcmp.plan.cast import LOOPBACK
-from cloudcmp.plan.sending import caps_of, expected_bytes, most_bytes
+from cloudcmp.plan.expected_traffic import caps_of, expected_bytes, most_bytes
 from cloudcmp.plan.service_use import service_use
+from cloudcmp.plan.tasks import Task
 from cloudcmp.plan.traffic import machines
-from cloudcmp.plan.trials import Visits
-from cloudcmp.plan.visit import Task
+from cloudcmp.plan.trials import RoundTasks
 
 TIMER_S = 60.0
 """A machine's own timer ends it within a minute of its time to live."""
 
 
-def stays_of(visits: Visits, rounds: int, caps: Caps) -> tuple[Stay, ...]:
+def usage_of(round_tasks: RoundTasks, rounds: int, caps: Caps) -> tuple[LaunchUsage, ...]:
     """The stays of all candidates.
 
     A lease is what a run asks for: all deadlines of a launch's trials and `LEASE_MARGIN_S`. Without what a resumed
     study takes anew: its interrupted launch gets a second machine.
     """
-    return tuple(_stay(visits, one, rounds, caps) for one in visits.candidates)
+    return tuple(_stay(round_tasks, one, rounds, caps) for one in round_tasks.candidates)
 
 
-def _stay(visits: Visits, candidate: Candidate, rounds: int, caps: Caps) -> Stay:
-    tasks = visits.of(candidate)
+def _stay(round_tasks: RoundTasks, candidate: Candidate, rounds: int, caps: Caps) -> LaunchUsage:
+    tasks = round_tasks.of(candidate)
     resized = [task for task in tasks if task.becomes]
-    return Stay(
+    return LaunchUsage(
         candidate=candidate.index,
         launches=rounds,
         machines=machines(candidate, tasks),
-        expected_s=visits.launch_s(candidate),
+        expected_s=round_tasks.launch_s(candidate),
         worst_s=sum(task.deadline_s * task.runs for task in tasks) + LEASE_MARGIN_S + TIMER_S,
         starts=sum(task.runs for task in resized),
         becomes=tuple(task.becomes for task in resized if task.becomes),

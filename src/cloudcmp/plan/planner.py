@@ -15,10 +15,10 @@ from cloudcmp.plan.candidates import LOCAL, OfferingsOf, PricedBy, as_listed, re
 from cloudcmp.plan.offered import left_to_this_machine, tasks_by_candidate
 from cloudcmp.plan.resized import unpriced_notes
 from cloudcmp.plan.schedule import rounds_of
-from cloudcmp.plan.stays import stays_of
-from cloudcmp.plan.trials import Visits, launches_of, trials_of
+from cloudcmp.plan.tasks import Task, only_built, over_loopback, shortened, tasks_of, unbuilt
+from cloudcmp.plan.trials import RoundTasks, launches_of, trials_of
 from cloudcmp.plan.truth import completed
-from cloudcmp.plan.visit import Task, only_built, over_loopback, shortened, tasks_of, unbuilt
+from cloudcmp.plan.usage import usage_of
 from cloudcmp.units import format_seconds
 
 MAX_TRIALS = 1_000_000
@@ -60,23 +60,25 @@ def make(
     commands = tuple(task.own for task in tasks if task.own)
     metrics = metrics_with(commands)
     candidates = completed(candidates, cells, study.seed, metrics)
-    visits = Visits(candidates, tuple(map(host_of, candidates)), tasks_by_candidate(candidates, tasks, offerings_of))
-    notes += traffic.notes(candidates, visits.tasks, study.caps)
-    notes += traffic.peers(candidates, visits.tasks)
+    round_tasks = RoundTasks(
+        candidates, tuple(map(host_of, candidates)), tasks_by_candidate(candidates, tasks, offerings_of)
+    )
+    notes += traffic.notes(candidates, round_tasks.tasks, study.caps)
+    notes += traffic.peers(candidates, round_tasks.tasks)
     for one in () if on else filterfalse(free, candidates):
-        notes += unpriced_notes(one, (task.becomes for task in visits.of(one) if task.becomes))
-    rounds = rounds_of(study, visits.round_s(), start_at)
-    trials_in_all = visits.trials * len(rounds)
+        notes += unpriced_notes(one, (task.becomes for task in round_tasks.of(one) if task.becomes))
+    rounds = rounds_of(study, round_tasks.round_s(), start_at)
+    trials_in_all = round_tasks.trials * len(rounds)
     if trials_in_all > MAX_TRIALS:
         raise UserMistake.at("study", f"{trials_in_all} trials are more than {MAX_TRIALS}", "split the study")
-    planned = launches_of(visits, rounds, study.seed)
+    planned = launches_of(round_tasks, rounds, study.seed)
     decide = _still_deciding(study.decide, cells, metrics, notes)
     return Plan(
         name=study.name,
         question=study.question,
         candidates=candidates,
         launches=planned,
-        trials=trials_of(planned, visits, study.seed),
+        trials=trials_of(planned, round_tasks, study.seed),
         decide=decide,
         every_s=study.every_s,
         sessions=study.sessions,
@@ -84,13 +86,13 @@ def make(
         runs=study.runs,
         seed=study.seed,
         start_at=start_at,
-        quote=_quote(study, visits, rounds[-1].start_s + visits.round_s(), len(rounds), decide, notes),
+        quote=_quote(study, round_tasks, rounds[-1].start_s + round_tasks.round_s(), len(rounds), decide, notes),
         budget=study.budget,
         caps=study.caps,
         deadline_s=study.deadline_s,
         stop=study.stop,
         short=short,
-        stays=stays_of(visits, len(rounds), study.caps),
+        usage=usage_of(round_tasks, len(rounds), study.caps),
         terms=study.terms,
         commands=commands,
     )
@@ -153,7 +155,7 @@ def _still_deciding(
 
 def _quote(
     study: Study,
-    visits: Visits,
+    round_tasks: RoundTasks,
     end_s: float,
     rounds: int,
     decide: Sequence[Decide],
@@ -162,16 +164,16 @@ def _quote(
     if study.deadline_s is not None and end_s > study.deadline_s:
         what = f"the plan takes {format_seconds(end_s)}, longer than {format_seconds(study.deadline_s)}"
         raise UserMistake.at("deadline", what, "write a later deadline, fewer launches or fewer probes")
-    if rounds < quoting.LAUNCHES_MIN and len(visits.candidates) > 1:
+    if rounds < quoting.LAUNCHES_MIN and len(round_tasks.candidates) > 1:
         notes.append(f"fewer than {quoting.LAUNCHES_MIN} rounds: no verdict will be given")
-    deciding = quoting.deciding_cells(decide, visits.all_tasks)
-    metrics = metrics_with(task.own for task in visits.all_tasks if task.own)
+    deciding = quoting.deciding_cells(decide, round_tasks.all_tasks)
+    metrics = metrics_with(task.own for task in round_tasks.all_tasks if task.own)
     return Quote(
-        trials=visits.trials * rounds,
+        trials=round_tasks.trials * rounds,
         expected_s=end_s,
         expected_cost=None,
         worst_cost=None,
-        detectable=quoting.detectable(deciding, len(visits.candidates), rounds, metrics),
+        detectable=quoting.detectable(deciding, len(round_tasks.candidates), rounds, metrics),
         assumed_cov=quoting.ASSUMED_COV,
         notes=tuple(notes),
     )
