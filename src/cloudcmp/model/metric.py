@@ -102,7 +102,8 @@ class Probe:
     `roles` are the agents that a trial takes, or `CONTROLLER`; such a probe gives one value a launch. `typical_s` is
     what a run takes where nothing else is known; `expected_s` tells it of filled parameters, where they decide.
     `refusal` tells what is wrong with filled parameters that do not go together, and what next; empty texts where
-    nothing is. `by` is the agent's probe that runs it, where that has another name.
+    nothing is. `by` is the agent's probe that runs it, where that has another name. `no_peer` says why no figure of
+    benchmarks/ sets it beside another tool; it is empty where one does.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Probe:
     expected_s: Callable[[Mapping[str, str]], float] | None = None
     refusal: Callable[[Mapping[str, str]], tuple[str, str]] | None = None
     by: str = ""
+    no_peer: str = ""
 
     @property
     def by_controller(self) -> bool:
