@@ -7,7 +7,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 export UV_PYTHON_DOWNLOADS := never
 BIN := .venv/bin
 
-.PHONY: run demo test check python fmt build docs promises benchmarks clean
+.PHONY: run demo test probe check python fmt build docs promises benchmarks clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make demo       compare three simulated clouds"
 	@echo "make test       build, then run every test"
 	@echo "make check      format, lint, types, import rules"
+	@echo "make probe NAME=x  what the probe x needs, in less than two minutes"
 	@echo "make promises   the long versions of the safety tests"
 	@echo "make benchmarks the agent beside the best tools"
 
@@ -35,6 +36,15 @@ demo: build
 test: build
 	cd agent && cargo test --release --quiet --locked
 	$(BIN)/pytest -q -n $$((2 * $$(nproc))) --dist worksteal --durations 25  # half of them wait at any time
+
+# What a new probe needs, and no more: its own test on each side, and its rows beside each other.
+probe: build
+	@test -f agent/tests/$(NAME).rs || { echo "say which probe: make probe NAME=fma, with a test agent/tests/fma.rs"; exit 2; }
+	cd agent && cargo fmt --check
+	cd agent && cargo clippy --release --quiet --locked --bins --test $(NAME) -- -D warnings
+	cd agent && cargo test --release --quiet --locked --test $(NAME)
+	$(BIN)/pytest -q -n 2 tests/docs/test_contributing.py tests/docs/test_speed.py tests/catalog
+	$(BIN)/pytest -q -k "$(NAME)" $(wildcard tests/*/test_real_agent.py) || [ $$? -eq 5 ]  # 5: a group has no launch yet
 
 # Everything but the agent: what reads sources need not wait for its compiler.
 python: $(filter .tools/bin/uv,$(UV))

@@ -10,6 +10,8 @@ from typing import Any
 
 from text import NOTE, table, wrapped
 
+from cloudcmp.catalog import PROBES
+
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 _BOUND = re.compile(r"(?:(>=|<=) )?([0-9.]+)(?: to ([0-9.]+))?")
 
@@ -60,13 +62,13 @@ def _goals() -> dict[str, dict[str, str]]:
 
 def without_peer() -> dict[str, str]:
     """Probes that no figure stands beside, and why."""
-    return _goals()["no-peer"]
+    return {probe.name: probe.no_peer for probe in PROBES.values() if probe.no_peer}
 
 
 def speed_rows() -> list[Row]:
     """The goals of benchmarks/ with what was seen."""
     seen = json.loads((FOLDER / "seen.json").read_text(encoding="utf-8"))
-    goals = {name: {"why": "", **goal} for name, goal in _goals().items() if name != "no-peer"}
+    goals = {name: {"why": "", **goal} for name, goal in _goals().items()}
     return [Row(name=name, seen=seen.get(name), **goal) for name, goal in goals.items()]
 
 

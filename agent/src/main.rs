@@ -3,12 +3,12 @@
 //! # Layout
 //! - `wire` what is said, `job` what is asked, `targets` of whom, `fault` how things go wrong
 //! - `clock` clocks and their cost, `pace` workers side by side for a time, `record` latency histograms
-//! - `caps` what a trial may put on the network, `meter` holds it to that
-//! - `pin` CPUs of a thread, `quiet` disturbance before and during a trial, `watch` deadline and controller
-//! - `host` facts of the machine, `region` memory, `rng` seeded numbers, `solve` linear systems,
+//! - `caps` what a trial may put on the network, `traffic_limiter` holds it to that
+//! - `pin` CPUs of a thread, `disturbance` disturbance before and during a trial, `watchdog` deadline and controller
+//! - `host` facts of the machine, `memory_map` memory, `rng` seeded numbers, `solve` linear systems,
 //!   `scratch` a nameless file, `workdir` a folder of named ones, `net` admitted connections,
-//!   `keeper` a shell line that nothing outlives
-//! - `lanes` doubles side by side, `bt` the flow of the NAS benchmark BT
+//!   `supervisor` a shell line that nothing outlives
+//! - `simd` doubles side by side, `bt` the flow of the NAS benchmark BT
 //! - `probe` one file a probe, one table that lists them
 
 use std::io::Write as _;
@@ -25,24 +25,24 @@ use crate::wire::Out;
 mod bt;
 mod caps;
 mod clock;
+mod disturbance;
 mod fault;
 mod host;
 mod job;
-mod keeper;
-mod lanes;
-mod meter;
+mod memory_map;
 mod net;
 mod pace;
 mod pin;
 mod probe;
-mod quiet;
 mod record;
-mod region;
 mod rng;
 mod scratch;
+mod simd;
 mod solve;
+mod supervisor;
 mod targets;
-mod watch;
+mod traffic_limiter;
+mod watchdog;
 mod wire;
 mod workdir;
 
@@ -56,7 +56,7 @@ fn main() {
         [] => measure(),
         [flag] if flag == "--version" => print(&format!("cloudcmp-agent {}", env!("CARGO_PKG_VERSION"))),
         [flag] if flag == "--probes" => print(&probe::table().to_string()),
-        [flag, dir, line] if flag == keeper::FLAG => keeper::keep(dir, line),
+        [flag, dir, line] if flag == supervisor::FLAG => supervisor::supervise(dir, line),
         [flag, rest @ ..] if flag == probe::unixbench::FLAG => probe::unixbench::main(rest),
         _ => usage(HINT),
     };
@@ -86,13 +86,13 @@ fn measure() -> i32 {
     let lease = lease_s.map(|seconds| born + Duration::from_secs_f64(seconds));
     if let Some(lease) = lease {
         // Whatever hangs: facts of a dead disk, a reader who does not read.
-        watch::leave_at(lease + watch::LAST_WORDS);
+        watchdog::leave_at(lease + watchdog::LAST_WORDS);
     }
     let dir = job.as_ref().ok().and_then(|job| job.dir.as_deref());
     let hello = out.hello(hello(dir));
     let result = hello.and(job).and_then(|job| {
         tidy(job.dir.as_deref(), &out)?;
-        watch::start(Arc::clone(&out), start + Duration::from_secs_f64(job.deadline_s), lease);
+        watchdog::start(Arc::clone(&out), start + Duration::from_secs_f64(job.deadline_s), lease);
         run(&job, &out)
     });
     out.finish(&result);
@@ -160,7 +160,7 @@ fn end_on_panic(out: Arc<Out>) {
         let words = info.payload_as_str().unwrap_or("a panic");
         let fault = Fault { outcome: Outcome::Failed, ..Fault::failed(format!("{words}{place}"), "report this") };
         let said = out.finish_within(Duration::from_secs(1), &Err(fault));
-        keeper::end_own_and_wait();
+        supervisor::end_own_and_wait();
         workdir::remove_own();
         unsafe { libc::_exit(if said { 0 } else { 1 }) }
     }));

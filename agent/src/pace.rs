@@ -14,8 +14,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
 use crate::clock::seconds;
+use crate::disturbance;
 use crate::fault::{Fault, OrFault};
-use crate::quiet;
 use crate::wire::{Out, finite};
 
 mod board;
@@ -24,7 +24,7 @@ mod race;
 use board::{Board, Done};
 pub use race::{Finish, Race, Task, race};
 
-/// Workers can not have used more CPU time than there was; clocks may differ by this share.
+/// Workers cannot have used more CPU time than there was; clocks may differ by this share.
 const CLOCKS_DIFFER: f64 = 0.02;
 
 /// One thread's share of a probe.
@@ -72,7 +72,7 @@ pub fn run<W: Work>(
     let most = pace.cpus.len().min(pace.threads);
     let used = if W::ROAMS { pace.cpus } else { &pace.cpus[..most] };
     if pace.wait {
-        quiet::wait(pace.out, used)?;
+        disturbance::wait(pace.out, used)?;
     }
     note_share(pace.out, pace.threads, used.len())?;
     thread::scope(|scope| {
@@ -87,7 +87,7 @@ pub fn run<W: Work>(
         let emitted = board.follow(&mut emit);
         board.stop.store(true, Relaxed);
         let joined: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
-        quiet::counts(used).note_since(&before, pace.out)?;
+        disturbance::counts(used).note_since(&before, pace.out)?;
         if let Some(fault) = board.fault.lock().ok().and_then(|mut fault| fault.take()) {
             return Err(fault);
         }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::fault::{Fault, OrFault, check};
-use crate::region::{Pages, Region};
+use crate::memory_map::{MemoryMap, Pages};
 use crate::rng::mix;
 
 const PAGE_WORDS: u64 = 512;
@@ -139,7 +139,7 @@ pub fn fill(file: &File, bytes: u64, pattern: &Pattern) -> Result<(), Fault> {
 
 /// Takes piece after piece until none is left.
 fn fill_pieces(file: &File, bytes: u64, pattern: &Pattern, next: &AtomicU64) -> Result<(), Fault> {
-    let mut region = Region::new(PIECE_BYTES.min(bytes as usize), Pages::Base)?;
+    let mut region = MemoryMap::new(PIECE_BYTES.min(bytes as usize), Pages::Base)?;
     loop {
         let offset = next.fetch_add(PIECE_BYTES as u64, Relaxed);
         if offset >= bytes {

@@ -16,7 +16,7 @@ use crate::fault::{Fault, OrFault};
 const PREFIX: &str = ".cloudcmp-work-";
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The folders of this process, for a guard that can not wait for destructors.
+/// The folders of this process, for a guard that cannot wait for destructors.
 static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// A private folder that is removed with all that is in it.

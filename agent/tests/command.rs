@@ -98,7 +98,7 @@ fn ends_that_are_not_well_are_failures_with_the_last_line_of_the_errors() {
         ("echo first >&2; echo 'out of luck' >&2; exit 3", "failed", "run ended with exit 3: out of luck"),
         ("no-such-program-here", "failed", "run ended with exit 127"),
         ("kill -SEGV $$", "failed", "run was killed by signal 11"),
-        ("kill -KILL $PPID; sleep 9", "failed", "its keeper was killed"),
+        ("kill -KILL $PPID; sleep 9", "failed", "its supervisor was killed"),
     ] {
         let stream = ended(&folder, &[("run", line)]);
         assert_eq!((stream.outcome.as_str(), stream.count()), (outcome, 0), "{line}");
@@ -172,7 +172,7 @@ fn nothing_outlives_an_agent_that_is_killed_or_left_alone() {
         let mut agent = Agent::run(&command(&folder, &[("run", &line)]));
         assert_eq!(agent.frame()["type"], "hello");
         let until = Instant::now() + Duration::from_secs(5);
-        // Three that sleep, and the shells, the agent's keeper among them, whose lines hold the word too.
+        // Three that sleep, and the shells, the agent's supervisor among them, whose lines hold the word too.
         while alive(&nap).len() < 5 {
             assert!(Instant::now() < until, "{:?}", alive(&nap));
             std::thread::sleep(Duration::from_millis(5));

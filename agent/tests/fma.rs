@@ -17,7 +17,7 @@ fn one_value_an_interval_for_one_thread_and_for_all() {
     }
 }
 
-/// The rate can not be above what two of the widest units could do, by the clock measured right after.
+/// The rate cannot be above what two of the widest units could do, by the clock measured right after.
 #[test]
 fn rate_is_believable_beside_the_clock() {
     let stream = measure(&job("fma", &[("duration_s", "0.1")]));

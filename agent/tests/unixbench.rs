@@ -148,7 +148,7 @@ fn without_a_shell_there_is_no_index_and_no_long_wait_for_it() {
     for (hidden, said) in
         [("/bin/sh", "the shell tests have no /bin/sh here"), ("/usr/bin/od", "the shell tests have no od here")]
     {
-        // What can not be executed stands in its place, in a namespace of this command's own.
+        // What cannot be executed stands in its place, in a namespace of this command's own.
         let hide = format!("mount --bind /dev/null $(readlink -f {hidden}) && exec \"$@\"");
         let inside = |words: &[&str]| {
             let mut command = Command::new("unshare");

@@ -18,9 +18,11 @@ REASONS = (DOCS / "adr" / "0017-dependencies.md").read_text(encoding="utf-8")
 
 @pytest.mark.parametrize("name", BUILT)
 def test_a_built_probe_has_file_table_line_section_and_test(name: str) -> None:
-    source = AGENT / "src" / "probe"
-    assert (source / f"{name}.rs").is_file() or (source / name / "mod.rs").is_file(), "one file"
-    assert re.search(rf"\b{name}::PROBE\b", (source / "mod.rs").read_text(encoding="utf-8")), "one table line"
+    folder = AGENT / "src" / "probe"
+    found = (folder / f"{name}.rs").is_file() or (folder / name / "mod.rs").is_file()
+    assert found, f"one file: agent/src/probe/{name}.rs"
+    table = (folder / "mod.rs").read_text(encoding="utf-8")
+    assert re.search(rf"\b{name}::PROBE\b", table), "one table line: PROBES of agent/src/probe/mod.rs"
     assert name in anchors(DOCS / "reference" / "probes.md"), "one section: run 'make docs'"
     assert (AGENT / "tests" / f"{name}.rs").is_file(), f"one test: agent/tests/{name}.rs"
 

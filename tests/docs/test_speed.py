@@ -11,12 +11,14 @@ sys.path.insert(0, str(DOCS))
 from speed import speed_rows, within, without_peer
 
 ROWS = speed_rows()
+NO_PEER = "give its row in src/cloudcmp/catalog/tables/<family>.py the reason as `no_peer`"
 
 
 def test_every_built_probe_has_a_peer_or_a_reason() -> None:
     beside, without = {row.probe for row in ROWS}, set(without_peer())
-    assert {probe.name for probe in PROBES.values() if probe.built} - beside - without == set()
-    assert beside & without == set()
+    missing = {probe.name for probe in PROBES.values() if probe.built} - beside - without
+    assert missing == set(), f"{NO_PEER}, or benchmarks/goals.toml a figure with its script"
+    assert beside & without == set(), f"{NO_PEER}, or a figure in benchmarks/goals.toml, not both"
     assert (beside | without) - set(PROBES) == {""}  # the controller's own figures have no probe
 
 

@@ -1,7 +1,7 @@
 //! The blocks of a line's system at one point: derivatives of flux and viscosity along an axis, by the unknowns.
 
 use super::{C1, C2, C3C4, C1345, FOUR_THIRDS, SECOND_ORDER, Size, UNKNOWNS};
-use crate::lanes::{Lanes, times_each};
+use crate::simd::{Lanes, times_each};
 
 pub type Block<V> = [[V; UNKNOWNS]; UNKNOWNS];
 

@@ -4,7 +4,7 @@
 
 use super::jacobian::{Axis, Block, Gas};
 use super::{Size, UNKNOWNS};
-use crate::lanes::{Lanes, load_each, store_each};
+use crate::simd::{Lanes, load_each, store_each};
 
 /// Where a line's numbers are: from one to the next of a point, and from point to point.
 #[derive(Clone, Copy)]

@@ -49,7 +49,7 @@ pub struct Flow {
     forcing: Field<UNKNOWNS>,
     /// `stencil[o][i]`: the fourth difference at point i of a line, its weight of the point i + o - 2.
     stencil: [Vec<f64>; 5],
-    isa: crate::lanes::Isa,
+    isa: crate::simd::Isa,
 }
 
 impl Flow {
@@ -58,7 +58,7 @@ impl Flow {
         (3 * Field::<UNKNOWNS>::bytes(n) + Field::<DERIVED>::bytes(n)) as u64
     }
 
-    pub fn new(size: Size, isa: crate::lanes::Isa) -> Flow {
+    pub fn new(size: Size, isa: crate::simd::Isa) -> Flow {
         let n = size.n;
         Flow {
             size,

@@ -1,7 +1,7 @@
 //! The right-hand side: fluxes, viscosity and dissipation by differences along the three axes, all in one pass.
 
 use super::{C1, C1C5, C2, C3C4, FOUR_THIRDS, FOURTH_ORDER, Flow, SECOND_ORDER, UNKNOWNS};
-use crate::lanes::{Lanes, load_each, store_each, times_each};
+use crate::simd::{Lanes, load_each, store_each, times_each};
 
 /// Weights of the fourth difference at each point of a line, times the dissipation; at its ends they are one-sided.
 pub fn stencil(n: usize) -> [Vec<f64>; 5] {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::lines::{self, Place, block_len};
 use super::{Flow, UNKNOWNS, rhs};
-use crate::lanes::{Isa, Lanes, Pair, load_each, store_each, times_each};
+use crate::simd::{Isa, Lanes, Pair, load_each, store_each, times_each};
 
 /// The widest lanes there are.
 const WIDEST: usize = 8;

@@ -1,4 +1,4 @@
-//! Facts of the machine that a result depends on. What can not be read is null, never made up.
+//! Facts of the machine that a result depends on. What cannot be read is null, never made up.
 //!
 //! Read once, before the trial, from small files of /proc and /sys: well under a millisecond each.
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{Pace, Work};
 use crate::clock::{now_ns, seconds, thread_cpu_ns};
 use crate::fault::Fault;
-use crate::{pin, quiet};
+use crate::{disturbance, pin};
 
 /// A stream holds a million frames at most, and an interval may give three.
 const MOST_INTERVALS: usize = 100_000;
@@ -94,11 +94,11 @@ impl Board {
     }
 
     /// Waits until all workers are ready, then starts them all at once; the kernel's counts just before.
-    pub fn begin(&self, used: &[usize]) -> quiet::Counts {
+    pub fn begin(&self, used: &[usize]) -> disturbance::Counts {
         while self.unready.load(Acquire) > 0 {
             thread::park_timeout(Duration::from_secs(1));
         }
-        let before = quiet::counts(used);
+        let before = disturbance::counts(used);
         self.start_ns.get_or_init(now_ns);
         before
     }
@@ -116,11 +116,11 @@ impl Board {
         }
         let mut work = made.ok()?;
         let start = self.await_start(&mut work).map_err(|fault| self.give_up(fault)).ok()?;
-        let (delay, cpu_ns) = (quiet::run_delay_ns(), thread_cpu_ns());
+        let (delay, cpu_ns) = (disturbance::run_delay_ns(), thread_cpu_ns());
         self.measure(i, start, &mut work).map_err(|fault| self.give_up(fault)).ok()?;
         let cpu_ns = thread_cpu_ns() - cpu_ns;
         let elapsed_ns = now_ns() - start;
-        let run_delay_ns = quiet::run_delay_ns().zip(delay).map(|(after, before)| after.saturating_sub(before));
+        let run_delay_ns = disturbance::run_delay_ns().zip(delay).map(|(after, before)| after.saturating_sub(before));
         work.finish().map_err(|fault| self.give_up(fault)).ok()?;
         Some(Done { work, cpu_ns, run_delay_ns, elapsed_ns })
     }

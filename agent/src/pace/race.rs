@@ -9,7 +9,7 @@ use crate::clock::{now_ns, seconds, thread_cpu_ns};
 use crate::fault::Fault;
 use crate::pace::board::Done;
 use crate::wire::Out;
-use crate::{pin, quiet};
+use crate::{disturbance, pin};
 
 /// One thread's task. Memory and files are made before the race, and looked at after it.
 pub trait Task: Send {
@@ -52,7 +52,7 @@ pub fn race<T: Task>(race: &Race, make: impl Fn(usize) -> Result<T, Fault> + Syn
     let most = race.cpus.len().min(race.threads);
     let used = if T::ROAMS { race.cpus } else { &race.cpus[..most] };
     can_start(race.threads)?;
-    quiet::wait(race.out, used)?;
+    disturbance::wait(race.out, used)?;
     note_share(race.out, race.threads, used.len())?;
     let (ready, go, given_up) =
         (Barrier::new(race.threads + 1), Barrier::new(race.threads + 1), AtomicBool::new(false));
@@ -67,24 +67,24 @@ pub fn race<T: Task>(race: &Race, make: impl Fn(usize) -> Result<T, Fault> + Syn
         if given_up.load(Relaxed) {
             return Err(Fault::failed("another thread could not begin", "see the first fault"));
         }
-        let (delay, cpu_ns) = (quiet::run_delay_ns(), thread_cpu_ns());
+        let (delay, cpu_ns) = (disturbance::run_delay_ns(), thread_cpu_ns());
         task.run()?;
         let elapsed_ns = now_ns() - start_ns.load(Relaxed);
         let cpu_ns = thread_cpu_ns() - cpu_ns;
-        let run_delay_ns = quiet::run_delay_ns().zip(delay).map(|(after, before)| after.saturating_sub(before));
+        let run_delay_ns = disturbance::run_delay_ns().zip(delay).map(|(after, before)| after.saturating_sub(before));
         Ok(Done { work: task, cpu_ns, run_delay_ns, elapsed_ns })
     };
     let (before, done) = thread::scope(|scope| {
         let one = &one;
         let threads: Vec<_> = (0..race.threads).map(|i| scope.spawn(move || one(i))).collect();
         ready.wait();
-        let before = quiet::counts(used);
+        let before = disturbance::counts(used);
         start_ns.store(now_ns(), Relaxed);
         go.wait();
         let died = |_| Err(Fault::failed("a thread died", "report this"));
         (before, threads.into_iter().map(|thread| thread.join().unwrap_or_else(died)).collect::<Vec<_>>())
     });
-    quiet::counts(used).note_since(&before, race.out)?;
+    disturbance::counts(used).note_since(&before, race.out)?;
     let done = all_or_first_fault(done)?;
     note_cpu_time(&done, race.out)?;
     believe(&done, most)?;

@@ -17,11 +17,11 @@ use serde_json::{Value, json};
 use super::{Context, Kind, Metric, PATH, Param, Probe};
 use crate::caps::{Ask, Item};
 use crate::clock::{self, now_ns, seconds};
+use crate::disturbance;
 use crate::fault::{Fault, OrFault};
-use crate::meter::{Bearing, Meter, SENDER_DEPTH_S};
 use crate::net::{self, Control};
-use crate::quiet;
 use crate::targets::{Link, Role};
+use crate::traffic_limiter::{Bearing, Limiter, SENDER_DEPTH_S};
 use crate::wire::finite;
 
 mod skew;
@@ -58,17 +58,17 @@ fn run(context: &Context) -> Result<(), Fault> {
     }
 }
 
-/// The meter of one who exchanges ticks with so many. A pause between rounds that a cap makes is in no skew.
-fn meter(context: &Context, rounds: usize, others: usize) -> Result<Arc<Meter>, Fault> {
+/// The limiter of one who exchanges ticks with so many. A pause between rounds that a cap makes is in no skew.
+fn limiter(context: &Context, rounds: usize, others: usize) -> Result<Arc<Limiter>, Fault> {
     let item = Item { bytes: (2 * TICK.len() * others) as u64, packets: 2 * others as u64 };
     let ask = Ask { items: Some((rounds + 2 * EXCHANGES) as f64), ..Ask::default() };
-    context.meter(item, ask, Bearing { held_s: f64::INFINITY, warm_s: Some(0.0), depth_s: SENDER_DEPTH_S })
+    context.limiter(item, ask, Bearing { held_s: f64::INFINITY, warm_s: Some(0.0), depth_s: SENDER_DEPTH_S })
 }
 
 /// Pays for one item.
-fn pay(meter: &Meter, bytes: usize) -> Result<(), Fault> {
-    meter.take(1, || true).ok_or_else(|| meter.refusal())?;
-    meter.used(bytes as u64);
+fn pay(limiter: &Limiter, bytes: usize) -> Result<(), Fault> {
+    limiter.take(1, || true).ok_or_else(|| limiter.refusal())?;
+    limiter.used(bytes as u64);
     Ok(())
 }
 
@@ -88,15 +88,15 @@ fn lead(context: &Context, rounds: usize, others: usize) -> Result<(), Fault> {
         let what = format!("bad job: {} peers, and {others} others are named", context.text("peers"));
         return Err(Fault::bad_job(what, "name all peers but the one that listens"));
     }
-    let meter = meter(context, rounds, others)?;
+    let limiter = limiter(context, rounds, others)?;
     let (mut controls, data): (Vec<Control>, Vec<TcpStream>) = context.listen()?.admit_group()?.into_iter().unzip();
-    let measured = measure(context, rounds, &mut controls, &data, &meter);
-    meter.note(context.out)?;
+    let measured = measure(context, rounds, &mut controls, &data, &limiter);
+    limiter.note(context.out)?;
     let reported = measured.and_then(|group| group.report(context));
     reported.map_err(|fault| {
         // Whoever waits for a tick sees that none comes any more, and reads why.
         data.iter().for_each(|data| drop(data.shutdown(Shutdown::Both)));
-        controls.iter_mut().fold(meter.blame(fault), |fault, control| control.part(fault))
+        controls.iter_mut().fold(limiter.blame(fault), |fault, control| control.part(fault))
     })?;
     controls.iter_mut().try_for_each(|control| control.send(&json!({"done": true})))
 }
@@ -106,14 +106,14 @@ fn measure(
     rounds: usize,
     controls: &mut [Control],
     data: &[TcpStream],
-    meter: &Meter,
+    limiter: &Limiter,
 ) -> Result<Group, Fault> {
     let cpus = &context.job.cpus;
-    quiet::wait(context.out, cpus)?;
-    let before = quiet::counts(cpus);
+    disturbance::wait(context.out, cpus)?;
+    let before = disturbance::counts(cpus);
     controls.iter_mut().try_for_each(|control| control.send(&json!({"rounds": rounds})))?;
-    let mut group = Group::run(data, rounds, meter)?;
-    quiet::counts(cpus).note_since(&before, context.out)?;
+    let mut group = Group::run(data, rounds, limiter)?;
+    disturbance::counts(cpus).note_since(&before, context.out)?;
     group.theirs = controls.iter_mut().map(|control| collect(control, rounds)).collect::<Result<_, _>>()?;
     Ok(group)
 }
@@ -146,15 +146,15 @@ struct Group {
 }
 
 impl Group {
-    fn run(data: &[TcpStream], rounds: usize, meter: &Meter) -> Result<Group, Fault> {
+    fn run(data: &[TcpStream], rounds: usize, limiter: &Limiter) -> Result<Group, Fault> {
         let bytes = 2 * TICK.len() * data.len();
         let room = || Vec::with_capacity(2 * EXCHANGES);
         let mut asked: Vec<Vec<(u64, u64)>> = data.iter().map(|_| room()).collect();
         let (mut released, mut arrived) = (Vec::with_capacity(rounds), Vec::with_capacity(rounds));
-        ask(data, &mut asked, meter)?;
+        ask(data, &mut asked, limiter)?;
         let begun_ns = now_ns();
         for round in 0..rounds {
-            pay(meter, bytes)?;
+            pay(limiter, bytes)?;
             data.iter().try_for_each(receive)?;
             let first = now_ns();
             data.iter().try_for_each(send)?;
@@ -163,7 +163,7 @@ impl Group {
                 arrived.push(first);
             }
         }
-        ask(data, &mut asked, meter)?;
+        ask(data, &mut asked, limiter)?;
         arrived.push(now_ns());
         Ok(Group { begun_ns, asked, released, arrived, theirs: Vec::new() })
     }
@@ -211,9 +211,9 @@ impl Group {
 }
 
 /// Asks each peer in turn for its time, often.
-fn ask(data: &[TcpStream], asked: &mut [Vec<(u64, u64)>], meter: &Meter) -> Result<(), Fault> {
+fn ask(data: &[TcpStream], asked: &mut [Vec<(u64, u64)>], limiter: &Limiter) -> Result<(), Fault> {
     for _ in 0..EXCHANGES {
-        pay(meter, 2 * TICK.len() * data.len())?;
+        pay(limiter, 2 * TICK.len() * data.len())?;
         for (data, asked) in data.iter().zip(asked.iter_mut()) {
             let sent = now_ns();
             send(data)?;
@@ -226,7 +226,7 @@ fn ask(data: &[TcpStream], asked: &mut [Vec<(u64, u64)>], meter: &Meter) -> Resu
 
 /// The part of every other peer.
 fn follow(context: &Context, rounds: usize) -> Result<(), Fault> {
-    let meter = meter(context, rounds, 1)?;
+    let limiter = limiter(context, rounds, 1)?;
     let (mut control, data) = context.join()?;
     control.wait(FOREVER, || true)?;
     let word = control.receive()?;
@@ -237,9 +237,9 @@ fn follow(context: &Context, rounds: usize) -> Result<(), Fault> {
         let fault = Fault::failed("the peers were asked for different rounds", "give all peers the same parameters");
         return Err(control.part(fault));
     }
-    let times = take_part(&data, rounds, &meter, now_ns, || {});
-    meter.note(context.out)?;
-    let times = times.map_err(|fault| control.part(meter.blame(fault)))?;
+    let times = take_part(&data, rounds, &limiter, now_ns, || {});
+    limiter.note(context.out)?;
+    let times = times.map_err(|fault| control.part(limiter.blame(fault)))?;
     times.chunks(PIECE).try_for_each(|piece| control.send(&json!({"times": piece})))?;
     control.receive().map(|message| net::told(&message))?.map_or(Ok(()), Err)
 }
@@ -248,14 +248,14 @@ fn follow(context: &Context, rounds: usize) -> Result<(), Fault> {
 fn take_part(
     data: &TcpStream,
     rounds: usize,
-    meter: &Meter,
+    limiter: &Limiter,
     now: impl Fn() -> u64,
     start: impl Fn(),
 ) -> Result<Vec<u64>, Fault> {
     let mut times = Vec::with_capacity(rounds + 2 * EXCHANGES);
     let answer = |times: &mut Vec<u64>| {
         (0..EXCHANGES).try_for_each(|_| {
-            pay(meter, 2 * TICK.len())?;
+            pay(limiter, 2 * TICK.len())?;
             receive(data)?;
             times.push(now());
             send(data)
@@ -263,7 +263,7 @@ fn take_part(
     };
     answer(&mut times)?;
     for _ in 0..rounds {
-        pay(meter, 2 * TICK.len())?;
+        pay(limiter, 2 * TICK.len())?;
         send(data)?;
         receive(data)?;
         start();
@@ -283,9 +283,9 @@ mod tests {
 
     const ROUNDS: usize = 40;
 
-    fn free() -> Meter {
+    fn free() -> Limiter {
         let bearing = Bearing { held_s: f64::INFINITY, warm_s: None, depth_s: SENDER_DEPTH_S };
-        Meter::new(Caps::default(), Item { bytes: 1, packets: 1 }, bearing)
+        Limiter::new(Caps::default(), Item { bytes: 1, packets: 1 }, bearing)
     }
 
     /// A group of four whose last peer has another clock and does something at each start; the median skew, in ns.

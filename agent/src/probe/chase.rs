@@ -8,8 +8,8 @@ use std::hint::black_box;
 use super::{Context, Kind, Metric, Param, Probe, SOLO};
 use crate::clock::now_ns;
 use crate::fault::Fault;
+use crate::memory_map::{HUGE_BYTES, MemoryMap, Pages};
 use crate::pace::{self, Pace, Work};
-use crate::region::{HUGE_BYTES, Pages, Region};
 use crate::rng::Rng;
 
 pub const PROBE: Probe = Probe {
@@ -68,7 +68,7 @@ fn run(context: &Context) -> Result<(), Fault> {
 }
 
 struct Chase {
-    region: Region,
+    region: MemoryMap,
     lines: usize,
     at: usize,
     loads: usize,
@@ -78,9 +78,9 @@ struct Chase {
 
 impl Chase {
     fn new(bytes: usize, pages: Pages, seed: u64) -> Result<Chase, Fault> {
-        // A huge page can not be smaller; the chain uses the first bytes of it.
+        // A huge page cannot be smaller; the chain uses the first bytes of it.
         let mapped = if pages == Pages::Huge { bytes.next_multiple_of(HUGE_BYTES) } else { bytes };
-        let region = Region::new(mapped, pages)?;
+        let region = MemoryMap::new(mapped, pages)?;
         let lines = bytes / LINE_BYTES;
         let mut chase = Chase { region, lines, at: 0, loads: FIRST_LOADS, huge_bytes: 0, pages };
         chase.link(seed);

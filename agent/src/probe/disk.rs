@@ -13,9 +13,9 @@ use serde_json::Value;
 
 use super::{Context, DURATION, INTERVAL, Kind, Metric, Param, Probe, SOLO, THREADS};
 use crate::fault::{Fault, OrFault};
+use crate::memory_map::{MemoryMap, Pages};
 use crate::pace::{self, Pace, Work};
 use crate::record::Recorder;
-use crate::region::{Pages, Region};
 use crate::scratch::{self, Pattern};
 
 mod blocks;
@@ -166,7 +166,7 @@ fn prepare(context: &Context) -> Result<Task, Fault> {
     })
 }
 
-/// Refuses what is no device, and blocks that can not go past the page cache.
+/// Refuses what is no device, and blocks that cannot go past the page cache.
 fn check(dir: &Path, durability: &str, direct: bool, block_bytes: usize) -> Result<(), Fault> {
     if direct && !block_bytes.is_multiple_of(SECTOR_BYTES) {
         let what = format!("bad job: {}O_DIRECT can not move blocks of {block_bytes} B", not_synchronous(durability));
@@ -186,7 +186,7 @@ fn not_synchronous(durability: &str) -> String {
 
 /// The direct file, once a block has been read through it: some file systems open, and then refuse to move.
 fn past_the_cache(file: io::Result<File>, dir: &Path, durability: &str, block_bytes: usize) -> Result<File, Fault> {
-    let mut block = Region::new(block_bytes, Pages::Base)?;
+    let mut block = MemoryMap::new(block_bytes, Pages::Base)?;
     let tried = file.and_then(|file| file.read_exact_at(block.as_slice(), 0).map(|()| file));
     let why = not_synchronous(durability);
     let what = format!("{why}the file system of {} refuses O_DIRECT for blocks of {block_bytes} B", dir.display());

@@ -10,10 +10,10 @@ use rayon::ThreadPoolBuilder;
 use super::{Context, DURATION, Kind, Metric, Param, Probe, SOLO, THREADS};
 use crate::clock::{now_ns, seconds};
 use crate::fault::{Fault, OrFault};
-use crate::region::{Pages, Region};
+use crate::memory_map::{MemoryMap, Pages};
 use crate::rng::Rng;
 use crate::solve::{self, Square};
-use crate::{host, pace, pin, quiet};
+use crate::{disturbance, host, pace, pin};
 
 pub const PROBE: Probe = Probe {
     name: "gemm",
@@ -44,25 +44,25 @@ fn run(context: &Context) -> Result<(), Fault> {
     context.out.note("isa", solve::isa())?;
     context.out.note("blas_kernel", solve::kernel())?;
     let mut product = Product::new(n, context.job.seed)?;
-    quiet::wait(context.out, used)?;
+    disturbance::wait(context.out, used)?;
     pace::note_share(context.out, threads, used.len())?;
-    let before = quiet::counts(used);
+    let before = disturbance::counts(used);
     pool.install(|| product.repeat(threads, context))?;
-    quiet::counts(used).note_since(&before, context.out)?;
+    disturbance::counts(used).note_since(&before, context.out)?;
     product.verify(context.job.seed)
 }
 
 struct Product {
     n: usize,
-    a: Region,
-    b: Region,
-    c: Region,
+    a: MemoryMap,
+    b: MemoryMap,
+    c: MemoryMap,
 }
 
 impl Product {
     fn new(n: usize, seed: u64) -> Result<Product, Fault> {
-        let matrix = |stream: u64| -> Result<Region, Fault> {
-            let mut region = Region::new(8 * n * n, Pages::Huge)?;
+        let matrix = |stream: u64| -> Result<MemoryMap, Fault> {
+            let mut region = MemoryMap::new(8 * n * n, Pages::Huge)?;
             let mut rng = Rng::new(seed, stream);
             region.as_f64().iter_mut().for_each(|value| *value = rng.centred());
             Ok(region)
@@ -90,7 +90,7 @@ impl Product {
 
     /// One product, ns.
     fn multiply(&mut self, threads: usize) -> u64 {
-        let square = |region: &Region| Square { start: region.as_ptr().cast(), n: self.n };
+        let square = |region: &MemoryMap| Square { start: region.as_ptr().cast(), n: self.n };
         let (a, b, c) = (square(&self.a), square(&self.b), square(&self.c));
         let start = now_ns();
         solve::multiply(c, a, b, threads);

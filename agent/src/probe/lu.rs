@@ -11,7 +11,7 @@ use crate::clock::{now_ns, seconds};
 use crate::fault::{Fault, OrFault};
 use crate::rng::Rng;
 use crate::wire::finite;
-use crate::{host, pace, pin, quiet, solve};
+use crate::{disturbance, host, pace, pin, solve};
 
 pub const PROBE: Probe = Probe {
     name: "lu",
@@ -42,11 +42,11 @@ fn run(context: &Context) -> Result<(), Fault> {
     context.out.note("isa", solve::isa())?;
     context.out.note("solver", SOLVER)?;
     context.out.note("blas_kernel", solve::kernel())?;
-    quiet::wait(context.out, used)?;
+    disturbance::wait(context.out, used)?;
     pace::note_share(context.out, threads, used.len())?;
-    let before = quiet::counts(used);
+    let before = disturbance::counts(used);
     let residual = pool.install(|| System::new(n, context.job.seed).repeat(threads, context))?;
-    quiet::counts(used).note_since(&before, context.out)?;
+    disturbance::counts(used).note_since(&before, context.out)?;
     context.out.note("scaled_residual", finite(residual))
 }
 

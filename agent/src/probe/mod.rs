@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 use crate::caps::{Ask, Item};
 use crate::fault::Fault;
 use crate::job::Job;
-use crate::meter::{Bearing, Meter};
 use crate::net::{self, Control, Door};
 use crate::pace::Pace;
 use crate::record::Recorder;
 use crate::targets::{Link, Role};
+use crate::traffic_limiter::{Bearing, Limiter};
 use crate::wire::Out;
 
 mod barrier;
@@ -221,10 +221,10 @@ impl<'a> Context<'a> {
         Pace { duration_s, interval_s, threads: self.threads(), cpus: &self.job.cpus, wait: true, out: self.out }
     }
 
-    /// The meter of a network probe; a fault when its parameters ask for more than the job's caps allow.
-    pub fn meter(&self, item: Item, ask: Ask, bearing: Bearing) -> Result<Arc<Meter>, Fault> {
+    /// The limiter of a network probe; a fault when its parameters ask for more than the job's caps allow.
+    pub fn limiter(&self, item: Item, ask: Ask, bearing: Bearing) -> Result<Arc<Limiter>, Fault> {
         self.job.caps.admit(item, ask)?;
-        Ok(Arc::new(Meter::new(self.job.caps, item, bearing)))
+        Ok(Arc::new(Limiter::new(self.job.caps, item, bearing)))
     }
 
     pub fn sample(&self, metric: &str, t_s: f64, value: f64) -> Result<(), Fault> {

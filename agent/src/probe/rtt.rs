@@ -18,10 +18,10 @@ use serde_json::json;
 use super::{Context, DURATION, Kind, Metric, PAIR, PATH, Param, Probe};
 use crate::caps::{Ask, Item};
 use crate::fault::{Fault, OrFault};
-use crate::meter::{Bearing, Meter, RECEIVER_DEPTH_S, SENDER_DEPTH_S};
 use crate::net::Control;
 use crate::pace::{self, Pace};
 use crate::targets::Role;
+use crate::traffic_limiter::{Bearing, Limiter, RECEIVER_DEPTH_S, SENDER_DEPTH_S};
 use crate::{net, pin};
 
 mod ping;
@@ -57,7 +57,7 @@ fn run(context: &Context) -> Result<(), Fault> {
 }
 
 /// A round trip is two messages of the size. A spaced loop keeps to the caps by itself, or is refused.
-fn meter(context: &Context) -> Result<Arc<Meter>, Fault> {
+fn limiter(context: &Context) -> Result<Arc<Limiter>, Fault> {
     let (size, spacing_s) = (context.whole("size_bytes").unwrap_or(1), context.seconds("interval_s"));
     let duration_s = context.seconds("duration_s");
     let spaced = (spacing_s > 0.0).then_some(1.0 / spacing_s);
@@ -65,10 +65,10 @@ fn meter(context: &Context) -> Result<Arc<Meter>, Fault> {
     let serves = context.job.role == Role::Server;
     let (bears, depth_s) = if serves { (SERVER_BEARS, RECEIVER_DEPTH_S) } else { (CLIENT_BEARS, SENDER_DEPTH_S) };
     let held_s = if spaced.is_some() { f64::INFINITY } else { bears * duration_s };
-    // The client's meter is told when its warm-up is over.
+    // The client's limiter is told when its warm-up is over.
     let bearing = Bearing { held_s, warm_s: serves.then_some(0.0), depth_s };
     let ask = Ask { items_per_s: spaced, items, burst_s: None };
-    context.meter(Item { bytes: 2 * size, packets: 2 }, ask, bearing)
+    context.limiter(Item { bytes: 2 * size, packets: 2 }, ask, bearing)
 }
 
 /// One kind of connection for both protocols: whole messages of one size.
@@ -108,7 +108,7 @@ impl Line {
 
 /// Sends every message back until the client says that it is done.
 fn serve(context: &Context) -> Result<(), Fault> {
-    let meter = meter(context)?;
+    let limiter = limiter(context)?;
     let door = context.listen()?;
     let tcp = context.text("protocol") == "tcp";
     let (mut control, data) = door.admit_client(u16::from(tcp))?;
@@ -117,14 +117,14 @@ fn serve(context: &Context) -> Result<(), Fault> {
     // The server's CPU is the last one, the client's the first: two cores where there are two.
     let cpu = context.job.cpus[context.job.cpus.len() - 1];
     let (tell, ended) = channel();
-    let twin = Arc::clone(&meter);
+    let twin = Arc::clone(&limiter);
     // Ends with the process; until then it may wait in a receive.
     std::thread::spawn(move || drop(tell.send(echo(line, cpu, size, &twin))));
     let longest = net::IDLE + Duration::from_secs_f64(context.seconds("duration_s"));
     let word = await_word(&mut control, &ended, longest);
-    meter.stop();
-    meter.note(context.out)?;
-    word.map_err(|fault| control.part(meter.blame(fault)))?;
+    limiter.stop();
+    limiter.note(context.out)?;
+    word.map_err(|fault| control.part(limiter.blame(fault)))?;
     control.send(&json!({"done": true}))
 }
 
@@ -147,7 +147,7 @@ fn await_word(control: &mut Control, ended: &Receiver<Result<(), Fault>>, longes
 }
 
 /// Answers until the client closes the line; a fault when a cap ends it, or silence.
-fn echo(mut line: Line, cpu: usize, size: usize, meter: &Meter) -> Result<(), Fault> {
+fn echo(mut line: Line, cpu: usize, size: usize, limiter: &Limiter) -> Result<(), Fault> {
     let mut buffer = vec![0_u8; size];
     pin::to(&[cpu])?;
     let mut granted = 0;
@@ -161,18 +161,18 @@ fn echo(mut line: Line, cpu: usize, size: usize, meter: &Meter) -> Result<(), Fa
             _ => return Ok(()),
         };
         if granted == 0 {
-            granted = meter.take(meter.grant(), || true).ok_or_else(|| meter.refusal())?;
+            granted = limiter.take(limiter.grant(), || true).ok_or_else(|| limiter.refusal())?;
         }
         if line.send(&buffer[..length]).is_err() {
             return Ok(());
         }
         granted -= 1;
-        meter.used(2 * size as u64);
+        limiter.used(2 * size as u64);
     }
 }
 
 fn measure(context: &Context) -> Result<(), Fault> {
-    let meter = meter(context)?;
+    let limiter = limiter(context)?;
     let tcp = context.text("protocol") == "tcp";
     let (mut control, data) = context.connect(u16::from(tcp))?;
     let line = if tcp {
@@ -182,11 +182,11 @@ fn measure(context: &Context) -> Result<(), Fault> {
         socket.set_read_timeout(Some(LOST_AFTER)).or_fault("cannot set a socket's limits", NEXT)?;
         Line::Udp(socket)
     };
-    let (pinger, t_end) = match loops(context, line, &meter) {
+    let (pinger, t_end) = match loops(context, line, &limiter) {
         Ok(looped) => looped,
         Err(fault) => {
-            meter.note(context.out)?;
-            return Err(control.part(meter.blame(fault)));
+            limiter.note(context.out)?;
+            return Err(control.part(limiter.blame(fault)));
         }
     };
     control.send(&json!({"done": true}))?;
@@ -194,16 +194,16 @@ fn measure(context: &Context) -> Result<(), Fault> {
     let word = control.receive()?;
     let reported = net::told(&word).map_or_else(|| pinger.report(context, t_end), Err);
     drop(pinger);
-    meter.note(context.out)?;
+    limiter.note(context.out)?;
     reported
 }
 
 /// Sends messages to and fro for the time asked for.
-fn loops(context: &Context, line: Line, meter: &Arc<Meter>) -> Result<(Pinger, f64), Fault> {
+fn loops(context: &Context, line: Line, limiter: &Arc<Limiter>) -> Result<(Pinger, f64), Fault> {
     let line = Mutex::new(Some(line));
     let make = |_| {
         let line = line.lock().ok().and_then(|mut line| line.take());
-        Pinger::new(context, line.ok_or_else(|| Fault::failed("no data connection", NEXT))?, Arc::clone(meter))
+        Pinger::new(context, line.ok_or_else(|| Fault::failed("no data connection", NEXT))?, Arc::clone(limiter))
     };
     let mut t_end = 0.0;
     let duration_s = context.seconds("duration_s");

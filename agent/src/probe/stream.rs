@@ -10,8 +10,8 @@ use std::hint::black_box;
 use super::{Context, DURATION, INTERVAL, Kind, Metric, Param, Probe, SOLO, THREADS};
 use crate::fault::Fault;
 use crate::host;
+use crate::memory_map::{MemoryMap, Pages};
 use crate::pace::{self, Work};
-use crate::region::{Pages, Region};
 
 mod kernels;
 
@@ -76,9 +76,9 @@ fn array_bytes(context: &Context) -> Result<u64, Fault> {
 
 struct Triad {
     kernel: Kernel,
-    a: Region,
-    b: Region,
-    c: Region,
+    a: MemoryMap,
+    b: MemoryMap,
+    c: MemoryMap,
     elements: usize,
     /// Elements that this pass has done.
     at: usize,
@@ -89,7 +89,7 @@ struct Triad {
 impl Triad {
     /// Maps, fills (first touch, in this thread), and makes two warm passes.
     fn new(kernel: Kernel, elements: usize) -> Result<Triad, Fault> {
-        let map = || Region::new(elements * 8, Pages::Huge);
+        let map = || MemoryMap::new(elements * 8, Pages::Huge);
         let mut triad =
             Triad { kernel, a: map()?, b: map()?, c: map()?, elements, at: 0, wrapped: false, huge_bytes: 0 };
         // Whole numbers: the triad of them is exact, fused or not.

@@ -16,11 +16,11 @@ use super::{Context, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe}
 use crate::caps::{Ask, Item};
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault};
-use crate::meter::{Bearing, Meter, RECEIVER_DEPTH_S, SENDER_DEPTH_S};
 use crate::net::{self, Control, number};
 use crate::pace::{self, Pace, Work};
 use crate::targets::Role;
-use crate::{pin, quiet};
+use crate::traffic_limiter::{Bearing, Limiter, RECEIVER_DEPTH_S, SENDER_DEPTH_S};
+use crate::{disturbance, pin};
 
 pub const PROBE: Probe = Probe {
     name: "tcp",
@@ -63,16 +63,16 @@ fn run(context: &Context) -> Result<(), Fault> {
     }
 }
 
-fn meter(context: &Context, bears: f64, depth_s: f64) -> Result<Arc<Meter>, Fault> {
+fn limiter(context: &Context, bears: f64, depth_s: f64) -> Result<Arc<Limiter>, Fault> {
     let (duration_s, warmup_s) = (context.seconds("duration_s"), context.seconds("warmup_s"));
     let streams = context.whole("streams").unwrap_or(1) as f64;
     let bearing = Bearing { held_s: bears * duration_s * streams, warm_s: Some(warmup_s), depth_s };
     let ask = Ask { burst_s: Some(duration_s + warmup_s), ..Ask::default() };
-    context.meter(Item { bytes: 1, packets: 0 }, ask, bearing)
+    context.limiter(Item { bytes: 1, packets: 0 }, ask, bearing)
 }
 
 fn serve(context: &Context) -> Result<(), Fault> {
-    let meter = meter(context, RECEIVER_BEARS, RECEIVER_DEPTH_S)?;
+    let limiter = limiter(context, RECEIVER_BEARS, RECEIVER_DEPTH_S)?;
     let door = context.listen()?;
     let streams = context.whole("streams").unwrap_or(1) as usize;
     let (mut control, data) = door.admit_client(streams as u16)?;
@@ -81,14 +81,14 @@ fn serve(context: &Context) -> Result<(), Fault> {
     let make = |i: usize| {
         let stream = data.lock().ok().and_then(|mut data| data.get_mut(i)?.take());
         let stream = stream.ok_or_else(|| Fault::failed("no data connection", NEXT))?;
-        Sink::new(stream, context, Arc::clone(&meter))
+        Sink::new(stream, context, Arc::clone(&limiter))
     };
     // From the last CPU down, the client from the first up: two cores where there are two.
     let cpus: Vec<usize> = context.job.cpus.iter().rev().copied().collect();
     let (duration_s, interval_s) = (context.seconds("duration_s"), context.seconds("interval_s"));
     let pace = Pace { duration_s, interval_s, threads: streams, cpus: &cpus, wait: false, out: context.out };
     let run = pace::run(&pace, make, |t_s, rate| control.send(&json!({"t_s": t_s, "rate": rate}))).map(drop);
-    meter.note(context.out)?;
+    limiter.note(context.out)?;
     // The client reports it too; if even that fails it sees the connection close.
     run.map_err(|fault| control.part(fault))?;
     control.send(&json!({"done": true}))?;
@@ -99,16 +99,16 @@ fn serve(context: &Context) -> Result<(), Fault> {
 struct Sink {
     stream: TcpStream,
     buffer: Vec<u8>,
-    meter: Arc<Meter>,
+    limiter: Arc<Limiter>,
     came: u64,
     unpaid: u64,
 }
 
 impl Sink {
-    fn new(stream: TcpStream, context: &Context, meter: Arc<Meter>) -> Result<Sink, Fault> {
+    fn new(stream: TcpStream, context: &Context, limiter: Arc<Limiter>) -> Result<Sink, Fault> {
         let size = context.whole("size_bytes").unwrap_or(1) as usize;
         let warm_ns = (context.seconds("warmup_s") * 1e9) as u64;
-        let mut sink = Sink { stream, buffer: vec![1; size], meter, came: 0, unpaid: 0 };
+        let mut sink = Sink { stream, buffer: vec![1; size], limiter, came: 0, unpaid: 0 };
         sink.read()?; // the warm-up begins with the first byte
         let start = now_ns();
         while now_ns() - start < warm_ns {
@@ -134,13 +134,13 @@ impl Sink {
     fn pay(&mut self) -> Result<(), Fault> {
         let bytes = std::mem::take(&mut self.unpaid);
         self.came += bytes;
-        self.meter.came(bytes).ok_or_else(|| self.meter.refusal())
+        self.limiter.came(bytes).ok_or_else(|| self.limiter.refusal())
     }
 }
 
 impl Drop for Sink {
     fn drop(&mut self) {
-        self.meter.used(self.came + self.unpaid);
+        self.limiter.used(self.came + self.unpaid);
     }
 }
 
@@ -156,39 +156,39 @@ impl Work for Sink {
 }
 
 fn measure(context: &Context) -> Result<(), Fault> {
-    let meter = meter(context, SENDER_BEARS, SENDER_DEPTH_S)?;
+    let limiter = limiter(context, SENDER_BEARS, SENDER_DEPTH_S)?;
     let streams = context.whole("streams").unwrap_or(1) as usize;
     let (mut control, data) = context.connect(streams as u16)?;
     let cpus = &context.job.cpus;
     let used = &cpus[..cpus.len().min(streams)];
-    quiet::wait(context.out, used)?;
+    disturbance::wait(context.out, used)?;
     pace::note_share(context.out, streams, used.len())?;
-    let before = quiet::counts(used);
+    let before = disturbance::counts(used);
     control.send(&json!({"go": true}))?;
     let size = context.whole("size_bytes").unwrap_or(1) as usize;
     let ends = data.iter().map(TcpStream::try_clone).collect::<Result<Vec<_>, _>>();
     let ends = ends.or_fault("cannot duplicate a connection", NEXT)?;
     let collected = std::thread::scope(|scope| {
         for (i, stream) in data.into_iter().enumerate() {
-            let (cpu, meter) = (cpus[i % cpus.len()], &meter);
-            scope.spawn(move || fill(stream, size, cpu, meter));
+            let (cpu, limiter) = (cpus[i % cpus.len()], &limiter);
+            scope.spawn(move || fill(stream, size, cpu, limiter));
         }
-        let collected = collect(context, &mut control, &meter);
-        meter.stop();
+        let collected = collect(context, &mut control, &limiter);
+        limiter.stop();
         // Writers end by the error that this gives them.
         ends.iter().for_each(|end| drop(end.shutdown(Shutdown::Both)));
         collected
     });
-    meter.note(context.out)?;
-    let collected = collected.map_err(|fault| meter.blame(fault)).and_then(|()| meter.spoilt().map_or(Ok(()), Err));
+    limiter.note(context.out)?;
+    let collected = collected.map_err(|fault| limiter.blame(fault)).and_then(|()| limiter.spoilt().map_or(Ok(()), Err));
     collected.map_err(|fault| control.part(fault))?;
-    quiet::counts(used).note_since(&before, context.out)?;
+    disturbance::counts(used).note_since(&before, context.out)?;
     control.send(&json!({"done": true}))
 }
 
 /// Writes until the connection ends, or a cap does.
-fn fill(mut stream: TcpStream, size: usize, cpu: usize, meter: &Meter) {
-    let message = vec![0x5a_u8; if meter.free() { size } else { size.min(PIECE_BYTES) }];
+fn fill(mut stream: TcpStream, size: usize, cpu: usize, limiter: &Limiter) {
+    let message = vec![0x5a_u8; if limiter.free() { size } else { size.min(PIECE_BYTES) }];
     if pin::to(&[cpu]).is_err() || stream.set_write_timeout(Some(LOOK)).is_err() {
         return; // the server sees the stream close
     }
@@ -196,7 +196,7 @@ fn fill(mut stream: TcpStream, size: usize, cpu: usize, meter: &Meter) {
     let (mut sent, mut granted, mut silent) = (0, 0_u64, Duration::ZERO);
     while silent < net::IDLE {
         if granted == 0 {
-            match meter.take(grant as u64, || unsent(&stream) == 0) {
+            match limiter.take(grant as u64, || unsent(&stream) == 0) {
                 Some(bytes) => granted = bytes,
                 None => break,
             }
@@ -206,13 +206,13 @@ fn fill(mut stream: TcpStream, size: usize, cpu: usize, meter: &Meter) {
             Ok(bytes) => {
                 (sent, granted, silent) = (sent + bytes as u64, granted - bytes as u64, Duration::ZERO);
             }
-            Err(error) if matches!(error.kind(), WouldBlock | TimedOut | Interrupted) && meter.allows() => {
+            Err(error) if matches!(error.kind(), WouldBlock | TimedOut | Interrupted) && limiter.allows() => {
                 silent += LOOK;
             }
             Err(_) => break,
         }
     }
-    meter.used(sent);
+    limiter.used(sent);
     let _ = stream.shutdown(Shutdown::Write); // the connection may have ended before
 }
 
@@ -224,13 +224,13 @@ fn unsent(stream: &TcpStream) -> i32 {
 }
 
 /// Turns the server's counters into samples until it says that it is done.
-fn collect(context: &Context, control: &mut Control, meter: &Meter) -> Result<(), Fault> {
+fn collect(context: &Context, control: &mut Control, limiter: &Limiter) -> Result<(), Fault> {
     // The longest silence there may be: the warm-up and one interval, and then some.
     let interval_s = context.seconds("interval_s").min(context.seconds("duration_s"));
     let longest = net::IDLE + Duration::from_secs_f64(interval_s + context.seconds("warmup_s"));
     loop {
         let mut over = None;
-        let goes_on = || meter.fault().is_none() || over.get_or_insert_with(Instant::now).elapsed() < LEAVE;
+        let goes_on = || limiter.fault().is_none() || over.get_or_insert_with(Instant::now).elapsed() < LEAVE;
         control.wait(longest, goes_on)?;
         let message = control.receive()?;
         if message.get("done").is_some() {

@@ -17,11 +17,11 @@ use serde_json::json;
 use super::{Context, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe};
 use crate::caps::{Ask, Item};
 use crate::fault::Fault;
-use crate::meter::{Bearing, Meter, RECEIVER_DEPTH_S, SENDER_DEPTH_S};
 use crate::net::{self, Control, number};
 use crate::pace::{self, Pace};
 use crate::pin;
 use crate::targets::Role;
+use crate::traffic_limiter::{Bearing, Limiter, RECEIVER_DEPTH_S, SENDER_DEPTH_S};
 
 mod receive;
 mod send;
@@ -81,30 +81,30 @@ fn widen(socket: &UdpSocket) -> i32 {
     got
 }
 
-fn meter(context: &Context, size: usize, depth_s: f64) -> Result<Arc<Meter>, Fault> {
+fn limiter(context: &Context, size: usize, depth_s: f64) -> Result<Arc<Limiter>, Fault> {
     let duration_s = context.seconds("duration_s");
     let items_per_s = context.whole("rate_bytes_per_s").map(|rate| rate as f64 / size as f64);
     let ask = Ask { items_per_s, items: items_per_s.map(|rate| (rate * duration_s).ceil()), burst_s: Some(duration_s) };
     // A stated rate keeps to the caps by itself; what is held back then is the catching up after a stall.
     let held_s = if items_per_s.is_some() { f64::INFINITY } else { SENDER_BEARS * duration_s };
-    context.meter(Item { bytes: size as u64, packets: 1 }, ask, Bearing { held_s, warm_s: Some(0.0), depth_s })
+    context.limiter(Item { bytes: size as u64, packets: 1 }, ask, Bearing { held_s, warm_s: Some(0.0), depth_s })
 }
 
 fn serve(context: &Context, size: usize) -> Result<(), Fault> {
-    let meter = meter(context, size, RECEIVER_DEPTH_S)?;
+    let limiter = limiter(context, size, RECEIVER_DEPTH_S)?;
     let (mut control, _) = context.listen()?.admit_client(0)?;
     let socket = net::admit_datagrams(&mut control)?;
     context.out.note("receive_buffer_bytes", widen(&socket))?;
     let (duration_s, interval_s) = (context.seconds("duration_s"), context.seconds("interval_s"));
     let gap_s = context.whole("rate_bytes_per_s").map_or(0.0, |rate| size as f64 / rate as f64);
     let idle = net::IDLE + Duration::from_secs_f64(gap_s.min(duration_s));
-    let mut sink = Sink::new(socket, size, (duration_s, interval_s), idle, Arc::clone(&meter))?;
+    let mut sink = Sink::new(socket, size, (duration_s, interval_s), idle, Arc::clone(&limiter))?;
     control.receive()?; // no cookie is on its way any more
     sink.discard()?;
     control.send(&json!({"ready": true}))?;
     let tallies = receive(context, &mut control, &mut sink);
     drop(sink);
-    meter.note(context.out)?;
+    limiter.note(context.out)?;
     // The client reports it too; if even that fails it sees the connection close.
     let tallies = tallies.map_err(|fault| control.part(fault))?;
     tallies.iter().try_for_each(|tally| control.send(&tally.message()))?;
@@ -134,14 +134,14 @@ fn receive(context: &Context, control: &mut Control, sink: &mut Sink) -> Result<
 }
 
 fn measure(context: &Context, size: usize) -> Result<(), Fault> {
-    let meter = meter(context, size, SENDER_DEPTH_S)?;
+    let limiter = limiter(context, size, SENDER_DEPTH_S)?;
     let (mut control, _) = context.connect(0)?;
     let socket = net::open_datagrams(&mut control)?;
     widen(&socket);
     control.send(&json!({"begin": true}))?;
     control.receive()?; // the receiver is about to start
     let duration_s = context.seconds("duration_s");
-    let source = Source::new(socket, size, context.whole("rate_bytes_per_s"), duration_s, Arc::clone(&meter))?;
+    let source = Source::new(socket, size, context.whole("rate_bytes_per_s"), duration_s, Arc::clone(&limiter))?;
     let unwanted = Arc::clone(&source.unwanted);
     let mut run = send(context, &mut control, source);
     if unwanted.load(Relaxed)
@@ -150,8 +150,8 @@ fn measure(context: &Context, size: usize) -> Result<(), Fault> {
         run = Err(theirs);
     }
     let run = run.map(|source| (source.sent, source.refused, source.gso));
-    meter.note(context.out)?;
-    let (sent, refused, gso) = run.map_err(|fault| control.part(meter.blame(fault)))?;
+    limiter.note(context.out)?;
+    let (sent, refused, gso) = run.map_err(|fault| control.part(limiter.blame(fault)))?;
     control.send(&json!({"sent": sent}))?;
     context.out.note("segmentation", if gso { "kernel" } else { "none" })?;
     context.out.note("datagrams_sent", sent)?;

@@ -100,7 +100,8 @@ class Probe:
     `roles` are those of a trial's cast; a probe of the controller gives one value a launch. `typical_s` is
     what a run takes where nothing else is known; `expected_s` tells it of filled parameters, where they decide.
     `refusal` tells what is wrong with filled parameters that do not go together, and what next; empty texts where
-    nothing is. `by` is the agent's probe that runs it, where that has another name.
+    nothing is. `by` is the agent's probe that runs it, where that has another name. `no_peer` says why no figure of
+    benchmarks/ sets it beside another tool; it is empty where one does.
     """
 
     name: str
@@ -115,6 +116,7 @@ class Probe:
     expected_s: Callable[[Mapping[str, str]], float] | None = None
     refusal: Callable[[Mapping[str, str]], tuple[str, str]] | None = None
     by: str = ""
+    no_peer: str = ""
 
     @property
     def agents(self) -> int:

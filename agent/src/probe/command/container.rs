@@ -7,16 +7,16 @@
 use std::fs;
 
 use super::must_end_well;
-use super::said::first_line;
-use super::scene::Scene;
+use super::output::first_line;
+use super::workspace::Workspace;
 use crate::fault::{Fault, OrFault};
-use crate::keeper::How;
 use crate::probe::Context;
+use crate::supervisor::How;
 
 const ENGINES: [&str; 2] = ["podman", "docker"];
 
 pub struct Container<'a> {
-    scene: &'a Scene<'a>,
+    workspace: &'a Workspace<'a>,
     engine: &'static str,
     image: String,
     home: String,
@@ -26,12 +26,12 @@ pub struct Container<'a> {
 
 impl<'a> Container<'a> {
     /// Loads the image, once a launch; `None` for a command without one.
-    pub fn load(context: &Context, scene: &'a Scene<'a>) -> Result<Option<Container<'a>>, Fault> {
+    pub fn load(context: &Context, workspace: &'a Workspace<'a>) -> Result<Option<Container<'a>>, Fault> {
         if context.text("image") != "yes" {
             return Ok(None);
         }
         let said = |line: &str| -> Result<String, Fault> {
-            let done = scene.inside(line, scene.limit(), false)?;
+            let done = workspace.inside(line, workspace.limit(), false)?;
             Ok(if done.how == How::Exit(0) { first_line(&done.stdout.bytes) } else { String::new() })
         };
         let mut engine = None;
@@ -44,11 +44,11 @@ impl<'a> Container<'a> {
         let engine = engine.ok_or_else(|| Fault::failed("no podman or docker on the machine", next))?;
         // Without root podman keeps images under the user's home, and a run's folder is gone with it.
         let home = said("getent passwd \"$(id -u)\" | cut -d: -f6")?;
-        let image = loaded(context, scene, engine, &home)?;
+        let image = loaded(context, workspace, engine, &home)?;
         let name = format!("cloudcmp-{}-{:x}", std::process::id(), crate::clock::now_ns());
         let cpus: Vec<String> = context.job.cpus.iter().map(ToString::to_string).collect();
         context.out.note("container_engine", engine)?;
-        Ok(Some(Container { scene, engine, image, home, name, cpus: cpus.join(",") }))
+        Ok(Some(Container { workspace, engine, image, home, name, cpus: cpus.join(",") }))
     }
 
     /// The line that runs another one in the container.
@@ -63,8 +63,8 @@ impl<'a> Container<'a> {
             quoted(&self.home),
             self.engine,
             self.name,
-            volume(&self.scene.run_dir(), "/work"),
-            volume(self.scene.files(), "/files"),
+            volume(&self.workspace.run_dir(), "/work"),
+            volume(self.workspace.files(), "/files"),
             quoted(&self.image),
             quoted(text)
         )
@@ -73,14 +73,14 @@ impl<'a> Container<'a> {
     /// Removes a container that Docker's service may still run.
     pub fn clean(&self) -> Result<(), Fault> {
         if self.engine == "docker" {
-            self.scene.inside(&format!("docker rm -f {}", self.name), self.scene.limit(), false)?;
+            self.workspace.inside(&format!("docker rm -f {}", self.name), self.workspace.limit(), false)?;
         }
         Ok(())
     }
 }
 
 /// The name of the image in the archive, which this launch has loaded by now.
-fn loaded(context: &Context, scene: &Scene, engine: &str, home: &str) -> Result<String, Fault> {
+fn loaded(context: &Context, workspace: &Workspace, engine: &str, home: &str) -> Result<String, Fault> {
     let archive = context.dir()?.join("images").join(format!("{}.tar", context.text("command")));
     let archive = archive.canonicalize().or_fault("the image is not on the machine", "report this")?;
     let marker = archive.with_extension("loaded");
@@ -88,7 +88,7 @@ fn loaded(context: &Context, scene: &Scene, engine: &str, home: &str) -> Result<
         return Ok(image);
     }
     let line = format!("HOME={} {engine} load -i {}", quoted(home), quoted(&archive.to_string_lossy()));
-    let done = scene.inside(&line, scene.setup_limit(), false)?;
+    let done = workspace.inside(&line, workspace.setup_limit(), false)?;
     must_end_well("loading the image", &done)?;
     let image = named(&String::from_utf8_lossy(&done.stdout.bytes));
     let image = image.ok_or_else(|| Fault::failed("the archive does not hold one image", "save one image into it"))?;

@@ -5,16 +5,16 @@
 //! start and of reading what is printed. Setting up, warming up and checking are not timed.
 
 mod container;
+mod output;
 mod program;
-mod said;
-mod scene;
+mod workspace;
 
+use crate::disturbance;
 use crate::fault::Fault;
-use crate::keeper::{Done, How};
 use crate::probe::{Context, Kind, Metric, Param, Probe, SOLO, THREADS};
-use crate::quiet;
+use crate::supervisor::{Done, How};
 use container::Container;
-use scene::Scene;
+use workspace::Workspace;
 
 const TEXT: Kind = Kind::Text(8192);
 const SHORT_TEXT: Kind = Kind::Text(256);
@@ -45,40 +45,40 @@ fn run(context: &Context) -> Result<(), Fault> {
     if context.text("run").trim().is_empty() {
         return Err(Fault::bad_job("bad job: command.run is empty", "give it a line for a shell"));
     }
-    let scene = Scene::new(context)?;
-    program::see_to(context, &scene)?;
-    scene.set_up()?;
-    let container = Container::load(context, &scene)?;
+    let workspace = Workspace::new(context)?;
+    program::prepare(context, &workspace)?;
+    workspace.set_up()?;
+    let container = Container::load(context, &workspace)?;
     let line = |phase| match &container {
         Some(container) => container.line(context.text(phase)),
         None => context.text(phase).to_owned(),
     };
     let clean = || container.as_ref().map_or(Ok(()), Container::clean);
     if !context.text("warmup").is_empty() {
-        let done = scene.inside(&line("warmup"), scene.limit(), false)?;
+        let done = workspace.inside(&line("warmup"), workspace.limit(), false)?;
         clean()?;
         must_end_well("warmup", &done)?;
     }
     let text = line("run");
     let used = &context.job.cpus;
-    quiet::wait(context.out, used)?;
-    let before = quiet::counts(used);
-    let done = scene.inside(&text, scene.limit(), false)?;
-    quiet::counts(used).note_since(&before, context.out)?;
+    disturbance::wait(context.out, used)?;
+    let before = disturbance::counts(used);
+    let done = workspace.inside(&text, workspace.limit(), false)?;
+    disturbance::counts(used).note_since(&before, context.out)?;
     clean()?;
-    said::send(context.out, &done, container.is_none())?;
+    output::send(context.out, &done, container.is_none())?;
     must_end_well("run", &done)?;
-    check(context, &scene, &done)?;
+    check(context, &workspace, &done)?;
     context.sample("command_time_s", done.time_s, done.time_s)
 }
 
 /// The user's own judgement of what the run has made.
-fn check(context: &Context, scene: &Scene, run: &Done) -> Result<(), Fault> {
+fn check(context: &Context, workspace: &Workspace, run: &Done) -> Result<(), Fault> {
     if context.text("check").is_empty() {
         return Ok(());
     }
-    scene.keep_output(&run.stdout.bytes)?;
-    let done = scene.inside(context.text("check"), scene.limit(), true)?;
+    workspace.keep_output(&run.stdout.bytes)?;
+    let done = workspace.inside(context.text("check"), workspace.limit(), true)?;
     match done.how {
         How::Exit(0) => Ok(()),
         How::Overdue => must_end_well("check", &done),
@@ -106,7 +106,7 @@ fn ended(phase: &str, done: &Done) -> String {
         How::Signal(number) => format!("{phase} was killed by signal {number}"),
         How::Overdue => format!("{phase} did not end within its limit"),
     };
-    match said::last_line(&done.stderr.bytes) {
+    match output::last_line(&done.stderr.bytes) {
         line if line.is_empty() => how,
         line => format!("{how}: {line}"),
     }

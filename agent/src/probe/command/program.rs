@@ -1,13 +1,13 @@
 //! The program that a line needs: looked for, installed only where the study says so, and its version noted.
 
-use super::scene::Scene;
-use super::{ended, said};
+use super::workspace::Workspace;
+use super::{ended, output};
 use crate::fault::Fault;
-use crate::keeper::How;
 use crate::probe::Context;
+use crate::supervisor::How;
 
 /// Sees that the program is there, by the distribution's own package manager where it is not and may be installed.
-pub fn see_to(context: &Context, scene: &Scene) -> Result<(), Fault> {
+pub fn prepare(context: &Context, workspace: &Workspace) -> Result<(), Fault> {
     let program = context.text("program");
     if program.is_empty() {
         return Ok(());
@@ -16,27 +16,27 @@ pub fn see_to(context: &Context, scene: &Scene) -> Result<(), Fault> {
     if !plain(program, "-_.+") || !plain(context.text("packages"), "-_.+= ") {
         return Err(Fault::bad_job("bad job: command.program or command.packages is no plain word", "see --probes"));
     }
-    let there = |scene: &Scene| -> Result<bool, Fault> {
-        let done = scene.inside(&format!("command -v {program}"), scene.limit(), false)?;
+    let there = |workspace: &Workspace| -> Result<bool, Fault> {
+        let done = workspace.inside(&format!("command -v {program}"), workspace.limit(), false)?;
         Ok(done.how == How::Exit(0))
     };
-    if !there(scene)? {
-        install(context, scene, program)?;
-        if !there(scene)? {
+    if !there(workspace)? {
+        install(context, workspace, program)?;
+        if !there(workspace)? {
             return Err(Fault::failed(format!("{program} is not in its package"), "install it on the image"));
         }
     }
-    version(context, scene)
+    version(context, workspace)
 }
 
-fn install(context: &Context, scene: &Scene, program: &str) -> Result<(), Fault> {
+fn install(context: &Context, workspace: &Workspace, program: &str) -> Result<(), Fault> {
     let packages = context.text("packages");
     let first = packages.split_whitespace().next().and_then(|pair| pair.split_once('=')).map_or("it", |pair| pair.1);
     if context.text("install") != "yes" {
         let next = format!("write install: true, or install {first}");
         return Err(Fault::failed(format!("{program} is not installed"), next));
     }
-    let done = scene.inside(&script(packages), scene.setup_limit(), false)?;
+    let done = workspace.inside(&script(packages), workspace.setup_limit(), false)?;
     match done.how {
         How::Exit(0) => context.out.note("installed", program),
         _ => Err(Fault::failed(format!("{program}: {}", ended("installing", &done)), "install it on the image")),
@@ -75,13 +75,13 @@ fn script(packages: &str) -> String {
     script
 }
 
-fn version(context: &Context, scene: &Scene) -> Result<(), Fault> {
+fn version(context: &Context, workspace: &Workspace) -> Result<(), Fault> {
     let line = context.text("version");
     if line.is_empty() {
         return Ok(());
     }
-    let done = scene.inside(line, scene.limit(), false)?;
-    match said::first_line(&done.stdout.bytes) {
+    let done = workspace.inside(line, workspace.limit(), false)?;
+    match output::first_line(&done.stdout.bytes) {
         first if first.is_empty() => Ok(()),
         first => context.out.note("tool_version", first),
     }

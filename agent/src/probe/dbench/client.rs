@@ -7,7 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use super::files::{Durability, Files, close};
-use super::load::{Call, Expect, KINDS, Load, Step};
+use super::load::{Call, Load, Step};
+use super::ops::{Expect, KINDS};
 use super::words;
 use crate::clock::now_ns;
 use crate::fault::Fault;

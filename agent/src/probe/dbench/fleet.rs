@@ -15,9 +15,9 @@ use std::time::Duration;
 use super::client::{Client, END, MEASURE, Place, Shared, Tally};
 use super::files::Durability;
 use crate::clock::{now_ns, seconds, thread_cpu_ns};
+use crate::disturbance;
 use crate::fault::{Fault, OrFault, check};
 use crate::pace::{note_and_believe, note_share};
-use crate::quiet;
 use crate::wire::Out;
 
 const STACK_BYTES: usize = 512 << 10;
@@ -84,7 +84,7 @@ impl Fleet<'_> {
     pub fn run(&self, shared: &Shared) -> Result<Measured, Fault> {
         let used = self.cpus; // clients are not held on one
         self.allow_files(shared.load.slots)?;
-        quiet::wait(self.out, used)?;
+        disturbance::wait(self.out, used)?;
         note_share(self.out, self.clients, used.len())?;
         let gate = Gate::default();
         let closed = gate.door.write();
@@ -104,11 +104,11 @@ impl Fleet<'_> {
             while gate.ready.load(Acquire) < threads.len() {
                 thread::sleep(LOOK);
             }
-            let (before, start) = (quiet::counts(used), now_ns());
+            let (before, start) = (disturbance::counts(used), now_ns());
             drop(closed);
             let elapsed_s = self.measure(shared, gate);
             let ended: Vec<_> = threads.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect();
-            quiet::counts(used).note_since(&before, self.out)?;
+            disturbance::counts(used).note_since(&before, self.out)?;
             if let Some(fault) = gate.fault.lock().ok().and_then(|mut fault| fault.take()) {
                 return Err(fault);
             }
@@ -150,10 +150,10 @@ impl Fleet<'_> {
         drop(gate.door.read());
         let home = made.ok().filter(|_| !gate.broken.load(Relaxed))?;
         let mut client = Client::new(shared, home.as_raw_fd(), self.durability);
-        let (delay, cpu_ns) = (quiet::run_delay_ns(), thread_cpu_ns());
+        let (delay, cpu_ns) = (disturbance::run_delay_ns(), thread_cpu_ns());
         let replayed = client.replay();
         let cpu_ns = thread_cpu_ns() - cpu_ns;
-        let run_delay_ns = quiet::run_delay_ns().zip(delay).map(|(after, before)| after.saturating_sub(before));
+        let run_delay_ns = disturbance::run_delay_ns().zip(delay).map(|(after, before)| after.saturating_sub(before));
         client.close_all();
         replayed.map_err(|fault| gate.give_up(fault)).ok()?;
         Some(Ended { tally: client.tally, place: client.place, used: (cpu_ns, run_delay_ns) })

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::ffi::CString;
 
+use super::ops::{Expect, KINDS, Kind};
 use super::words::{Words, fault};
 use crate::fault::Fault;
 
@@ -16,57 +17,6 @@ pub const MOST_DEPTH: usize = 32;
 const MOST_HANDLES: usize = 1024;
 const MOST_BYTES: u64 = 16 << 20;
 const MOST_OFFSET: u64 = 1 << 40;
-
-/// What is done, as the names of a loadfile have it; the report names it in small letters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    NtCreateX,
-    Close,
-    Rename,
-    Unlink,
-    Deltree,
-    Mkdir,
-    Rmdir,
-    QPathInfo,
-    QFileInfo,
-    QFsInfo,
-    SFileInfo,
-    Find,
-    WriteX,
-    ReadX,
-    LockX,
-    UnlockX,
-    Flush,
-}
-
-/// In the order of `Kind`: the name in a loadfile, and the value of the parameter `op`.
-pub const KINDS: [(Kind, &str, &str); 17] = [
-    (Kind::NtCreateX, "NTCreateX", "ntcreatex"),
-    (Kind::Close, "Close", "close"),
-    (Kind::Rename, "Rename", "rename"),
-    (Kind::Unlink, "Unlink", "unlink"),
-    (Kind::Deltree, "Deltree", "deltree"),
-    (Kind::Mkdir, "Mkdir", "mkdir"),
-    (Kind::Rmdir, "Rmdir", "rmdir"),
-    (Kind::QPathInfo, "QUERY_PATH_INFORMATION", "qpathinfo"),
-    (Kind::QFileInfo, "QUERY_FILE_INFORMATION", "qfileinfo"),
-    (Kind::QFsInfo, "QUERY_FS_INFORMATION", "qfsinfo"),
-    (Kind::SFileInfo, "SET_FILE_INFORMATION", "sfileinfo"),
-    (Kind::Find, "FIND_FIRST", "find"),
-    (Kind::WriteX, "WriteX", "writex"),
-    (Kind::ReadX, "ReadX", "readx"),
-    (Kind::LockX, "LockX", "lockx"),
-    (Kind::UnlockX, "UnlockX", "unlockx"),
-    (Kind::Flush, "Flush", "flush"),
-];
-
-/// What a loadfile says of an operation's end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expect {
-    Ok,
-    Fails,
-    Any,
-}
 
 /// How `NTCreateX` opens: its create options and its create disposition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

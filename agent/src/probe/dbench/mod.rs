@@ -26,14 +26,16 @@ mod files;
 mod fleet;
 mod load;
 mod model;
+mod ops;
 mod own;
 mod words;
 
 use client::{Place, Shared, WARM_UP};
 use files::Durability;
 use fleet::{Fleet, Measured, home};
-use load::{KINDS, Load};
+use load::Load;
 use model::Model;
+use ops::KINDS;
 
 const CELL: &[&str] = &["clients", "loadfile", "mode"];
 const OF_AN_OP: &[&str] = &["clients", "loadfile", "mode", "op"];
@@ -132,7 +134,7 @@ fn read_file(path: &str) -> Result<Vec<u8>, Fault> {
     Ok(text)
 }
 
-/// Refuses what can not fit; notes what is written to.
+/// Refuses what cannot fit; notes what is written to.
 fn check_room(context: &Context, clients: usize, each: u64) -> Result<(), Fault> {
     let dir = context.dir()?;
     let (free, needed) = (scratch::free_bytes(dir)?, each.saturating_mul(clients as u64));

@@ -5,7 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::client::Place;
-use super::load::{Call, Expect, Load, Step};
+use super::load::{Call, Load, Step};
+use super::ops::Expect;
 use crate::fault::{Fault, OrFault};
 
 #[derive(Clone, Copy, PartialEq, Eq)]

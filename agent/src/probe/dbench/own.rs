@@ -215,8 +215,9 @@ impl Author {
 #[cfg(test)]
 mod tests {
     use super::super::client::Place;
-    use super::super::load::{KINDS, parse};
+    use super::super::load::parse;
     use super::super::model::Model;
+    use super::super::ops::KINDS;
     use super::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! The words of one line of a loadfile. A wrong one is a fault that names the line, and never more than a bit of it.
 
-use super::load::{Expect, KINDS};
+use super::ops::{Expect, KINDS};
 use crate::fault::Fault;
 
 const MOST_WORDS: usize = 12;
@@ -149,7 +149,8 @@ fn expect(word: &[u8]) -> Option<Expect> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::load::{Call, Kind, parse};
+    use super::super::load::{Call, parse};
+    use super::super::ops::Kind;
     use super::*;
 
     const GOOD: &str = "NTCreateX \"\\clients\\client1\\a.doc\" 0x40 0x2 7 NT_STATUS_OK\n\

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 
 use super::Task;
 use crate::fault::{Fault, OrFault};
-use crate::region::{Pages, Region};
+use crate::memory_map::{MemoryMap, Pages};
 use crate::rng::{Rng, mix};
 use crate::scratch::Pattern;
 
@@ -71,15 +71,15 @@ impl Blocks {
     }
 
     /// A buffer for one operation; for writes it holds the data, but for the stamps.
-    pub fn buffer(&self) -> Result<Region, Fault> {
-        let mut region = Region::new(self.block_bytes, Pages::Base)?;
+    pub fn buffer(&self) -> Result<MemoryMap, Fault> {
+        let mut region = MemoryMap::new(self.block_bytes, Pages::Base)?;
         self.written.write(0, region.as_slice());
         Ok(region)
     }
 
     /// Buffers for `count` operations at once, each on pages of its own.
-    pub fn buffers(&self, count: usize) -> Result<Region, Fault> {
-        let mut region = Region::new(stride(self.block_bytes) * count, Pages::Base)?;
+    pub fn buffers(&self, count: usize) -> Result<MemoryMap, Fault> {
+        let mut region = MemoryMap::new(stride(self.block_bytes) * count, Pages::Base)?;
         for i in 0..count {
             self.written.write(0, Blocks::nth(&mut region, i, self.block_bytes));
         }
@@ -88,7 +88,7 @@ impl Blocks {
 
     /// Buffer `i` of `buffers`.
     #[inline]
-    pub fn nth(buffers: &mut Region, i: usize, block_bytes: usize) -> &mut [u8] {
+    pub fn nth(buffers: &mut MemoryMap, i: usize, block_bytes: usize) -> &mut [u8] {
         let start = i * stride(block_bytes);
         &mut buffers.as_slice()[start..start + block_bytes]
     }

@@ -7,9 +7,9 @@ use super::blocks::Blocks;
 use super::{Task, Worker};
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault, check};
+use crate::memory_map::MemoryMap;
 use crate::pace::Work;
 use crate::record::Recorder;
-use crate::region::Region;
 use crate::scratch;
 
 pub struct Plain {
@@ -17,7 +17,7 @@ pub struct Plain {
     write: bool,
     sync: bool,
     blocks: Blocks,
-    buffer: Region,
+    buffer: MemoryMap,
     recorder: Recorder,
 }
 

@@ -10,9 +10,9 @@ use super::blocks::Blocks;
 use super::{Task, Worker};
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault};
+use crate::memory_map::MemoryMap;
 use crate::pace::Work;
 use crate::record::Recorder;
-use crate::region::Region;
 use crate::scratch;
 
 const NEXT: &str = "look at the kernel log, or use engine=preadv2";
@@ -41,7 +41,7 @@ pub struct Ring {
     /// Buffers are registered with the kernel: no page is pinned anew for each operation.
     fixed: bool,
     blocks: Blocks,
-    buffers: Region,
+    buffers: MemoryMap,
     block_bytes: usize,
     slots: Vec<Slot>,
     /// Slots to be submitted next.

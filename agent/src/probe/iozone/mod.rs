@@ -18,8 +18,8 @@ use super::{Context, Kind, Metric, Param, Probe, SOLO, THREADS};
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault};
 use crate::host;
+use crate::memory_map::{MemoryMap, Pages};
 use crate::pace::{Finish, Race, race};
-use crate::region::{Pages, Region};
 use crate::rng::mix;
 use crate::scratch::{self, Pattern};
 use crate::wire::finite;
@@ -175,7 +175,7 @@ impl<'a> Asked<'a> {
             flush: self.durability == "fsync" && writes,
             drop_before_verify: !self.cached(),
             walk: Walk::new(self.order(), self.records, seed)?,
-            buffer: Region::new(self.record_bytes as usize, Pages::Base)?,
+            buffer: MemoryMap::new(self.record_bytes as usize, Pages::Base)?,
             filled,
             written: Pattern::new(mix(seed)),
             most_ns: (self.most_s * 1e9) as u64,
@@ -193,7 +193,7 @@ impl<'a> Asked<'a> {
     /// small writes into large ones.
     fn first_write(&self, file: &File, filled: &Pattern) -> Result<(), Fault> {
         let (tried, next) = ("cannot write the test file", "name a directory with room, or a smaller file_bytes");
-        let mut record = Region::new(self.record_bytes as usize, Pages::Base)?;
+        let mut record = MemoryMap::new(self.record_bytes as usize, Pages::Base)?;
         for offset in (0..self.records).map(|i| i * self.record_bytes) {
             filled.write(offset, record.as_slice());
             file.write_all_at(record.as_slice(), offset).or_fault(tried, next)?;
@@ -219,7 +219,7 @@ impl<'a> Asked<'a> {
                 let what = format!("{} refuses O_DIRECT for records of {} B", self.dir.display(), self.record_bytes);
                 let next = "use another durability, record_bytes or directory";
                 let direct = scratch::reopen(&file, libc::O_DIRECT).or_fault(&what, next)?;
-                let mut record = Region::new(self.record_bytes as usize, Pages::Base)?;
+                let mut record = MemoryMap::new(self.record_bytes as usize, Pages::Base)?;
                 direct.read_at(record.as_slice(), 0).or_fault(&what, next)?;
                 Ok(direct)
             }

@@ -9,8 +9,8 @@ use std::os::unix::fs::FileExt;
 use super::order::Walk;
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault};
+use crate::memory_map::{MemoryMap, Pages};
 use crate::pace::Task;
-use crate::region::{Pages, Region};
 use crate::scratch::{self, Pattern};
 
 const NEXT: &str = "look at the kernel log";
@@ -29,7 +29,7 @@ pub struct Pass {
     /// What is read back comes from the device where it can.
     pub drop_before_verify: bool,
     pub walk: Walk,
-    pub buffer: Region,
+    pub buffer: MemoryMap,
     /// What the file held before, and what writes put in its place.
     pub filled: Pattern,
     pub written: Pattern,
@@ -136,7 +136,7 @@ impl Task for Pass {
     }
 
     fn verify(&mut self) -> Result<(), Fault> {
-        let mut expected = Region::new(self.buffer.len(), Pages::Base)?;
+        let mut expected = MemoryMap::new(self.buffer.len(), Pages::Base)?;
         let expected = expected.as_slice();
         if self.writes {
             return self.read_back(expected);

@@ -15,7 +15,7 @@ use super::team::{Member, Team};
 use super::{Benchmark, Class, Outcome};
 use crate::bt::{Flow, Scratch, Size, UNKNOWNS};
 use crate::fault::Fault;
-use crate::lanes::Isa;
+use crate::simd::Isa;
 
 pub const BENCHMARK: Benchmark = Benchmark {
     name: "bt",

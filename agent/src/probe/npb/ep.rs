@@ -12,7 +12,7 @@ use super::shared::Each;
 use super::team::Team;
 use super::{Benchmark, Class, Outcome};
 use crate::fault::Fault;
-use crate::lanes::Isa;
+use crate::simd::Isa;
 
 pub const BENCHMARK: Benchmark = Benchmark {
     name: "ep",

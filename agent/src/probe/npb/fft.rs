@@ -3,7 +3,7 @@
 //! Stockham's self-sorting form in steps of four, with one of two where the power is odd. A point is eight real parts
 //! and eight imaginary ones, one for each line, so that every operation is one of whole vectors.
 
-use crate::lanes::Lanes;
+use crate::simd::Lanes;
 
 /// Lines that are transformed together.
 pub const LINES: usize = 8;
@@ -168,8 +168,8 @@ unsafe fn turn_four(from: *const f64, apart: usize, to: *mut f64, to_apart: usiz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lanes::Pair;
     use crate::rng::Rng;
+    use crate::simd::Pair;
 
     /// The sum of the definition, line by line.
     fn slow(way: Way, n: usize, x: &[f64]) -> Vec<f64> {

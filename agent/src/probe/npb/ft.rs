@@ -14,7 +14,7 @@ use super::ft_box::{Heat, Size};
 use super::team::Team;
 use super::{Benchmark, Class, Outcome};
 use crate::fault::Fault;
-use crate::lanes::Isa;
+use crate::simd::Isa;
 
 pub const BENCHMARK: Benchmark = Benchmark {
     name: "ft",

@@ -7,7 +7,7 @@ use super::lcg::{Lcg, SEED};
 use super::shared::{Array, Each};
 use super::team::{Member, Team};
 use crate::fault::Fault;
-use crate::lanes::{Isa, Lanes, Pair};
+use crate::simd::{Isa, Lanes, Pair};
 
 /// How fast heat spreads.
 const ALPHA: f64 = 1e-6;

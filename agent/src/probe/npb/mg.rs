@@ -13,7 +13,7 @@ use super::mg_grid::{Grid, Weights, correct, prolong, residual, restrict};
 use super::team::{Member, Team};
 use super::{Benchmark, Class, Outcome};
 use crate::fault::Fault;
-use crate::lanes::Isa;
+use crate::simd::Isa;
 
 pub const BENCHMARK: Benchmark = Benchmark {
     name: "mg",

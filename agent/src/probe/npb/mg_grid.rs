@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::shared::Array;
 use super::team::Member;
 use crate::fault::Fault;
-use crate::lanes::Isa;
+use crate::simd::Isa;
 
 /// Rows begin so many doubles apart at least: the points, and one of the shell at each end.
 const SHELL: usize = 2;

@@ -10,7 +10,7 @@ use super::{Context, Kind, Metric, Param, Probe, SOLO, THREADS};
 use crate::clock::seconds;
 use crate::fault::Fault;
 use crate::wire::finite;
-use crate::{host, pace, quiet};
+use crate::{disturbance, host, pace};
 
 mod bt;
 mod cg;
@@ -100,11 +100,11 @@ fn run(context: &Context) -> Result<(), Fault> {
     fits(name, class, wanted, limit.into_iter().chain(host::available_memory_bytes()).min())?;
     pace::can_start(place.threads)?;
     let used = &place.cpus[..place.threads.min(place.cpus.len())];
-    quiet::wait(context.out, used)?;
+    disturbance::wait(context.out, used)?;
     pace::note_share(context.out, place.threads, used.len())?;
-    let before = quiet::counts(used);
+    let before = disturbance::counts(used);
     let outcome = team::with(&place, |team| (benchmark.run)(class, team))?;
-    quiet::counts(used).note_since(&before, context.out)?;
+    disturbance::counts(used).note_since(&before, context.out)?;
     for (key, value) in outcome.notes {
         context.out.note(key, value)?;
     }
@@ -117,7 +117,7 @@ fn run(context: &Context) -> Result<(), Fault> {
     context.sample("npb_time_s", time_s, time_s)
 }
 
-/// Refuses, before anything is made, a problem that memory can not hold.
+/// Refuses, before anything is made, a problem that memory cannot hold.
 fn fits(name: &str, class: Class, wanted: u64, there: Option<u64>) -> Result<(), Fault> {
     match there {
         Some(there) if wanted > there => {

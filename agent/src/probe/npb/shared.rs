@@ -6,11 +6,11 @@ use std::ops::Range;
 
 use super::team::{Member, Team};
 use crate::fault::Fault;
-use crate::region::{Pages, Region};
+use crate::memory_map::{MemoryMap, Pages};
 
 /// Plain numbers in huge pages where the kernel gives them; zero, and untouched, at first.
 pub struct Array<T> {
-    region: Region,
+    region: MemoryMap,
     kind: PhantomData<T>,
 }
 
@@ -23,7 +23,7 @@ unsafe impl<T: Plain> Sync for Array<T> {}
 
 impl<T: Plain> Array<T> {
     pub fn new(len: usize) -> Result<Array<T>, Fault> {
-        Ok(Array { region: Region::new(len * size_of::<T>(), Pages::Huge)?, kind: PhantomData })
+        Ok(Array { region: MemoryMap::new(len * size_of::<T>(), Pages::Huge)?, kind: PhantomData })
     }
 
     #[inline(always)]

@@ -10,7 +10,7 @@ use std::thread;
 
 use crate::clock::{now_ns, thread_cpu_ns};
 use crate::fault::Fault;
-use crate::{pin, quiet};
+use crate::{disturbance, pin};
 
 /// Looks at a barrier before going to sleep: some tenths of a millisecond, or next to none where members share CPUs.
 const LOOKS: u32 = 20_000;
@@ -23,7 +23,7 @@ pub struct Place<'a> {
     pub cpus: &'a [usize],
 }
 
-/// All members, as their leader sees them. A closure that members run can not hold it: it has its `Member`.
+/// All members, as their leader sees them. A closure that members run cannot hold it: it has its `Member`.
 pub struct Team<'a> {
     shared: &'a Shared,
     /// Makes the team the leader's own, by not being `Sync`.
@@ -152,7 +152,7 @@ impl Team<'_> {
 
 /// The calling member's CPU time and run delay.
 fn read(slot: &[AtomicU64; 2]) {
-    slot[1].store(quiet::run_delay_ns().unwrap_or(u64::MAX), Relaxed);
+    slot[1].store(disturbance::run_delay_ns().unwrap_or(u64::MAX), Relaxed);
     slot[0].store(thread_cpu_ns(), Relaxed);
 }
 

@@ -19,7 +19,7 @@ use crate::fault::{Fault, OrFault};
 use crate::pace::{note_and_believe, note_share};
 use crate::scratch::{self, Pattern};
 use crate::workdir::Workdir;
-use crate::{host, quiet};
+use crate::{disturbance, host};
 
 mod mailbox;
 mod plan;
@@ -117,7 +117,7 @@ fn names(plan: &Plan, folders: u32, root: &Path) -> Result<Vec<CString>, Fault> 
     names.map(|name| CString::new(name).or_fault("a name with a NUL", "report this")).collect()
 }
 
-/// Refuses what can not fit; says whether memory alone may hold it.
+/// Refuses what cannot fit; says whether memory alone may hold it.
 fn check_room(context: &Context, peak_bytes: u64) -> Result<(), Fault> {
     let dir = context.dir()?;
     let free = scratch::free_bytes(dir)?;
@@ -137,17 +137,17 @@ fn check_room(context: &Context, peak_bytes: u64) -> Result<(), Fault> {
 
 fn measure(context: &Context, plan: &Plan, mailbox: &mut Mailbox, root: &Path) -> Result<Times, Fault> {
     let cpus = &context.job.cpus;
-    quiet::wait(context.out, cpus)?;
+    disturbance::wait(context.out, cpus)?;
     note_share(context.out, 1, cpus.len())?;
-    let (before, delay, cpu_ns) = (quiet::counts(cpus), quiet::run_delay_ns(), thread_cpu_ns());
+    let (before, delay, cpu_ns) = (disturbance::counts(cpus), disturbance::run_delay_ns(), thread_cpu_ns());
     let create_ns = timed(|| plan.create.iter().try_for_each(|act| mailbox.act(act)))?;
     let transactions_ns = timed(|| plan.transactions.iter().flatten().try_for_each(|act| mailbox.act(act)))?;
     let (first_cpu_ns, checked) = (thread_cpu_ns() - cpu_ns, verify(plan, mailbox, root)?);
     let cpu_ns = thread_cpu_ns();
     let delete_ns = timed(|| plan.delete.iter().try_for_each(|act| mailbox.act(act)))?;
     let cpu_ns = first_cpu_ns + thread_cpu_ns() - cpu_ns;
-    let run_delay_ns = quiet::run_delay_ns().zip(delay).map(|(after, before)| after.saturating_sub(before));
-    quiet::counts(cpus).note_since(&before, context.out)?;
+    let run_delay_ns = disturbance::run_delay_ns().zip(delay).map(|(after, before)| after.saturating_sub(before));
+    disturbance::counts(cpus).note_since(&before, context.out)?;
     note_and_believe(context.out, create_ns + transactions_ns + delete_ns, &[(cpu_ns, run_delay_ns)], 1)?;
     context.out.note("verified_files", checked)?;
     if let Some(left) = files_in(root)?.first() {

@@ -7,9 +7,9 @@ use super::super::Context;
 use super::{Line, NEXT};
 use crate::clock::{now_ns, seconds, wait_until};
 use crate::fault::{Fault, OrFault};
-use crate::meter::Meter;
 use crate::pace::Work;
 use crate::record::Recorder;
+use crate::traffic_limiter::Limiter;
 
 pub const WARM_UP: usize = 50;
 
@@ -31,13 +31,13 @@ pub struct Pinger {
     missed: u64,
     lost: u64,
     recorder: Recorder,
-    meter: Arc<Meter>,
-    /// Round trips before the meter is asked again.
+    limiter: Arc<Limiter>,
+    /// Round trips before the limiter is asked again.
     granted: u64,
 }
 
 impl Pinger {
-    pub fn new(context: &Context, line: Line, meter: Arc<Meter>) -> Result<Pinger, Fault> {
+    pub fn new(context: &Context, line: Line, limiter: Arc<Limiter>) -> Result<Pinger, Fault> {
         let size = context.whole("size_bytes").unwrap_or(1) as usize;
         let mut pinger = Pinger {
             line,
@@ -53,7 +53,7 @@ impl Pinger {
             missed: 0,
             lost: 0,
             recorder: Recorder::new(),
-            meter,
+            limiter,
             granted: 0,
         };
         for _ in 0..WARM_UP {
@@ -62,7 +62,7 @@ impl Pinger {
         pinger.recorder = Recorder::new();
         pinger.lost = 0;
         pinger.spacing_ns = (context.seconds("interval_s") * 1e9) as u64;
-        pinger.meter.begin();
+        pinger.limiter.begin();
         // Without this a sleep may end 50 us late on top of all else.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
         Ok(pinger)
@@ -86,12 +86,12 @@ impl Pinger {
         Ok(Some(slot))
     }
 
-    /// Asks the meter for more round trips when none is left, before a clock runs.
+    /// Asks the limiter for more round trips when none is left, before a clock runs.
     #[inline]
     fn ask(&mut self) -> Result<(), Fault> {
         if self.granted == 0 {
-            let granted = self.meter.take(self.meter.grant(), || true);
-            self.granted = granted.ok_or_else(|| self.meter.refusal())?;
+            let granted = self.limiter.take(self.limiter.grant(), || true);
+            self.granted = granted.ok_or_else(|| self.limiter.refusal())?;
         }
         Ok(())
     }
@@ -147,7 +147,7 @@ impl Pinger {
 
 impl Drop for Pinger {
     fn drop(&mut self) {
-        self.meter.used(self.messages * self.message.len() as u64);
+        self.limiter.used(self.messages * self.message.len() as u64);
     }
 }
 
@@ -187,7 +187,7 @@ mod tests {
 
     use super::*;
     use crate::caps::{Caps, Item};
-    use crate::meter::Bearing;
+    use crate::traffic_limiter::Bearing;
 
     /// A peer that holds each answer back for 12 ms, and a pinger that sends every 5 ms for 30 ms.
     fn slow_line() -> Pinger {
@@ -216,7 +216,7 @@ mod tests {
             missed: 0,
             lost: 0,
             recorder: Recorder::new(),
-            meter: Arc::new(Meter::new(Caps::default(), Item { bytes: 16, packets: 2 }, bearing)),
+            limiter: Arc::new(Limiter::new(Caps::default(), Item { bytes: 16, packets: 2 }, bearing)),
             granted: 0,
         }
     }

@@ -37,7 +37,7 @@ pub fn workdir(dir: &Path, threads: usize) -> Result<Workdir, Fault> {
     Workdir::new(dir)
 }
 
-/// The share of a file that the page cache keeps although it was told to drop it; `None` where that can not be seen.
+/// The share of a file that the page cache keeps although it was told to drop it; `None` where that cannot be seen.
 pub fn kept(workdir: &Workdir) -> Result<Option<f64>, Fault> {
     let path = workdir.path().join("kept");
     fs::write(&path, bytes(111, PIECE_BYTES)).or_fault("cannot write a file", NEXT)?;

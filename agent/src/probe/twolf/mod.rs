@@ -4,7 +4,7 @@
 //! widths, nets measured by half their bounding boxes, overlaps and uneven rows as penalties, moves within a window that
 //! shrinks with the temperature, displacements and interchanges. The circuit is made from a fixed seed, the schedule is
 //! fixed, and all arithmetic is exact or rounded alike everywhere, so every machine makes the same moves. Pointers into
-//! memory beyond the first caches and branches that can not be foretold take most of the time. Says nothing of vectors
+//! memory beyond the first caches and branches that cannot be foretold take most of the time. Says nothing of vectors
 //! or of bandwidth, and nothing that SPEC publishes.
 
 use super::{Context, Kind, Metric, Param, Probe, SOLO, THREADS};

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::{HEAD_BYTES, MARK, NEXT};
 use crate::clock::{now_ns, seconds};
 use crate::fault::{Fault, OrFault, check};
-use crate::meter::Meter;
 use crate::net::{drain, number};
+use crate::traffic_limiter::Limiter;
 
 /// A read takes as much as the kernel has joined.
 const READ_BYTES: usize = 65_536;
@@ -65,7 +65,7 @@ pub struct Sink {
     buffers: Vec<Vec<u8>>,
     count: Count,
     idle: Duration,
-    meter: Arc<Meter>,
+    limiter: Arc<Limiter>,
 }
 
 impl Sink {
@@ -75,14 +75,14 @@ impl Sink {
         size: usize,
         time_s: (f64, f64),
         idle: Duration,
-        meter: Arc<Meter>,
+        limiter: Arc<Limiter>,
     ) -> Result<Sink, Fault> {
         let (fd, on, length) = (socket.as_raw_fd(), 1_i32, size_of::<i32>() as u32);
         // An old kernel joins nothing: then each read is one datagram.
         unsafe { libc::setsockopt(fd, libc::SOL_UDP, libc::UDP_GRO, (&raw const on).cast(), length) };
         socket.set_read_timeout(Some(SILENCE)).or_fault("cannot set a socket's limits", NEXT)?;
         let buffers = vec![vec![0; READ_BYTES]; READS];
-        Ok(Sink { socket, size, buffers, count: Count::new(time_s.0, time_s.1), idle, meter })
+        Ok(Sink { socket, size, buffers, count: Count::new(time_s.0, time_s.1), idle, limiter })
     }
 
     /// Throws away what has come so far: echoes of the cookie, which must not count as data.
@@ -112,7 +112,7 @@ impl Sink {
                         }
                     }
                     let came = self.count.received - before;
-                    self.meter.flooded(came).ok_or_else(|| self.meter.refusal())?;
+                    self.limiter.flooded(came).ok_or_else(|| self.limiter.refusal())?;
                 }
                 Err(error) if error.raw_os_error() == Some(libc::EAGAIN) && sent < u64::MAX => {
                     return self.count.close();
@@ -149,7 +149,7 @@ impl Sink {
 
 impl Drop for Sink {
     fn drop(&mut self) {
-        self.meter.used(self.count.received * self.size as u64);
+        self.limiter.used(self.count.received * self.size as u64);
     }
 }
 
@@ -277,9 +277,9 @@ mod tests {
         let client = UdpSocket::bind("127.0.0.1:0").unwrap();
         client.send_to(&[1; 9], socket.local_addr().unwrap()).unwrap();
         let item = crate::caps::Item { bytes: 9, packets: 1 };
-        let bearing = crate::meter::Bearing { held_s: 1.0, warm_s: None, depth_s: 0.01 };
-        let meter = Arc::new(Meter::new(crate::caps::Caps::default(), item, bearing));
-        let mut sink = Sink::new(socket, 9, (1.0, 1.0), Duration::from_millis(200), meter).unwrap();
+        let bearing = crate::traffic_limiter::Bearing { held_s: 1.0, warm_s: None, depth_s: 0.01 };
+        let limiter = Arc::new(Limiter::new(crate::caps::Caps::default(), item, bearing));
+        let mut sink = Sink::new(socket, 9, (1.0, 1.0), Duration::from_millis(200), limiter).unwrap();
         let start = now_ns();
         let fault = sink.run(&AtomicU64::new(u64::MAX)).unwrap_err();
         assert!(fault.what.contains("silent") && (0.2..1.0).contains(&seconds(now_ns() - start)));

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use super::{HEAD_BYTES, MARK, NEXT};
 use crate::clock::{now_ns, wait_until};
 use crate::fault::{Fault, OrFault, check};
-use crate::meter::Meter;
 use crate::pace::Work;
+use crate::traffic_limiter::Limiter;
 
 /// The most bytes, and the most datagrams, that the kernel cuts one send into.
 const BURST_BYTES: usize = 65_000;
@@ -31,8 +31,8 @@ pub struct Source {
     due: u64,
     duration_ns: u64,
     start_ns: Option<u64>,
-    meter: Arc<Meter>,
-    /// Datagrams that may be sent before the meter is asked again.
+    limiter: Arc<Limiter>,
+    /// Datagrams that may be sent before the limiter is asked again.
     granted: u64,
     /// Set when the server is gone, or has something to say.
     pub unwanted: Arc<AtomicBool>,
@@ -44,7 +44,7 @@ impl Source {
         size: usize,
         rate: Option<u64>,
         duration_s: f64,
-        meter: Arc<Meter>,
+        limiter: Arc<Limiter>,
     ) -> Result<Source, Fault> {
         let burst = (BURST_BYTES / size).clamp(1, BURST_DATAGRAMS);
         let gap_ns = rate.map(|rate| size as f64 / rate as f64 * 1e9);
@@ -64,7 +64,7 @@ impl Source {
             due: 0,
             duration_ns,
             start_ns: None,
-            meter,
+            limiter,
             granted: 0,
             unwanted: Arc::default(),
         })
@@ -75,9 +75,9 @@ impl Source {
     fn allowed(&mut self) -> Result<u64, Fault> {
         let whole = (self.burst.len() / self.size) as u64;
         if self.granted == 0 {
-            let want = (self.meter.grant() / whole).max(1) * whole;
-            let granted = self.meter.take(want, || queued(&self.socket) == 0);
-            self.granted = granted.ok_or_else(|| self.meter.refusal())?;
+            let want = (self.limiter.grant() / whole).max(1) * whole;
+            let granted = self.limiter.take(want, || queued(&self.socket) == 0);
+            self.granted = granted.ok_or_else(|| self.limiter.refusal())?;
         }
         if self.unwanted.load(Relaxed) {
             return Err(Fault::failed("the server is gone", NEXT));
@@ -110,7 +110,7 @@ impl Source {
     /// Sends so many bytes of the burst; how many the kernel took.
     fn send(&mut self, bytes: usize) -> io::Result<usize> {
         match self.socket.send(&self.burst[..bytes]) {
-            // The path can not take segments of this size: one datagram a send from now on.
+            // The path cannot take segments of this size: one datagram a send from now on.
             Err(error)
                 if self.gso && matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EMSGSIZE | libc::EIO)) =>
             {
@@ -143,7 +143,7 @@ fn queued(socket: &UdpSocket) -> i32 {
 
 impl Drop for Source {
     fn drop(&mut self) {
-        self.meter.used(self.sent * self.size as u64);
+        self.limiter.used(self.sent * self.size as u64);
     }
 }
 
@@ -169,11 +169,11 @@ impl Work for Source {
 mod tests {
     use super::*;
     use crate::caps::{Caps, Item};
-    use crate::meter::Bearing;
+    use crate::traffic_limiter::Bearing;
 
-    fn meter(caps: Caps, size: u64) -> Arc<Meter> {
+    fn limiter(caps: Caps, size: u64) -> Arc<Limiter> {
         let bearing = Bearing { held_s: f64::INFINITY, warm_s: None, depth_s: 0.01 };
-        Arc::new(Meter::new(caps, Item { bytes: size, packets: 1 }, bearing))
+        Arc::new(Limiter::new(caps, Item { bytes: size, packets: 1 }, bearing))
     }
 
     #[test]
@@ -183,7 +183,7 @@ mod tests {
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
             socket.connect(sink.local_addr().unwrap()).unwrap();
             let caps = Caps { bytes: Some(100_000), ..Caps::default() };
-            let mut source = Source::new(socket, 1000, rate, 10.0, meter(caps, 1000)).unwrap();
+            let mut source = Source::new(socket, 1000, rate, 10.0, limiter(caps, 1000)).unwrap();
             let fault = (0..1000).find_map(|_| source.batch().err()).unwrap();
             assert_eq!((source.sent + source.refused, fault.outcome.name()), (100, "aborted"));
         }
@@ -195,7 +195,7 @@ mod tests {
         let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.connect(port).unwrap();
-        let mut source = Source::new(socket, 100, Some(100_000_000), 1.0, meter(Caps::default(), 100)).unwrap();
+        let mut source = Source::new(socket, 100, Some(100_000_000), 1.0, limiter(Caps::default(), 100)).unwrap();
         let worked: f64 = (0..100).map(|_| source.batch().unwrap()).sum();
         assert!(source.refused > 0 && source.sent > 0, "{} {}", source.refused, source.sent);
         assert_eq!((source.sent + source.refused, source.sent as f64), (100, worked));
@@ -206,7 +206,7 @@ mod tests {
         let sink = UdpSocket::bind("127.0.0.1:0").unwrap();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.connect(sink.local_addr().unwrap()).unwrap();
-        let mut source = Source::new(socket, 1, Some(100), 0.05, meter(Caps::default(), 1)).unwrap();
+        let mut source = Source::new(socket, 1, Some(100), 0.05, limiter(Caps::default(), 1)).unwrap();
         let start = now_ns();
         while source.batch().unwrap() > 0.0 {}
         assert_eq!(source.sent, 5);

@@ -4,9 +4,8 @@ use std::ffi::CString;
 use std::io::Error;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use super::copies::OWN;
-use super::copy::{FLAG, again, alarm, die_with, since};
 use super::mappings::Mappings;
+use super::process::{FLAG, OWN, again, alarm, die_with, since};
 use super::score::Report;
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault, check};

@@ -6,7 +6,7 @@
 
 use std::hint::black_box;
 
-use super::copy::{again, alarm, since};
+use super::process::{again, alarm, since};
 use super::score::Report;
 use crate::clock::now_ns;
 use crate::fault::Fault;

@@ -7,7 +7,7 @@
 use std::fs::{File, OpenOptions, remove_file};
 use std::io::{Read, Seek, Write};
 
-use super::copy::{again, alarm, since};
+use super::process::{again, alarm, since};
 use super::score::Report;
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault};

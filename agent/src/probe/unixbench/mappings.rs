@@ -6,7 +6,7 @@
 
 use std::os::fd::AsRawFd;
 
-use super::copies::binary;
+use super::process::binary;
 use crate::fault::{Fault, OrFault};
 
 /// Pieces of code, which a child faults in when it gets there, and of data, which are copied when they are written.

@@ -1,7 +1,7 @@
 //! The twelve tests of UnixBench 5 and their index, in processes of their own, one copy or many at once.
 //!
 //! Written anew from what the original's programs do: see `score` for its arithmetic, `calls`, `files`, `shell`,
-//! `dhrystone` and `whetstone` for the loops, `copies` and `copy` for the two sides of a process. The graphics tests are
+//! `dhrystone` and `whetstone` for the loops, `parent` and `worker` for the two sides of a process. The graphics tests are
 //! left out. Compiled by rustc, without the original's `-ffast-math -march=native` and against another C library, so
 //! Dhrystone, Whetstone and execl differ from gcc's; indices of UnixBench 4 and 6 are of other tests. The pauses of
 //! the original between its passes are left out; its durations and passes are the defaults.
@@ -13,20 +13,22 @@ use crate::clock::{now_ns, seconds};
 use crate::fault::Fault;
 use crate::wire::finite;
 use crate::workdir::Workdir;
-use crate::{host, quiet, scratch};
+use crate::{disturbance, host, scratch};
 
 mod calls;
-mod copies;
-mod copy;
 mod dhrystone;
 mod files;
 mod mappings;
+mod parent;
+mod process;
 mod score;
 mod shell;
 mod whetstone;
+mod worker;
 
-pub use copy::{FLAG, main};
+pub use process::FLAG;
 use score::{TESTS, combine, index};
+pub use worker::main;
 
 pub const PROBE: Probe = Probe {
     name: "unixbench",
@@ -58,13 +60,13 @@ fn run(context: &Context) -> Result<(), Fault> {
     context.out.note("fs", host::file_system(context.dir()?).map_or(Value::Null, Value::from))?;
     context.out.note("in_memory", scratch::in_memory(context.dir()?))?; // the copies of files are other ones there
     context.out.note("compiler", COMPILER)?;
-    context.out.note("execl_binary_bytes", copies::binary()?.metadata().ok().map(|file| file.len()))?;
-    quiet::wait(context.out, &context.job.cpus)?;
-    let (before, start_ns) = (quiet::counts(&context.job.cpus), now_ns());
+    context.out.note("execl_binary_bytes", process::binary()?.metadata().ok().map(|file| file.len()))?;
+    disturbance::wait(context.out, &context.job.cpus)?;
+    let (before, start_ns) = (disturbance::counts(&context.job.cpus), now_ns());
     let mut indices = Vec::new();
     for test in TESTS {
         let length_s = test.length * context.seconds("duration_s");
-        let one = |_| copies::run(test.name, length_s, copies, folder.path());
+        let one = |_| parent::run(test.name, length_s, copies, folder.path());
         let done = (0..test.passes(passes)).map(one).collect::<Result<Vec<_>, Fault>>()?;
         let score = combine(&done, test.timebase_s);
         context.out.note(&test.note(), finite(score))?;
@@ -72,6 +74,6 @@ fn run(context: &Context) -> Result<(), Fault> {
         let t_s = seconds(now_ns() - start_ns);
         context.sample_of("unixbench_test_index", &[("test", test.name)], t_s, index(score, test.base))?;
     }
-    quiet::counts(&context.job.cpus).note_since(&before, context.out)?;
+    disturbance::counts(&context.job.cpus).note_since(&before, context.out)?;
     context.sample("unixbench_index", seconds(now_ns() - start_ns), score::geometric_mean(&indices))
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::null;
 
 use super::calls::wait;
-use super::copy::{again, alarm, die_with, since};
+use super::process::{again, alarm, die_with, since};
 use super::score::Report;
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault, check};

@@ -13,7 +13,8 @@ PROBES = (
     Probe("command", ("command_time_s",),
           (Param("command", ParamKind.TEXT, "command", "the name that the study gives it, under command:"),),
           "Runs a command of the user's own in an empty folder; what it prints can give further metrics.",
-          "How much of the time is the shell's start, and the reading of what is printed.", 30.0),
+          "How much of the time is the shell's start, and the reading of what is printed.", 30.0,
+          no_peer="it runs what the study names"),
 )  # fmt: skip
 
 SUITES: tuple[Suite, ...] = ()

@@ -44,6 +44,8 @@ METRICS = (
              "Faults of the host, and data that was not yet on the disk."),
 )  # fmt: skip
 
+_NO_PEER = "the controller times what a cloud does; no tool does the same"
+
 PROBES = (
     Probe("scaling",
           ("scaling_latency_s", "provisioning_latency_s", "booting_latency_s", "api_latency_s", "running_latency_s",
@@ -53,19 +55,19 @@ PROBES = (
            Param("within_s", ParamKind.SECONDS, "300", "a deadline of your own: which share of launches is usable within it"),
            _give_up("1200")),
           "Asks for a launch's machines and times each step until all can be used; the guest's uptime splits it.",
-          "The application's own start.", 90.0, (Role.CONTROLLER,), when=When.ARRIVAL),
+          "The application's own start.", 90.0, (Role.CONTROLLER,), when=When.ARRIVAL, no_peer=_NO_PEER),
     Probe("recovery", ("recovery_latency_s",), (_give_up("600"),),
           "Has the guest kill itself, then waits until its agent answers after another boot; one of the launch's last.",
-          "Faults of the host.", 60.0, (Role.CONTROLLER,), when=When.LAST),
+          "Faults of the host.", 60.0, (Role.CONTROLLER,), when=When.LAST, no_peer=_NO_PEER),
     Probe("resize", ("resize_latency_s",),
           (Param("to", ParamKind.TEXT, "next", "another offering of the region; next: the cheapest larger one, whose price the study or its provider must tell", ("next",)),
            _give_up("1200")),
           "Makes a machine another type and waits until it can be used again; one of the launch's last.",
-          "The application's own stop and start.", 120.0, (Role.CONTROLLER,), when=When.LAST),
+          "The application's own stop and start.", 120.0, (Role.CONTROLLER,), when=When.LAST, no_peer=_NO_PEER),
     Probe("scale_in", ("scale_in_latency_s",),
           (Param("count", ParamKind.COUNT, "1", "machines given back at once, by the candidates of that count"), _give_up("600")),
           "Destroys the launch's machines at its end and waits until all are seen gone.",
-          "When billing ends.", 30.0, (Role.CONTROLLER,), when=When.RELEASE),
+          "When billing ends.", 30.0, (Role.CONTROLLER,), when=When.RELEASE, no_peer=_NO_PEER),
 )  # fmt: skip
 
 SUITES = (

@@ -46,7 +46,8 @@ PROBES = (
           (Param("peers", ParamKind.COUNT, "4", "machines of the group, 2 to 64"), _PATH,
            Param("rounds", ParamKind.COUNT, "100", "barriers, one after the other", short="20")),
           "A group that meets at a barrier: one peer waits for all others, then releases them one after the other.",
-          "The time that a barrier takes; on loopback: any network at all.", 1.0, (Role.PEER,)),
+          "The time that a barrier takes; on loopback: any network at all.", 1.0, (Role.PEER,),
+          no_peer="no common tool tells how far apart machines start"),
 )  # fmt: skip
 
 SUITES = (

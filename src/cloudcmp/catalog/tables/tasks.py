@@ -134,7 +134,8 @@ PROBES = (
     Probe("twolf", ("twolf_time_s",),
           (Param("cells", ParamKind.COUNT, "20000", "cells of the circuit; the schedule is fixed, so time grows with them", short="1000"), threads()),
           "Places a made circuit of standard cells in rows by simulated annealing; every machine makes the same moves, and "
-          "the wire length must be the known one.", "SPEC's own program, vectors, bandwidth.", 10.0, expected_s=_twolf_s),
+          "the wire length must be the known one.", "SPEC's own program, vectors, bandwidth.", 10.0, expected_s=_twolf_s,
+          no_peer="SPEC's 300.twolf is not free, and this placement is none of its circuits"),
     Probe("loop", ("n_index",),
           (Param("iterations", ParamKind.COUNT, "200", "iterations in a loop"), Param("loops", ParamKind.COUNT, "10", "loops that are timed, one value each")),
           "Times loops of one dependent floating-point calculation, then the clock; it must end at its fixed point.",

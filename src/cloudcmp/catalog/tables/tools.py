@@ -27,7 +27,8 @@ PROBES = (
           (Param("tool", ParamKind.CHOICE, next(iter(TOOLS)), "which tool", tuple(TOOLS)),
            Param("settings", ParamKind.TEXT, "default", "its settings, key:value,key:value"),
            choice("install", "no yes", "whether the machine's package manager may install it")),
-          "Runs a tool of others in an empty folder, and reads what it said.", "The tool's own start.", 60.0, by="command"),
+          "Runs a tool of others in an empty folder, and reads what it said.", "The tool's own start.", 60.0, by="command",
+          no_peer="it runs the tools of others themselves"),
 )  # fmt: skip
 
 SUITES: tuple[Suite, ...] = ()

@@ -1,9 +1,9 @@
-//! One shell line whose processes can not outlive it, whatever they do and however the agent ends.
+//! One shell line whose processes cannot outlive it, whatever they do and however the agent ends.
 //!
-//! The line runs under a keeper: this program again, in a session of its own, the reaper of all that descends from it.
+//! The line runs under a supervisor: this program again, in a session of its own, the reaper of all that descends from it.
 //! It times the line, then ends what is left of it. It does the same once its socket ends, as it does with an agent
-//! that was killed; and the kernel kills the line with its keeper. What root makes for a user who is not root, through
-//! sudo, can not be ended, nor what a service makes on the line's behalf, such as Docker's.
+//! that was killed; and the kernel kills the line with its supervisor. What root makes for a user who is not root, through
+//! sudo, cannot be ended, nor what a service makes on the line's behalf, such as Docker's.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
@@ -20,11 +20,11 @@ use std::time::{Duration, Instant};
 use crate::clock;
 use crate::fault::{Fault, OrFault};
 
-/// The flag that makes this program a keeper: a folder and a line follow it.
+/// The flag that makes this program a supervisor: a folder and a line follow it.
 pub const FLAG: &str = "--keep";
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The sockets of this process's keepers, for a guard that can not wait for the probe.
+/// The sockets of this process's supervisors, for a guard that cannot wait for the probe.
 static OWN: Mutex<Vec<UnixStream>> = Mutex::new(Vec::new());
 
 /// A line for `/bin/sh -c`, and how much of its output is kept.
@@ -65,10 +65,10 @@ pub struct Done {
 /// Runs a line to its end, or to its limit.
 pub fn run(line: &Line) -> Result<Done, Fault> {
     let next = "see the limits of this user and the memory of the machine";
-    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) }; // for what a killed keeper leaves
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) }; // for what a killed supervisor leaves
     let (mut ours, theirs) = UnixStream::pair().or_fault("cannot make a socket", next)?;
     ours.set_read_timeout(Some(line.limit)).or_fault("cannot set a limit", "report this")?;
-    let mut keeper = Command::new("/proc/self/exe")
+    let mut supervisor = Command::new("/proc/self/exe")
         .arg(FLAG)
         .args([line.dir.as_os_str(), OsStr::new(line.text)])
         .env_clear()
@@ -77,15 +77,17 @@ pub fn run(line: &Line) -> Result<Done, Fault> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .or_fault("cannot start the keeper of a line", next)?;
+        .or_fault("cannot start the supervisor of a line", next)?;
     let own = ours.try_clone().or_fault("cannot copy a socket", next)?;
     OWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(own);
-    let outputs =
-        (kept(keeper.stdout.take(), line.stdout_bytes, false)?, kept(keeper.stderr.take(), line.stderr_bytes, true)?);
+    let outputs = (
+        kept(supervisor.stdout.take(), line.stdout_bytes, false)?,
+        kept(supervisor.stderr.take(), line.stderr_bytes, true)?,
+    );
     let mut said = String::new();
     let heard = ours.read_to_string(&mut said); // fails where the limit comes first
     end_own();
-    ended(&mut keeper)?;
+    ended(&mut supervisor)?;
     let lingering = |_| Fault::failed("a process of the line can not be ended", "see which one on the machine");
     let (stdout, stderr) =
         (outputs.0.recv_timeout(PATIENCE).map_err(lingering)?, outputs.1.recv_timeout(PATIENCE).map_err(lingering)?);
@@ -96,7 +98,7 @@ pub fn run(line: &Line) -> Result<Done, Fault> {
     Ok(Done { how, time_s, cpu_s, rss_bytes, stdout, stderr })
 }
 
-/// Tells the keepers of this process to end all that they keep.
+/// Tells the supervisors of this process to end all that they supervise.
 pub fn end_own() {
     if let Ok(mut own) = OWN.lock() {
         own.drain(..).for_each(|socket| drop(socket.shutdown(Shutdown::Both)));
@@ -113,10 +115,10 @@ pub fn end_own_and_wait() {
     }
 }
 
-/// Waits for a keeper whose socket has ended, then ends what it may have left to us by being killed itself.
-fn ended(keeper: &mut Child) -> Result<(), Fault> {
+/// Waits for a supervisor whose socket has ended, then ends what it may have left to us by being killed itself.
+fn ended(supervisor: &mut Child) -> Result<(), Fault> {
     let until = Instant::now() + 2 * PATIENCE;
-    while keeper.try_wait().or_fault("cannot wait for a keeper", "report this")?.is_none() {
+    while supervisor.try_wait().or_fault("cannot wait for a supervisor", "report this")?.is_none() {
         if Instant::now() > until {
             return Err(Fault::failed("a process of the line can not be ended", "see which one on the machine"));
         }
@@ -126,14 +128,14 @@ fn ended(keeper: &mut Child) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What a keeper says of its line.
+/// What a supervisor says of its line.
 fn understood(said: &str) -> Result<(How, f64, f64, u64), Fault> {
     let words: Vec<&str> = said.split_whitespace().collect();
     let number = |at: usize| words.get(at).and_then(|word| word.parse::<i64>().ok()).filter(|&number| number >= 0);
     let (Some(&kind), Some(code), Some(ns), Some(cpu_us), Some(rss_kib)) =
         (words.first(), number(1), number(2), number(3), number(4))
     else {
-        let what = if said.is_empty() { "its keeper was killed: out of memory?" } else { said.trim() };
+        let what = if said.is_empty() { "its supervisor was killed: out of memory?" } else { said.trim() };
         return Err(Fault::failed(what, "see the machine's log"));
     };
     let how = if kind == "exit" { How::Exit(code as i32) } else { How::Signal(code as i32) };
@@ -142,7 +144,7 @@ fn understood(said: &str) -> Result<(How, f64, f64, u64), Fault> {
 
 /// Reads a pipe to its end in a thread of its own and keeps so many bytes of it: the first, or the last.
 fn kept(pipe: Option<impl Read + Send + 'static>, most: usize, last: bool) -> Result<mpsc::Receiver<Output>, Fault> {
-    let mut pipe = pipe.ok_or_else(|| Fault::failed("a keeper without a pipe", "report this"))?;
+    let mut pipe = pipe.ok_or_else(|| Fault::failed("a supervisor without a pipe", "report this"))?;
     let (send, receive) = mpsc::channel();
     let reading = move || {
         let (mut bytes, mut cut, mut chunk) = (Vec::with_capacity(most.min(1 << 16)), false, vec![0_u8; 1 << 16]);
@@ -160,8 +162,8 @@ fn kept(pipe: Option<impl Read + Send + 'static>, most: usize, last: bool) -> Re
     Ok(receive)
 }
 
-/// What the keeper does: the whole life of its process. Returns the exit code.
-pub fn keep(dir: &OsStr, line: &OsStr) -> i32 {
+/// Runs the supervisor: the whole life of its process. Returns the exit code.
+pub fn supervise(dir: &OsStr, line: &OsStr) -> i32 {
     unsafe {
         libc::setsid();
         libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);

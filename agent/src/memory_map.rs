@@ -13,18 +13,18 @@ pub enum Pages {
 }
 
 /// An anonymous mapping, aligned to a huge page, unmapped when dropped.
-pub struct Region {
+pub struct MemoryMap {
     map: *mut u8,
     map_bytes: usize,
     start: *mut u8,
     bytes: usize,
 }
 
-unsafe impl Send for Region {}
+unsafe impl Send for MemoryMap {}
 
-impl Region {
+impl MemoryMap {
     /// Maps `bytes` of zeroes without touching them.
-    pub fn new(bytes: usize, pages: Pages) -> Result<Region, Fault> {
+    pub fn new(bytes: usize, pages: Pages) -> Result<MemoryMap, Fault> {
         let next = "use a smaller size, or free memory";
         let map_bytes = bytes.next_multiple_of(HUGE_BYTES) + HUGE_BYTES;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -37,7 +37,7 @@ impl Region {
         let map = map.cast::<u8>();
         let start = unsafe { map.add(map.align_offset(HUGE_BYTES)) };
         let advice = if pages == Pages::Huge { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
-        let region = Region { map, map_bytes, start, bytes };
+        let region = MemoryMap { map, map_bytes, start, bytes };
         // A kernel without huge pages refuses both; how many there are is read afterwards.
         let _ = check(unsafe { libc::madvise(start.cast(), bytes.next_multiple_of(HUGE_BYTES), advice) }.into());
         Ok(region)
@@ -83,7 +83,7 @@ fn bounds(line: &str) -> Option<(u64, u64)> {
     Some((u64::from_str_radix(low, 16).ok()?, u64::from_str_radix(high, 16).ok()?))
 }
 
-impl Drop for Region {
+impl Drop for MemoryMap {
     fn drop(&mut self) {
         unsafe { libc::munmap(self.map.cast(), self.map_bytes) };
     }
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn maps_aligned_zeroes_and_base_pages_are_not_huge() {
-        let mut region = Region::new(3 << 20, Pages::Base).unwrap();
+        let mut region = MemoryMap::new(3 << 20, Pages::Base).unwrap();
         assert_eq!(region.as_ptr() as usize % HUGE_BYTES, 0);
         assert!(region.as_slice().iter().all(|&byte| byte == 0));
         region.as_slice().fill(1);

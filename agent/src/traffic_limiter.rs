@@ -46,7 +46,7 @@ pub struct Bearing {
     pub depth_s: f64,
 }
 
-pub struct Meter {
+pub struct Limiter {
     caps: Caps,
     free: bool,
     most: u64,
@@ -67,12 +67,12 @@ pub struct Meter {
     rate_cap: Option<(&'static str, f64)>,
 }
 
-impl Meter {
-    pub fn new(caps: Caps, item: Item, bearing: Bearing) -> Meter {
+impl Limiter {
+    pub fn new(caps: Caps, item: Item, bearing: Bearing) -> Limiter {
         let rate = caps.rate(item);
         let most_grant = (GRANT_BYTES / item.bytes).max(1);
         let grant = rate.map_or(most_grant, |(rate, ..)| ((rate * GRANT_S) as u64).clamp(1, most_grant));
-        Meter {
+        Limiter {
             caps,
             free: caps.bytes.is_none() && caps.burst_s.is_none() && rate.is_none(),
             most: caps.bytes.map_or(u64::MAX, |bytes| bytes / item.bytes),
@@ -193,7 +193,7 @@ impl Meter {
         self.free || self.open().is_some()
     }
 
-    /// The fault of a trial that this meter ended, else the one given: whatever broke, a cap broke it.
+    /// The fault of a trial that this limiter ended, else the one given: whatever broke, a cap broke it.
     pub fn blame(&self, fault: Fault) -> Fault {
         self.fault().unwrap_or(fault)
     }
@@ -282,11 +282,11 @@ mod tests {
     const BYTE: Item = Item { bytes: 1, packets: 0 };
     const PATIENT: Bearing = Bearing { held_s: f64::INFINITY, warm_s: Some(0.0), depth_s: SENDER_DEPTH_S };
 
-    fn sent(meter: &Meter, want: u64, for_ns: u64) -> u64 {
+    fn sent(limiter: &Limiter, want: u64, for_ns: u64) -> u64 {
         let start = now_ns();
         let mut sent = 0;
         while now_ns() - start < for_ns {
-            match meter.take(want, || true) {
+            match limiter.take(want, || true) {
                 Some(granted) => sent += granted,
                 None => break,
             }
@@ -297,14 +297,14 @@ mod tests {
     #[test]
     fn p15_a_byte_cap_is_exact_however_many_share_it() {
         for item in [BYTE, Item { bytes: 1000, packets: 1 }] {
-            let meter = Meter::new(Caps { bytes: Some(10_000_999), ..Caps::default() }, item, PATIENT);
+            let limiter = Limiter::new(Caps { bytes: Some(10_000_999), ..Caps::default() }, item, PATIENT);
             let all: u64 = std::thread::scope(|scope| {
-                let one = || sent(&meter, meter.grant(), 5_000_000_000);
+                let one = || sent(&limiter, limiter.grant(), 5_000_000_000);
                 let workers: Vec<_> = (0..4).map(|_| scope.spawn(one)).collect();
                 workers.into_iter().map(|worker| worker.join().unwrap()).sum()
             });
             assert_eq!(all, 10_000_999 / item.bytes);
-            let fault = meter.fault().unwrap();
+            let fault = limiter.fault().unwrap();
             assert!(fault.what.starts_with("the byte cap of 10000999 was reached after "), "{}", fault.what);
             assert_eq!(fault.outcome, Outcome::Aborted);
         }
@@ -314,15 +314,15 @@ mod tests {
     fn p15_a_rate_cap_holds_from_the_start_and_after_a_pause() {
         let caps = Caps { bytes_per_s: Some(1e8), packets_per_s: Some(2e6), ..Caps::default() };
         for (item, rate) in [(BYTE, 1e8), (Item { bytes: 100, packets: 4 }, 5e5)] {
-            let meter = Meter::new(caps, item, PATIENT);
+            let limiter = Limiter::new(caps, item, PATIENT);
             for _ in 0..2 {
                 let start = now_ns();
-                let items = sent(&meter, meter.grant(), 100_000_000) as f64;
+                let items = sent(&limiter, limiter.grant(), 100_000_000) as f64;
                 let most = rate * (seconds(now_ns() - start) + SENDER_DEPTH_S + 2.0 * GRANT_S);
                 assert!(items <= most && items > 0.5 * most, "{items} of {most}");
                 std::thread::sleep(std::time::Duration::from_millis(30));
             }
-            assert!(meter.fault().is_none());
+            assert!(limiter.fault().is_none());
         }
     }
 
@@ -330,45 +330,45 @@ mod tests {
     fn p15_traffic_that_the_cap_held_back_is_aborted_and_traffic_that_the_network_held_back_is_not() {
         let caps = Caps { bytes_per_s: Some(1e6), ..Caps::default() };
         let bearing = Bearing { held_s: 0.01, warm_s: Some(0.02), depth_s: SENDER_DEPTH_S };
-        let meter = Meter::new(caps, BYTE, bearing);
+        let limiter = Limiter::new(caps, BYTE, bearing);
         let start = now_ns();
-        sent(&meter, 1000, 5_000_000_000);
+        sent(&limiter, 1000, 5_000_000_000);
         let took_s = seconds(now_ns() - start);
         assert!((0.03..1.0).contains(&took_s), "the warm-up does not count, then it is soon sure: {took_s}");
-        assert!(meter.fault().unwrap().what.contains("the cap of 1000000 bytes_per_s held the traffic back"));
-        let meter = Meter::new(caps, BYTE, bearing);
+        assert!(limiter.fault().unwrap().what.contains("the cap of 1000000 bytes_per_s held the traffic back"));
+        let limiter = Limiter::new(caps, BYTE, bearing);
         for _ in 0..100 {
-            meter.take(1000, || false).unwrap();
+            limiter.take(1000, || false).unwrap();
         }
-        assert!(meter.fault().is_none());
+        assert!(limiter.fault().is_none());
     }
 
     #[test]
     fn p15_a_burst_is_cut_soon_after_its_cap_and_a_reader_stops_what_a_sender_should_have() {
-        let meter = Meter::new(Caps { burst_s: Some(0.05), ..Caps::default() }, BYTE, PATIENT);
+        let limiter = Limiter::new(Caps { burst_s: Some(0.05), ..Caps::default() }, BYTE, PATIENT);
         let start = now_ns();
-        sent(&meter, 1, 5_000_000_000);
+        sent(&limiter, 1, 5_000_000_000);
         assert!((1.05..2.0).contains(&seconds(now_ns() - start)));
-        assert!(meter.fault().unwrap().what.contains("burst cap of 0.05 s"));
+        assert!(limiter.fault().unwrap().what.contains("burst cap of 0.05 s"));
         let caps = Caps { bytes: Some(1000), bytes_per_s: Some(500.0), ..Caps::default() };
-        let meter = Meter::new(caps, BYTE, PATIENT);
-        assert!(meter.came(5).is_some() && meter.came(996).is_none());
-        assert!(meter.fault().unwrap().what.contains("byte cap of 1000"));
-        let meter = Meter::new(caps, BYTE, Bearing { depth_s: RECEIVER_DEPTH_S, ..PATIENT });
-        assert!(meter.flooded(500).is_some() && meter.flooded(500).is_none());
-        assert!(meter.fault().unwrap().what.contains("more came than the cap of 500 bytes_per_s"));
+        let limiter = Limiter::new(caps, BYTE, PATIENT);
+        assert!(limiter.came(5).is_some() && limiter.came(996).is_none());
+        assert!(limiter.fault().unwrap().what.contains("byte cap of 1000"));
+        let limiter = Limiter::new(caps, BYTE, Bearing { depth_s: RECEIVER_DEPTH_S, ..PATIENT });
+        assert!(limiter.flooded(500).is_some() && limiter.flooded(500).is_none());
+        assert!(limiter.fault().unwrap().what.contains("more came than the cap of 500 bytes_per_s"));
     }
 
     #[test]
     fn without_caps_one_grant_is_for_ever_and_a_stop_wakes_who_waits() {
-        let meter = Meter::new(Caps::default(), BYTE, PATIENT);
-        assert_eq!(meter.take(1, || true), Some(u64::MAX));
-        let meter = Meter::new(Caps { bytes_per_s: Some(1.0), ..Caps::default() }, BYTE, PATIENT);
-        meter.take(1000, || true).unwrap();
+        let limiter = Limiter::new(Caps::default(), BYTE, PATIENT);
+        assert_eq!(limiter.take(1, || true), Some(u64::MAX));
+        let limiter = Limiter::new(Caps { bytes_per_s: Some(1.0), ..Caps::default() }, BYTE, PATIENT);
+        limiter.take(1000, || true).unwrap();
         std::thread::scope(|scope| {
-            let waiter = scope.spawn(|| meter.take(1, || true));
+            let waiter = scope.spawn(|| limiter.take(1, || true));
             std::thread::sleep(std::time::Duration::from_millis(30));
-            meter.stop();
+            limiter.stop();
             let start = now_ns();
             assert_eq!(waiter.join().unwrap(), None);
             assert!(seconds(now_ns() - start) < 0.5);

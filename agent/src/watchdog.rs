@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::fault::{Fault, Outcome};
-use crate::keeper;
+use crate::supervisor;
 use crate::wire::Out;
 use crate::workdir;
 
@@ -14,14 +14,14 @@ pub const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// Ends the process with `timeout` when the deadline passes, with `aborted` when the lease or stdin ends.
 ///
-/// Nothing is left behind by such an end: files are nameless or in a folder that is removed, commands end with their keeper,
+/// Nothing is left behind by such an end: files are nameless or in a folder that is removed, commands end with their supervisor,
 /// sockets die with the process.
 pub fn start(out: Arc<Out>, deadline: Instant, lease: Option<Instant>) {
     let guard = move || {
         let fault = wait(deadline, lease);
         leave_at(Instant::now() + LAST_WORDS); // a reader who does not read must not keep us
         let said = out.finish_within(Duration::from_secs(1), &Err(fault));
-        keeper::end_own_and_wait();
+        supervisor::end_own_and_wait();
         workdir::remove_own();
         // Skips destructors: a probe thread may be anywhere.
         unsafe { libc::_exit(if said { 0 } else { 1 }) }

@@ -1,20 +1,14 @@
-//! A copy's side of a pass: a fresh process with one thread, an alarm, one loop, and one line of what came of it.
+//! A worker runs one copy of a test: a fresh process with one thread, an alarm, one loop, and one line of what came of it.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::score::Report;
 use super::{calls, dhrystone, files, shell, whetstone};
-use crate::clock::{now_ns, seconds};
-use crate::fault::{Fault, OrFault, Outcome, check};
+use crate::clock::now_ns;
+use crate::fault::{Fault, OrFault, Outcome};
 
-/// The first argument of a copy.
-pub const FLAG: &str = "--unixbench-copy";
-
-static OVER: AtomicBool = AtomicBool::new(false);
-
-/// The whole life of a copy: test, length in seconds and, where `execl` began earlier, its start and its count.
+/// The whole life of a worker: test, length in seconds and, where `execl` began earlier, its start and its count.
 pub fn main(arguments: &[OsString]) -> i32 {
     let words: Option<Vec<&str>> = arguments.iter().map(|word| word.to_str()).collect();
     let length_s = |text: &str| text.parse::<f64>().ok().filter(|value| (0.001..=86_400.0).contains(value));
@@ -58,40 +52,4 @@ fn ready() -> Result<(), Fault> {
     let next = "run it from the agent";
     writeln!(std::io::stdout(), "ready").or_fault("cannot write to stdout", next)?;
     std::io::stdin().read_to_end(&mut Vec::new()).or_fault("cannot read stdin", next).map(|_| ())
-}
-
-/// Has the kernel kill the calling process when the process `parent`, which started it, ends.
-pub fn die_with(parent: u32) -> std::io::Result<()> {
-    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }.into())?;
-    // It may have ended before the call.
-    if unsafe { libc::getppid() } as u32 == parent { Ok(()) } else { Err(std::io::ErrorKind::NotFound.into()) }
-}
-
-extern "C" fn ring(_: libc::c_int) {
-    OVER.store(true, Relaxed);
-}
-
-/// Lets `again` say no after so many seconds. Calls that wait are interrupted then.
-pub fn alarm(length_s: f64) -> Result<(), Fault> {
-    OVER.store(false, Relaxed);
-    let mut timer: libc::itimerval = unsafe { std::mem::zeroed() };
-    timer.it_value.tv_sec = length_s as libc::time_t;
-    timer.it_value.tv_usec = ((length_s.fract() * 1e6) as libc::suseconds_t).max(1);
-    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    action.sa_sigaction = ring as *const () as usize;
-    let set = unsafe { libc::sigaction(libc::SIGALRM, &action, std::ptr::null_mut()) };
-    check(set.into()).or_fault("cannot catch an alarm", "report this")?;
-    let set = unsafe { libc::setitimer(libc::ITIMER_REAL, &timer, std::ptr::null_mut()) };
-    check(set.into()).or_fault("cannot set an alarm", "report this").map(|_| ())
-}
-
-/// Whether there is to be another loop: until the alarm, but one in any case, however late this process had its turn.
-#[inline(always)]
-pub fn again(loops: u64) -> bool {
-    loops == 0 || !OVER.load(Relaxed)
-}
-
-/// Loops that were done since then.
-pub fn since(start_ns: u64, loops: u64) -> Report {
-    Report { count: loops as f64, elapsed_s: seconds(now_ns() - start_ns) }
 }

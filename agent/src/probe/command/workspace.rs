@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::{must_end_well, said};
+use super::{must_end_well, output};
 use crate::fault::{Fault, OrFault};
-use crate::keeper::{self, Done, Line};
 use crate::probe::Context;
+use crate::supervisor::{self, Done, Line};
 use crate::workdir::Workdir;
 
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -19,16 +19,16 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 const LEASE: &str = "CLOUDCMP_LEASE";
 const NEXT: &str = "see the disk and its permissions";
 
-pub struct Scene<'a> {
+pub struct Workspace<'a> {
     context: &'a Context<'a>,
     files: PathBuf,
     marker: PathBuf,
     work: Workdir,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> Workspace<'a> {
     /// Makes the folders; files that were shipped are in theirs already.
-    pub fn new(context: &'a Context<'a>) -> Result<Scene<'a>, Fault> {
+    pub fn new(context: &'a Context<'a>) -> Result<Workspace<'a>, Fault> {
         let (dir, name) = (context.dir()?, context.text("command"));
         // A relative directory would be another one from within the command's own folder.
         let dir = dir.canonicalize().or_fault(format!("{}", dir.display()), NEXT)?;
@@ -38,7 +38,7 @@ impl<'a> Scene<'a> {
         let work = Workdir::new(&dir)?;
         fs::create_dir(work.path().join("run")).or_fault(making(), NEXT)?;
         let marker = dir.join("files").join(format!(".set-up-{name}"));
-        Ok(Scene { context, files, marker, work })
+        Ok(Workspace { context, files, marker, work })
     }
 
     pub fn limit(&self) -> Duration {
@@ -95,7 +95,7 @@ impl<'a> Scene<'a> {
         ];
         environ.extend(checking.then(|| ("CLOUDCMP_OUTPUT", self.output().into())));
         environ.extend(std::env::var_os(LEASE).map(|token| (LEASE, token)));
-        let (stdout_bytes, stderr_bytes) = (said::STDOUT_BYTES, said::STDERR_BYTES);
-        keeper::run(&Line { dir, text, environ: &environ, limit, stdout_bytes, stderr_bytes })
+        let (stdout_bytes, stderr_bytes) = (output::STDOUT_BYTES, output::STDERR_BYTES);
+        supervisor::run(&Line { dir, text, environ: &environ, limit, stdout_bytes, stderr_bytes })
     }
 }

@@ -1,7 +1,7 @@
 //! What a command printed, as frames: bounded, as UTF-8, and with a note wherever that is not all of it.
 
 use crate::fault::Fault;
-use crate::keeper::{Done, Output};
+use crate::supervisor::{Done, Output};
 use crate::wire::{Out, finite};
 
 pub const STDOUT_BYTES: usize = 1 << 20;

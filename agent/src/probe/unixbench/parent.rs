@@ -1,29 +1,20 @@
-//! The agent's side of a pass: copies of a test in processes that begin together and die with the agent.
+//! The agent's side of a pass: starts workers, one for each copy of a test, together; they die with the agent.
 //!
 //! Each copy is this very program with a hidden flag. It says that it is ready and waits for the end of its stdin, which
 //! is one pipe for all; closing that pipe starts them. A copy is killed by the kernel when the agent ends, however it
 //! ends. What a copy's shell has started ends after one pass over a small text.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use super::copy::{self, FLAG};
+use super::process::{FLAG, OWN, die_with};
 use super::score::Report;
 use crate::fault::{Fault, OrFault, Outcome};
 
 /// More than a copy has to say.
 const SAID_LIMIT: u64 = 4096;
-/// This program, also where its file was removed or replaced.
-pub const OWN: &str = "/proc/self/exe";
-
-/// The program that the execl test starts again and again.
-pub fn binary() -> Result<File, Fault> {
-    File::open(OWN).or_fault("cannot open this program itself", "mount /proc")
-}
-
 /// One pass: what each of the copies did.
 pub fn run(test: &str, length_s: f64, copies: usize, folder: &Path) -> Result<Vec<Report>, Fault> {
     let (start, gun) = std::io::pipe().or_fault("cannot make a pipe", "raise the limit of open files")?;
@@ -52,7 +43,7 @@ impl Copy {
         command.args([FLAG, test, &length_s.to_string()]).current_dir(folder);
         command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::null());
         let agent = std::process::id();
-        unsafe { command.pre_exec(move || copy::die_with(agent)) };
+        unsafe { command.pre_exec(move || die_with(agent)) };
         let next = "raise the limit of processes, or ask for fewer copies";
         let mut child = command.spawn().or_fault(format!("cannot start a copy of {test}"), next)?;
         let stdout = child.stdout.take().expect("it is piped");
