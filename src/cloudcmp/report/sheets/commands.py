@@ -1,18 +1,18 @@
 """Commands and tools of a study, whole."""
 
 from cloudcmp.model.command import CommandUse
-from cloudcmp.report.book import Book
 from cloudcmp.report.command_lines import TITLE, file_line, plain_text
+from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.sheets.sheet import Field, Row, Sheet, captioned, columns
 from cloudcmp.report.text import exact
 
 
-def sheet(book: Book) -> Sheet | None:
+def sheet(study: StudyView) -> Sheet | None:
     """Every line for a shell; None where there is none. It follows from the plan, which is what was run."""
-    if not book.view.commands:
+    if not study.view.commands:
         return None
-    rows = tuple(one for use in book.view.commands for one in _rows(use))
-    return Sheet(captioned(book.origin, TITLE), columns("name", "when", "line"), rows)
+    rows = tuple(one for use in study.view.commands for one in _rows(use))
+    return Sheet(captioned(study.origin, TITLE), columns("name", "when", "line"), rows)
 
 
 def _rows(use: CommandUse) -> list[Row]:
