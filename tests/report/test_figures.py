@@ -11,13 +11,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from cloudcmp.report.report_model import StudyView
 from tests.report.listed import Listed
 
 from cloudcmp.model.view import View
 from cloudcmp.report.charts import bars
 from cloudcmp.report.charts.base import Styles
 from cloudcmp.report.figures import Figure, figures, write_figures
+from cloudcmp.report.report_model import StudyView
 
 from .payloads import ALL, MARKUP
 

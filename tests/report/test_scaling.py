@@ -5,7 +5,6 @@ from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
-from cloudcmp.report.report_model import StudyView
 from rich.console import Console
 from tests.report.conftest import START, candidate, poisoned
 from tests.report.listed import Listed
@@ -19,6 +18,7 @@ from cloudcmp.report.charts import scaling as chart
 from cloudcmp.report.charts.base import Styles
 from cloudcmp.report.comparison import show
 from cloudcmp.report.figures import figures
+from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.sheets import scaling as sheet
 
 LINUX, WINDOWS = "count=1;os=linux", "count=1;os=windows"

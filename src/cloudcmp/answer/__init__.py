@@ -1,4 +1,4 @@
-"""The answer in words, for who paid for the question."""
+"""The answer in words."""
 
 from cloudcmp.answer.offers import Offered, Services, Type, Where, offered
 from cloudcmp.answer.words import in_words

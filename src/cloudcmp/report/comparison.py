@@ -91,7 +91,7 @@ def show(console: Console, view: View, *, exploratory: Exploratory = "hidden") -
 
 
 def _scaling(screen: _Screen, study: StudyView) -> None:
-    """How fast machines come, in two tables; nothing where none was asked for."""
+    """Print how fast machines become usable, in two tables; nothing if the study did not measure it."""
     for title, heads, rows, note in scaling.brief(study, screen.names):
         screen.put("")
         table(screen.console, [heads[0], *map(Head, heads[1:])], rows, title=title)
@@ -99,7 +99,7 @@ def _scaling(screen: _Screen, study: StudyView) -> None:
 
 
 def _names(study: StudyView, limit: int) -> tuple[str, ...]:
-    """What candidates are called on the screen: without what all their names begin with, else a letter each."""
+    """The names of candidates on the screen: without their common parts, or one letter each."""
     short = without_common([one.id for one in study.candidates])
     if max(map(len, short), default=0) <= limit or len(short) > _MOST_COLUMNS:
         return short_names(short, max(limit, 24))
@@ -158,7 +158,7 @@ def _group(screen: _Screen, study: StudyView, group: str, views: Sequence[CellVi
 
 
 def _brief(screen: _Screen, view: CellView) -> None:
-    """A cell that gets no verdict: a line of values with their half-widths and counts, with its name where it fits."""
+    """Print a cell without verdict: a line of values with half-widths and counts, and its name if it fits."""
     name = f"{view.name}, {view.scale.unit}".rstrip(", ")
     figures = [_value(screen, view, at, None).strip() for at in range(len(screen.names))]
     texts = [f"{figure} {_counts(view, at)}" for at, figure in enumerate(figures)]
@@ -212,16 +212,16 @@ def _counts(view: CellView, at: int) -> str:
 
 
 def _words(screen: _Screen, view: CellView, marks: dict[int, Verdict]) -> Iterator[str]:
-    """The verdicts of a cell in words, the best against the others; what could be told; and over how many launches."""
+    """The verdicts of a cell in words, the best against the others; the detectable difference; and the launches."""
     leader, names = view.leader, screen.names
     if len(view.estimates) > 1 and not view.decides:
         yield "exploratory: no verdict"
     if marks and leader is not None:
         for verdict in (Verdict.WORSE, Verdict.SAME, Verdict.CANNOT_TELL, Verdict.BETTER):
-            told = [_against(view, leader, at, names[at]) for at in sorted(marks)
+            lines = [_against(view, leader, at, names[at]) for at in sorted(marks)
                     if at != leader and (view.verdict(at, leader) or Verdict.CANNOT_TELL) is verdict]  # fmt: skip
-            if told:
-                yield f"{names[leader]} {_SAID[verdict]} {', '.join(told)}"
+            if lines:
+                yield f"{names[leader]} {_AGAINST[verdict]} {', '.join(lines)}"
         if view.winner is not None and view.winner.starred is not None:
             yield f"* {names[view.winner.starred]} is the cheapest of these"
     elif marks:
@@ -234,7 +234,7 @@ def _words(screen: _Screen, view: CellView, marks: dict[int, Verdict]) -> Iterat
     yield f"n {counts[0]}" if len(set(counts)) == 1 else f"n {', '.join(map(str, counts))}"
 
 
-_SAID = {
+_AGAINST = {
     Verdict.WORSE: "better than",
     Verdict.SAME: "practically the same as",
     Verdict.CANNOT_TELL: "cannot yet be told from",
@@ -254,7 +254,7 @@ def _against(view: CellView, leader: int, at: int, name: str) -> str:
 
 
 def _rows(screen: _Screen, study: StudyView, view: CellView) -> None:
-    """A cell with a line for each candidate, for more candidates than fit side by side."""
+    """Print a cell with one line for each candidate, if they do not fit side by side."""
     unit = ", ".join(filter(None, (view.scale.unit, direction(view.metric))))
     screen.put((clip(f"{view.name} ({unit})", screen.width), "bold"))
     marks, costs = view.marks(), figures_of(study, view)
@@ -263,28 +263,28 @@ def _rows(screen: _Screen, study: StudyView, view: CellView) -> None:
         half = view.scale.half_width(one.median_bounds, one.median)
         value = view.scale.number(one.median) if known(one.median) else "no value"
         verdict = marks.get(at)
-        said = standing_words(view, at, verdict) if verdict else one.reason
+        text = standing_words(view, at, verdict) if verdict else one.reason
         money = f"{costs.scale.number(costs.values.get(at))} {costs.axis}" if costs and at in costs.values else ""
         head = f"  {MARKS[verdict] if verdict else ' '} {screen.names[at]:{width}} {value:>8}"
         line = f"{head} {'±' + half if half else '':7} {f'n {one.n}, {one.n_ok}/{one.n_started}':11}"
         style = STYLES.get(verdict, "") if verdict else ""
-        if len(line) + len(said) < screen.width:
-            screen.put((f"{line} {said}", style))
+        if len(line) + len(text) < screen.width:
+            screen.put((f"{line} {text}", style))
         else:
             screen.put((line, style))
-            say(screen.console, said, style, indent=6)
+            say(screen.console, text, style, indent=6)
         if money:
             screen.put((f"{'':{max(0, len(head) - len(money.partition(' ')[0]))}}{money}", "dim"))
 
 
 def _closing(screen: _Screen, study: StudyView) -> None:
-    told = warnings(study)
-    if told or no_price(study):
+    lines = warnings(study)
+    if lines or no_price(study):
         screen.put("")
-    for line in told[:_MOST_WARNINGS]:
+    for line in lines[:_MOST_WARNINGS]:
         say(screen.console, f"warning: {line}", "yellow")
-    if len(told) > _MOST_WARNINGS:
-        say(screen.console, f"warning: {len(told) - _MOST_WARNINGS} more are in the report", "yellow")
+    if len(lines) > _MOST_WARNINGS:
+        say(screen.console, f"warning: {len(lines) - _MOST_WARNINGS} more are in the report", "yellow")
     if no_price(study):
         say(screen.console, no_price(study))
     if study.view.analysis.answer:

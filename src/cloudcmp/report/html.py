@@ -46,7 +46,7 @@ class _Picture:
 
 
 def is_report(head: bytes) -> bool:
-    """Whether a file is a report, by its first bytes."""
+    """True if a file is a report, by its first bytes."""
     return head.startswith(b"<!doctype html>") and b": cloudcmp report" in head
 
 
@@ -55,7 +55,7 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
 
     drawn: the study's figures where they are drawn already. Every string of the view is cleaned of invisible
     characters and escaped; the page's policy allows its one style sheet, by digest, and images that it carries itself.
-    What was interrupted is said in the element `interruptions` alone, the last of the page.
+    Interruptions appear only in the element `interruptions`, the last of the page.
     """
     study = StudyView.of(view)
     style = _read("report.css")
@@ -100,7 +100,7 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
 
 
 def _shown(value: object) -> object:
-    """What the template prints for a value: strings lose what has no shape, whoever forgot to clean them."""
+    """The value as the template prints it; a last cleaning removes invisible characters of strings."""
     return visible(value, keep="\n") if type(value) is str else value
 
 

@@ -72,7 +72,7 @@ def _bar(view: CellView, at: int, who: str) -> Bar:
 
 
 def chosen(views: tuple[CellView, ...]) -> tuple[CellView, ...]:
-    """The cells that get a panel: all where they are few, else those that decide, then medians before tails."""
+    """The cells that get a panel: all if they are few, else those that decide, then medians before tails."""
     if len(views) <= MOST_PANELS:
         return views
     kept = {view.cell for view in sorted(views, key=lambda view: (not view.decides, is_tail(view)))[:MOST_PANELS]}
@@ -80,12 +80,12 @@ def chosen(views: tuple[CellView, ...]) -> tuple[CellView, ...]:
 
 
 def is_tail(view: CellView) -> bool:
-    """Whether a cell is a percentile other than the median."""
+    """True if a cell is a percentile other than the median."""
     return parse_cell(view.cell).get("percentile") not in {None, "50"}
 
 
 def left_out(views: tuple[CellView, ...], shown: tuple[CellView, ...]) -> str:
-    """What a figure does not show, as a sentence with a space before it."""
+    """A sentence about the cells that a figure leaves out, with a leading space."""
     rest = len(views) - len(shown)
     return f" {len(shown)} of {len(views)} cells are drawn here; all are in the tables." if rest else ""
 

@@ -39,7 +39,7 @@ _CONFIG: Spec = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawing with its words and its data; `alt` says in a sentence what it shows to those who cannot see it."""
+    """A drawing with its title, caption and data."""
 
     name: str
     title: str
@@ -49,13 +49,13 @@ class Figure:
     rows: tuple[tuple[object, ...], ...]
 
     def png(self) -> bytes:
-        """The same drawing in pixels, two for each unit."""
+        """The drawing as PNG, two pixels for each unit."""
         return png_of(self.svg)
 
 
 @dataclass(frozen=True, slots=True)
 class Styles:
-    """The candidates as they appear in all figures: by index, with the same name, colour, shape and dash each."""
+    """The names of candidates in figures by index, and with them their colours, shapes and dashes."""
 
     names: tuple[str, ...]
 
@@ -79,19 +79,19 @@ class Styles:
 
 
 def title_of(study: StudyView, words: str) -> str:
-    """A figure's title, which says first where the numbers come from."""
+    """A figure's title with the origin of its numbers."""
     return f"{words} [{study.origin}]" if study.origin else words
 
 
 def counts_of(study: StudyView, views: Sequence[CellView]) -> str:
     """The fewest launches and the trials behind any panel, for each candidate, as a sentence."""
-    said = []
+    counts = []
     for one in study.candidates:
         some = [view.estimates[one.index] for view in views if one.index in view.estimates]
         if some:
             least = min(some, key=lambda estimate: (estimate.n, estimate.n_ok / max(1, estimate.n_started)))
-            said.append(f"{one_line(one.id, 40)} n {least.n}, {least.n_ok}/{least.n_started} ok")
-    return f"Fewest launches (n) and trials of any panel: {'; '.join(said)}."
+            counts.append(f"{one_line(one.id, 40)} n {least.n}, {least.n_ok}/{least.n_started} ok")
+    return f"Fewest launches (n) and trials of any panel: {'; '.join(counts)}."
 
 
 def panel_title(view: CellView) -> str:
@@ -128,7 +128,7 @@ def draw(title: str, panels: Sequence[Spec], columns: int = 2) -> str:
 
 
 def _visible(part: Any) -> Any:
-    """The same specification without characters that XML does not allow or that turn the reading order."""
+    """The specification without characters that XML forbids or that change the reading order."""
     if isinstance(part, str):
         return visible(part)
     if isinstance(part, dict):

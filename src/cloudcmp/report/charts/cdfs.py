@@ -54,10 +54,10 @@ def _counts(study: StudyView, kinds: dict[tuple[str, str], list[Cdf]]) -> str:
     for one in (curve for curves in kinds.values() for curve in curves):
         for counts in _pages(study, one):
             least[one.candidate] = min(counts, least.get(one.candidate, counts))
-    said = [
+    texts = [
         f"{one_line(study.candidates[at].id, 40)} n {n}, {ok}/{started} ok" for at, (n, ok, started) in least.items()
     ]
-    return f"Launches and trials: {'; '.join(said)}." if said else ""
+    return f"Launches and trials: {'; '.join(texts)}." if texts else ""
 
 
 def _rows(study: StudyView, one: Cdf) -> list[tuple[object, ...]]:

@@ -1,4 +1,4 @@
-"""What a task costs on each candidate, or what work a unit of money buys (as CloudCmp's figure 2)."""
+"""The cost of a task on each candidate, or the work that a unit of money buys (as CloudCmp's figure 2)."""
 
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.charts.bars import Bar, chosen, left_out, panel

@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 def figures(study: StudyView, styles: Styles) -> list[Figure]:  # noqa: ARG001
-    """One figure with a stacked bar for each candidate that was asked for machines; none where none was."""
+    """One figure with a stacked bar for each candidate whose scaling was measured, if any."""
     some = study.view.scaling
     if not some:
         return []
@@ -37,7 +37,7 @@ def figures(study: StudyView, styles: Styles) -> list[Figure]:  # noqa: ARG001
 
 
 def _bars(study: StudyView, one: Scaling, name: str, scale: Scale) -> list[Row]:
-    """The parts of one bar; the whole where it cannot be split."""
+    """The parts of one bar; the whole if it cannot be split."""
     cells = ((one.provisioning, 0), (one.booting, 1)) if one.provisioning and one.booting else ((one.cell, 2),)
     found = []
     for cell, part in cells:

@@ -1,4 +1,4 @@
-"""Price against performance: where more money buys more, and where it does not."""
+"""Price against performance."""
 
 from cloudcmp.model.plan import hourly_cost
 from cloudcmp.model.untrusted_text import one_line
@@ -53,7 +53,7 @@ def _spread(views: tuple[CellView, ...]) -> tuple[CellView, ...]:
 
 
 def _points(study: StudyView, view: CellView) -> list[tuple[int, float]]:
-    """The candidates of a cell of which price and median are known, with their price per hour."""
+    """The candidates of a cell with known price and median, and their hourly price."""
     found = []
     for at, one in view.estimates.items():
         cost = hourly_cost(study.candidates[at])

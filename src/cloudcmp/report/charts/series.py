@@ -15,7 +15,7 @@ _POINTS, _LINES = 120, 12
 
 
 def figures(study: StudyView, styles: Styles) -> list[Figure]:
-    """One figure with all cells whose trials lasted; none where no trial did."""
+    """One figure with all cells whose trials give series, if any."""
     lasting: dict[tuple[str, int], list[Series]] = {}
     of_launch = {launch.index: launch.candidate for launch in study.view.plan.launches}
     for one in study.view.series:

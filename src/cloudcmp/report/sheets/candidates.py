@@ -1,4 +1,4 @@
-"""What was asked, of whom, at what price."""
+"""The candidates with their prices, and the design of the study."""
 
 from datetime import UTC, date, datetime
 
@@ -18,7 +18,7 @@ _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 def candidates(study: StudyView) -> Sheet:
-    """Who was compared, with list price, its source and its age."""
+    """The candidates with their list price, its source and its age."""
     day = studied_on(study)
     titles = ("candidate", "offering", "class", "vCPUs", "memory", "price an hour", "price from", "what ran")
     rows = [
@@ -33,7 +33,7 @@ def candidates(study: StudyView) -> Sheet:
 
 
 def no_price(study: StudyView) -> str:
-    """Why there are no cost figures, empty where every price is known."""
+    """Why there are no cost figures; empty if every price is known."""
     missing = [one_line(one.id, 40) for one in study.candidates if one.offering.price is None]
     if not missing:
         return ""
@@ -43,7 +43,7 @@ def no_price(study: StudyView) -> str:
 
 
 def studied_on(study: StudyView) -> date | None:
-    """The UTC day on which the last trial ended, None where none did."""
+    """The UTC day on which the last trial ended; None if none did."""
     ended = [one.ended_at for one in study.view.attempts if not one.interrupted]
     return datetime.fromtimestamp(max(ended), UTC).date() if ended else None
 
@@ -60,11 +60,11 @@ def memory(gib: float | None) -> str:
 def _details(one: Candidate) -> str:
     parts = [f"{one.count} of it" if one.count > 1 else "", f"with {one.volume}" if one.volume else ""]
     if one.asked:
-        parts.append(f"asked for {_asked(one.asked)}" + (f"; differs: {', '.join(one.differs)}" if one.differs else ""))
+        parts.append(f"asked for {_size(one.asked)}" + (f"; differs: {', '.join(one.differs)}" if one.differs else ""))
     return "; ".join(filter(None, parts))
 
 
-def _asked(match: Match) -> str:
+def _size(match: Match) -> str:
     parts = (f"{match.vcpus:g} vCPUs" if match.vcpus else "", f"{match.memory_gib:g} GiB" if match.memory_gib else "",
              match.category or "")  # fmt: skip
     return ", ".join(filter(None, parts)) or "any"
@@ -79,7 +79,7 @@ def _price(one: Candidate) -> Field:
 
 
 def price_source(price: Price | None, day: date | None) -> str:
-    """Who told a price and of when it is, beside the day of the study."""
+    """The source and date of a price, and its age on the day of the study."""
     if price is None:
         return UNKNOWN
     source = ", ".join(filter(None, (price.source, f"SKU {price.sku}" if price.sku else "", price.how)))
@@ -118,7 +118,7 @@ def facts(study: StudyView) -> tuple[tuple[str, str], ...]:
 
 
 def spent_line(spend: Spend | None) -> str:
-    """What was spent by our own count, which is not the provider's bill; nothing where nothing is billed."""
+    """The money spent by our own count, which is not the provider's bill; empty if nothing is billed."""
     if spend is None:
         return ""
     if spend.accrued is None:
@@ -152,7 +152,7 @@ def _session(one: Session) -> str:
 
 
 def advertised(one: Candidate) -> dict[str, str]:
-    """What an offering promises, under the names that facts go by where there is one to set beside it."""
+    """What an offering advertises, under the names of the facts that machines report."""
     promised = {"vcpus": _amount(one.offering.vcpus), "memory": memory(one.offering.memory_gib)}
     return promised | {key: _attribute(key, value) for key, value in one.offering.attributes}
 

@@ -37,8 +37,8 @@ def sheets(study: StudyView) -> tuple[Sheet, ...]:
 
 def _lines(study: StudyView, view: CellView) -> list[Row]:
     shared = study.names.shared(view.metric.name)
-    said = "; ".join(filter(None, (direction(view.metric), shared, "" if view.decides else "exploratory")))
-    return [heading(view.name, f"{said} · {view.cell}"), *(_line(study, view, one) for one in view.estimates.values())]
+    words = "; ".join(filter(None, (direction(view.metric), shared, "" if view.decides else "exploratory")))
+    return [heading(view.name, f"{words} · {view.cell}"), *(_line(study, view, one) for one in view.estimates.values())]
 
 
 def _line(study: StudyView, view: CellView, one: Estimate) -> Row:
@@ -66,7 +66,7 @@ def _interval(view: CellView, bounds: Bounds | None) -> str:
 
 
 def money_of(study: StudyView, view: CellView, at: int) -> str:
-    """What the cell costs on one candidate, with its unit."""
+    """The cost of a cell on one candidate, with its unit."""
     costs = cost_of(view) or work_of(study, view)
     if costs is None or at not in costs.values:
         return UNKNOWN

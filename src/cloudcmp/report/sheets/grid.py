@@ -50,8 +50,8 @@ def _sheet(study: StudyView, at: int, rest: Cell, by_op: dict[str, _Found]) -> S
         for size in sorted({size for size, _ in found}):
             name = param_words(_ROWS, str(size))
             rows.append(row(name, *(_median(scale, found.get((size, record)), at) for record in records)))
-    said = ", ".join((metric_words(rest.metric), *(param_words(*pair) for pair in rest.params)))
-    caption = captioned(study.origin, f"{study.candidates[at].id}: {said}, {scale.unit}")
+    words = ", ".join((metric_words(rest.metric), *(param_words(*pair) for pair in rest.params)))
+    caption = captioned(study.origin, f"{study.candidates[at].id}: {words}, {scale.unit}")
     return Sheet(caption, (Column("file, record"), *_titles(records)), tuple(rows), _note(views, at))
 
 

@@ -1,4 +1,4 @@
-"""What each provider offers: services, types with prices, places; after tables 1, 3 and 6 of CloudCmp (IMC 2010)."""
+"""The sheets of each provider's services, types and places; after tables 1, 3 and 6 of CloudCmp (IMC 2010)."""
 
 from collections.abc import Iterable
 
@@ -17,7 +17,7 @@ _NOTE = (
 
 
 def sheets(study: StudyView) -> tuple[Sheet, ...]:
-    """The three tables; none for an imported table, which tells nothing of what was offered."""
+    """The three tables; none for an imported table, which does not name what is offered."""
     if study.view.plan.imported or not study.candidates:
         return ()
     found = offered(study.view.plan, study.view.attempts)

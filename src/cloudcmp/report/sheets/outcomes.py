@@ -44,13 +44,13 @@ def _reasons(attempts: list[Attempt]) -> str:
     """The most frequent reasons of those that failed, with their number."""
     counted = Counter(one_line(one.why, 120) for one in attempts if one.outcome is not Outcome.OK and one.why)
     ranked = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
-    said = [f"{why} ({times} times)" if times > 1 else why for why, times in ranked[:_MOST_REASONS]]
-    return "; ".join(said) + ("; and others" if len(ranked) > _MOST_REASONS else "")
+    lines = [f"{why} ({times} times)" if times > 1 else why for why, times in ranked[:_MOST_REASONS]]
+    return "; ".join(lines) + ("; and others" if len(ranked) > _MOST_REASONS else "")
 
 
 def warnings(study: StudyView) -> tuple[str, ...]:
     """Everything that a reader must know before trusting a number, each once."""
-    said = list(study.view.warnings)
+    lines = list(study.view.warnings)
     places: dict[str, tuple[list[str], list[str]]] = {}
     for view in study.cells:
         for at, one in view.estimates.items():
@@ -61,9 +61,9 @@ def warnings(study: StudyView) -> tuple[str, ...]:
     for text, (names, cells) in places.items():
         who, where = list(dict.fromkeys(names)), list(dict.fromkeys(cells))
         more = f", and {len(where) - 1} more" if len(where) > 1 else ""
-        said.append(f"{', '.join(who)}: {text} ({where[0]}{more})")
-    said.extend(_why(study))
-    return tuple(dict.fromkeys(one_line(text, 400) for text in said))
+        lines.append(f"{', '.join(who)}: {text} ({where[0]}{more})")
+    lines.extend(_why(study))
+    return tuple(dict.fromkeys(one_line(text, 400) for text in lines))
 
 
 def _why(study: StudyView) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Every candidate against every other: effects, tests and what could have been told."""
+"""Every candidate against every other: effects, tests, and detectable differences."""
 
 from collections.abc import Sequence
 

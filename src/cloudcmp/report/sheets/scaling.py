@@ -13,13 +13,13 @@ _SPREAD = "5 % to 95 %"
 
 
 def sheets(study: StudyView) -> tuple[Sheet, ...]:
-    """The parts of each candidate's scaling latency, and its chance to be there by a deadline; nothing without any."""
+    """The parts of each candidate's scaling latency, and its chance to meet a deadline; empty if not measured."""
     some = study.view.scaling
     return (_parts(study, some), _in_time(study, some)) if some else ()
 
 
 def figure_of(study: StudyView, one: Scaling, cell: str | None) -> tuple[CellView, Estimate] | None:
-    """The page and the estimate of one of a candidate's cells; None where there is none."""
+    """The view and the estimate of one of a candidate's cells; None if there is none."""
     view = study.by_cell.get(cell or "")
     estimate = view.estimates.get(one.candidate) if view else None
     return (view, estimate) if view and estimate else None
@@ -40,7 +40,7 @@ def in_words(share: Share | None) -> str:
 
 
 def note(some: Sequence[Scaling], shown: str = "") -> str:
-    """How to read the numbers: what is summed up how, what is shown beside, and how finely the controller looked."""
+    """How to read the numbers: the statistic, what else is shown, and the poll interval of the controller."""
     polls = [one.poll_s for one in some if one.poll_s is not None]
     fine = f" The controller looked every {format_quantity(max(polls), 's')}: no time is finer." if polls else ""
     add_up = " Medians of parts need not add up to the median of the whole." if some[0].by == "median" else ""
@@ -79,9 +79,9 @@ def brief(study: StudyView, names: Sequence[str]) -> tuple[tuple[str, tuple[str,
 
 def _telling(some: Sequence[Scaling]) -> tuple[float, ...]:
     """The deadlines up to the first by which as many launches are in time as by the last."""
-    asked = deadlines(some)
-    counts = [[share.k if (share := dict(one.in_time).get(deadline)) else 0 for one in some] for deadline in asked]
-    return asked[: counts.index(counts[-1]) + 1] if asked else ()
+    times = deadlines(some)
+    counts = [[share.k if (share := dict(one.in_time).get(deadline)) else 0 for one in some] for deadline in times]
+    return times[: counts.index(counts[-1]) + 1] if times else ()
 
 
 def _parts(study: StudyView, some: Sequence[Scaling]) -> Sheet:
@@ -138,10 +138,10 @@ def deadlines(some: Sequence[Scaling]) -> tuple[float, ...]:
 
 
 def _in_time(study: StudyView, some: Sequence[Scaling]) -> Sheet:
-    asked = deadlines(some)
-    titles = (Column("candidate"), *(Column(f"within {one:g} s", True) for one in asked))
+    times = deadlines(some)
+    titles = (Column("candidate"), *(Column(f"within {one:g} s", True) for one in times))
     rows = tuple(
-        row(study.candidates[one.candidate].id, *(in_words(dict(one.in_time).get(deadline)) for deadline in asked))
+        row(study.candidates[one.candidate].id, *(in_words(dict(one.in_time).get(deadline)) for deadline in times))
         for one in some
     )
     return Sheet(captioned(study.origin, _IN_TIME), titles, rows, _IN_TIME_NOTE)

@@ -1,4 +1,4 @@
-"""What more threads bring: speed-up, efficiency, and the rate that a processor of each candidate gives."""
+"""Speed-up and efficiency of more threads, and the rate of one processor of each candidate."""
 
 import math
 
@@ -44,7 +44,7 @@ def sheets(study: StudyView) -> tuple[Sheet, ...]:
 
 
 def _by_work(study: StudyView) -> dict[Cell, _CellViews]:
-    """Pages of the same work, which differ by their threads alone."""
+    """The cells of equal work, which differ only in their threads."""
     probes = {cell: trial.probe for trial in study.view.plan.trials for cell in trial.cells}
     shown: dict[tuple[str, tuple[str, ...]], str] = {}
     found: dict[Cell, _CellViews] = {}
@@ -60,7 +60,7 @@ def _by_work(study: StudyView) -> dict[Cell, _CellViews]:
 
 
 def _lines(views: _CellViews, one: Candidate) -> list[Row]:
-    """A candidate's rows, fewest threads first; none unless there is one thread and something to set beside it."""
+    """A candidate's rows, fewest threads first; empty without one thread and more to compare."""
     vcpus = None if stands_in(one) else one.offering.vcpus
     own = [pair for pair in views if one.index in pair[0].estimates and known(pair[0].estimates[one.index].median)]
     counted = [(view, _count(threads, vcpus)) for view, threads in own]
@@ -91,7 +91,7 @@ def _line(one: Candidate, view: CellView, count: float | None, alone: CellView, 
 
 
 def _surely(own: Estimate, scale: Scale) -> str:
-    """The median's interval where there is one, and the number of launches."""
+    """The median's interval, if any, and the number of launches."""
     ends = own.median_bounds
     return f"{scale.number(ends.low)} to {scale.number(ends.high)}, n {own.n}" if ends else f"n {own.n}"
 

@@ -1,4 +1,4 @@
-"""Who is better where: the verdicts on one page, and the winners by operation, class and threads."""
+"""The verdicts in one matrix, and the winners by operation, class and threads."""
 
 from collections.abc import Sequence
 
@@ -35,8 +35,8 @@ def matrix(study: StudyView) -> Sheet | None:
 def _wide(study: StudyView, view: CellView) -> Row:
     marks = view.marks()
     fields = [_standing(view, one.index, marks.get(one.index)) for one in study.candidates]
-    said = "; ".join(filter(None, (direction(view.metric), study.names.shared(view.metric.name))))
-    return row(Field(view.name, said), *fields)
+    words = "; ".join(filter(None, (direction(view.metric), study.names.shared(view.metric.name))))
+    return row(Field(view.name, words), *fields)
 
 
 def _standing(view: CellView, at: int, verdict: Verdict | None) -> Field:
