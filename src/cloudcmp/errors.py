@@ -21,10 +21,10 @@ CloudcmpError                 carries one or more faults: where, what, what next
         ├── Unreached         there is no way to it from here: nothing was sent
         ├── Throttled         too many requests: asking later helps
         ├── LostAnswer        the request may or may not have been carried out
-        ├── IncompleteListing          a list came incomplete or not at all: nothing may be concluded from it
-        ├── Preempted             the provider took a machine back before it was up
+        ├── IncompleteListing a list came incomplete or not at all: nothing may be concluded from it
+        ├── Preempted         the provider took a machine back before it was up
         ├── TooLate           it did not come about in the time that it was given
-        ├── ConnectionLost          the connection to a machine broke: the machine may be well
+        ├── ConnectionLost    the connection to a machine broke: the machine may be well
         └── WrongHost         the machine that answers is not the one that was launched
 """
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-_TOP = ("README.md", "METHODOLOGY.md", "BIAS.md", "CONTRIBUTING.md", "CHANGELOG.md")
+_TOP = ("README.md", "METHODOLOGY.md", "BIAS.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md")
 PAGES = (*(ROOT / name for name in _TOP), *sorted(DOCS.rglob("*.md")))
 _FENCE = re.compile(r"^```(.*)$")
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")

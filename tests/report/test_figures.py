@@ -14,10 +14,10 @@ import pytest
 from tests.report.listed import Listed
 
 from cloudcmp.model.view import View
-from cloudcmp.report.book import Book
 from cloudcmp.report.charts import bars
-from cloudcmp.report.charts.base import Cast
+from cloudcmp.report.charts.base import Styles
 from cloudcmp.report.figures import Figure, figures, write_figures
+from cloudcmp.report.report_model import StudyView
 
 from .payloads import ALL, MARKUP
 
@@ -94,8 +94,8 @@ def test_a_candidate_without_values_is_drawn_as_such(view: View) -> None:
 def test_a_group_of_many_cells_draws_twelve(view: View) -> None:
     some = [one for one in view.analysis.estimates if one.cell.startswith("task_time_s")]
     more = tuple(replace(one, cell=f"task_time_s task=t{at};threads=one") for at in range(20) for one in some)
-    book = Book.of(replace(view, analysis=replace(view.analysis, estimates=more), cdfs=(), series=()))
-    (found,) = bars.figures(book, Cast.of(book))
+    book = StudyView.of(replace(view, analysis=replace(view.analysis, estimates=more), cdfs=(), series=()))
+    (found,) = bars.figures(book, Styles.of(book))
     assert "12 of 20 cells are drawn here" in found.caption
     assert len(found.rows) == 60
     assert len([text for text in _texts(found) if "(n 6, " in text]) == 36

@@ -15,9 +15,9 @@ from tests.report.listed import Listed
 from cloudcmp.model.result import Analysis
 from cloudcmp.model.trial import Outcome
 from cloudcmp.model.view import View
-from cloudcmp.report.book import Book
 from cloudcmp.report.figures import Figure
 from cloudcmp.report.html import render
+from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.sheets import outcomes
 
 from .payloads import MARKUP, TERMINAL
@@ -179,7 +179,9 @@ def test_interrupted_attempts_are_counted_nowhere_else(view: View) -> None:
 def test_why_trials_failed_stands_with_the_warnings_the_most_frequent_first(view: View) -> None:
     lost = (replace(one, outcome=Outcome.FAILED, why="no space left") if one.trial < 3 else one
             for one in view.attempts)  # fmt: skip
-    said = [text for text in outcomes.warnings(Book.of(replace(view, attempts=tuple(lost)))) if "why trials" in text]
+    said = [
+        text for text in outcomes.warnings(StudyView.of(replace(view, attempts=tuple(lost)))) if "why trials" in text
+    ]
     names = [one.id for one in view.plan.candidates]
     assert said == [
         f"{names[0]}: why trials failed: no space left",

@@ -14,11 +14,11 @@ from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial, Quote
 from cloudcmp.model.result import Analysis, Bounds, Estimate, Scaling, Share
 from cloudcmp.model.view import View
 from cloudcmp.report import html
-from cloudcmp.report.book import Book
 from cloudcmp.report.charts import scaling as chart
-from cloudcmp.report.charts.base import Cast
+from cloudcmp.report.charts.base import Styles
 from cloudcmp.report.comparison import show
 from cloudcmp.report.figures import figures
+from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.sheets import scaling as sheet
 
 LINUX, WINDOWS = "count=1;os=linux", "count=1;os=windows"
@@ -72,7 +72,7 @@ def texts(sheets: tuple[object, ...]) -> list[list[str]]:
 
 
 def test_each_candidate_has_its_parts_its_failures_and_its_chances(view: View) -> None:
-    rows = texts(sheet.sheets(Book.of(view)))
+    rows = texts(sheet.sheets(StudyView.of(view)))
     assert rows[:3] == [
         ["aws/quick", "60.0 s", "54.0 to 72.0 s", "40.0 s", "20.0 s", "20", "0/20 (10–90 %)"],
         ["aws/slow", "400 s", "360 to 480 s", "–", "–", "20", "0/20 (10–90 %)"],
@@ -82,16 +82,16 @@ def test_each_candidate_has_its_parts_its_failures_and_its_chances(view: View) -
 
 
 def test_the_mean_is_shown_where_the_study_takes_it() -> None:
-    book = Book.of(view_of(by="mean"))
+    book = StudyView.of(view_of(by="mean"))
     assert texts(sheet.sheets(book))[0][1] == "120 s"
-    (figure,) = chart.figures(book, Cast.of(book))
+    (figure,) = chart.figures(book, Styles.of(book))
     assert "the mean time" in figure.caption
     assert "need not add up" not in figure.caption
 
 
 def test_the_figure_holds_every_number_and_says_how_finely_it_was_looked(view: View) -> None:
-    book = Book.of(view)
-    (figure,) = chart.figures(book, Cast.of(book))
+    book = StudyView.of(view)
+    (figure,) = chart.figures(book, Styles.of(book))
     assert {(row[0], row[2], row[4]) for row in figure.rows} == {
         ("aws/quick", "whole", 60.0), ("aws/quick", "provisioning", 40.0), ("aws/quick", "booting", 20.0),
         ("aws/slow", "whole", 400.0), ("aws/never", "whole", None), ("aws/never", "provisioning", None),
@@ -102,11 +102,11 @@ def test_the_figure_holds_every_number_and_says_how_finely_it_was_looked(view: V
     assert "20/20 ok" in words
     assert "not split" in words
     assert "every 250 ms" in figure.caption
-    assert figure.svg == chart.figures(book, Cast.of(book))[0].svg
+    assert figure.svg == chart.figures(book, Styles.of(book))[0].svg
 
 
 def test_a_whole_bar_is_as_long_as_its_parts(view: View) -> None:
-    book = Book.of(view)
+    book = StudyView.of(view)
     bars = [bar for one in view.scaling for bar in chart._bars(book, one, "x", chart.Scale(1.0, "s"))]
     assert [(bar["part"], bar["value"]) for bar in bars] == [
         ("provisioning", 40.0), ("booting", 20.0), ("not split", 400.0),

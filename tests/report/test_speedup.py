@@ -10,7 +10,7 @@ from cloudcmp.model.plan import Candidate
 from cloudcmp.model.result import Analysis, Bounds, Estimate
 from cloudcmp.model.view import View
 from cloudcmp.report import html
-from cloudcmp.report.book import Book
+from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.sheets import speedup
 
 TWO = candidate(0, "aws", "two", "0.08")
@@ -24,17 +24,17 @@ def estimate(at: int, cell: str, middle: float | None, half: float = 0.0) -> Est
     return replace(bare, median=middle, median_bounds=bounds, mean=middle)
 
 
-def book_of(estimates: dict[str, tuple[float | None, float]], who: tuple[Candidate, ...] = (TWO,)) -> Book:
+def book_of(estimates: dict[str, tuple[float | None, float]], who: tuple[Candidate, ...] = (TWO,)) -> StudyView:
     some = [estimate(one.index, cell, *value) for one in who for cell, value in estimates.items()]
     plan = plan_of(who, tuple(estimates))
-    return Book.of(View(plan, METRICS, Analysis(tuple(some), Listed(), ()), ()))
+    return StudyView.of(View(plan, METRICS, Analysis(tuple(some), Listed(), ()), ()))
 
 
 def npb(metric: str, threads: str) -> str:
     return f"npb_{metric} benchmark=bt;class=A;threads={threads}"
 
 
-def table(book: Book) -> list[list[str]]:
+def table(book: StudyView) -> list[list[str]]:
     return [[field.text for field in row.fields] for sheet in speedup.sheets(book) for row in sheet.rows]
 
 

@@ -1,6 +1,6 @@
-"""The answer in words, for who paid for the question."""
+"""The answer in words."""
 
-from cloudcmp.answer.offered import Offered, Services, Type, Where, offered
+from cloudcmp.answer.offers import Offered, Services, Type, Where, offered
 from cloudcmp.answer.words import in_words
 
 __all__ = ["Offered", "Services", "Type", "Where", "in_words", "offered"]

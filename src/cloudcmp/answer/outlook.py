@@ -1,4 +1,4 @@
-"""What it would take to tell what cannot be told yet."""
+"""The number of rounds that would probably settle an open verdict."""
 
 import math
 
@@ -14,7 +14,7 @@ _MOST_ROUNDS = 100_000
 
 
 def rounds_needed(one: Comparison, spread: float | None, margin: float | None, family: int) -> int | None:
-    """Rounds in all after which the pair is likely to be told apart (80 %), if it differs as it seems to.
+    """Total rounds after which the pair is likely (80 %) to get a verdict, if it differs as it seems to.
 
     A ratio that seems to be within 3 % is taken as 3 %, a difference within the margin as the margin: telling less is
     of no use. At least 6. None where the spread or the difference is unknown, or it takes more than 100,000. `spread`
@@ -35,13 +35,13 @@ def rounds_needed(one: Comparison, spread: float | None, margin: float | None, f
 
 
 def more_rounds(plan: Plan, more: int) -> str:
-    """So many more rounds of the whole plan in words, with their time and, where it is known, their money."""
+    """A number of further rounds of the whole plan in words, with their time and, if known, their cost."""
     text = f"{more} more round{'s' if more > 1 else ''}"
     if plan.rounds < 1 or plan.imported:
         return text
     share = more / plan.rounds
-    told = [f"about {format_seconds(plan.quote.expected_s * share)}"]
+    costs = [f"about {format_seconds(plan.quote.expected_s * share)}"]
     cost = plan.quote.expected_cost
     if cost is not None:
-        told.append(format_money(Money(cost.amount * more / plan.rounds, cost.currency)))
-    return f"{text} ({', '.join(told)})"
+        costs.append(format_money(Money(cost.amount * more / plan.rounds, cost.currency)))
+    return f"{text} ({', '.join(costs)})"

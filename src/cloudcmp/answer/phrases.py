@@ -6,7 +6,7 @@ from cloudcmp.model.cell import Cell
 from cloudcmp.model.result import Bounds, Comparison
 from cloudcmp.units import format_quantity
 
-# Always said, even where a study has only one value of it.
+# Always shown, even if a study has only one value.
 _ALWAYS = {"percentile", "threads"}
 
 
@@ -21,8 +21,8 @@ def short_names(cells: Iterable[str]) -> dict[str, str]:
         values[metric, key] = {cell.get(key) for cell in parsed.values() if cell.metric == metric}
     found = {}
     for text, cell in parsed.items():
-        told = [f"{key}={value}" for key, value in cell.params if key in _ALWAYS or len(values[cell.metric, key]) > 1]
-        found[text] = f"{cell.metric} ({', '.join(told)})" if told else cell.metric
+        params = [f"{key}={value}" for key, value in cell.params if key in _ALWAYS or len(values[cell.metric, key]) > 1]
+        found[text] = f"{cell.metric} ({', '.join(params)})" if params else cell.metric
     return found
 
 

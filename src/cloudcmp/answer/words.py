@@ -1,4 +1,4 @@
-"""A few plain sentences: who is best where, by how much and how surely, what cannot be told yet and what it takes."""
+"""The answer in a few sentences: winners with differences and intervals, open verdicts, and what settles them."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +16,9 @@ from cloudcmp.model.result import Bounds, Estimate, NoVerdict, Verdict, Winner
 from cloudcmp.units import format_money
 
 # More sentences than this are no answer any more; the rest is in the tables.
-_CELLS_TOLD = 8
+_MOST_CELLS = 8
 _ONLY_TOO_WIDE = (NoVerdict.TOO_WIDE, NoVerdict.TOO_WIDE_FOR_ALL)
-_TOLD_APART = (Verdict.BETTER, Verdict.WORSE)
+_DECIDED = (Verdict.BETTER, Verdict.WORSE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class _Cell:
         return self.pairs.verdict(a, b)
 
     def doubtful(self) -> list[int]:
-        """Winners that are neither the best nor practically the same as it."""
+        """Winners that are neither the best nor practically the same as the best."""
         won = self.winner.winners
         return [at for at in won[1:] if self.verdict(won[0], at) is not Verdict.SAME]
 
@@ -74,14 +74,14 @@ def in_words(
     caveats = _caveats(plan, cells, comparisons.replication_known)
     if not cells:
         return (*caveats, "No cell that decides was measured for two candidates: there is no verdict.")
-    told = [sentence for cell in cells[:_CELLS_TOLD] for sentence in _of_cell(cell)]
-    rest = len(cells) - _CELLS_TOLD
+    sentences = [sentence for cell in cells[:_MOST_CELLS] for sentence in _of_cell(cell)]
+    rest = len(cells) - _MOST_CELLS
     more = [f"{rest} more {'cells are' if rest > 1 else 'cell is'} in the table."] if rest > 0 else []
-    return (*caveats, *_overall(cells), *told, *more, *_of_prices(plan))
+    return (*caveats, *_overall(cells), *sentences, *more, *_of_prices(plan))
 
 
 def _place(plan: Plan, one: _Cell) -> int:
-    """Where the study's list of what decides names the cell, or its metric; after all of it where it does not."""
+    """The position of the cell, or its metric, in the study's `decide`; the end if it is not listed."""
     named = [at for at, each in enumerate(plan.decide) if each.cell in {str(one.cell), one.cell.metric}]
     return min(named, default=len(plan.decide))
 
@@ -128,16 +128,16 @@ def _caveats(plan: Plan, cells: Sequence[_Cell], replication_known: bool) -> Ite
 
 
 def _overall(cells: Sequence[_Cell]) -> Iterator[str]:
-    """Who wins how many cells, when there are several."""
+    """How many cells each candidate wins, if there are several cells."""
     if len(cells) < 2:
         return
     alone = Counter(cell.name(cell.winner.winners[0]) for cell in cells if len(cell.winner.winners) == 1)
-    told = [f"{name} alone is best in {n}" for name, n in alone.most_common()]
+    sentences = [f"{name} alone is best in {n}" for name, n in alone.most_common()]
     tied = sum(len(cell.winner.winners) > 1 and not cell.doubtful() for cell in cells)
     open_ = sum(not cell.winner.winners or bool(cell.doubtful()) for cell in cells)
-    told += [f"several are practically the same in {tied}"] * bool(tied)
-    told += [f"{open_} cannot be told yet"] * bool(open_)
-    yield f"Of {len(cells)} cells that decide, {listed(told)}."
+    sentences += [f"several are practically the same in {tied}"] * bool(tied)
+    sentences += [f"{open_} cannot be told yet"] * bool(open_)
+    yield f"Of {len(cells)} cells that decide, {listed(sentences)}."
 
 
 def _of_cell(cell: _Cell) -> Iterator[str]:
@@ -163,7 +163,7 @@ def _lead(cell: _Cell, best: int, ties: Sequence[int], doubtful: Sequence[int]) 
     else:
         start = f"{cell.name(best)} {'leads' if doubtful else 'is best'}"
     rest = (at for at in cell.ranked() if at not in (best, *ties, *doubtful))
-    behind = [at for at in rest if cell.verdict(best, at) in _TOLD_APART]
+    behind = [at for at in rest if cell.verdict(best, at) in _DECIDED]
     if not behind:
         return start + "."
     pair = cell.pairs.between(best, behind[0])
@@ -179,7 +179,7 @@ def _lead(cell: _Cell, best: int, ties: Sequence[int], doubtful: Sequence[int]) 
 
 
 def _outlook(cell: _Cell, two: Sequence[int]) -> str:
-    """How many more rounds would probably tell two candidates apart; empty where that is unknown."""
+    """How many more rounds would probably separate two candidates; empty if unknown."""
     pair = cell.pairs.between(*two) if len(two) == 2 else None
     if pair is None or pair.verdict is not Verdict.CANNOT_TELL:
         return ""
@@ -197,7 +197,7 @@ def _outlook(cell: _Cell, two: Sequence[int]) -> str:
 
 
 def _cheapest_task(cell: _Cell) -> str:
-    """Where a task costs least, told only where the interval of the cost ratio against every other leaves no doubt."""
+    """The candidate on which a task costs least, if the interval of each cost ratio is below 1."""
     costs = {at: one.cost_per_task for at, one in cell.estimates.items() if one.cost_per_task is not None}
     if not is_task(cell.metric) or len(costs) < 2 or len({cost.currency for cost in costs.values()}) > 1:
         return ""
@@ -213,7 +213,7 @@ def _cheapest_task(cell: _Cell) -> str:
 
 
 def _cost_ratio(cell: _Cell, a: int, b: int) -> Bounds | None:
-    """The interval of a's cost for a task over b's; None where the pair has none, or its verdict was barred."""
+    """The interval of the ratio of a's cost for a task to b's; None if unknown or the verdict was barred."""
     pair = cell.pairs.between(a, b)
     prices = price_of(cell.plan.candidates[a]), price_of(cell.plan.candidates[b])
     if pair is None or prices[0] is None or prices[1] is None:

@@ -128,6 +128,6 @@ def _check_work(store: StudyStore, work: Path | None) -> None:
 def _raise_budget(store: StudyStore, budget: Money) -> None:
     own = store.plan.budget
     if own is None or own.currency != budget.currency:
-        told = f"the study's is in {own.currency}" if own else "the study has none, for nothing of it is billed"
-        raise UserMistake.at("--budget", told, "leave it out" if own is None else f"write e.g. 10 {own.currency}")
+        why = f"the study's is in {own.currency}" if own else "the study has none, for nothing of it is billed"
+        raise UserMistake.at("--budget", why, "leave it out" if own is None else f"write e.g. 10 {own.currency}")
     store.set_meta(BUDGET, f"{budget.amount} {budget.currency}")

@@ -41,7 +41,7 @@ _BLOCKING = frozenset({"credentials", "extra", "settings", "answer"})
 
 
 def detect_clouds(within_s: float = DEADLINE_S) -> tuple[CloudAccess, ...]:
-    """Which clouds accept the credentials on this machine; all are asked at once, for at most `within_s` seconds."""
+    """Whether each cloud accepts this machine's credentials; checks all at once, for at most `within_s` seconds."""
     known = [name for name in starter.CLOUDS if name in names()]
     likely = [name for name in known if signs_of(name, os.environ, Path.home())]
     providers, unavailable = open_clients(likely, ProviderOptions(metrics=METRICS))

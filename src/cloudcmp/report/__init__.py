@@ -1,1 +1,1 @@
-"""What people read of a study: the terminal's table, figures and the report, all made from one View."""
+"""Renders results for people and programs: HTML, terminal, figures, JSON documents."""

@@ -1,4 +1,4 @@
-"""The lines that a shell gets, whole: nothing of them is cut, hidden or moved out of sight."""
+"""The lines that a shell runs, shown whole: nothing is cut, hidden or moved out of sight."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -57,7 +57,7 @@ def file_line(file: Shipped, *, ascii_only: bool = False) -> str:
 
 
 def plain_text(line: ShellLine) -> str:
-    """All lines of a text for a shell in one string, numbered where there are several."""
+    """All lines of a text for a shell in one string, numbered if there are several."""
     return "\n".join(f"{mark}  {text}" if mark else text for mark, text in script_lines(line.text))
 
 

@@ -12,14 +12,14 @@ from cloudcmp.model.result import Verdict
 from cloudcmp.model.untrusted_text import clip, one_line, visible
 from cloudcmp.model.view import View
 from cloudcmp.report import numbers
-from cloudcmp.report.book import MARKS, Book, Page
 from cloudcmp.report.command_lines import show_commands
 from cloudcmp.report.money import figures_of
 from cloudcmp.report.numbers import known
-from cloudcmp.report.sheets import offered, scaling
-from cloudcmp.report.sheets.asked import no_price
+from cloudcmp.report.report_model import MARKS, CellView, StudyView
+from cloudcmp.report.sheets import offers, scaling
+from cloudcmp.report.sheets.candidates import no_price
 from cloudcmp.report.sheets.outcomes import warnings
-from cloudcmp.report.sheets.verdicts import said_of
+from cloudcmp.report.sheets.verdicts import standing_words
 from cloudcmp.report.table import WIDEST, Head, ascii_only, put, say, table
 from cloudcmp.report.text import plain_ascii, short_names, without_common
 from cloudcmp.report.words import direction, group_words
@@ -45,10 +45,10 @@ class _Screen:
     column: int
 
     @classmethod
-    def of(cls, console: Console, book: Book) -> "_Screen":
-        width, count = min(console.width, WIDEST), max(1, len(book.candidates))
+    def of(cls, console: Console, study: StudyView) -> "_Screen":
+        width, count = min(console.width, WIDEST), max(1, len(study.candidates))
         column = max(_LEAST_COLUMN, min(18, (width - 24) // count))
-        names = _names(book, column - 2)
+        names = _names(study, column - 2)
         return cls(console, console.width, ascii_only(console), width, names, max(10, width - count * column), column)
 
     @property
@@ -72,50 +72,50 @@ def show(console: Console, view: View, *, exploratory: Exploratory = "hidden") -
     At most 100 of the console's columns are used, and 80 are enough for up to four candidates side by side.
     exploratory: what is shown of cells that get no verdict; where no cell decides, all of it.
     """
-    book = Book.of(view)
-    screen = _Screen.of(console, book)
-    _heading(screen, book)
-    decide = [page for page in book.pages if page.decides]
+    study = StudyView.of(view)
+    screen = _Screen.of(console, study)
+    _heading(screen, study)
+    decide = [view for view in study.cells if view.decides]
     mode = exploratory if decide else "full"
-    for group, pages in book.groups():
-        whole = [page for page in pages if page.decides or mode == "full"]
-        brief = [page for page in pages if page not in whole and mode == "brief"]
+    for group, views in study.groups():
+        whole = [view for view in views if view.decides or mode == "full"]
+        brief = [view for view in views if view not in whole and mode == "brief"]
         if whole or brief:
-            _group(screen, book, group_words(group), whole, brief)
-    if mode == "hidden" and len(decide) < len(book.pages):
-        rest = f"{len(book.pages) - len(decide)} exploratory of {len(book.pages)} cells"
+            _group(screen, study, group_words(group), whole, brief)
+    if mode == "hidden" and len(decide) < len(study.cells):
+        rest = f"{len(study.cells) - len(decide)} exploratory of {len(study.cells)} cells"
         say(console, f"Not shown, because they get no verdict: {rest}; --all shows them.", "dim")
-    _scaling(screen, book)
+    _scaling(screen, study)
     show_commands(console, [use for use in view.commands if use.free])
-    _closing(screen, book)
+    _closing(screen, study)
 
 
-def _scaling(screen: _Screen, book: Book) -> None:
-    """How fast machines come, in two tables; nothing where none was asked for."""
-    for title, heads, rows, note in scaling.brief(book, screen.names):
+def _scaling(screen: _Screen, study: StudyView) -> None:
+    """Print how fast machines become usable, in two tables; nothing if the study did not measure it."""
+    for title, heads, rows, note in scaling.brief(study, screen.names):
         screen.put("")
         table(screen.console, [heads[0], *map(Head, heads[1:])], rows, title=title)
         say(screen.console, note, "dim")
 
 
-def _names(book: Book, limit: int) -> tuple[str, ...]:
-    """What candidates are called on the screen: without what all their names begin with, else a letter each."""
-    short = without_common([one.id for one in book.candidates])
+def _names(study: StudyView, limit: int) -> tuple[str, ...]:
+    """The names of candidates on the screen: without their common parts, or one letter each."""
+    short = without_common([one.id for one in study.candidates])
     if max(map(len, short), default=0) <= limit or len(short) > _MOST_COLUMNS:
         return short_names(short, max(limit, 24))
     return tuple("ABCD"[: len(short)])
 
 
-def _heading(screen: _Screen, book: Book) -> None:
-    say(screen.console, f"{book.view.plan.name}: {book.view.plan.question}", "bold")
-    if book.origin:
-        say(screen.console, f"{book.origin}{': planted numbers, not measured' if 'SIMULATED' in book.origin else ''}",
+def _heading(screen: _Screen, study: StudyView) -> None:
+    say(screen.console, f"{study.view.plan.name}: {study.view.plan.question}", "bold")
+    if study.origin:
+        say(screen.console, f"{study.origin}{': planted numbers, not measured' if 'SIMULATED' in study.origin else ''}",
             "bold yellow")  # fmt: skip
-    offers = offered.brief(book)
-    if offers:
-        table(screen.console, ("provider", "offers", "where", "prices of"), offers)
+    lines = offers.brief(study)
+    if lines:
+        table(screen.console, ("provider", "offers", "where", "prices of"), lines)
     rows = []
-    for name, one in zip(screen.names, book.candidates, strict=True):
+    for name, one in zip(screen.names, study.candidates, strict=True):
         size = [f"{one.offering.vcpus:g} vCPU{'s' if one.offering.vcpus > 1 else ''}" if one.offering.vcpus else "",
                 f"{one.offering.memory_gib:.4g} GiB" if one.offering.memory_gib else ""]  # fmt: skip
         cost, price = hourly_cost(one), one.offering.price
@@ -125,23 +125,23 @@ def _heading(screen: _Screen, book: Book) -> None:
         table(screen.console, ("candidate", "size", Head("price")), [(row[0], *row[2:]) for row in rows])
     else:
         table(screen.console, ("candidate", "in full", "size", Head("price")), rows)
-    if len(book.candidates) < 2:
+    if len(study.candidates) < 2:
         say(screen.console, "One candidate: nothing to compare it with.")
     else:
         say(screen.console, "▲ better than all others    = practically the same as the best", keep=True)
         say(screen.console, "▼ worse than the best       ? cannot tell yet", keep=True)
     say(screen.console, "± half of the median's interval; k/n: trials with a value, of those started", "dim")
-    if len(book.candidates) > 1:
+    if len(study.candidates) > 1:
         say(screen.console, "(+x %) means paired round by round, not the quotient of the medians", "dim")
 
 
-def _group(screen: _Screen, book: Book, group: str, pages: Sequence[Page], brief: Sequence[Page]) -> None:
-    title = f"{group} [{book.origin}]" if book.origin else group
+def _group(screen: _Screen, study: StudyView, group: str, views: Sequence[CellView], brief: Sequence[CellView]) -> None:
+    title = f"{group} [{study.origin}]" if study.origin else group
     screen.put("")
     if not screen.in_columns:
         screen.put((clip(title, screen.width), "bold underline"))
-        for page in (*pages, *brief):
-            _rows(screen, book, page)
+        for view in (*views, *brief):
+            _rows(screen, study, view)
         return
     long = len(title) >= screen.label
     if long:
@@ -149,21 +149,21 @@ def _group(screen: _Screen, book: Book, group: str, pages: Sequence[Page], brief
     heads = "".join(name.rjust(screen.column) for name in screen.names)
     screen.put(("".ljust(screen.label) if long else title, "bold underline"), (heads.rjust(
         screen.width - (screen.label if long else len(title))), "bold"))  # fmt: skip
-    for page in pages:
-        _columns(screen, book, page)
+    for view in views:
+        _columns(screen, study, view)
     if brief:
         screen.put(("Without a verdict:", "dim"))
-    for page in brief:
-        _brief(screen, page)
+    for view in brief:
+        _brief(screen, view)
 
 
-def _brief(screen: _Screen, page: Page) -> None:
-    """A cell that gets no verdict: a line of values with their half-widths and counts, with its name where it fits."""
-    name = f"{page.name}, {page.scale.unit}".rstrip(", ")
-    figures = [_value(screen, page, at, None).strip() for at in range(len(screen.names))]
-    texts = [f"{figure} {_counts(page, at)}" for at, figure in enumerate(figures)]
+def _brief(screen: _Screen, view: CellView) -> None:
+    """Print a cell without verdict: a line of values with half-widths and counts, and its name if it fits."""
+    name = f"{view.name}, {view.scale.unit}".rstrip(", ")
+    figures = [_value(screen, view, at, None).strip() for at in range(len(screen.names))]
+    texts = [f"{figure} {_counts(view, at)}" for at, figure in enumerate(figures)]
     if max(map(len, texts)) >= screen.column:  # the half-width is in the report; the counts stay
-        texts = [f"{figure} {_counts(page, at).split(' ')[-1]}" for at, figure in enumerate(figures)]
+        texts = [f"{figure} {_counts(view, at).split(' ')[-1]}" for at, figure in enumerate(figures)]
     values = "".join(text.rjust(screen.column) for text in texts)
     if len(name) < screen.label:
         screen.put((name.ljust(screen.label), "dim"), values)
@@ -172,69 +172,69 @@ def _brief(screen: _Screen, page: Page) -> None:
         screen.put("".ljust(screen.label) + values)
 
 
-def _columns(screen: _Screen, book: Book, page: Page) -> None:
+def _columns(screen: _Screen, study: StudyView, view: CellView) -> None:
     """A cell with the candidates side by side: values, then half-widths and counts, then money, then words."""
-    marks = page.marks()
-    unit = f"  {', '.join(filter(None, (page.scale.unit, direction(page.metric))))}"
-    labels = [page.name, unit] if len(page.name) < screen.label else ["  " + unit.strip(), ""]
-    if len(page.name) >= screen.label:
-        screen.put((clip(page.name, screen.width), "bold"))
-    values = [(_value(screen, page, at, marks.get(at)), STYLES.get(marks[at], "") if at in marks else "")
+    marks = view.marks()
+    unit = f"  {', '.join(filter(None, (view.scale.unit, direction(view.metric))))}"
+    labels = [view.name, unit] if len(view.name) < screen.label else ["  " + unit.strip(), ""]
+    if len(view.name) >= screen.label:
+        screen.put((clip(view.name, screen.width), "bold"))
+    values = [(_value(screen, view, at, marks.get(at)), STYLES.get(marks[at], "") if at in marks else "")
               for at in range(len(screen.names))]  # fmt: skip
     screen.put((clip(labels[0], screen.label - 1).ljust(screen.label), "bold" if labels[1] else "dim"), *values)
-    counts = "".join(_counts(page, at).rjust(screen.column) for at in range(len(screen.names)))
+    counts = "".join(_counts(view, at).rjust(screen.column) for at in range(len(screen.names)))
     screen.put((clip(labels[1], screen.label - 1).ljust(screen.label) + counts, "dim"))
-    costs = figures_of(book, page)
+    costs = figures_of(study, view)
     if costs is not None:
         sums = [costs.scale.number(costs.values.get(at)) for at in range(len(screen.names))]
         shown = "".join(text.rjust(screen.column) for text in sums)
         screen.put((f"  {clip(costs.axis, screen.label - 3)}".ljust(screen.label) + shown, "dim"))
-    words = "; ".join(_words(screen, page, marks))
+    words = "; ".join(_words(screen, view, marks))
     if words:
         say(screen.console, words, indent=2)
 
 
-def _value(screen: _Screen, page: Page, at: int, verdict: Verdict | None) -> str:
-    one = page.estimates.get(at)
+def _value(screen: _Screen, view: CellView, at: int, verdict: Verdict | None) -> str:
+    one = view.estimates.get(at)
     if one is None:
         return "not offered".rjust(screen.column)
-    star = "*" if page.winner is not None and page.winner.starred == at else ""
-    text = page.scale.number(one.median) if known(one.median) else "no value"
+    star = "*" if view.winner is not None and view.winner.starred == at else ""
+    text = view.scale.number(one.median) if known(one.median) else "no value"
     return f"{MARKS[verdict] + ' ' if verdict else ''}{text}{star}".rjust(screen.column)
 
 
-def _counts(page: Page, at: int) -> str:
-    one = page.estimates.get(at)
+def _counts(view: CellView, at: int) -> str:
+    one = view.estimates.get(at)
     if one is None:
         return numbers.UNKNOWN
-    half = page.scale.half_width(one.median_bounds, one.median)
+    half = view.scale.half_width(one.median_bounds, one.median)
     return f"{'±' + half + ' ' if half else ''}{one.n_ok}/{one.n_started}"
 
 
-def _words(screen: _Screen, page: Page, marks: dict[int, Verdict]) -> Iterator[str]:
-    """The verdicts of a cell in words, the best against the others; what could be told; and over how many launches."""
-    leader, names = page.leader, screen.names
-    if len(page.estimates) > 1 and not page.decides:
+def _words(screen: _Screen, view: CellView, marks: dict[int, Verdict]) -> Iterator[str]:
+    """The verdicts of a cell in words, the best against the others; the detectable difference; and the launches."""
+    leader, names = view.leader, screen.names
+    if len(view.estimates) > 1 and not view.decides:
         yield "exploratory: no verdict"
     if marks and leader is not None:
         for verdict in (Verdict.WORSE, Verdict.SAME, Verdict.CANNOT_TELL, Verdict.BETTER):
-            told = [_against(page, leader, at, names[at]) for at in sorted(marks)
-                    if at != leader and (page.verdict(at, leader) or Verdict.CANNOT_TELL) is verdict]  # fmt: skip
-            if told:
-                yield f"{names[leader]} {_SAID[verdict]} {', '.join(told)}"
-        if page.winner is not None and page.winner.starred is not None:
-            yield f"* {names[page.winner.starred]} is the cheapest of these"
+            lines = [_against(view, leader, at, names[at]) for at in sorted(marks)
+                    if at != leader and (view.verdict(at, leader) or Verdict.CANNOT_TELL) is verdict]  # fmt: skip
+            if lines:
+                yield f"{names[leader]} {_AGAINST[verdict]} {', '.join(lines)}"
+        if view.winner is not None and view.winner.starred is not None:
+            yield f"* {names[view.winner.starred]} is the cheapest of these"
     elif marks:
         yield "cannot tell yet: no candidate gave values"
-    sizes = [one for one in page.of_leader() if known(one.detectable)] if marks else []
+    sizes = [one for one in view.of_leader() if known(one.detectable)] if marks else []
     if sizes:
         widest = max(sizes, key=lambda one: one.detectable or 0.0)
-        yield f"detectable {numbers.detectable(widest, page.metric.unit)}"
-    counts = [one.n for one in page.estimates.values()]
+        yield f"detectable {numbers.detectable(widest, view.metric.unit)}"
+    counts = [one.n for one in view.estimates.values()]
     yield f"n {counts[0]}" if len(set(counts)) == 1 else f"n {', '.join(map(str, counts))}"
 
 
-_SAID = {
+_AGAINST = {
     Verdict.WORSE: "better than",
     Verdict.SAME: "practically the same as",
     Verdict.CANNOT_TELL: "cannot yet be told from",
@@ -242,53 +242,53 @@ _SAID = {
 }
 
 
-def _against(page: Page, leader: int, at: int, name: str) -> str:
-    found = page.against(leader, at)
+def _against(view: CellView, leader: int, at: int, name: str) -> str:
+    found = view.against(leader, at)
     if found is None:
         return name
     one, turned = found
-    size = numbers.effect(one, page.metric.unit, turned=turned)
+    size = numbers.effect(one, view.metric.unit, turned=turned)
     unsure = one.reason if one.verdict is Verdict.CANNOT_TELL else ""
     inside = "; ".join(filter(None, (size if size != numbers.UNKNOWN else "", one_line(unsure, 120), *one.marks)))
     return f"{name} ({inside})" if inside else name
 
 
-def _rows(screen: _Screen, book: Book, page: Page) -> None:
-    """A cell with a line for each candidate, for more candidates than fit side by side."""
-    unit = ", ".join(filter(None, (page.scale.unit, direction(page.metric))))
-    screen.put((clip(f"{page.name} ({unit})", screen.width), "bold"))
-    marks, costs = page.marks(), figures_of(book, page)
+def _rows(screen: _Screen, study: StudyView, view: CellView) -> None:
+    """Print a cell with one line for each candidate, if they do not fit side by side."""
+    unit = ", ".join(filter(None, (view.scale.unit, direction(view.metric))))
+    screen.put((clip(f"{view.name} ({unit})", screen.width), "bold"))
+    marks, costs = view.marks(), figures_of(study, view)
     width = max(map(len, screen.names))
-    for at, one in page.estimates.items():
-        half = page.scale.half_width(one.median_bounds, one.median)
-        value = page.scale.number(one.median) if known(one.median) else "no value"
+    for at, one in view.estimates.items():
+        half = view.scale.half_width(one.median_bounds, one.median)
+        value = view.scale.number(one.median) if known(one.median) else "no value"
         verdict = marks.get(at)
-        said = said_of(page, at, verdict) if verdict else one.reason
+        text = standing_words(view, at, verdict) if verdict else one.reason
         money = f"{costs.scale.number(costs.values.get(at))} {costs.axis}" if costs and at in costs.values else ""
         head = f"  {MARKS[verdict] if verdict else ' '} {screen.names[at]:{width}} {value:>8}"
         line = f"{head} {'±' + half if half else '':7} {f'n {one.n}, {one.n_ok}/{one.n_started}':11}"
         style = STYLES.get(verdict, "") if verdict else ""
-        if len(line) + len(said) < screen.width:
-            screen.put((f"{line} {said}", style))
+        if len(line) + len(text) < screen.width:
+            screen.put((f"{line} {text}", style))
         else:
             screen.put((line, style))
-            say(screen.console, said, style, indent=6)
+            say(screen.console, text, style, indent=6)
         if money:
             screen.put((f"{'':{max(0, len(head) - len(money.partition(' ')[0]))}}{money}", "dim"))
 
 
-def _closing(screen: _Screen, book: Book) -> None:
-    told = warnings(book)
-    if told or no_price(book):
+def _closing(screen: _Screen, study: StudyView) -> None:
+    lines = warnings(study)
+    if lines or no_price(study):
         screen.put("")
-    for line in told[:_MOST_WARNINGS]:
+    for line in lines[:_MOST_WARNINGS]:
         say(screen.console, f"warning: {line}", "yellow")
-    if len(told) > _MOST_WARNINGS:
-        say(screen.console, f"warning: {len(told) - _MOST_WARNINGS} more are in the report", "yellow")
-    if no_price(book):
-        say(screen.console, no_price(book))
-    if book.view.analysis.answer:
+    if len(lines) > _MOST_WARNINGS:
+        say(screen.console, f"warning: {len(lines) - _MOST_WARNINGS} more are in the report", "yellow")
+    if no_price(study):
+        say(screen.console, no_price(study))
+    if study.view.analysis.answer:
         screen.put("")
-        screen.put((f"Answer [{book.origin}]" if book.origin else "Answer", "bold"))
-    for line in book.view.analysis.answer:
+        screen.put((f"Answer [{study.origin}]" if study.origin else "Answer", "bold"))
+    for line in study.view.analysis.answer:
         say(screen.console, line, indent=2)

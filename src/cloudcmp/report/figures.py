@@ -5,9 +5,9 @@ from pathlib import Path
 
 from cloudcmp.model.view import View
 from cloudcmp.owned_folder import FOR_ALL, OwnedPath, write_whole
-from cloudcmp.report.book import Book
 from cloudcmp.report.charts import bars, cdfs, cost, scaling, scatter, series
-from cloudcmp.report.charts.base import Cast, Figure
+from cloudcmp.report.charts.base import Figure, Styles
+from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.text import csv_text
 from cloudcmp.store.output_files import check_replaceable
 
@@ -18,9 +18,11 @@ __all__ = ["Figure", "figures", "write_figures"]
 
 def figures(view: View) -> tuple[Figure, ...]:
     """The figures that a view has numbers for, in reading order; equal views give equal bytes."""
-    book = Book.of(view)
-    cast = Cast.of(book)
-    return tuple(figure for kind in (bars, scaling, cost, scatter, cdfs, series) for figure in kind.figures(book, cast))
+    study = StudyView.of(view)
+    styles = Styles.of(study)
+    return tuple(
+        figure for kind in (bars, scaling, cost, scatter, cdfs, series) for figure in kind.figures(study, styles)
+    )
 
 
 def write_figures(view: View, folder: Path, drawn: tuple[Figure, ...] | None = None) -> tuple[Path, ...]:

@@ -10,16 +10,16 @@ import jinja2
 from cloudcmp import __version__
 from cloudcmp.model.untrusted_text import one_line, visible
 from cloudcmp.model.view import View
-from cloudcmp.report.book import Book
 from cloudcmp.report.charts import scaling as scaling_chart
 from cloudcmp.report.figures import Figure, figures
+from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.sheets import (
-    asked,
+    candidates,
     commands,
     estimates,
     grid,
     hosts,
-    offered,
+    offers,
     outcomes,
     pairs,
     scaling,
@@ -46,7 +46,7 @@ class _Picture:
 
 
 def is_report(head: bytes) -> bool:
-    """Whether a file is a report, by its first bytes."""
+    """True if a file is a report, by its first bytes."""
     return head.startswith(b"<!doctype html>") and b": cloudcmp report" in head
 
 
@@ -55,9 +55,9 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
 
     drawn: the study's figures where they are drawn already. Every string of the view is cleaned of invisible
     characters and escaped; the page's policy allows its one style sheet, by digest, and images that it carries itself.
-    What was interrupted is said in the element `interruptions` alone, the last of the page.
+    Interruptions appear only in the element `interruptions`, the last of the page.
     """
-    book = Book.of(view)
+    study = StudyView.of(view)
     style = _read("report.css")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
     environment = jinja2.Environment(
@@ -71,36 +71,36 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         version=__version__,
         name=one_line(view.plan.name, 120),
         question=one_line(view.plan.question, 2000),
-        origin=book.origin,
+        origin=study.origin,
         answer=[one_line(line, 1000) for line in view.analysis.answer],
-        warnings=outcomes.warnings(book),
-        no_price=asked.no_price(book),
-        offered=offered.sheets(book),
-        offered_title=offered.TITLE,
-        facts=asked.facts(book),
-        candidates=asked.candidates(book),
-        commands=commands.sheet(book),
-        matrix=verdicts.matrix(book),
-        winners=verdicts.winners(book),
+        warnings=outcomes.warnings(study),
+        no_price=candidates.no_price(study),
+        offered=offers.sheets(study),
+        offered_title=offers.TITLE,
+        facts=candidates.facts(study),
+        candidates=candidates.candidates(study),
+        commands=commands.sheet(study),
+        matrix=verdicts.matrix(study),
+        winners=verdicts.winners(study),
         pictures=[one for one in pictures if one.name != scaling_chart.NAME],
-        scaling=scaling.sheets(book),
+        scaling=scaling.sheets(study),
         scaling_title=scaling.TITLE,
         scaling_pictures=[one for one in pictures if one.name == scaling_chart.NAME],
-        speedup=speedup.sheets(book),
+        speedup=speedup.sheets(study),
         speedup_title=speedup.TITLE,
-        grid=grid.sheets(book),
+        grid=grid.sheets(study),
         grid_title=grid.TITLE,
-        estimates=estimates.sheets(book),
-        pairs=pairs.sheets(book),
-        outcomes=outcomes.sheet(book),
-        hosts=hosts.sheets(book),
+        estimates=estimates.sheets(study),
+        pairs=pairs.sheets(study),
+        outcomes=outcomes.sheet(study),
+        hosts=hosts.sheets(study),
         provenance=[(one_line(name, 80), one_line(text, 600)) for name, text in view.provenance],
         interruptions=[one_line(line, 400) for line in view.interruptions],
     )
 
 
 def _shown(value: object) -> object:
-    """What the template prints for a value: strings lose what has no shape, whoever forgot to clean them."""
+    """The value as the template prints it; a last cleaning removes invisible characters of strings."""
     return visible(value, keep="\n") if type(value) is str else value
 
 

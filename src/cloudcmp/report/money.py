@@ -3,24 +3,24 @@
 from dataclasses import dataclass
 
 from cloudcmp.cost import work_unit
-from cloudcmp.report.book import Book, Page
 from cloudcmp.report.numbers import Scale, known
+from cloudcmp.report.report_model import CellView, StudyView
 
 _MANY = ((1.0, "task"), (1e3, "1000 tasks"), (1e6, "million tasks"), (1e9, "billion tasks"), (1e12, "trillion tasks"))
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What one cell costs on each candidate, in one unit that says what the money is for; by the candidate's index."""
+    """The cost of one cell by candidate index, in a unit that names what the money buys."""
 
     axis: str
     scale: Scale
     values: dict[int, float]
 
 
-def cost_of(page: Page) -> Costs | None:
-    """Cost per task of a cell; None where no price is known or prices are in several currencies."""
-    money = {at: one.cost_per_task for at, one in page.estimates.items() if one.cost_per_task is not None}
+def cost_of(view: CellView) -> Costs | None:
+    """Cost per task of a cell; None if no price is known or prices are in several currencies."""
+    money = {at: one.cost_per_task for at, one in view.estimates.items() if one.cost_per_task is not None}
     currencies = sorted({one.currency for one in money.values()})
     if len(currencies) != 1:
         return None
@@ -31,23 +31,23 @@ def cost_of(page: Page) -> Costs | None:
     return Costs(axis, Scale(1 / factor, axis), values)
 
 
-def work_of(book: Book, page: Page) -> Costs | None:
-    """Work for one unit of money; None where no price is known or prices are in several currencies."""
-    work = {at: one.work_per_money for at, one in page.estimates.items() if known(one.work_per_money)}
-    prices = [book.candidates[at].offering.price for at in work]
+def work_of(study: StudyView, view: CellView) -> Costs | None:
+    """Work for one unit of money; None if no price is known or prices are in several currencies."""
+    work = {at: one.work_per_money for at, one in view.estimates.items() if known(one.work_per_money)}
+    prices = [study.candidates[at].offering.price for at in work]
     currencies = sorted({price.currency for price in prices if price is not None})
-    unit = work_unit(page.metric, currencies[0]) if len(currencies) == 1 else None
+    unit = work_unit(view.metric, currencies[0]) if len(currencies) == 1 else None
     if unit is None:
         return None
-    scale = Scale.of(list(work.values()), page.metric.unit)
-    return Costs(scale.unit.removesuffix(page.metric.unit) + unit, scale, work)
+    scale = Scale.of(list(work.values()), view.metric.unit)
+    return Costs(scale.unit.removesuffix(view.metric.unit) + unit, scale, work)
 
 
-def figures_of(book: Book, page: Page) -> Costs | None:
-    """The cost of a task where the metric is one, else the work that money buys."""
-    return cost_of(page) or work_of(book, page)
+def figures_of(study: StudyView, view: CellView) -> Costs | None:
+    """The cost of a task if the metric is one, else the work that money buys."""
+    return cost_of(view) or work_of(study, view)
 
 
-def without_price(book: Book) -> tuple[str, ...]:
+def without_price(study: StudyView) -> tuple[str, ...]:
     """The candidates whose price is unknown."""
-    return tuple(one.id for one in book.candidates if one.offering.price is None)
+    return tuple(one.id for one in study.candidates if one.offering.price is None)

@@ -24,11 +24,11 @@ class Scale:
         return cls(*scale_of(sizes[len(sizes) // 2] if sizes else 0.0, unit))
 
     def number(self, value: float | None) -> str:
-        """A value in this unit without naming it, a dash where it is unknown."""
+        """A value in this unit without its name; a dash if unknown."""
         return UNKNOWN if not known(value) else format_in(value, self.factor, "")
 
     def quantity(self, value: float | None) -> str:
-        """A value with this unit, a dash where it is unknown."""
+        """A value with this unit; a dash if unknown."""
         return UNKNOWN if not known(value) else format_in(value, self.factor, self.unit)
 
     def half_width(self, bounds: Bounds | None, beside: float | None) -> str:
@@ -48,12 +48,12 @@ class Scale:
         return f"{self.number(bounds.low)} to {self.number(bounds.high)}"
 
     def shown(self, value: float | None) -> float | None:
-        """A value in this unit as a number for a figure, None where it is unknown."""
+        """A value in this unit as a number for a figure; None if unknown."""
         return value / self.factor if known(value) else None
 
 
 def known(value: float | None) -> TypeGuard[float]:
-    """Whether there is a value: neither None nor a number that is not finite."""
+    """True if there is a finite value."""
     return value is not None and math.isfinite(value)
 
 
@@ -85,7 +85,7 @@ def effect(comparison: Comparison, unit: str, *, turned: bool = False) -> str:
 
 
 def effect_bounds(comparison: Comparison, bounds: Bounds | None, unit: str) -> str:
-    """An interval of the effect, in the same way of writing as the effect itself."""
+    """An interval of the effect, written as the effect itself."""
     if bounds is None:
         return UNKNOWN
     if comparison.by_difference:
@@ -94,7 +94,7 @@ def effect_bounds(comparison: Comparison, bounds: Bounds | None, unit: str) -> s
 
 
 def detectable(comparison: Comparison, unit: str) -> str:
-    """The smallest true effect that the launches could have told, without a sign."""
+    """The smallest true effect that the launches could have detected, without sign."""
     value = comparison.detectable
     if not known(value):
         return UNKNOWN

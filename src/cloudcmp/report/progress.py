@@ -1,4 +1,4 @@
-"""How a study goes, while it runs: a live line with the time left, or plain lines where there is no terminal."""
+"""Progress of a running study: a live line with the time left, or plain lines without a terminal."""
 
 import time
 from collections.abc import Callable
@@ -61,13 +61,13 @@ class LiveProgress:
         if self._bar is None:
             failed = f", {self._failed} not ok" if self._failed else ""
             left = f", about {self._left()}" if self._done else ""
-            told = f"; {self._money}" if self._money else ""
-            say(self._console, f"{self._where} ({self._done} of {self._trials} trials done{failed}{left}{told})")
+            money = f"; {self._money}" if self._money else ""
+            say(self._console, f"{self._where} ({self._done} of {self._trials} trials done{failed}{left}{money})")
         else:
             self._show(self._where)
 
     def trial(self, candidate: str, trial: PlannedTrial, outcome: Outcome, why: str) -> None:
-        """A trial ended; one that failed is told at once with its reason, the same failure of a candidate only once."""
+        """Report an ended trial; a failure appears at once with its reason, equal failures of a candidate once."""
         self._done += 1
         self._done_s += trial.expected_s
         what = one_line(_named(trial), 80)
@@ -82,7 +82,7 @@ class LiveProgress:
             self._show(f"{self._where}, {what}")
 
     def money(self, text: str) -> None:
-        """The money so far, beside the time left in a terminal, with each launch elsewhere."""
+        """Report the money so far: beside the time left in a terminal, else with each launch."""
         self._money = one_line(text, 200)
         if self._bar is not None:
             self._show(self._where)
@@ -92,7 +92,7 @@ class LiveProgress:
         say(self._console, one_line(text, 400), "yellow")
 
     def end(self) -> None:
-        """Nothing more will come."""
+        """End the progress."""
         if self._bar is not None:
             self._bar.stop()
             self._bar, self._task = None, None
@@ -119,41 +119,41 @@ class LiveProgress:
 
 
 class Silence:
-    """A `Progress` that says nothing."""
+    """A `Progress` that reports nothing."""
 
     def begin(self, trials: int, expected_s: float) -> None:
-        """Nothing is said."""
+        """Report nothing."""
 
     def launch(self, candidate: str, round: int) -> None:
-        """Nothing is said."""
+        """Report nothing."""
 
     def trial(self, candidate: str, trial: PlannedTrial, outcome: Outcome, why: str) -> None:
-        """Nothing is said."""
+        """Report nothing."""
 
     def money(self, text: str) -> None:
-        """Nothing is said."""
+        """Report nothing."""
 
     def note(self, text: str) -> None:
-        """Nothing is said."""
+        """Report nothing."""
 
     def end(self) -> None:
-        """Nothing is said."""
+        """Report nothing."""
 
 
 class _Lasting:
-    """A stream whose reader may go away: then nothing is said any more, and the study goes on."""
+    """A stream whose reader may go away; then writes are discarded, and the study goes on."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """All of it, as far as anybody is told."""
+        """Write a string, or discard it."""
         with suppress(OSError):
             self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """What was written, to whoever reads."""
+        """Flush what was written."""
         with suppress(OSError):
             self._stream.flush()
 
@@ -168,7 +168,7 @@ def _named(trial: PlannedTrial) -> str:
 
 
 def progress_on(stream: TextIO | None) -> LiveProgress | Silence:
-    """Progress on a stream, none where there is no stream; one that breaks is no fault."""
+    """Progress on a stream, or silence without one; a broken stream is no fault."""
     if stream is None:
         return Silence()
     return LiveProgress(Console(file=cast(TextIO, _Lasting(stream)), highlight=False))

@@ -1,4 +1,4 @@
-"""Published tables beside what their own numbers give."""
+"""Published tables beside their recomputation."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -66,7 +66,7 @@ def _claim(console: Console, claim: ClaimCheck) -> None:
 
 
 def _open(console: Console, result: Recomputation) -> None:
-    """What cannot be recomputed, by the reason that the document gives for it."""
+    """Print what cannot be recomputed, by the reason that the document gives."""
     reasons: dict[str, list[str]] = {}
     for check in result.checks_with(Verdict.NOT_PRINTED):
         reasons.setdefault(check.note or "what it was made from is not printed", []).append(check.table)

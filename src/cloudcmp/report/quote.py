@@ -63,10 +63,10 @@ def show_lines(console: Console, lines: Sequence[BillLine]) -> None:
     table(console, ("expected cost of", Head("quantity"), Head("price of one"), Head("amount"), "for"), rows)
 
 
-def _detectable(told: Sequence[tuple[str, float]], cov: float) -> str:
-    if not told:
+def _detectable(found: Sequence[tuple[str, float]], cov: float) -> str:
+    if not found:
         return "nothing: fewer than two candidates or too few rounds"
-    sizes = sorted({ratio for _, ratio in told})
+    sizes = sorted({ratio for _, ratio in found})
     span = f"{sizes[0] * 100:.1f} %" if len(sizes) == 1 else f"{sizes[0] * 100:.1f} % to {sizes[-1] * 100:.1f} %"
     return f"{span} with 80 % power, if launches vary by {format_quantity(cov, 'ratio')}"
 

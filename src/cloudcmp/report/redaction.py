@@ -75,7 +75,7 @@ class Pseudonyms:
                 return self.name((kind or "id").removesuffix("_"), whole)
 
     def _address(self, text: str, whole: str) -> str:
-        """A public address under its pseudonym; `whole` as it is for any other."""
+        """A public address as its pseudonym; any other text unchanged."""
         try:
             address = ipaddress.ip_address(text)
         except ValueError:
@@ -97,8 +97,8 @@ def hidden(view: View, by: Pseudonyms) -> View:
         plan=_plan(view.plan, text),
         analysis=_analysis(view.analysis, text),
         attempts=tuple(replace(one, why=text(one.why), facts=_facts(one.facts, text)) for one in view.attempts),
-        hosts=tuple((at, tuple((key, _fact(said, text)) for key, said in pairs)) for at, pairs in view.hosts),
-        provenance=tuple((text(key), text(said)) for key, said in view.provenance),
+        hosts=tuple((at, tuple((key, _fact(value, text)) for key, value in pairs)) for at, pairs in view.hosts),
+        provenance=tuple((text(key), text(value)) for key, value in view.provenance),
         interruptions=tuple(map(text, view.interruptions)),
         warnings=tuple(map(text, view.warnings)),
         spend=None if view.spend is None else replace(view.spend, note=text(view.spend.note)),
@@ -114,13 +114,13 @@ def _plan(plan: Plan, text: Callable[[str], str]) -> Plan:
 
 def _candidate(one: Candidate, text: Callable[[str], str]) -> Candidate:
     sold = one.offering
-    attributes = tuple((key, _fact(said, text)) for key, said in sold.attributes)
+    attributes = tuple((key, _fact(value, text)) for key, value in sold.attributes)
     return replace(
         one,
         id=text(one.id),
         offering=replace(sold, name=text(sold.name), attributes=attributes),
         differs=tuple(map(text, one.differs)),
-        options=tuple((key, text(said)) for key, said in one.options),
+        options=tuple((key, text(value)) for key, value in one.options),
     )
 
 
@@ -145,18 +145,18 @@ def _analysis(found: Analysis, text: Callable[[str], str]) -> Analysis:
     )
 
 
-def _fact(said: str, text: Callable[[str], str]) -> str:
+def _fact(value: str, text: Callable[[str], str]) -> str:
     """A fact of a machine; one that is a number, such as its memory in bytes, is no account."""
-    return said if said.isdigit() else text(said)
+    return value if value.isdigit() else text(value)
 
 
 def _facts(facts: str, text: Callable[[str], str]) -> str:
-    """The JSON of what an agent told, with its texts looked through; what is no JSON is a text itself."""
+    """An agent's facts as JSON with pseudonyms; other content is one text."""
     try:
-        told = json.loads(facts)
+        parsed = json.loads(facts)
     except ValueError:
         return text(facts)
-    return json.dumps(_leaves(told, text), sort_keys=True, separators=(",", ":"))
+    return json.dumps(_leaves(parsed, text), sort_keys=True, separators=(",", ":"))
 
 
 def _leaves(value: Any, text: Callable[[str], str]) -> Any:

@@ -1,4 +1,4 @@
-"""Tables for a terminal: never wider than it, numbers whole, and nothing in them that moves the cursor."""
+"""Tables for a terminal: never wider than it, with whole numbers and without control characters."""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ WIDEST = 100
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A column of a terminal's table that is never broken: of numbers, right aligned, or of words that stay `whole`."""
+    """A column that is never wrapped: numbers, right aligned, or words that stay `whole`."""
 
     title: str
     numeric: bool = True
@@ -28,7 +28,7 @@ class Head:
 
 
 def ascii_only(console: Console) -> bool:
-    """Whether a terminal shows nothing beyond ASCII."""
+    """True if a terminal shows only ASCII."""
     return not console.encoding.lower().startswith("utf")
 
 
@@ -39,7 +39,7 @@ def safe(console: Console, text: str, style: str = "", limit: int = 2000) -> Tex
 
 
 def put(console: Console, line: Text) -> None:
-    """Print one line that fits; where nobody sees colours it is written as it is, for rich takes 0.2 ms a line."""
+    """Print one line that fits; without a terminal it bypasses rich, which takes 0.2 ms a line."""
     if console.is_terminal:
         console.print(line, highlight=False, soft_wrap=False)
     else:
@@ -47,7 +47,7 @@ def put(console: Console, line: Text) -> None:
 
 
 def say(console: Console, text: str, style: str = "", indent: int = 0, *, keep: bool = False) -> None:
-    """Print a string as paragraphs that fit the terminal, indented where asked; `keep` leaves our own spaces as set."""
+    """Print a string as paragraphs that fit the terminal, indented by `indent`; `keep` preserves our own spaces."""
     for line in text.splitlines() or [""]:
         shown = safe(console, line, style)
         if keep:
@@ -89,9 +89,9 @@ def table(
 
 
 def _numbers(values: Sequence[object]) -> bool:
-    """Whether a column holds numbers, and nothing else but unknown ones."""
-    told = [value for value in values if value is not None]
-    return bool(told) and all(isinstance(one, int | float | Decimal) and not isinstance(one, bool) for one in told)
+    """True if a column holds only numbers and unknown values, and at least one number."""
+    known = [value for value in values if value is not None]
+    return bool(known) and all(isinstance(one, int | float | Decimal) and not isinstance(one, bool) for one in known)
 
 
 def _shown(value: object) -> str:
@@ -105,7 +105,7 @@ def _shown(value: object) -> str:
 
 
 def _fit(width: int, heads: Sequence[Head], rows: Sequence[Sequence[Text]]) -> list[int] | None:
-    """Widths of the columns, None where the numbers alone leave no room for the words."""
+    """Widths of the columns; None if the numbers leave no room for the words."""
     natural = [max([len(head.title), *(row[at].cell_len for row in rows)]) for at, head in enumerate(heads)]
     room = width - _GAP * (len(heads) - 1)
     if sum(natural) <= room:

@@ -25,7 +25,7 @@ def clip_middle(text: str, limit: int) -> str:
 
 
 def short_names(names: Sequence[str], limit: int) -> tuple[str, ...]:
-    """The names cut to `limit` characters, made distinct by a number where cutting made two the same."""
+    """The names cut to `limit` characters; a number distinguishes names that became equal."""
     cut = [clip_middle(one_line(name), limit) for name in names]
     return tuple(
         name if cut.count(name) == 1 else f"{clip(name, max(1, limit - len(str(at)) - 1))}#{at}"

@@ -1,4 +1,4 @@
-"""What readers call things: cells, candidates, verdicts and where numbers come from."""
+"""Readable names of cells, metrics and parameters, and the origin of numbers."""
 
 from collections.abc import Iterable
 
@@ -13,10 +13,10 @@ _ORDER = ("task", "benchmark", "class", "mode", "service", "block_bytes", "recor
           "os", "direction", "vantage", "path", "protocol", "durability", "kernel", "store", "precision",
           "pages")  # fmt: skip
 _LAST = ("percentile", "threads")
-# Said in every name, because a reader who does not know them reads the number wrongly.
+# Shown in every name, because a reader who does not know them misreads the number.
 _ALWAYS = frozenset({"threads", "percentile", "path", "op", "pattern", "block_bytes", "service", "vantage"})
 _PHRASE = frozenset({"block_bytes", "record_bytes", "size_bytes", "pattern", "op"})
-# What a number is not of, said in every name as well.
+# What a number does not measure, also shown in every name.
 _LABELS = {("path", "loopback"): "loopback (no network)", ("durability", "cached"): "page cache (no disk)"}
 _COUNTED = {"streams": "stream", "copies": "copy", "clients": "client", "count": "machine"}
 _PLURALS = {"count": "machines at once"}
@@ -65,7 +65,7 @@ def parse_cell(text: str) -> Cell:
 
 
 class CellNames:
-    """Short names for the cells of one study: parameters that all cells of a metric share are said once, apart."""
+    """Short names for the cells of one study, without the parameters that all cells of a metric share."""
 
     def __init__(self, cells: Iterable[str]) -> None:
         self._values: dict[str, dict[str, set[str]]] = {}
@@ -113,14 +113,14 @@ def direction(metric: Metric) -> str:
 
 
 def stands_in(candidate: Candidate) -> str | None:
-    """What really ran in place of an offering, None where the offering itself did."""
+    """What ran in place of an offering; None if the offering itself did."""
     if candidate.runner == candidate.offering.provider:
         return None
     return f"{one_line(candidate.runner)} stands in for {one_line(candidate.offering.provider)}"
 
 
 def origin(plan: Plan) -> str:
-    """Where the numbers come from, for every caption: empty where all were measured on what was asked for."""
+    """The origin of the numbers for captions; empty if all were measured on the requested offerings."""
     simulated = [candidate.simulated for candidate in plan.candidates]
     words = []
     if any(simulated):

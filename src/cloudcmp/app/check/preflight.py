@@ -53,7 +53,7 @@ async def check(
 ) -> tuple[ProviderFinding, ...]:
     """Check each provider and its candidates; never raises for a provider that fails.
 
-    All providers are asked at once; findings are in the order of `providers`. A provider that does not answer within
+    All providers are queried at once; findings are in the order of `providers`. A provider that does not answer within
     `within_s` seconds (by default `deadline_s`) is a finding. `say` reports which ones are still awaited.
     """
     within_s = deadline_s(candidates) if within_s is None else within_s

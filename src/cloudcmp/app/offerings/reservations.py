@@ -20,16 +20,16 @@ def reserved(sold: Offering, system: str, look: Lookup) -> list[PricedOffering]:
     own, which may be incomplete. An hourly price is that of a machine that runs every hour of the term. Lists older
     than 30 days are ignored.
     """
-    asked = PriceQuery(sold.provider, sold.region, sold.name, system, Purchase.RESERVED)
+    query = PriceQuery(sold.provider, sold.region, sold.name, system, Purchase.RESERVED)
     why = "no list at hand tells a reservation"
     for list_ in look.book.lists(sold.provider, sold.region, Item.INSTANCE, Purchase.RESERVED):
         if list_.how in OLD_BY_NATURE or list_.dated is None or not -1 <= (look.today - list_.dated).days <= FRESH_DAYS:
             why = f"its list is of {list_.dated or 'no date'}, not of the last {FRESH_DAYS} days"
             continue
         rows = look.book.rows(list_, sold.provider, sold.region, Item.INSTANCE, sold.name)
-        sales = [_sale(sold, list_, row) for row in dict.fromkeys(rows) if _fits(row, asked, look)]
+        sales = [_sale(sold, list_, row) for row in dict.fromkeys(rows) if _fits(row, query, look)]
         why = _doubted(sold, list_, look, found=bool(sales))
-        if not why and not sales and any(_about(row, asked) for row in rows):
+        if not why and not sales and any(_about(row, query) for row in rows):
             why = "what its list says of its reservations is no price of today"
         elif not why and not sales and list_.how == How.GIVEN:
             why = "no list at hand tells a reservation of it"
@@ -49,15 +49,15 @@ def _doubted(sold: Offering, list_: Listed, look: Lookup, *, found: bool) -> str
     return ""
 
 
-def _about(row: PriceRow, asked: PriceQuery) -> bool:
+def _about(row: PriceRow, query: PriceQuery) -> bool:
     """True if a row is a reservation of this machine, of any term."""
-    return machine_rows(replace(asked, term_months=row.term_months)).row(row)
+    return machine_rows(replace(query, term_months=row.term_months)).row(row)
 
 
-def _fits(row: PriceRow, asked: PriceQuery, look: Lookup) -> bool:
+def _fits(row: PriceRow, query: PriceQuery, look: Lookup) -> bool:
     begun = row.starts is None or row.starts <= look.today
     usable = row.term_months > 0 and row.unit is Unit.HOUR and row.amount + row.upfront > 0
-    return begun and usable and _about(row, asked)
+    return begun and usable and _about(row, query)
 
 
 def _sale(sold: Offering, list_: Listed, row: PriceRow) -> PricedOffering:

@@ -75,7 +75,7 @@ class Filters:
         )
 
     def fits(self, sold: Offering, *, sized: bool = True) -> bool:
-        """Whether what is advertised of an offering is asked for; `sized`: its size as well."""
+        """True if an offering matches the search; `sized` includes its size."""
         return (
             (self.region is None or sold.region == self.region)
             and (self.pattern is None or fnmatch.fnmatchcase(sold.name.lower(), self.pattern.lower()))

@@ -1,4 +1,4 @@
-"""The offerings of all providers, asked at once; a provider that cannot be asked has a reason instead."""
+"""The offerings of all providers, queried at once; a provider that fails has a reason instead."""
 
 import asyncio
 import os

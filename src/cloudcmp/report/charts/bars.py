@@ -3,9 +3,20 @@
 from dataclasses import dataclass
 
 from cloudcmp.model.result import Estimate
-from cloudcmp.report.book import Book, Page
-from cloudcmp.report.charts.base import INK, MOST_PANELS, Cast, Figure, Spec, draw, layer, number, panel_title, title_of
+from cloudcmp.report.charts.base import (
+    INK,
+    MOST_PANELS,
+    Figure,
+    Spec,
+    Styles,
+    draw,
+    layer,
+    number,
+    panel_title,
+    title_of,
+)
 from cloudcmp.report.numbers import known
+from cloudcmp.report.report_model import CellView, StudyView
 from cloudcmp.report.words import direction, group_words, parse_cell
 
 _WIDTH, _STEP = 250, 22
@@ -27,7 +38,7 @@ class Bar:
         return {"who": self.who, "value": self.value, "low": self.low, "high": self.high, "words": self.words}
 
 
-def panel(title: str, axis: str, bars: list[Bar], cast: Cast) -> Spec:
+def panel(title: str, axis: str, bars: list[Bar], styles: Styles) -> Spec:
     """Horizontal bars from zero, one for each candidate, with their words in a column on the right."""
     y: Spec = {"field": "who", "type": "nominal", "sort": None, "title": None,
                "axis": {"domain": False, "ticks": False, "labelPadding": 6}}  # fmt: skip
@@ -39,7 +50,7 @@ def panel(title: str, axis: str, bars: list[Bar], cast: Cast) -> Spec:
         "height": {"step": _STEP},
         "data": {"values": [bar.row() for bar in bars]},
         "layer": [
-            layer("bar", {"x": x, "y": y, "color": cast.colour()}, height=13, stroke=INK, strokeWidth=0.5),
+            layer("bar", {"x": x, "y": y, "color": styles.colour()}, height=13, stroke=INK, strokeWidth=0.5),
             layer("rule", {"x": number("low", axis), "x2": {"field": "high"}, "y": y}, strokeWidth=1.3, **ink),
             layer("tick", {"x": number("low", axis), "y": y}, thickness=1.3, size=9, **ink),
             layer("tick", {"x": number("high", axis), "y": y}, thickness=1.3, size=9, **ink),
@@ -49,57 +60,57 @@ def panel(title: str, axis: str, bars: list[Bar], cast: Cast) -> Spec:
     }  # fmt: skip
 
 
-def _bar(page: Page, at: int, who: str) -> Bar:
-    one = page.estimates.get(at)
+def _bar(view: CellView, at: int, who: str) -> Bar:
+    one = view.estimates.get(at)
     if one is None:
         return Bar(who, None, None, None, "not offered")
-    shown, counts = page.scale.shown, f"n {one.n}, {one.n_ok}/{one.n_started} ok"
+    shown, counts = view.scale.shown, f"n {one.n}, {one.n_ok}/{one.n_started} ok"
     if not known(one.median):
         return Bar(who, None, None, None, f"no value: {one.n_ok}/{one.n_started} ok")
-    words = f"{page.scale.number(one.median)}  ({counts})"
+    words = f"{view.scale.number(one.median)}  ({counts})"
     return Bar(who, shown(one.median), shown(one.p5), shown(one.p95), words)
 
 
-def chosen(pages: tuple[Page, ...]) -> tuple[Page, ...]:
-    """The cells that get a panel: all where they are few, else those that decide, then medians before tails."""
-    if len(pages) <= MOST_PANELS:
-        return pages
-    kept = {page.cell for page in sorted(pages, key=lambda page: (not page.decides, is_tail(page)))[:MOST_PANELS]}
-    return tuple(page for page in pages if page.cell in kept)
+def chosen(views: tuple[CellView, ...]) -> tuple[CellView, ...]:
+    """The cells that get a panel: all if they are few, else those that decide, then medians before tails."""
+    if len(views) <= MOST_PANELS:
+        return views
+    kept = {view.cell for view in sorted(views, key=lambda view: (not view.decides, is_tail(view)))[:MOST_PANELS]}
+    return tuple(view for view in views if view.cell in kept)
 
 
-def is_tail(page: Page) -> bool:
-    """Whether a cell is a percentile other than the median."""
-    return parse_cell(page.cell).get("percentile") not in {None, "50"}
+def is_tail(view: CellView) -> bool:
+    """True if a cell is a percentile other than the median."""
+    return parse_cell(view.cell).get("percentile") not in {None, "50"}
 
 
-def left_out(pages: tuple[Page, ...], shown: tuple[Page, ...]) -> str:
-    """What a figure does not show, as a sentence with a space before it."""
-    rest = len(pages) - len(shown)
-    return f" {len(shown)} of {len(pages)} cells are drawn here; all are in the tables." if rest else ""
+def left_out(views: tuple[CellView, ...], shown: tuple[CellView, ...]) -> str:
+    """A sentence about the cells that a figure leaves out, with a leading space."""
+    rest = len(views) - len(shown)
+    return f" {len(shown)} of {len(views)} cells are drawn here; all are in the tables." if rest else ""
 
 
-def figures(book: Book, cast: Cast) -> list[Figure]:
+def figures(study: StudyView, styles: Styles) -> list[Figure]:
     """One figure for each group that was measured."""
     made = []
-    for group, pages in book.groups():
-        curves = {(one.metric, one.candidate) for one in book.view.cdfs}
-        plain = [page for page in pages if page.decides or not is_tail(page)
-                 or any((page.metric.name, at) not in curves for at in page.estimates)]  # fmt: skip
+    for group, views in study.groups():
+        curves = {(one.metric, one.candidate) for one in study.view.cdfs}
+        plain = [view for view in views if view.decides or not is_tail(view)
+                 or any((view.metric.name, at) not in curves for at in view.estimates)]  # fmt: skip
         shown = chosen(tuple(plain))
         panels = [
-            panel(panel_title(page), f"{page.scale.unit}, {direction(page.metric)}".lstrip(", "),
-                  [_bar(page, one.index, cast.names[one.index]) for one in book.candidates], cast)
-            for page in shown
+            panel(panel_title(view), f"{view.scale.unit}, {direction(view.metric)}".lstrip(", "),
+                  [_bar(view, one.index, styles.names[one.index]) for one in study.candidates], styles)
+            for view in shown
         ]  # fmt: skip
-        title = title_of(book, f"{group_words(group)}: medians of the launches")
+        title = title_of(study, f"{group_words(group)}: medians of the launches")
         caption = ("Bars: median over launches. Whiskers: 5th and 95th percentile. n: launches; ok: trials that gave a "
-                   f"value, of those started.{left_out(pages, shown)}")  # fmt: skip
-        rows = tuple(_row(book, page, one) for page in pages for one in page.estimates.values())
+                   f"value, of those started.{left_out(views, shown)}")  # fmt: skip
+        rows = tuple(_row(study, view, one) for view in views for one in view.estimates.values())
         made.append(Figure(f"bars-{group}", title, caption, draw(title, panels), _COLUMNS, rows))
     return made
 
 
-def _row(book: Book, page: Page, one: Estimate) -> tuple[object, ...]:
+def _row(study: StudyView, view: CellView, one: Estimate) -> tuple[object, ...]:
     counts = (one.n, one.n_ok, one.n_started)
-    return (page.cell, book.candidates[one.candidate].id, page.metric.unit, one.median, one.p5, one.p95, *counts)
+    return (view.cell, study.candidates[one.candidate].id, view.metric.unit, one.median, one.p5, one.p95, *counts)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.model.untrusted_text import one_line, visible
-from cloudcmp.report.book import Book, Page
 from cloudcmp.report.charts.renderer import png_of, svg_of
+from cloudcmp.report.report_model import CellView, StudyView
 from cloudcmp.report.text import short_names, without_common
 
 # Okabe and Ito's colours, which people with any kind of colour vision tell apart; shapes and dashes say the same again.
@@ -39,7 +39,7 @@ _CONFIG: Spec = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawing with its words and its data; `alt` says in a sentence what it shows to those who cannot see it."""
+    """A drawing with its title, caption and data."""
 
     name: str
     title: str
@@ -49,23 +49,23 @@ class Figure:
     rows: tuple[tuple[object, ...], ...]
 
     def png(self) -> bytes:
-        """The same drawing in pixels, two for each unit."""
+        """The drawing as PNG, two pixels for each unit."""
         return png_of(self.svg)
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
-    """The candidates as they appear in all figures: by index, with the same name, colour, shape and dash each."""
+class Styles:
+    """The names of candidates in figures by index, and with them their colours, shapes and dashes."""
 
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, book: Book) -> "Cast":
+    def of(cls, study: StudyView) -> "Styles":
         """Names short enough for an axis; a simulated one in mixed company says so."""
-        mixed = len({one.simulated for one in book.candidates}) > 1
-        short = without_common([one.id for one in book.candidates])
+        mixed = len({one.simulated for one in study.candidates}) > 1
+        short = without_common([one.id for one in study.candidates])
         marked = [f"{name} (simulated)" if mixed and one.simulated else name
-                  for name, one in zip(short, book.candidates, strict=True)]  # fmt: skip
+                  for name, one in zip(short, study.candidates, strict=True)]  # fmt: skip
         return cls(short_names(marked, 28))
 
     def scale(self, values: Sequence[Any]) -> Spec:
@@ -78,25 +78,25 @@ class Cast:
         return {"field": "who", "type": "nominal", "scale": self.scale(COLOURS), "title": None, **shown}
 
 
-def title_of(book: Book, words: str) -> str:
-    """A figure's title, which says first where the numbers come from."""
-    return f"{words} [{book.origin}]" if book.origin else words
+def title_of(study: StudyView, words: str) -> str:
+    """A figure's title with the origin of its numbers."""
+    return f"{words} [{study.origin}]" if study.origin else words
 
 
-def counts_of(book: Book, pages: Sequence[Page]) -> str:
+def counts_of(study: StudyView, views: Sequence[CellView]) -> str:
     """The fewest launches and the trials behind any panel, for each candidate, as a sentence."""
-    said = []
-    for one in book.candidates:
-        some = [page.estimates[one.index] for page in pages if one.index in page.estimates]
+    counts = []
+    for one in study.candidates:
+        some = [view.estimates[one.index] for view in views if one.index in view.estimates]
         if some:
             least = min(some, key=lambda estimate: (estimate.n, estimate.n_ok / max(1, estimate.n_started)))
-            said.append(f"{one_line(one.id, 40)} n {least.n}, {least.n_ok}/{least.n_started} ok")
-    return f"Fewest launches (n) and trials of any panel: {'; '.join(said)}."
+            counts.append(f"{one_line(one.id, 40)} n {least.n}, {least.n_ok}/{least.n_started} ok")
+    return f"Fewest launches (n) and trials of any panel: {'; '.join(counts)}."
 
 
-def panel_title(page: Page) -> str:
+def panel_title(view: CellView) -> str:
     """The name of a cell above its panel."""
-    return one_line(page.name, 70)
+    return one_line(view.name, 70)
 
 
 def number(field: str, title: str | None = None, **more: Any) -> Spec:
@@ -128,7 +128,7 @@ def draw(title: str, panels: Sequence[Spec], columns: int = 2) -> str:
 
 
 def _visible(part: Any) -> Any:
-    """The same specification without characters that XML does not allow or that turn the reading order."""
+    """The specification without characters that XML forbids or that change the reading order."""
     if isinstance(part, str):
         return visible(part)
     if isinstance(part, dict):

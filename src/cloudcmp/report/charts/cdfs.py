@@ -3,9 +3,9 @@
 from cloudcmp.model.metric import Group
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.model.view import Cdf
-from cloudcmp.report.book import Book
-from cloudcmp.report.charts.base import DASHES, MOST_PANELS, SHAPES, Cast, Figure, Spec, draw, layer, number, title_of
+from cloudcmp.report.charts.base import DASHES, MOST_PANELS, SHAPES, Figure, Spec, Styles, draw, layer, number, title_of
 from cloudcmp.report.numbers import Scale
+from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.words import group_words
 
 _COLUMNS = ("metric", "params", "candidate", "latency_s", "share", "n", "n_ok", "n_started")
@@ -15,54 +15,54 @@ _SPREAD_FOR_LOG = 100.0
 _MARKED = (0.25, 0.5, 0.75, 0.95)
 
 
-def figures(book: Book, cast: Cast) -> list[Figure]:
+def figures(study: StudyView, styles: Styles) -> list[Figure]:
     """One figure for each group that has latencies."""
     made = []
     for group in Group:
         kinds: dict[tuple[str, str], list[Cdf]] = {}
-        for one in book.view.cdfs:
-            if book.view.metrics[one.metric].group is group and one.x_s:
+        for one in study.view.cdfs:
+            if study.view.metrics[one.metric].group is group and one.x_s:
                 kinds.setdefault((one.metric, one.params), []).append(one)
         if not kinds:
             continue
         shown = list(kinds.items())[:MOST_PANELS]
-        panels = [_panel(book, *kind, curves, cast) for kind, curves in shown]
-        title = title_of(book, f"{group_words(group)}: how latencies are spread")
+        panels = [_panel(study, *kind, curves, styles) for kind, curves in shown]
+        title = title_of(study, f"{group_words(group)}: how latencies are spread")
         rest = "" if len(shown) == len(kinds) else f" {len(shown)} of {len(kinds)} are drawn."
         caption = ("Share of operations that took at most so long, over all launches; marks at 25, 50, 75 and 95 %. "
                    "The axis is logarithmic where the slowest took more than 100 times as long as the fastest. "
-                   f"{_counts(book, kinds)}{rest}")  # fmt: skip
-        rows = tuple(row for curves in kinds.values() for one in curves for row in _rows(book, one))
+                   f"{_counts(study, kinds)}{rest}")  # fmt: skip
+        rows = tuple(row for curves in kinds.values() for one in curves for row in _rows(study, one))
         made.append(Figure(f"cdf-{group}", title, caption, draw(title, panels), _COLUMNS, rows))
     return made
 
 
-def _pages(book: Book, one: Cdf) -> list[tuple[int, int, int]]:
+def _pages(study: StudyView, one: Cdf) -> list[tuple[int, int, int]]:
     """n, n_ok and n_started of the percentile cells that stand for a distribution."""
     found = []
-    for page in book.pages:
-        plain = ";".join(part for part in page.cell.partition(" ")[2].split(";") if not part.startswith("percentile="))
-        estimate = page.estimates.get(one.candidate)
-        if page.metric.name == one.metric and plain == one.params and estimate is not None:
+    for view in study.cells:
+        plain = ";".join(part for part in view.cell.partition(" ")[2].split(";") if not part.startswith("percentile="))
+        estimate = view.estimates.get(one.candidate)
+        if view.metric.name == one.metric and plain == one.params and estimate is not None:
             found.append((estimate.n, estimate.n_ok, estimate.n_started))
     return found
 
 
-def _counts(book: Book, kinds: dict[tuple[str, str], list[Cdf]]) -> str:
+def _counts(study: StudyView, kinds: dict[tuple[str, str], list[Cdf]]) -> str:
     """The counts behind the curves, for each candidate: the smallest over the panels."""
     least: dict[int, tuple[int, int, int]] = {}
     for one in (curve for curves in kinds.values() for curve in curves):
-        for counts in _pages(book, one):
+        for counts in _pages(study, one):
             least[one.candidate] = min(counts, least.get(one.candidate, counts))
-    said = [
-        f"{one_line(book.candidates[at].id, 40)} n {n}, {ok}/{started} ok" for at, (n, ok, started) in least.items()
+    texts = [
+        f"{one_line(study.candidates[at].id, 40)} n {n}, {ok}/{started} ok" for at, (n, ok, started) in least.items()
     ]
-    return f"Launches and trials: {'; '.join(said)}." if said else ""
+    return f"Launches and trials: {'; '.join(texts)}." if texts else ""
 
 
-def _rows(book: Book, one: Cdf) -> list[tuple[object, ...]]:
-    counts = next(iter(_pages(book, one)), (None, None, None))
-    name = book.candidates[one.candidate].id
+def _rows(study: StudyView, one: Cdf) -> list[tuple[object, ...]]:
+    counts = next(iter(_pages(study, one)), (None, None, None))
+    name = study.candidates[one.candidate].id
     return [(one.metric, one.params, name, x_s, y, *counts) for x_s, y in zip(one.x_s, one.share, strict=True)]
 
 
@@ -73,25 +73,25 @@ def _thin(one: Cdf) -> list[tuple[float, float]]:
     return points[:-1:step] + points[-1:]
 
 
-def _panel(book: Book, metric: str, params: str, curves: list[Cdf], cast: Cast) -> Spec:
+def _panel(study: StudyView, metric: str, params: str, curves: list[Cdf], styles: Styles) -> Spec:
     values = [x for one in curves for x in one.x_s if x > 0]
     scale = Scale.of(values, "s")
     log = bool(values) and max(values) / min(values) > _SPREAD_FOR_LOG
-    lines = [{"who": cast.names[one.candidate], "x": x / scale.factor, "share": y}
+    lines = [{"who": styles.names[one.candidate], "x": x / scale.factor, "share": y}
              for one in curves for x, y in _thin(one) if x > 0 or not log]  # fmt: skip
-    marks = [{"who": cast.names[one.candidate], "x": x / scale.factor, "share": y}
+    marks = [{"who": styles.names[one.candidate], "x": x / scale.factor, "share": y}
              for one in curves for x, y in _marked(one) if x > 0 or not log]  # fmt: skip
     x = number("x", f"{scale.unit}{', logarithmic' if log else ''}, less is better",
                scale={"type": "log" if log else "linear", "zero": False, "nice": True},
                axis={"tickCount": 6, "format": ",.4~r"})  # fmt: skip
     y = number("share", "share of operations", scale={"domain": [0, 1]}, axis={"tickCount": 5, "format": ".0%"})
-    dash: Spec = {"field": "who", "type": "nominal", "scale": cast.scale(DASHES), "title": None}
-    shape: Spec = {"field": "who", "type": "nominal", "scale": cast.scale(SHAPES), "title": None}
-    line = layer("line", {"x": x, "y": y, "color": cast.colour(legend=True), "strokeDash": dash},
+    dash: Spec = {"field": "who", "type": "nominal", "scale": styles.scale(DASHES), "title": None}
+    shape: Spec = {"field": "who", "type": "nominal", "scale": styles.scale(SHAPES), "title": None}
+    line = layer("line", {"x": x, "y": y, "color": styles.colour(legend=True), "strokeDash": dash},
                  interpolate="step-after", strokeWidth=2)  # fmt: skip
-    point = layer("point", {"x": x, "y": y, "color": cast.colour(legend=True), "shape": shape},
+    point = layer("point", {"x": x, "y": y, "color": styles.colour(legend=True), "shape": shape},
                   filled=True, size=70, opacity=1)  # fmt: skip
-    return {"title": one_line(book.names.short(f"{metric} {params}"), 70), "width": 360, "height": 190,
+    return {"title": one_line(study.names.short(f"{metric} {params}"), 70), "width": 360, "height": 190,
             "layer": [line | {"data": {"values": lines}}, point | {"data": {"values": marks}}]}  # fmt: skip
 
 

@@ -20,7 +20,7 @@ _SERVE = "from cloudcmp.report.charts.renderer import serve; serve()"
 
 
 def svg_of(spec: dict[str, Any]) -> str:
-    """A Vega-Lite specification as SVG; nothing is fetched. Raises OutsideFault where a limit does not let it."""
+    """A Vega-Lite specification as SVG; nothing is fetched. Raises OutsideFault if a limit prevents it."""
     if _is_limited():
         return _apart().ask({"spec": spec})
     import vl_convert
@@ -29,7 +29,7 @@ def svg_of(spec: dict[str, Any]) -> str:
 
 
 def png_of(svg: str) -> bytes:
-    """A drawing in pixels, two for each unit. Raises OutsideFault where a limit does not let it."""
+    """An SVG drawing as PNG, two pixels for each unit. Raises OutsideFault if a limit prevents it."""
     if _is_limited():
         return base64.b64decode(_apart().ask({"svg": svg}))
     import vl_convert
@@ -38,18 +38,18 @@ def png_of(svg: str) -> bytes:
 
 
 def serve() -> None:
-    """Draw what is asked on standard input, one JSON document a line, until it ends; for the process of its own."""
+    """Serve drawing requests on standard input, one JSON document a line; the main loop of the drawing process."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
     import vl_convert
 
     for line in sys.stdin:
-        asked = json.loads(line)
-        if "spec" in asked:
-            drawn = vl_convert.vegalite_to_svg(asked["spec"], allowed_base_urls=[])
+        request = json.loads(line)
+        if "spec" in request:
+            drawn = vl_convert.vegalite_to_svg(request["spec"], allowed_base_urls=[])
         else:
-            drawn = base64.b64encode(vl_convert.svg_to_png(asked["svg"], scale=2)).decode()
+            drawn = base64.b64encode(vl_convert.svg_to_png(request["svg"], scale=2)).decode()
         sys.stdout.write(json.dumps(drawn) + "\n")
         sys.stdout.flush()
 
@@ -63,11 +63,11 @@ class _Apart:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         )  # fmt: skip
 
-    def ask(self, asked: Mapping[str, Any]) -> str:
+    def ask(self, request: Mapping[str, Any]) -> str:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
-            self._process.stdin.write(json.dumps(asked) + "\n")
+            self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
             answer = self._process.stdout.readline()
         except BrokenPipeError:

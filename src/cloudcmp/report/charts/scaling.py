@@ -3,9 +3,9 @@
 from typing import Any
 
 from cloudcmp.model.result import Scaling
-from cloudcmp.report.book import Book
-from cloudcmp.report.charts.base import COLOURS, INK, Cast, Figure, Spec, draw, layer, number, title_of
+from cloudcmp.report.charts.base import COLOURS, INK, Figure, Spec, Styles, draw, layer, number, title_of
 from cloudcmp.report.numbers import Scale, known
+from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.sheets.scaling import TITLE, centre, figure_of, in_words, note
 from cloudcmp.report.text import short_names, without_common
 from cloudcmp.units import scale_of
@@ -17,40 +17,40 @@ _COLUMNS = ("candidate", "cell", "part", "unit", "value", "p5", "p95", "n", "n_o
 Row = dict[str, Any]
 
 
-def figures(book: Book, cast: Cast) -> list[Figure]:  # noqa: ARG001
-    """One figure with a stacked bar for each candidate that was asked for machines; none where none was."""
-    some = book.view.scaling
+def figures(study: StudyView, styles: Styles) -> list[Figure]:  # noqa: ARG001
+    """One figure with a stacked bar for each candidate whose scaling was measured, if any."""
+    some = study.view.scaling
     if not some:
         return []
     # One unit for all bars, which stand beside each other.
-    sizes = [value for one in some if (found := figure_of(book, one, one.cell)) and known(value := found[1].median)]
+    sizes = [value for one in some if (found := figure_of(study, one, one.cell)) and known(value := found[1].median)]
     scale = Scale(*scale_of(max(sizes, default=1.0), "s"))
-    names = short_names(without_common([book.candidates[one.candidate].id for one in some]), 34)
-    bars = [bar for one, name in zip(some, names, strict=True) for bar in _bars(book, one, name, scale)]
-    whole = [_whole(book, one, name, scale) for one, name in zip(some, names, strict=True)]
+    names = short_names(without_common([study.candidates[one.candidate].id for one in some]), 34)
+    bars = [bar for one, name in zip(some, names, strict=True) for bar in _bars(study, one, name, scale)]
+    whole = [_whole(study, one, name, scale) for one, name in zip(some, names, strict=True)]
     caption = (
         f"Bars: the {some[0].by} time from request to usable in its two parts. Whiskers: 5th and 95th percentile of "
         f"the whole. ok: launches whose machines all came, of those started. {note(some)}"
     )
-    svg = draw(title_of(book, TITLE), [_panel(bars, whole, scale, names)], 1)
-    return [Figure(NAME, title_of(book, TITLE), caption, svg, _COLUMNS, tuple(_rows(book)))]
+    svg = draw(title_of(study, TITLE), [_panel(bars, whole, scale, names)], 1)
+    return [Figure(NAME, title_of(study, TITLE), caption, svg, _COLUMNS, tuple(_rows(study)))]
 
 
-def _bars(book: Book, one: Scaling, name: str, scale: Scale) -> list[Row]:
-    """The parts of one bar; the whole where it cannot be split."""
+def _bars(study: StudyView, one: Scaling, name: str, scale: Scale) -> list[Row]:
+    """The parts of one bar; the whole if it cannot be split."""
     cells = ((one.provisioning, 0), (one.booting, 1)) if one.provisioning and one.booting else ((one.cell, 2),)
     found = []
     for cell, part in cells:
-        figure = figure_of(book, one, cell)
+        figure = figure_of(study, one, cell)
         value = scale.shown(centre(one, figure[1])[0]) if figure else None
         if value is not None:
             found.append({"who": name, "part": _PARTS[part], "order": part, "value": value})
     return found
 
 
-def _whole(book: Book, one: Scaling, name: str, scale: Scale) -> Row:
+def _whole(study: StudyView, one: Scaling, name: str, scale: Scale) -> Row:
     """The spread of the whole and the words beside the bar."""
-    figure = figure_of(book, one, one.cell)
+    figure = figure_of(study, one, one.cell)
     estimate = figure[1] if figure else None
     value = centre(one, estimate)[0] if estimate else None
     counts = f"{estimate.n_ok}/{estimate.n_started} ok" if estimate else "not offered"
@@ -92,21 +92,21 @@ def _panel(bars: list[Row], whole: list[Row], scale: Scale, names: tuple[str, ..
 _COLOUR = {"provisioning": 4, "booting": 1, "not split": 2}
 
 
-def _rows(book: Book) -> list[tuple[object, ...]]:
+def _rows(study: StudyView) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
-    for one in book.view.scaling:
+    for one in study.view.scaling:
         for part, cell in (("whole", one.cell), ("provisioning", one.provisioning), ("booting", one.booting)):
-            figure = figure_of(book, one, cell)
+            figure = figure_of(study, one, cell)
             if figure:
-                page, estimate = figure
+                view, estimate = figure
                 counts = (estimate.n, estimate.n_ok, estimate.n_started)
                 value = centre(one, estimate)[0]
                 rows.append(
                     (
-                        book.candidates[one.candidate].id,
-                        page.cell,
+                        study.candidates[one.candidate].id,
+                        view.cell,
                         part,
-                        page.metric.unit,
+                        view.metric.unit,
                         value,
                         estimate.p5,
                         estimate.p95,

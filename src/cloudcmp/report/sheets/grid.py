@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from cloudcmp.model.cell import Cell
-from cloudcmp.report.book import Book, Page
 from cloudcmp.report.numbers import UNKNOWN, Scale, known
+from cloudcmp.report.report_model import CellView, StudyView
 from cloudcmp.report.sheets.sheet import Column, Row, Sheet, captioned, heading, row
 from cloudcmp.report.words import metric_words, param_words, parse_cell
 
@@ -12,37 +12,37 @@ TITLE = "By size of file and record"
 _ROWS, _COLUMNS = "file_bytes", "record_bytes"
 _MOST_SHEETS = 40
 
-_Found = dict[tuple[int, int], Page]
+_Found = dict[tuple[int, int], CellView]
 
 
-def sheets(book: Book) -> tuple[Sheet, ...]:
+def sheets(study: StudyView) -> tuple[Sheet, ...]:
     """A table for each candidate and way to write, where several sizes of file and of record were asked for.
 
     Rows are file sizes, under a heading for each operation; columns are record sizes. A number is the median over
     launches, a dash one that was asked for and has none, a blank a pair of sizes that was not asked for.
     """
     groups: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, _Found]] = {}
-    for page in book.pages:
-        cell = parse_cell(page.cell)
+    for view in study.cells:
+        cell = parse_cell(view.cell)
         sizes = (cell.get(_ROWS) or "", cell.get(_COLUMNS) or "")
         if all(size.isdigit() for size in sizes):
             rest = tuple(pair for pair in cell.params if pair[0] not in {_ROWS, _COLUMNS, "op"})
             found = groups.setdefault((cell.metric, rest), {}).setdefault(cell.get("op") or "", {})
-            found[int(sizes[0]), int(sizes[1])] = page
+            found[int(sizes[0]), int(sizes[1])] = view
     made = [
-        _sheet(book, at.index, Cell(metric, rest), by_op)
+        _sheet(study, at.index, Cell(metric, rest), by_op)
         for (metric, rest), by_op in groups.items()
         if min(len({pair[end] for found in by_op.values() for pair in found}) for end in (0, 1)) > 1
-        for at in book.candidates
-        if any(at.index in page.estimates for found in by_op.values() for page in found.values())
+        for at in study.candidates
+        if any(at.index in view.estimates for found in by_op.values() for view in found.values())
     ]
     return tuple(made[:_MOST_SHEETS])
 
 
-def _sheet(book: Book, at: int, rest: Cell, by_op: dict[str, _Found]) -> Sheet:
-    pages = [page for found in by_op.values() for page in found.values()]
-    medians = [one.median for page in pages if (one := page.estimates.get(at)) and known(one.median)]
-    scale = Scale.of(medians, pages[0].metric.unit)
+def _sheet(study: StudyView, at: int, rest: Cell, by_op: dict[str, _Found]) -> Sheet:
+    views = [view for found in by_op.values() for view in found.values()]
+    medians = [one.median for view in views if (one := view.estimates.get(at)) and known(one.median)]
+    scale = Scale.of(medians, views[0].metric.unit)
     records = sorted({record for found in by_op.values() for _, record in found})
     rows: list[Row] = []
     for op, found in by_op.items():
@@ -50,24 +50,24 @@ def _sheet(book: Book, at: int, rest: Cell, by_op: dict[str, _Found]) -> Sheet:
         for size in sorted({size for size, _ in found}):
             name = param_words(_ROWS, str(size))
             rows.append(row(name, *(_median(scale, found.get((size, record)), at) for record in records)))
-    said = ", ".join((metric_words(rest.metric), *(param_words(*pair) for pair in rest.params)))
-    caption = captioned(book.origin, f"{book.candidates[at].id}: {said}, {scale.unit}")
-    return Sheet(caption, (Column("file, record"), *_titles(records)), tuple(rows), _note(pages, at))
+    words = ", ".join((metric_words(rest.metric), *(param_words(*pair) for pair in rest.params)))
+    caption = captioned(study.origin, f"{study.candidates[at].id}: {words}, {scale.unit}")
+    return Sheet(caption, (Column("file, record"), *_titles(records)), tuple(rows), _note(views, at))
 
 
 def _titles(records: Sequence[int]) -> tuple[Column, ...]:
     return tuple(Column(param_words(_COLUMNS, str(record)), True) for record in records)
 
 
-def _median(scale: Scale, page: Page | None, at: int) -> str:
-    if page is None or at not in page.estimates:
+def _median(scale: Scale, view: CellView | None, at: int) -> str:
+    if view is None or at not in view.estimates:
         return ""
-    median = page.estimates[at].median
+    median = view.estimates[at].median
     return scale.number(median) if known(median) else UNKNOWN
 
 
-def _note(pages: Sequence[Page], at: int) -> str:
-    counts = sorted({one.n for page in pages if (one := page.estimates.get(at))})
+def _note(views: Sequence[CellView], at: int) -> str:
+    counts = sorted({one.n for view in views if (one := view.estimates.get(at))})
     launches = str(counts[0]) if len(set(counts)) == 1 else f"{counts[0]} to {counts[-1]}"
     dash = f"{UNKNOWN}: no value; a blank: not asked for."
     return f"Medians over launches (n {launches}); {dash} Their intervals are with all figures in numbers."

@@ -1,9 +1,9 @@
-"""What was delivered, beside what was advertised."""
+"""What the machines delivered beside what was advertised."""
 
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.report.book import Book
 from cloudcmp.report.numbers import UNKNOWN
-from cloudcmp.report.sheets.asked import advertised
+from cloudcmp.report.report_model import StudyView
+from cloudcmp.report.sheets.candidates import advertised
 from cloudcmp.report.sheets.sheet import Field, Row, Sheet, captioned, columns, heading, row
 from cloudcmp.units import format_quantity
 
@@ -19,46 +19,46 @@ _TOLD_AS = {
 _SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 
-def sheets(book: Book) -> tuple[Sheet, ...]:
-    """One table for a few candidates at a time: promised facts first, then what the machines said."""
+def sheets(study: StudyView) -> tuple[Sheet, ...]:
+    """One table for a few candidates at a time: advertised facts first, then what the machines reported."""
     # What holds further facts inside is for the store, not for a reader.
-    told = {index: {key: text for key, text in pairs if not text.startswith("{'")} for index, pairs in book.view.hosts}
-    known = [one.index for one in book.candidates if told.get(one.index) or advertised(one)]
+    seen = {index: {key: text for key, text in pairs if not text.startswith("{'")} for index, pairs in study.view.hosts}
+    known = [one.index for one in study.candidates if seen.get(one.index) or advertised(one)]
     parts = [known[at : at + _MOST_COLUMNS] for at in range(0, len(known), _MOST_COLUMNS)]
-    return tuple(_sheet(book, part, told) for part in parts) if told else ()
+    return tuple(_sheet(study, part, seen) for part in parts) if seen else ()
 
 
-def _sheet(book: Book, part: list[int], told: dict[int, dict[str, str]]) -> Sheet:
-    promised = {at: advertised(book.candidates[at]) for at in part}
-    owned = {one.index for one in book.candidates if one.runner == "local"}
+def _sheet(study: StudyView, part: list[int], seen: dict[int, dict[str, str]]) -> Sheet:
+    promised = {at: advertised(study.candidates[at]) for at in part}
+    owned = {one.index for one in study.candidates if one.runner == "local"}
     rows = [heading("advertised", "and what the machines themselves say of it, which nobody has verified")]
-    rows += [_beside(key, promised, told, part, owned) for key in sorted({key for at in part for key in promised[at]})]
-    facts = [_fact(key, told, part) for key in sorted({key for at in part for key in told.get(at, {})})[:_MOST_FACTS]]
+    rows += [_beside(key, promised, seen, part, owned) for key in sorted({key for at in part for key in promised[at]})]
+    facts = [_fact(key, seen, part) for key in sorted({key for at in part for key in seen.get(at, {})})[:_MOST_FACTS]]
     for words, differs in (("delivered, and different", True), ("delivered, and the same on all", False)):
         some = [row(name, *values) for name, values in facts if (len(set(values)) > 1) is differs]
         rows += [heading(words), *some] if some else []
-    names = tuple(book.candidates[at].id for at in part)
-    return Sheet(captioned(book.origin, "What was delivered, beside what was advertised"), columns("fact", *names),
+    names = tuple(study.candidates[at].id for at in part)
+    return Sheet(captioned(study.origin, "What was delivered, beside what was advertised"), columns("fact", *names),
                  tuple(rows))  # fmt: skip
 
 
 def _beside(
-    key: str, promised: dict[int, dict[str, str]], told: dict[int, dict[str, str]], part: list[int], owned: set[int]
+    key: str, promised: dict[int, dict[str, str]], seen: dict[int, dict[str, str]], part: list[int], owned: set[int]
 ) -> Row:
-    """An advertised fact of each candidate, with the delivered one below where its machine told it."""
+    """An advertised fact of each candidate, with the delivered one below if the machine reported it."""
     fields = []
     for at in part:
         # On this machine an offering is a set of its processors, which the machine itself knows nothing of.
         names = () if key == "vcpus" and at in owned else _TOLD_AS.get(key, ())
-        said = next(((name, told[at][name]) for name in names if name in told.get(at, {})), None)
-        below = f"delivered: {readable(*said)}" if said else ""
+        found = next(((name, seen[at][name]) for name in names if name in seen.get(at, {})), None)
+        below = f"delivered: {readable(*found)}" if found else ""
         fields.append(Field(promised[at].get(key, UNKNOWN), below))
     return row(one_line(key, 60).replace("_", " "), *fields)
 
 
-def _fact(key: str, told: dict[int, dict[str, str]], part: list[int]) -> tuple[str, list[str]]:
+def _fact(key: str, seen: dict[int, dict[str, str]], part: list[int]) -> tuple[str, list[str]]:
     """A fact's name, and its value on each candidate."""
-    values = [readable(key, told.get(at, {}).get(key, UNKNOWN)) for at in part]
+    values = [readable(key, seen.get(at, {}).get(key, UNKNOWN)) for at in part]
     return one_line(key, 60).replace("_", " ").replace(".", " "), values
 
 

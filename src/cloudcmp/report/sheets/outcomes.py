@@ -5,35 +5,35 @@ from collections.abc import Iterator
 
 from cloudcmp.model.trial import Attempt, Outcome
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.report.book import Book
+from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.sheets.sheet import Field, Sheet, captioned, columns, row
 
 _MOST_REASONS = 3
 
 
-def sheet(book: Book) -> Sheet | None:
+def sheet(study: StudyView) -> Sheet | None:
     """Attempts by candidate and outcome with their reasons, without those that the controller itself cut short."""
-    ended = _ended(book)
+    ended = _ended(study)
     if not ended:
         return None
     kinds = [outcome for outcome in Outcome
              if any(one.outcome is outcome for attempts in ended.values() for one in attempts)]  # fmt: skip
     rows = [
-        row(book.candidates[at].id, *(str(sum(one.outcome is kind for one in ended[at])) for kind in kinds),
+        row(study.candidates[at].id, *(str(sum(one.outcome is kind for one in ended[at])) for kind in kinds),
             Field(_reasons(ended[at])))
         for at in sorted(ended)
     ]  # fmt: skip
     titles = columns("candidate", *kinds, "why", numeric=tuple(kinds))
-    return Sheet(captioned(book.origin, "How the trials ended"), titles, tuple(rows))
+    return Sheet(captioned(study.origin, "How the trials ended"), titles, tuple(rows))
 
 
-def _ended(book: Book) -> dict[int, list[Attempt]]:
+def _ended(study: StudyView) -> dict[int, list[Attempt]]:
     """By candidate its attempts that came to an end of their own."""
-    plan = book.view.plan
+    plan = study.view.plan
     of_trial = {trial.index: trial for trial in plan.trials}
     of_launch = {launch.index: launch.candidate for launch in plan.launches}
     ended: dict[int, list[Attempt]] = {}
-    for one in book.view.attempts:
+    for one in study.view.attempts:
         trial = of_trial.get(one.trial)
         if trial is not None and not one.interrupted:
             ended.setdefault(of_launch[trial.launch], []).append(one)
@@ -44,30 +44,30 @@ def _reasons(attempts: list[Attempt]) -> str:
     """The most frequent reasons of those that failed, with their number."""
     counted = Counter(one_line(one.why, 120) for one in attempts if one.outcome is not Outcome.OK and one.why)
     ranked = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
-    said = [f"{why} ({times} times)" if times > 1 else why for why, times in ranked[:_MOST_REASONS]]
-    return "; ".join(said) + ("; and others" if len(ranked) > _MOST_REASONS else "")
+    lines = [f"{why} ({times} times)" if times > 1 else why for why, times in ranked[:_MOST_REASONS]]
+    return "; ".join(lines) + ("; and others" if len(ranked) > _MOST_REASONS else "")
 
 
-def warnings(book: Book) -> tuple[str, ...]:
+def warnings(study: StudyView) -> tuple[str, ...]:
     """Everything that a reader must know before trusting a number, each once."""
-    said = list(book.view.warnings)
+    lines = list(study.view.warnings)
     places: dict[str, tuple[list[str], list[str]]] = {}
-    for page in book.pages:
-        for at, one in page.estimates.items():
+    for view in study.cells:
+        for at, one in view.estimates.items():
             for text in one.warnings:
                 names, cells = places.setdefault(text, ([], []))
-                names.append(book.candidates[at].id)
-                cells.append(page.name)
+                names.append(study.candidates[at].id)
+                cells.append(view.name)
     for text, (names, cells) in places.items():
         who, where = list(dict.fromkeys(names)), list(dict.fromkeys(cells))
         more = f", and {len(where) - 1} more" if len(where) > 1 else ""
-        said.append(f"{', '.join(who)}: {text} ({where[0]}{more})")
-    said.extend(_why(book))
-    return tuple(dict.fromkeys(one_line(text, 400) for text in said))
+        lines.append(f"{', '.join(who)}: {text} ({where[0]}{more})")
+    lines.extend(_why(study))
+    return tuple(dict.fromkeys(one_line(text, 400) for text in lines))
 
 
-def _why(book: Book) -> Iterator[str]:
+def _why(study: StudyView) -> Iterator[str]:
     """For each candidate with failures their reasons, in one line."""
-    for at, attempts in sorted(_ended(book).items()):
+    for at, attempts in sorted(_ended(study).items()):
         if why := _reasons(attempts):
-            yield f"{book.candidates[at].id}: why trials failed: {why}"
+            yield f"{study.candidates[at].id}: why trials failed: {why}"

@@ -1,10 +1,10 @@
-"""Every candidate against every other: effects, tests and what could have been told."""
+"""Every candidate against every other: effects, tests, and detectable differences."""
 
 from collections.abc import Sequence
 
 from cloudcmp.model.result import Comparison
 from cloudcmp.report import numbers
-from cloudcmp.report.book import MARKS, Book, Page
+from cloudcmp.report.report_model import MARKS, CellView, StudyView
 from cloudcmp.report.sheets.sheet import KINDS, Column, Field, Row, Sheet, captioned, heading, row
 from cloudcmp.report.text import without_common
 from cloudcmp.report.words import direction
@@ -24,35 +24,35 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def sheets(book: Book) -> tuple[Sheet, ...]:
+def sheets(study: StudyView) -> tuple[Sheet, ...]:
     """The cells that decide, then those that are exploratory; a long table ends with how many pairs it leaves out."""
-    deciding = [page for page in book.pages if page.decides and page.comparisons]
-    others = [page for page in book.pages if not page.decides and page.comparisons]
+    deciding = [view for view in study.cells if view.decides and view.comparisons]
+    others = [view for view in study.cells if not view.decides and view.comparisons]
     made = []
-    for words, pages in (("Every pair in the cells that decide", deciding), ("Exploratory cells: no verdicts", others)):
-        if pages:
-            made.append(_sheet(book, words, pages))
+    for words, views in (("Every pair in the cells that decide", deciding), ("Exploratory cells: no verdicts", others)):
+        if views:
+            made.append(_sheet(study, words, views))
     return tuple(made)
 
 
-def _sheet(book: Book, words: str, pages: list[Page]) -> Sheet:
+def _sheet(study: StudyView, words: str, views: list[CellView]) -> Sheet:
     rows: list[Row] = []
-    left, names = 0, without_common([some.id for some in book.candidates])
-    for page in pages:
-        if len(rows) + len(page.comparisons) > MOST_ROWS:
-            left += len(page.comparisons)
+    left, names = 0, without_common([some.id for some in study.candidates])
+    for view in views:
+        if len(rows) + len(view.comparisons) > MOST_ROWS:
+            left += len(view.comparisons)
             continue
-        rows.append(heading(page.name, direction(page.metric)))
-        rows += [_line(names, page, one) for one in page.comparisons]
+        rows.append(heading(view.name, direction(view.metric)))
+        rows += [_line(names, view, one) for one in view.comparisons]
     note = f"{left} further pairs are left to `cloudcmp compare --json`." if left else ""
-    return Sheet(captioned(book.origin, words), _COLUMNS, tuple(rows), note)
+    return Sheet(captioned(study.origin, words), _COLUMNS, tuple(rows), note)
 
 
-def _line(names: Sequence[str], page: Page, one: Comparison) -> Row:
-    unit = page.metric.unit
+def _line(names: Sequence[str], view: CellView, one: Comparison) -> Row:
+    unit = view.metric.unit
     kind, verdict = (KINDS[one.verdict], f"{MARKS[one.verdict]} {one.verdict}") if one.verdict else ("", "exploratory")
     marks = "; ".join(filter(None, (one.reason, *one.marks)))
-    both = [page.estimates[at] for at in (one.a, one.b) if at in page.estimates]
+    both = [view.estimates[at] for at in (one.a, one.b) if at in view.estimates]
     counts = " and ".join(f"{some.n_ok}/{some.n_started}" for some in both)
     middle = numbers.signed(one.hodges_lehmann, unit) if one.by_difference else numbers.ratio(one.hodges_lehmann)
     return row(

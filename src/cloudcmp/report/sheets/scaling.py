@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from cloudcmp.model.result import Bounds, Estimate, Scaling, Share
-from cloudcmp.report.book import Book, Page
 from cloudcmp.report.numbers import UNKNOWN, known
+from cloudcmp.report.report_model import CellView, StudyView
 from cloudcmp.report.sheets.sheet import Column, Field, Sheet, captioned, row
 from cloudcmp.units import format_quantity
 
@@ -12,17 +12,17 @@ TITLE = "How fast it scales"
 _SPREAD = "5 % to 95 %"
 
 
-def sheets(book: Book) -> tuple[Sheet, ...]:
-    """The parts of each candidate's scaling latency, and its chance to be there by a deadline; nothing without any."""
-    some = book.view.scaling
-    return (_parts(book, some), _in_time(book, some)) if some else ()
+def sheets(study: StudyView) -> tuple[Sheet, ...]:
+    """The parts of each candidate's scaling latency, and its chance to meet a deadline; empty if not measured."""
+    some = study.view.scaling
+    return (_parts(study, some), _in_time(study, some)) if some else ()
 
 
-def figure_of(book: Book, one: Scaling, cell: str | None) -> tuple[Page, Estimate] | None:
-    """The page and the estimate of one of a candidate's cells; None where there is none."""
-    page = book.by_cell.get(cell or "")
-    estimate = page.estimates.get(one.candidate) if page else None
-    return (page, estimate) if page and estimate else None
+def figure_of(study: StudyView, one: Scaling, cell: str | None) -> tuple[CellView, Estimate] | None:
+    """The view and the estimate of one of a candidate's cells; None if there is none."""
+    view = study.by_cell.get(cell or "")
+    estimate = view.estimates.get(one.candidate) if view else None
+    return (view, estimate) if view and estimate else None
 
 
 def centre(one: Scaling, estimate: Estimate) -> tuple[float | None, Bounds | None]:
@@ -40,7 +40,7 @@ def in_words(share: Share | None) -> str:
 
 
 def note(some: Sequence[Scaling], shown: str = "") -> str:
-    """How to read the numbers: what is summed up how, what is shown beside, and how finely the controller looked."""
+    """How to read the numbers: the statistic, what else is shown, and the poll interval of the controller."""
     polls = [one.poll_s for one in some if one.poll_s is not None]
     fine = f" The controller looked every {format_quantity(max(polls), 's')}: no time is finer." if polls else ""
     add_up = " Medians of parts need not add up to the median of the whole." if some[0].by == "median" else ""
@@ -54,22 +54,22 @@ _IN_TIME_NOTE = (
 )
 
 
-def brief(book: Book, names: Sequence[str]) -> tuple[tuple[str, tuple[str, ...], list[list[str]], str], ...]:
+def brief(study: StudyView, names: Sequence[str]) -> tuple[tuple[str, tuple[str, ...], list[list[str]], str], ...]:
     """The same for a terminal: title, heads, rows and note of each table; `names` are the candidates' there.
 
     Deadlines by which no more launches are in time than by an earlier one are left to the report.
     """
-    some = book.view.scaling
+    some = study.view.scaling
     if not some:
         return ()
     shown = _telling(some)
     parts, late = [], []
     for one in some:
         cells = (one.cell, one.provisioning, one.booting)
-        fields = (_field(book, one, cell).text for cell in cells)
+        fields = (_field(study, one, cell).text for cell in cells)
         parts.append([names[one.candidate], *fields, in_words(one.failed)])
         late.append([names[one.candidate], *(in_words(dict(one.in_time).get(deadline)) for deadline in shown)])
-    title = captioned(book.origin, TITLE)
+    title = captioned(study.origin, TITLE)
     rest = "" if len(shown) == len(deadlines(some)) else f" No more launches are in time by {deadlines(some)[-1]:g} s."
     return (
         (title, ("candidate", "until usable", "provisioning", "booting", "failed"), parts, note(some)),
@@ -79,12 +79,12 @@ def brief(book: Book, names: Sequence[str]) -> tuple[tuple[str, tuple[str, ...],
 
 def _telling(some: Sequence[Scaling]) -> tuple[float, ...]:
     """The deadlines up to the first by which as many launches are in time as by the last."""
-    asked = deadlines(some)
-    counts = [[share.k if (share := dict(one.in_time).get(deadline)) else 0 for one in some] for deadline in asked]
-    return asked[: counts.index(counts[-1]) + 1] if asked else ()
+    times = deadlines(some)
+    counts = [[share.k if (share := dict(one.in_time).get(deadline)) else 0 for one in some] for deadline in times]
+    return times[: counts.index(counts[-1]) + 1] if times else ()
 
 
-def _parts(book: Book, some: Sequence[Scaling]) -> Sheet:
+def _parts(study: StudyView, some: Sequence[Scaling]) -> Sheet:
     titles = (
         Column("candidate"),
         Column("until usable", True),
@@ -96,16 +96,16 @@ def _parts(book: Book, some: Sequence[Scaling]) -> Sheet:
     )
     rows = []
     for one in some:
-        found = figure_of(book, one, one.cell)
+        found = figure_of(study, one, one.cell)
         spread = UNKNOWN
         if found and known(found[1].p5) and known(found[1].p95):
             spread = f"{found[0].scale.number(found[1].p5)} to {found[0].scale.quantity(found[1].p95)}"
         cells = (one.cell, one.provisioning, one.booting)
-        whole, provisioning, booting = (_field(book, one, cell) for cell in cells)
+        whole, provisioning, booting = (_field(study, one, cell) for cell in cells)
         failed = Field(in_words(one.failed), found[1].reason if found else "")
         rows.append(
             row(
-                book.candidates[one.candidate].id,
+                study.candidates[one.candidate].id,
                 whole,
                 spread,
                 provisioning,
@@ -115,15 +115,15 @@ def _parts(book: Book, some: Sequence[Scaling]) -> Sheet:
             )
         )
     return Sheet(
-        captioned(book.origin, "From request to usable"),
+        captioned(study.origin, "From request to usable"),
         titles,
         tuple(rows),
         note(some, ", with its 95 % interval below"),
     )
 
 
-def _field(book: Book, one: Scaling, cell: str | None) -> Field:
-    found = figure_of(book, one, cell)
+def _field(study: StudyView, one: Scaling, cell: str | None) -> Field:
+    found = figure_of(study, one, cell)
     if found is None:
         return Field(UNKNOWN)
     value, bounds = centre(one, found[1])
@@ -137,11 +137,11 @@ def deadlines(some: Sequence[Scaling]) -> tuple[float, ...]:
     return tuple(sorted({deadline for one in some for deadline, _ in one.in_time}))
 
 
-def _in_time(book: Book, some: Sequence[Scaling]) -> Sheet:
-    asked = deadlines(some)
-    titles = (Column("candidate"), *(Column(f"within {one:g} s", True) for one in asked))
+def _in_time(study: StudyView, some: Sequence[Scaling]) -> Sheet:
+    times = deadlines(some)
+    titles = (Column("candidate"), *(Column(f"within {one:g} s", True) for one in times))
     rows = tuple(
-        row(book.candidates[one.candidate].id, *(in_words(dict(one.in_time).get(deadline)) for deadline in asked))
+        row(study.candidates[one.candidate].id, *(in_words(dict(one.in_time).get(deadline)) for deadline in times))
         for one in some
     )
-    return Sheet(captioned(book.origin, _IN_TIME), titles, rows, _IN_TIME_NOTE)
+    return Sheet(captioned(study.origin, _IN_TIME), titles, rows, _IN_TIME_NOTE)

@@ -1,4 +1,4 @@
-"""A table as text: what the template draws, and nothing that it has to compute."""
+"""Tables as text, ready for the template."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -70,5 +70,5 @@ def columns(*titles: str, numeric: Sequence[str] = ()) -> tuple[Column, ...]:
 
 
 def captioned(origin: str, words: str) -> str:
-    """A caption that says where the numbers come from."""
+    """A caption with the origin of the numbers."""
     return f"{words} [{origin}]" if origin else words

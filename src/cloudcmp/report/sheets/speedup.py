@@ -1,4 +1,4 @@
-"""What more threads bring: speed-up, efficiency, and the rate that a processor of each candidate gives."""
+"""Speed-up and efficiency of more threads, and the rate of one processor of each candidate."""
 
 import math
 
@@ -6,8 +6,8 @@ from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Reduce
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.result import Estimate
-from cloudcmp.report.book import Book, Page
 from cloudcmp.report.numbers import UNKNOWN, Scale, known
+from cloudcmp.report.report_model import CellView, StudyView
 from cloudcmp.report.sheets.sheet import Column, Field, Row, Sheet, captioned, heading, row
 from cloudcmp.report.words import direction, parse_cell, stands_in
 
@@ -25,73 +25,73 @@ _NOTE = (
     "Medians of the same candidate; below, the range between the ends of the two medians' 95 % intervals, which holds "
     "with at least 90 %. A vCPU may be a core or half of one: where it is half, 50 % is all that arithmetic may bring."
 )
-_Pages = list[tuple[Page, str]]
+_CellViews = list[tuple[CellView, str]]
 
 
-def sheets(book: Book) -> tuple[Sheet, ...]:
+def sheets(study: StudyView) -> tuple[Sheet, ...]:
     """One table of all that was measured with one thread and with more on the same candidate; nothing without any.
 
     Of several metrics of one probe with the same parameters the first of the table of metrics stands for all.
     """
     rows: list[Row] = []
-    for pages in _by_work(book).values():
-        lines = [line for one in book.candidates for line in _lines(pages, one)]
+    for views in _by_work(study).values():
+        lines = [line for one in study.candidates for line in _lines(views, one)]
         if lines:
-            first = pages[0][0]
-            name = book.names.short(first.cell, frozenset({"threads"}))
+            first = views[0][0]
+            name = study.names.short(first.cell, frozenset({"threads"}))
             rows += [heading(name, direction(first.metric)), *lines]
-    return (Sheet(captioned(book.origin, TITLE), _COLUMNS, tuple(rows), _NOTE),) if rows else ()
+    return (Sheet(captioned(study.origin, TITLE), _COLUMNS, tuple(rows), _NOTE),) if rows else ()
 
 
-def _by_work(book: Book) -> dict[Cell, _Pages]:
-    """Pages of the same work, which differ by their threads alone."""
-    probes = {cell: trial.probe for trial in book.view.plan.trials for cell in trial.cells}
+def _by_work(study: StudyView) -> dict[Cell, _CellViews]:
+    """The cells of equal work, which differ only in their threads."""
+    probes = {cell: trial.probe for trial in study.view.plan.trials for cell in trial.cells}
     shown: dict[tuple[str, tuple[str, ...]], str] = {}
-    found: dict[Cell, _Pages] = {}
-    for page in book.pages:
-        cell, metric = parse_cell(page.cell), page.metric
+    found: dict[Cell, _CellViews] = {}
+    for view in study.cells:
+        cell, metric = parse_cell(view.cell), view.metric
         threads = dict(cell.params).get("threads")
         if threads is None or metric.reduce is Reduce.PERCENTILE or metric.unit not in _UNITS:
             continue
-        if shown.setdefault((probes.get(page.cell, ""), metric.params), metric.name) == metric.name:
+        if shown.setdefault((probes.get(view.cell, ""), metric.params), metric.name) == metric.name:
             work = Cell.of(cell.metric, {key: value for key, value in cell.params if key != "threads"})
-            found.setdefault(work, []).append((page, threads))
+            found.setdefault(work, []).append((view, threads))
     return found
 
 
-def _lines(pages: _Pages, one: Candidate) -> list[Row]:
-    """A candidate's rows, fewest threads first; none unless there is one thread and something to set beside it."""
+def _lines(views: _CellViews, one: Candidate) -> list[Row]:
+    """A candidate's rows, fewest threads first; empty without one thread and more to compare."""
     vcpus = None if stands_in(one) else one.offering.vcpus
-    own = [pair for pair in pages if one.index in pair[0].estimates and known(pair[0].estimates[one.index].median)]
-    counted = [(page, _count(threads, vcpus)) for page, threads in own]
-    alone = next((page for page, count in counted if count == 1), None)
+    own = [pair for pair in views if one.index in pair[0].estimates and known(pair[0].estimates[one.index].median)]
+    counted = [(view, _count(threads, vcpus)) for view, threads in own]
+    alone = next((view for view, count in counted if count == 1), None)
     if alone is None or len(counted) < 2:
         return []
     ordered = sorted(counted, key=lambda pair: pair[1] or math.inf)
-    return [_line(one, page, count, alone, vcpus) for page, count in ordered]
+    return [_line(one, view, count, alone, vcpus) for view, count in ordered]
 
 
 def _count(threads: str, vcpus: float | None) -> float | None:
     return vcpus if threads == "all" else 1.0 if threads == "one" else float(threads)
 
 
-def _line(one: Candidate, page: Page, count: float | None, alone: Page, vcpus: float | None) -> Row:
-    own, base = page.estimates[one.index], alone.estimates[one.index]
-    more = page.metric.better is Better.HIGHER
+def _line(one: Candidate, view: CellView, count: float | None, alone: CellView, vcpus: float | None) -> Row:
+    own, base = view.estimates[one.index], alone.estimates[one.index]
+    more = view.metric.better is Better.HIGHER
     gain, ends = _gain(own, base) if more else _gain(base, own)
     per = own.median / vcpus if more and known(own.median) and vcpus else None
     return row(
         one.id,
         f"{count:g}" if count else "all",
-        Field(page.scale.quantity(own.median), _surely(own, page.scale)),
-        _shown(gain, ends if page is not alone else None, 1.0, ""),
-        _shown(gain, ends if page is not alone else None, 1 / count, " %") if count else UNKNOWN,
-        UNKNOWN if per is None else Scale.of([per], page.metric.unit).quantity(per),
+        Field(view.scale.quantity(own.median), _surely(own, view.scale)),
+        _shown(gain, ends if view is not alone else None, 1.0, ""),
+        _shown(gain, ends if view is not alone else None, 1 / count, " %") if count else UNKNOWN,
+        UNKNOWN if per is None else Scale.of([per], view.metric.unit).quantity(per),
     )
 
 
 def _surely(own: Estimate, scale: Scale) -> str:
-    """The median's interval where there is one, and the number of launches."""
+    """The median's interval, if any, and the number of launches."""
     ends = own.median_bounds
     return f"{scale.number(ends.low)} to {scale.number(ends.high)}, n {own.n}" if ends else f"n {own.n}"
 

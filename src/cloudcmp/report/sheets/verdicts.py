@@ -1,107 +1,109 @@
-"""Who is better where: the verdicts on one page, and the winners by operation, class and threads."""
+"""The verdicts in one matrix, and the winners by operation, class and threads."""
 
 from collections.abc import Sequence
 
 from cloudcmp.compare import WinnerRow, winner_rows
 from cloudcmp.model.result import Verdict
 from cloudcmp.report import numbers
-from cloudcmp.report.book import MARKS, Book, Page
 from cloudcmp.report.numbers import known
+from cloudcmp.report.report_model import MARKS, CellView, StudyView
 from cloudcmp.report.sheets.sheet import KINDS, Column, Field, Row, Sheet, captioned, columns, heading, row
 from cloudcmp.report.words import direction, group_words, param_words, parse_cell
 
 _MOST_COLUMNS = 6
 
 
-def matrix(book: Book) -> Sheet | None:
+def matrix(study: StudyView) -> Sheet | None:
     """A row for each deciding cell: every candidate's median and how it stands against the best; None without any."""
-    groups = [(group, [page for page in pages if page.decides]) for group, pages in book.groups()]
-    if not any(pages for _, pages in groups):
+    groups = [(group, [view for view in views if view.decides]) for group, views in study.groups()]
+    if not any(views for _, views in groups):
         return None
-    wide = len(book.candidates) <= _MOST_COLUMNS
+    wide = len(study.candidates) <= _MOST_COLUMNS
     rows: list[Row] = []
-    for group, pages in groups:
-        lines = [_wide(book, page) if wide else _long(book, page) for page in pages]
+    for group, views in groups:
+        lines = [_wide(study, view) if wide else _long(study, view) for view in views]
         rows += [heading(group_words(group)), *lines] if lines else []
-    names = [one.id for one in book.candidates]
+    names = [one.id for one in study.candidates]
     titles = [Column("cell"), *(Column(name, numeric=True) for name in names)] if wide else columns(
         "cell", "best", "practically the same as the best", "worse", "cannot tell yet")  # fmt: skip
     note = ("▲ better than every other candidate · = practically the same as the best (within 3 %) · ▼ worse than "
             "the best · ? cannot tell yet. n: launches; ok: trials that gave a value, of those started.")  # fmt: skip
     caption = "Verdicts: medians, and how each stands against the best"
-    return Sheet(captioned(book.origin, caption), tuple(titles), tuple(rows), note)
+    return Sheet(captioned(study.origin, caption), tuple(titles), tuple(rows), note)
 
 
-def _wide(book: Book, page: Page) -> Row:
-    marks = page.marks()
-    fields = [_standing(page, one.index, marks.get(one.index)) for one in book.candidates]
-    said = "; ".join(filter(None, (direction(page.metric), book.names.shared(page.metric.name))))
-    return row(Field(page.name, said), *fields)
+def _wide(study: StudyView, view: CellView) -> Row:
+    marks = view.marks()
+    fields = [_standing(view, one.index, marks.get(one.index)) for one in study.candidates]
+    words = "; ".join(filter(None, (direction(view.metric), study.names.shared(view.metric.name))))
+    return row(Field(view.name, words), *fields)
 
 
-def _standing(page: Page, at: int, verdict: Verdict | None) -> Field:
-    one = page.estimates.get(at)
+def _standing(view: CellView, at: int, verdict: Verdict | None) -> Field:
+    one = view.estimates.get(at)
     if one is None:
         return Field("not offered", kind="none")
     counts = f"n {one.n}, {one.n_ok}/{one.n_started} ok"
     if not known(one.median):
         return Field("no value", f"{one.reason}; {counts}".lstrip("; "), "unsure")
-    value = page.scale.quantity(one.median)
+    value = view.scale.quantity(one.median)
     if verdict is None:
         return Field(value, counts)
-    return Field(f"{MARKS[verdict]} {value}", f"{said_of(page, at, verdict)}; {counts}", KINDS[verdict])
+    return Field(f"{MARKS[verdict]} {value}", f"{standing_words(view, at, verdict)}; {counts}", KINDS[verdict])
 
 
-def said_of(page: Page, at: int, verdict: Verdict) -> str:
+def standing_words(view: CellView, at: int, verdict: Verdict) -> str:
     """How a candidate stands against the best of its cell, in words."""
-    leader = page.leader
+    leader = view.leader
     if at == leader:
         return {Verdict.BETTER: "better than the others", Verdict.SAME: "best"}.get(verdict, "best so far")
-    found = None if leader is None else page.against(at, leader)
+    found = None if leader is None else view.against(at, leader)
     if found is None:
         return str(verdict)
     one, turned = found
     why = f" ({one.reason})" if one.reason and verdict is Verdict.CANNOT_TELL else ""
-    size = numbers.effect(one, page.metric.unit, turned=turned)
+    size = numbers.effect(one, view.metric.unit, turned=turned)
     return f"{verdict}{why}, {size}" if size != numbers.UNKNOWN else f"{verdict}{why}"
 
 
-def _long(book: Book, page: Page) -> Row:
-    marks, leader = page.marks(), page.leader
+def _long(study: StudyView, view: CellView) -> Row:
+    marks, leader = view.marks(), view.leader
 
     def ids(*wanted: Verdict) -> str:
-        return ", ".join(_counted(book, page, at) for at, verdict in sorted(marks.items())
+        return ", ".join(_counted(study, view, at) for at, verdict in sorted(marks.items())
                          if verdict in wanted and at != leader) or numbers.UNKNOWN  # fmt: skip
 
-    best = "none" if leader is None else _counted(book, page, leader)
-    value = "" if leader is None else page.scale.quantity(page.estimates[leader].median)
+    best = "none" if leader is None else _counted(study, view, leader)
+    value = "" if leader is None else view.scale.quantity(view.estimates[leader].median)
     kind = KINDS[marks[leader]] if leader in marks else ""
     rest = (ids(Verdict.SAME), ids(Verdict.WORSE), ids(Verdict.CANNOT_TELL, Verdict.BETTER))
-    return row(Field(page.name, direction(page.metric)), Field(best, value, kind), *rest)
+    return row(Field(view.name, direction(view.metric)), Field(best, value, kind), *rest)
 
 
-def _counted(book: Book, page: Page, at: int) -> str:
-    one = page.estimates[at]
-    return f"{book.candidates[at].id} (n {one.n}, {one.n_ok}/{one.n_started} ok)"
+def _counted(study: StudyView, view: CellView, at: int) -> str:
+    one = view.estimates[at]
+    return f"{study.candidates[at].id} (n {one.n}, {one.n_ok}/{one.n_started} ok)"
 
 
-def winners(book: Book) -> Sheet | None:
+def winners(study: StudyView) -> Sheet | None:
     """The winners by operation, class and threads; a star marks the cheapest of those that are practically the same."""
-    view = book.view
+    view = study.view
     found = winner_rows(view.plan, view.analysis.estimates, view.analysis.comparisons, view.metrics)
     if not found:
         return None
     places = sorted({(one.group, one.threads or "") for one in found}, key=lambda place: (place[0], _rank(place[1])))
-    order = {_without_threads(page.cell): -at for at, page in reversed(list(enumerate(book.pages)))}
+    order = {_without_threads(view.cell): -at for at, view in reversed(list(enumerate(study.cells)))}
     operations = sorted(dict.fromkeys(one.operation for one in found), key=lambda one: -order.get(one, 0))
     by_place = {(one.operation, one.group, one.threads or ""): one for one in found}
     rows = [
-        row(Field(_operation(book, operation)), *(_won(book, by_place.get((operation, *place))) for place in places))
+        row(Field(_operation(study, operation)), *(_won(study, by_place.get((operation, *place))) for place in places))
         for operation in operations
     ]
     titles = ["operation", *(_place(place, [group for group, _ in places]) for place in places)]
     note = "* the cheapest of those that are practically the same. Several names: no verdict puts one behind another."
-    return Sheet(captioned(book.origin, "Winners by operation, class and threads"), columns(*titles), tuple(rows), note)
+    return Sheet(
+        captioned(study.origin, "Winners by operation, class and threads"), columns(*titles), tuple(rows), note
+    )
 
 
 def _rank(threads: str) -> tuple[int, int, str]:
@@ -115,9 +117,9 @@ def _place(place: tuple[str, str], groups: Sequence[str]) -> str:
     return f"{group}: {words}" if group and len(set(groups)) > 1 else words
 
 
-def _operation(book: Book, operation: str) -> str:
-    cells = [page for page in book.pages if _without_threads(page.cell) == operation]
-    return book.names.short(cells[0].cell if cells else operation, frozenset({"threads"}))
+def _operation(study: StudyView, operation: str) -> str:
+    cells = [view for view in study.cells if _without_threads(view.cell) == operation]
+    return study.names.short(cells[0].cell if cells else operation, frozenset({"threads"}))
 
 
 def _without_threads(text: str) -> str:
@@ -126,9 +128,9 @@ def _without_threads(text: str) -> str:
     return f"{cell.metric} {kept}" if kept else cell.metric
 
 
-def _won(book: Book, found: WinnerRow | None) -> Field:
+def _won(study: StudyView, found: WinnerRow | None) -> Field:
     if found is None:
         return Field(numbers.UNKNOWN, kind="none")
     one = found.winner
-    names = ", ".join(f"{book.candidates[at].id}{'*' if at == one.starred else ''}" for at in one.winners)
+    names = ", ".join(f"{study.candidates[at].id}{'*' if at == one.starred else ''}" for at in one.winners)
     return Field(names or "none yet", one.reason, "" if names else "unsure")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from cloudcmp.app import plan as planning
+from cloudcmp.app.fetch import take_in
 from cloudcmp.app.offerings.search import filters, search
 from cloudcmp.cli.entry import main
 from cloudcmp.cost import offering_prices as catalogue
@@ -43,7 +44,7 @@ def amazon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/none", "HOME": str(tmp_path),
                         "AWS_SHARED_CREDENTIALS_FILE": "/none", "XDG_DATA_HOME": str(tmp_path)}.items():  # fmt: skip
         monkeypatch.setenv(name, value)
-    catalogue.take_in("aws", [ANSWERS / "aws.csv"], as_of=datetime.now(UTC).date())
+    take_in("aws", [ANSWERS / "aws.csv"], as_of=datetime.now(UTC).date())
 
 
 def planned(tmp_path: Path, more: str = "") -> Plan:

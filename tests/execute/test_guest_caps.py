@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from tests.plan.clouds import planned
 
 from cloudcmp import agent
 from cloudcmp.errors import BudgetSpent
@@ -20,7 +21,6 @@ from cloudcmp.plan import caps_of, most_bytes
 from cloudcmp.provider.time import WallTime
 from cloudcmp.provision import Guard, Limits
 from cloudcmp.store import StudyStore
-from tests.plan.clouds import planned
 
 PAIR = "[{provider: aws, region: eu, offering: small, count: 2}]"
 TCP = "[{probe: tcp, params: {path: zone, duration_s: 1}}]"

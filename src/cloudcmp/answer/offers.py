@@ -1,4 +1,4 @@
-"""What the providers of a study offer, as it compares them: services, types with their prices, places.
+"""The offers of a study's providers: services, types with their prices, places.
 
 After tables 1, 3 and 6 of CloudCmp (IMC 2010), for the offerings that the study itself knows: it says nothing of what
 else a provider sells.
@@ -66,7 +66,7 @@ class Offered:
 
 
 def offered(plan: Plan, attempts: Sequence[Attempt] = ()) -> Offered:
-    """What the plan's providers offer; the zones are those that the attempts tell of."""
+    """The offers of the plan's providers; zones are those that the attempts report."""
     zones = _zones(plan, attempts)
     providers = dict.fromkeys(provider_of(one) for one in plan.candidates)
     return Offered(
@@ -77,20 +77,20 @@ def offered(plan: Plan, attempts: Sequence[Attempt] = ()) -> Offered:
 
 
 def provider_of(candidate: Candidate) -> str:
-    """Who offers it: each region of `simulated` is a cloud of its own."""
+    """The provider of a candidate; each region of `simulated` counts as a cloud of its own."""
     sold = candidate.offering
     return f"{sold.provider}/{sold.region}" if sold.provider == "simulated" else sold.provider
 
 
 def _zones(plan: Plan, attempts: Sequence[Attempt]) -> dict[int, set[str]]:
-    """The zones in which each candidate's machines stood, by its index."""
+    """The zones of each candidate's machines, by its index."""
     found: dict[int, set[str]] = {}
     for attempt in attempts:
         try:
-            told = json.loads(attempt.facts or "{}")
+            facts = json.loads(attempt.facts or "{}")
         except ValueError:
             continue
-        zones = told.get("zones") if isinstance(told, dict) else None
+        zones = facts.get("zones") if isinstance(facts, dict) else None
         if isinstance(zones, list):
             at = plan.launches[plan.trials[attempt.trial].launch].candidate
             found.setdefault(at, set()).update(str(zone) for zone in zones)

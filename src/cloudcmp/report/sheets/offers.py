@@ -1,12 +1,12 @@
-"""What each provider offers: services, types with prices, places; after tables 1, 3 and 6 of CloudCmp (IMC 2010)."""
+"""The sheets of each provider's services, types and places; after tables 1, 3 and 6 of CloudCmp (IMC 2010)."""
 
 from collections.abc import Iterable
 
 from cloudcmp.answer import Services, Type, Where, offered
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.report.book import Book
 from cloudcmp.report.numbers import UNKNOWN
-from cloudcmp.report.sheets.asked import memory, price_source, studied_on
+from cloudcmp.report.report_model import StudyView
+from cloudcmp.report.sheets.candidates import memory, price_source, studied_on
 from cloudcmp.report.sheets.sheet import Field, Sheet, captioned, columns, row
 
 TITLE = "What each provider offers"
@@ -16,25 +16,25 @@ _NOTE = (
 )
 
 
-def sheets(book: Book) -> tuple[Sheet, ...]:
-    """The three tables; none for an imported table, which tells nothing of what was offered."""
-    if book.view.plan.imported or not book.candidates:
+def sheets(study: StudyView) -> tuple[Sheet, ...]:
+    """The three tables; none for an imported table, which does not name what is offered."""
+    if study.view.plan.imported or not study.candidates:
         return ()
-    found = offered(book.view.plan, book.view.attempts)
-    return _services(book, found.services), _types(book, found.types), _places(book, found.places)
+    found = offered(study.view.plan, study.view.attempts)
+    return _services(study, found.services), _types(study, found.types), _places(study, found.places)
 
 
-def _services(book: Book, found: Iterable[Services]) -> Sheet:
+def _services(study: StudyView, found: Iterable[Services]) -> Sheet:
     rows = [
         row(_of(one.provider, one.simulated), *map(_listed, (one.compute, one.storage, one.network, one.wan)))
         for one in found
     ]
     titles = ("provider", "instance types", "storage", "network measured", "wide area")
-    return Sheet(captioned(book.origin, "Services"), columns(*titles), tuple(rows))
+    return Sheet(captioned(study.origin, "Services"), columns(*titles), tuple(rows))
 
 
-def _types(book: Book, found: Iterable[Type]) -> Sheet:
-    day = studied_on(book)
+def _types(study: StudyView, found: Iterable[Type]) -> Sheet:
+    day = studied_on(study)
     rows = [
         row(_of(f"{one.provider} / {one.name}", one.simulated, f"with {one.volume}" if one.volume else ""), one.region,
             UNKNOWN if one.vcpus is None else f"{one.vcpus:g}", memory(one.memory_gib), _price(one),
@@ -43,16 +43,16 @@ def _types(book: Book, found: Iterable[Type]) -> Sheet:
     ]  # fmt: skip
     titles = ("type", "region", "vCPUs", "memory", "price an hour", "price from")
     numeric = ("vCPUs", "memory", "price an hour")
-    return Sheet(captioned(book.origin, "Instance types"), columns(*titles, numeric=numeric), tuple(rows))
+    return Sheet(captioned(study.origin, "Instance types"), columns(*titles, numeric=numeric), tuple(rows))
 
 
-def _places(book: Book, found: Iterable[Where]) -> Sheet:
+def _places(study: StudyView, found: Iterable[Where]) -> Sheet:
     rows = [
         row(_of(one.provider, one.simulated), one.region, one.place or UNKNOWN, one.part or UNKNOWN, _listed(one.zones))
         for one in found
     ]
     titles = ("provider", "region", "place", "part of the world", "zones of its machines")
-    return Sheet(captioned(book.origin, "Places"), columns(*titles), tuple(rows), _NOTE)
+    return Sheet(captioned(study.origin, "Places"), columns(*titles), tuple(rows), _NOTE)
 
 
 def _of(name: str, simulated: bool, below: str = "") -> Field:
@@ -70,15 +70,15 @@ def _price(one: Type) -> Field:
     return Field(f"{one.price.amount_per_hour.normalize():f} {one.price.currency}")
 
 
-def brief(book: Book) -> list[tuple[str, str, str, str]]:
+def brief(study: StudyView) -> list[tuple[str, str, str, str]]:
     """A line for each provider for a terminal: what it offers, where, and of when its prices are.
 
     Nothing where there is nothing to choose from but this machine, or for an imported table.
     """
-    plan = book.view.plan
-    if plan.imported or all(one.offering.provider == "local" for one in book.candidates):
+    plan = study.view.plan
+    if plan.imported or all(one.offering.provider == "local" for one in study.candidates):
         return []
-    found, lines = offered(plan, book.view.attempts), []
+    found, lines = offered(plan, study.view.attempts), []
     for one in found.services:
         own = [each for each in found.types if each.provider == one.provider]
         places = [_where(each) for each in found.places if each.provider == one.provider]

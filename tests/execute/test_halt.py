@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.execute.conftest import Told
 
 from cloudcmp.execute import interruption as stopping
 from cloudcmp.execute import rounds
@@ -16,7 +17,6 @@ from cloudcmp.execute.context import Halt, RunContext
 from cloudcmp.model.plan import Launch
 from cloudcmp.model.reason import LaunchReason
 from cloudcmp.model.study import Caps
-from tests.execute.conftest import Told
 
 WHY = "aws: ExpiredToken; log in again"
 Happens = Callable[[Any, Any], None]

@@ -1,4 +1,4 @@
-"""A view, opened: its cells in reading order, and what is known of each."""
+"""The model of a report: the cells of a study in reading order, each with everything known of it."""
 
 from dataclasses import dataclass, field
 
@@ -14,8 +14,8 @@ MARKS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.SAME: "=", Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """One cell with everything that is known of it; `estimates` is keyed by the candidate's index."""
+class CellView:
+    """One cell: its estimates by candidate index, comparisons and winner; `cell` is its canonical text."""
 
     cell: str
     metric: Metric
@@ -27,17 +27,17 @@ class Page:
     winner: Winner | None
 
     def against(self, a: int, b: int) -> tuple[Comparison, bool] | None:
-        """The comparison of two candidates, and whether it is stored the other way round."""
+        """The comparison of two candidates, and whether it is stored in reverse order."""
         found = self.comparisons.between(a, b)
         return None if found is None else (found, found.a != a)
 
     def verdict(self, a: int, b: int) -> Verdict | None:
-        """The verdict on a candidate as seen from a against b; None for exploratory cells."""
+        """The verdict on a against b; None for exploratory cells."""
         return self.comparisons.verdict(a, b)
 
     @property
     def leader(self) -> int | None:
-        """The candidate that the others are set against: the first winner, else the best median."""
+        """The reference candidate: the first winner, else the one with the best median."""
         if self.winner and self.winner.winners:
             return self.winner.winners[0]
         medians = {at: one.median for at, one in self.estimates.items() if known(one.median)}
@@ -53,77 +53,68 @@ class Page:
         return [pair[0] for pair in pairs if pair is not None]
 
     def marks(self) -> dict[int, Verdict]:
-        """What is to be said of each candidate against the leader, and of the leader; empty unless the cell decides."""
+        """The verdict on each candidate against the leader, and one on the leader; empty unless the cell decides."""
         leader, others = self.leader, [at for at in self.estimates if at != self.leader]
         if not self.decides or len(self.estimates) < 2:
             return {}
         if leader is None:
             return dict.fromkeys(self.estimates, Verdict.CANNOT_TELL)
-        said = {at: self.verdict(at, leader) or Verdict.CANNOT_TELL for at in others}
-        seen = set(said.values())
+        marks = {at: self.verdict(at, leader) or Verdict.CANNOT_TELL for at in others}
+        seen = set(marks.values())
         if seen == {Verdict.WORSE}:
-            said[leader] = Verdict.BETTER
+            marks[leader] = Verdict.BETTER
         elif Verdict.CANNOT_TELL in seen or Verdict.BETTER in seen:
-            said[leader] = Verdict.CANNOT_TELL
+            marks[leader] = Verdict.CANNOT_TELL
         else:
-            said[leader] = Verdict.SAME
-        return said
+            marks[leader] = Verdict.SAME
+        return marks
 
 
 @dataclass(frozen=True, slots=True)
-class Book:
-    """The whole view in reading order."""
+class StudyView:
+    """A study with its cells in reading order."""
 
     view: View
-    pages: tuple[Page, ...]
+    cells: tuple[CellView, ...]
     names: CellNames
     origin: str
-    by_cell: dict[str, Page] = field(default_factory=dict)
+    by_cell: dict[str, CellView] = field(default_factory=dict)
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
         """The candidates in the plan's order."""
         return self.view.plan.candidates
 
-    def groups(self) -> tuple[tuple[Group, tuple[Page, ...]], ...]:
+    def groups(self) -> tuple[tuple[Group, tuple[CellView, ...]], ...]:
         """The groups that were measured, each with its cells."""
-        split = ((group, tuple(page for page in self.pages if page.metric.group is group)) for group in Group)
-        return tuple((group, pages) for group, pages in split if pages)
+        split = ((group, tuple(one for one in self.cells if one.metric.group is group)) for group in Group)
+        return tuple((group, some) for group, some in split if some)
 
     @classmethod
-    def of(cls, view: View) -> "Book":
-        """Open a view: find what belongs to each cell, and put the cells in the order of the metrics' table.
+    def of(cls, view: View) -> "StudyView":
+        """Find what belongs to each cell, and put the cells in the order of the catalog.
 
-        A candidate that cannot have a cell is not on its page.
+        A candidate that cannot have a cell is missing from its estimates.
         """
         estimates: dict[str, dict[int, Estimate]] = {}
         for one in view.analysis.estimates:
             if one.offered:
                 estimates.setdefault(one.cell, {})[one.candidate] = one
-        pairs = view.analysis.comparisons
-        winners = {one.cell: one for one in view.analysis.winners}
         names = CellNames(estimates)
+        winners = {one.cell: one for one in view.analysis.winners}
         rank = {name: at for at, name in enumerate(view.metrics)}
-        cells = sorted(estimates, key=lambda cell: rank[parse_cell(cell).metric])
-        pages = tuple(
-            _page(view, cell, names, estimates[cell], pairs.of(cell).among(estimates[cell]), winners.get(cell))
-            for cell in cells
-        )
-        return cls(view, pages, names, origin(view.plan), {page.cell: page for page in pages})
+        ordered = sorted(estimates, key=lambda cell: rank[parse_cell(cell).metric])
+        cells = tuple(_cell_view(view, cell, names, estimates[cell], winners.get(cell)) for cell in ordered)
+        return cls(view, cells, names, origin(view.plan), {one.cell: one for one in cells})
 
 
-def _page(
-    view: View,
-    cell: str,
-    names: CellNames,
-    estimates: dict[int, Estimate],
-    comparisons: CellPairs,
-    winner: Winner | None,
-) -> Page:
+def _cell_view(
+    view: View, cell: str, names: CellNames, estimates: dict[int, Estimate], winner: Winner | None
+) -> CellView:
     metric = view.metrics[parse_cell(cell).metric]
+    comparisons = view.analysis.comparisons.of(cell).among(estimates)
     medians = [one.median for one in estimates.values() if known(one.median)]
-    asked = {one.cell for one in view.plan.decide}
-    named = not asked or cell in asked or metric.name in asked
-    decides = comparisons.decides if comparisons else named
-    ordered = dict(sorted(estimates.items()))
-    return Page(cell, metric, names.short(cell), Scale.of(medians, metric.unit), decides, ordered, comparisons, winner)
+    decide = {one.cell for one in view.plan.decide}
+    decides = comparisons.decides if comparisons else not decide or cell in decide or metric.name in decide
+    scale, ordered = Scale.of(medians, metric.unit), dict(sorted(estimates.items()))
+    return CellView(cell, metric, names.short(cell), scale, decides, ordered, comparisons, winner)

@@ -1,4 +1,4 @@
-"""What was asked, of whom, at what price."""
+"""The candidates with their prices, and the design of the study."""
 
 from datetime import UTC, date, datetime
 
@@ -8,8 +8,8 @@ from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.safety import Spend
 from cloudcmp.model.study import Session
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.report.book import Book
 from cloudcmp.report.numbers import UNKNOWN
+from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.sheets.sheet import Field, Sheet, captioned, columns, row
 from cloudcmp.report.words import metric_words, stands_in
 from cloudcmp.units import format_money, format_quantity, format_seconds
@@ -17,34 +17,34 @@ from cloudcmp.units import format_money, format_quantity, format_seconds
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
-def candidates(book: Book) -> Sheet:
-    """Who was compared, with list price, its source and its age."""
-    day = studied_on(book)
+def candidates(study: StudyView) -> Sheet:
+    """The candidates with their list price, its source and its age."""
+    day = studied_on(study)
     titles = ("candidate", "offering", "class", "vCPUs", "memory", "price an hour", "price from", "what ran")
     rows = [
         row(Field(one.id, _details(one)), f"{one.offering.provider} / {one.offering.region} / {one.offering.name}",
             one.offering.category or UNKNOWN, _amount(one.offering.vcpus), memory(one.offering.memory_gib),
             _price(one), price_source(one.offering.price, day), _ran(one))
-        for one in book.candidates
+        for one in study.candidates
     ]  # fmt: skip
-    note = "" if any(one.offering.price for one in book.candidates) else no_price(book)
-    return Sheet(captioned(book.origin, "Candidates"), columns(*titles, numeric=("vCPUs", "memory", "price an hour")),
+    note = "" if any(one.offering.price for one in study.candidates) else no_price(study)
+    return Sheet(captioned(study.origin, "Candidates"), columns(*titles, numeric=("vCPUs", "memory", "price an hour")),
                  tuple(rows), note)  # fmt: skip
 
 
-def no_price(book: Book) -> str:
-    """Why there are no cost figures, empty where every price is known."""
-    missing = [one_line(one.id, 40) for one in book.candidates if one.offering.price is None]
+def no_price(study: StudyView) -> str:
+    """Why there are no cost figures; empty if every price is known."""
+    missing = [one_line(one.id, 40) for one in study.candidates if one.offering.price is None]
     if not missing:
         return ""
-    if len(missing) == len(book.candidates):
+    if len(missing) == len(study.candidates):
         return "No price is known for any candidate: no cost figures."
     return f"No price: {', '.join(missing)}; their cost is unknown, not zero."
 
 
-def studied_on(book: Book) -> date | None:
-    """The UTC day on which the last trial ended, None where none did."""
-    ended = [one.ended_at for one in book.view.attempts if not one.interrupted]
+def studied_on(study: StudyView) -> date | None:
+    """The UTC day on which the last trial ended; None if none did."""
+    ended = [one.ended_at for one in study.view.attempts if not one.interrupted]
     return datetime.fromtimestamp(max(ended), UTC).date() if ended else None
 
 
@@ -60,11 +60,11 @@ def memory(gib: float | None) -> str:
 def _details(one: Candidate) -> str:
     parts = [f"{one.count} of it" if one.count > 1 else "", f"with {one.volume}" if one.volume else ""]
     if one.asked:
-        parts.append(f"asked for {_asked(one.asked)}" + (f"; differs: {', '.join(one.differs)}" if one.differs else ""))
+        parts.append(f"asked for {_size(one.asked)}" + (f"; differs: {', '.join(one.differs)}" if one.differs else ""))
     return "; ".join(filter(None, parts))
 
 
-def _asked(match: Match) -> str:
+def _size(match: Match) -> str:
     parts = (f"{match.vcpus:g} vCPUs" if match.vcpus else "", f"{match.memory_gib:g} GiB" if match.memory_gib else "",
              match.category or "")  # fmt: skip
     return ", ".join(filter(None, parts)) or "any"
@@ -79,7 +79,7 @@ def _price(one: Candidate) -> Field:
 
 
 def price_source(price: Price | None, day: date | None) -> str:
-    """Who told a price and of when it is, beside the day of the study."""
+    """The source and date of a price, and its age on the day of the study."""
     if price is None:
         return UNKNOWN
     source = ", ".join(filter(None, (price.source, f"SKU {price.sku}" if price.sku else "", price.how)))
@@ -98,17 +98,17 @@ def _ran(one: Candidate) -> Field:
     return Field(stands_in(one) or one_line(one.runner))
 
 
-def facts(book: Book) -> tuple[tuple[str, str], ...]:
+def facts(study: StudyView) -> tuple[tuple[str, str], ...]:
     """How the study was made up, as names and words."""
-    plan = book.view.plan
-    decide = "; ".join(_decider(book, one.cell) for one in plan.decide) or "every measured cell"
+    plan = study.view.plan
+    decide = "; ".join(_decider(study, one.cell) for one in plan.decide) or "every measured cell"
     pairs = [
         ("design", _design(plan)),
         ("decided by", decide),
         ("order of aggregation", ", ".join(plan.aggregation)),
         ("sessions", "; ".join(_session(one) for one in plan.sessions)),
         ("budget", format_money(plan.budget) if plan.budget else ""),
-        ("spent", spent_line(book.view.spend)),
+        ("spent", spent_line(study.view.spend)),
         ("your terms", told_terms(plan)),
         ("worst case", format_money(plan.quote.worst_cost) if plan.quote.worst_cost else ""),
         ("planned time", format_seconds(plan.quote.expected_s) if plan.quote.expected_s else ""),
@@ -118,7 +118,7 @@ def facts(book: Book) -> tuple[tuple[str, str], ...]:
 
 
 def spent_line(spend: Spend | None) -> str:
-    """What was spent by our own count, which is not the provider's bill; nothing where nothing is billed."""
+    """The money spent by our own count, which is not the provider's bill; empty if nothing is billed."""
     if spend is None:
         return ""
     if spend.accrued is None:
@@ -128,8 +128,8 @@ def spent_line(spend: Spend | None) -> str:
     return f"{format_money(spend.accrued)} by our own count{more}; the provider's bill is what counts"
 
 
-def _decider(book: Book, text: str) -> str:
-    return book.by_cell[text].name if text in book.by_cell else f"all of {one_line(metric_words(text), 120)}"
+def _decider(study: StudyView, text: str) -> str:
+    return study.by_cell[text].name if text in study.by_cell else f"all of {one_line(metric_words(text), 120)}"
 
 
 def _design(plan: Plan) -> str:
@@ -152,7 +152,7 @@ def _session(one: Session) -> str:
 
 
 def advertised(one: Candidate) -> dict[str, str]:
-    """What an offering promises, under the names that facts go by where there is one to set beside it."""
+    """What an offering advertises, under the names of the facts that machines report."""
     promised = {"vcpus": _amount(one.offering.vcpus), "memory": memory(one.offering.memory_gib)}
     return promised | {key: _attribute(key, value) for key, value in one.offering.attributes}
 

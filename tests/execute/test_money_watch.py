@@ -5,6 +5,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from tests.execute.conftest import Told
 
 from cloudcmp.errors import StorageFault
 from cloudcmp.execute.spending import watch_money
@@ -13,7 +14,6 @@ from cloudcmp.model.offering import Billing
 from cloudcmp.provider.time import WallTime
 from cloudcmp.provision import Guard
 from cloudcmp.units import Money
-from tests.execute.conftest import Told
 
 BUDGET = Money(Decimal(5), "USD")
 
