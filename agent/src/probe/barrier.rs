@@ -2,10 +2,10 @@
 //!
 //! The peer that listens waits in each round for all others and releases them one after the other, as a central barrier
 //! does; each notes when it goes on, and the one that listens goes on when it has released the last. The skew of a round
-//! is the latest start less the earliest, by the clock of the peer that listens; one that is 0 is told as that clock's
-//! resolution. The clocks are compared over the same connections before and after the rounds (`skew.rs`); how far off
-//! they may be is the note `clock_error_s`, and a smaller skew is not to be told from none. Excludes the time that a
-//! barrier takes, and how far apart the peers arrive.
+//! is the latest start less the earliest, by the clock of the peer that listens; a skew of 0 is reported as the
+//! resolution of that clock. The clocks are compared over the same connections before and after the rounds (`skew.rs`);
+//! the note `clock_error_s` bounds the error of that, and a skew below it cannot be distinguished from none. Excludes
+//! the time that a barrier takes, and how far apart the peers arrive.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
