@@ -10,7 +10,7 @@ from tests.provision.conftest import MemoryJournal
 
 from cloudcmp.agent.keys import new_key
 from cloudcmp.errors import NoCapacity
-from cloudcmp.execute.cast import apart, with_zones
+from cloudcmp.execute.cast import refuse_zones, with_zones
 from cloudcmp.model.lease import Lease, LeaseState
 from cloudcmp.model.plan import Launch
 from cloudcmp.model.trial import Outcome, TrialResult
@@ -103,7 +103,7 @@ WITHIN = [
 
 @pytest.mark.parametrize(("path", "zones", "why"), WITHIN)
 def test_a_path_of_one_zone_between_two_is_invalid(plans, path, zones, why):
-    found = apart(plans.trial("rtt", path=path), zones)
+    found = refuse_zones(plans.trial("rtt", path=path), zones)
     assert (found and (found.outcome, found.why)) == (why and (Outcome.INVALID, why))
 
 
@@ -114,7 +114,7 @@ def test_each_machines_zone_is_a_fact_of_the_trial():
 
 
 def test_a_trial_that_was_not_begun_for_its_zones_sent_nothing(plans):
-    found = apart(plans.trial("rtt", path="zone"), ("a", "b"))
+    found = refuse_zones(plans.trial("rtt", path="zone"), ("a", "b"))
     assert json.loads(found.facts)["notes"]["payload_bytes"] == 0
 
 
