@@ -20,7 +20,6 @@ from cloudcmp.model.leftover import Fate, SweepResult, judge
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.safety import Safeguard
 from cloudcmp.provider.time import VirtualTime
-from cloudcmp.report.leftovers import lines
 
 NOW = 1_763_683_200.0  # 2025-11-21T00:00:00Z
 PAST, FUTURE = "2025-11-20T23:59:59Z", "2025-11-21T00:00:01Z"
@@ -391,11 +390,3 @@ def test_a_sweep_reads_and_writes_nothing_here(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("HOME", str(tmp_path))
     assert swept(Cloud.of(resource(1)), delete=True).complete
     assert list(tmp_path.iterdir()) == []
-
-
-def test_what_a_tag_says_moves_no_cursor_and_makes_no_lines() -> None:
-    evil = resource(1, study="a\x1b[2J\nwould go: cloud/eu-west-1 instance i-99999", expires=FUTURE)
-    (told,) = lines(swept(Cloud.of(evil)))
-    assert "\x1b" not in told
-    assert "\n" not in told
-    assert told.startswith("kept: cloud/eu-west-1 instance i-00001: ")

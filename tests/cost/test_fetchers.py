@@ -202,10 +202,10 @@ def test_prices_come_over_https_alone(monkeypatch: pytest.MonkeyPatch, address: 
 
 def test_progress_is_told_every_two_seconds_with_what_is_left() -> None:
     now, said_ = [0.0], []
-    pace = DownloadProgress(said_.append, lambda: now[0])
+    progress = DownloadProgress(said_.append, lambda: now[0])
     for second in range(5):
         now[0] = float(second)
-        pace.told("aws", second * 10**7, 10**8)
+        progress.update("aws", second * 10**7, 10**8)
     assert said_ == ["aws: 20 MB of 100 MB, about 8.0 s left", "aws: 40 MB of 100 MB, about 6.0 s left"]
 
 
