@@ -10,6 +10,7 @@ from typing import Any
 from tests.emulated.boot import Boot
 from tests.emulated.longtail import Faults, Json, LongTail, No, Wall, lacking, run
 from tests.emulated.longtail_lives import Rented
+from tests.emulated.tail import Emulated, Recorded
 
 REGIONS = ("ams", "ewr")
 SYSTEMS = {2284: "Ubuntu 24.04 LTS x64", 1743: "Ubuntu 22.04 LTS x64", 2136: "Debian 12 x64 (bookworm)"}
@@ -188,6 +189,35 @@ def vultr(faults: Faults | None = None, boot: Boot | None = None, **more: Any) -
     """A cloud of the test's own (`more`: clock, port); its machines end with the context."""
     with Vultr(faults, boot, **more) as cloud:
         yield cloud
+
+
+def _check_rules(wall: Wall) -> None:
+    rules = [(one["protocol"], one["port"], one["subnet"], one["subnet_size"]) for one in wall.rules]
+    assert rules == [("tcp", "22", "192.0.2.7", 32), ("tcp", "22", "2001:db8::", 64)]
+
+
+EMULATED = Emulated(
+    make=vultr,
+    region="ams",
+    offering="vc2-1c-1gb",
+    body={"label": "a", "region": "ams", "plan": "vc2-1c-1gb", "os_id": 2284},
+    made=202,
+    refused_tags=(),
+    wrong=({"user_data": "not base64!"},),
+    out_of_scope=200,
+    full=400,
+    off='"stopped"',
+    firewall_field="firewall_group_id",
+    price="0.007441",
+    recorded=Recorded(
+        "vultr_v2", ("list_sizes", "plans"), ("list_nodes", "instances"), "regions", "ams", ("vc2-1c-1gb", "0.007441"),
+        "_instance", lists={"ex_list_bare_metals": False},
+    ),
+    check_rules=_check_rules,
+    scopes=(("POST", "/v2/instances", None),),
+    unpriced="vcg-a16-2c-8g",
+    rules_apart=True,
+)  # fmt: skip
 
 
 if __name__ == "__main__":

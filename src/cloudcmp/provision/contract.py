@@ -12,6 +12,7 @@ from typing import Any
 
 from cloudcmp.errors import CloudcmpError
 from cloudcmp.model.lease import Handle, Lease
+from cloudcmp.provider.longtail.table import CLOUDS
 from cloudcmp.provision.clauses import CLAUSES
 from cloudcmp.provision.lifecycle import Release, release_all
 from cloudcmp.provision.stage import Broken, Clause, Stage, Untold
@@ -144,9 +145,9 @@ _EMULATED_OPENSTACK = (
     "servers behind its addresses"
 )
 TESTED: Mapping[str, Tested] = {
+    **{name: Tested(_LONG_TAIL, checked=_ASKED) for name in CLOUDS},
     "aws": Tested(_EMULATED, checked=_ASKED),
     "azure": Tested(_ARM, checked=_ASKED),
-    "digitalocean": Tested(_LONG_TAIL, checked=_ASKED),
     "ec2": Tested(
         f"{_EMULATED}, with tokens, filters and guest shutdown switched off",
         untold={"offerings": "this cloud does not list its instance types"},
@@ -157,7 +158,6 @@ TESTED: Mapping[str, Tested] = {
         "an emulator of the tests' own, driven through Google's client, with SSH servers behind its addresses",
         checked=("capability", *_ASKED),
     ),
-    "linode": Tested(_LONG_TAIL, checked=_ASKED),
     "local": Tested("the machine that the tests run on", _NO_SSH, checked=("host",)),
     "openstack": Tested(_EMULATED_OPENSTACK, checked=("capability", *_ASKED)),
     "qemu": Tested("guests of the machine that the tests run on", checked=("host", "image", "quota")),
@@ -170,7 +170,6 @@ TESTED: Mapping[str, Tested] = {
         untold={"wrong host": "the user's own SSH configuration knows its key"},
         checked=("host",),
     ),
-    "vultr": Tested(_LONG_TAIL, checked=_ASKED),
 }
 """What the tests hold each provider's clauses against: all that is not named holds there.
 

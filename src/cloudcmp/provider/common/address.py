@@ -2,7 +2,6 @@
 
 import ipaddress
 import socket
-import urllib.request
 from urllib.parse import urlsplit
 
 from cloudcmp.errors import Refused, Unreached
@@ -68,6 +67,8 @@ def controller_address(endpoint: str | None) -> str:
 
 
 def _far() -> str:
+    import urllib.request  # takes long to load, and hardly any command asks
+
     try:
         with urllib.request.urlopen(_ASKED, timeout=_WAIT_S) as answer:
             return _cidr(ipaddress.ip_address(answer.read(64).decode("ascii", errors="replace").strip()))

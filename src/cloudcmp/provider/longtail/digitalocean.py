@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cloudcmp.errors import NotAllowed, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
@@ -10,12 +10,11 @@ from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import SSH, Net
 from cloudcmp.provider.common.responses import id_in, unless_missing
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen
+from cloudcmp.provider.longtail.dialect import NOBODY, Api, Cloud, Fact, Image, Seen, delete_words
+from cloudcmp.provider.longtail.paging import Json, by_links
 from cloudcmp.provider.longtail.prices import hourly
 from cloudcmp.provider.longtail.requests import user_data
-
-if TYPE_CHECKING:
-    from cloudcmp.provider.longtail.sdk import Library
+from cloudcmp.provider.longtail.resize import resize
 
 _DOCS = "https://docs.digitalocean.com"
 _TAG_MOST = 255
@@ -44,31 +43,31 @@ class Droplets:
         """A region's slug, and whether it takes new machines."""
         return str(said["slug"]), bool(said.get("available", True))
 
-    def offering(self, provider: str, region: str, said: Json, today: date) -> Offering | None:
+    def offering(self, cloud: Cloud, region: str, said: Json, today: date) -> Offering | None:
         """A size as it is sold in a region; MiB become GiB."""
         if region not in said.get("regions", ()) or not said.get("available", True):
             return None
         name = str(said["slug"])
         facts = {"disks": f"1 x {said['disk']} GB"} if said.get("disk") else {}
         return Offering(
-            provider,
+            cloud.name,
             region,
             name,
             float(said["vcpus"]) if said.get("vcpus") else None,
             said["memory"] / 1024 if said.get("memory") else None,
             _CATEGORIES.get(name.partition("-")[0]),
-            hourly(said.get("price_hourly"), _PRICES, today),
+            hourly(said.get("price_hourly"), _PRICES, today, cloud.currency),
             tuple(sorted({"architecture": "x86_64", **facts}.items())),
         )
 
-    async def image(self, library: "Library", asked: str) -> Image:
+    async def image(self, api: Api, asked: str) -> Image:
         """The public image of a slug."""
-        slug = library.cloud.images.get(asked, asked)
-        answer = await unless_missing(library.read(f"/v2/images/{slug}"))
+        slug = api.cloud.images.get(asked, asked)
+        answer = await unless_missing(api.read(f"/v2/images/{slug}"))
         if answer is None:
-            hint = f"write a slug, or one of {', '.join(library.cloud.images)}"
-            raise Refused.at(library.cloud.name, f"there is no image {asked!r}", hint)
-        said = answer.said.get("image") or {}
+            hint = f"write a slug, or one of {', '.join(api.cloud.images)}"
+            raise Refused.at(api.cloud.name, f"there is no image {asked!r}", hint)
+        said = answer.body.get("image") or {}
         return Image(slug if said.get("slug") == slug else int(said["id"]), str(said.get("name", slug)))
 
     def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
@@ -100,12 +99,12 @@ class Droplets:
         """A firewall, which has no tags of its own: the one that it is put on is its record."""
         return Seen(str(said["id"]), str(said.get("name", "")), _words(said))
 
-    async def create_firewall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
+    async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
         """The tag first, for a firewall is put on tags that are there, then the firewall with all its rules."""
         record = labels.Record(request.tags, request.token, region=request.region)
         words = labels.write(record, _TAG_MOST, labels.WALL)
         for word in words:
-            await _make_tag(library, word)
+            await _make_tag(api, word)
         body = {
             "name": request.name,
             "tags": list(words),
@@ -113,28 +112,28 @@ class Droplets:
             "outbound_rules": [_rule(kind, "destinations", {"addresses": _EVERYWHERE}) for kind in _PROTOCOLS],
         }
         try:
-            said = (await library.change("POST", self.firewalls[0], body)).said
+            said = (await api.change("POST", self.firewalls[0], body)).body
         except Refused:
-            await delete_tags(library, words)
+            await delete_words(api, words)
             raise
         return id_in(said, "firewall", "id", where=request.name)
 
-    async def firewall_reference(self, library: "Library", id: str) -> str:
+    async def firewall_reference(self, api: Api, id: str) -> str:
         """The first tag that a firewall is put on."""
-        said = (await library.read(f"{self.firewalls[0]}/{id}")).said.get("firewall") or {}
+        said = (await api.read(f"{self.firewalls[0]}/{id}")).body.get("firewall") or {}
         words = [word for word in _words(said) if labels.of(word, labels.WALL)]
         if not words:
             raise ProviderFault.at(id, "its firewall is on no tag of ours", "cloudcmp cleanup")
         return sorted(words, key=lambda word: "-1of" not in word)[0]
 
-    async def delete_firewall(self, library: "Library", id: str) -> bool:
+    async def delete_firewall(self, api: Api, id: str) -> bool:
         """The firewall, then the tags that it was put on."""
         path = f"{self.firewalls[0]}/{id}"
-        answer = await unless_missing(library.read(path))
-        if answer is None or not await library.delete(path):
+        answer = await unless_missing(api.read(path))
+        if answer is None or not await api.delete(path):
             return False
-        words = _words(answer.said.get("firewall") or {})
-        await delete_tags(library, [word for word in words if labels.of(word, labels.WALL)])
+        words = _words(answer.body.get("firewall") or {})
+        await delete_words(api, [word for word in words if labels.of(word, labels.WALL)])
         return True
 
     def account_id(self, said: Json) -> str | None:
@@ -156,32 +155,43 @@ def _rule(kind: str, end: str, which: Json) -> Json:
     return {"protocol": kind, **({} if kind == "icmp" else {"ports": "all"}), end: which}
 
 
-async def _make_tag(library: "Library", word: str) -> None:
+async def _make_tag(api: Api, word: str) -> None:
     try:
-        await library.change("POST", "/v2/tags", {"name": word}, again=True)
+        await api.change("POST", "/v2/tags", {"name": word}, again=True)
     except NotAllowed:
         raise
     except Refused:  # it is there already, or cannot be had: then the firewall is refused
         return
 
 
-async def delete_tags(library: "Library", words: Sequence[str]) -> bool:
-    """Delete tags, which unties them from all that bears them; False where none of them was there."""
-    return any([await library.delete(f"/v2/tags/{word}") for word in words])
-
-
 def _words(said: Any) -> tuple[str, ...]:
     return tuple(str(word) for word in said.get("tags") or ())
+
+
+_WORDS = {"droplets": "droplet", "firewalls": "firewall", "images": "image", "tags": "tag"}
+_DOES = {"GET": "read", "POST": "create", "DELETE": "delete", "PUT": "update"}
+
+
+def _scope_of(method: str, path: str) -> str:
+    """As the head of each call's own page says: https://docs.digitalocean.com/reference/api/reference/"""
+    parts = path.strip("/").split("/")
+    if parts[-1] == "actions" and method == "POST":
+        return "droplet:update"
+    return f"{_WORDS.get(parts[1], parts[1])}:{_DOES[method]}"
+
+
+def _machine_limit(account: Json) -> int | None:
+    most = (account.get("account") or {}).get("droplet_limit")
+    return most if isinstance(most, int) else None
 
 
 CLOUD = Cloud(
     name="digitalocean",
     title="DigitalOcean",
-    library="digitalocean",
+    host="api.digitalocean.com",
     tokens=("DIGITALOCEAN_ACCESS_TOKEN", "DIGITALOCEAN_TOKEN"),
-    endpoint="CLOUDCMP_DIGITALOCEAN_URL",
-    word_most=_TAG_MOST,
-    paging="links",
+    tag_length=_TAG_MOST,
+    paging=by_links("per_page", 200),
     # Seconds since January 2026, at least 60 s or 0.01 USD, whichever is more:
     # https://www.digitalocean.com/community/questions/how-billing-works-for-1-hour
     billing=Billing(
@@ -241,6 +251,9 @@ CLOUD = Cloud(
         Fact("public address", "in the size's price (R)", f"{_DOCS}/products/droplets/details/pricing/"),
     ),
     dialect=Droplets(),
-    resizes=True,
+    nobody=("0", NOBODY),
+    scope_of=_scope_of,
+    machine_limit=_machine_limit,
+    resize=resize,
 )
 """Its row of the table."""

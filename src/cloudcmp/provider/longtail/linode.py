@@ -6,7 +6,6 @@ import re
 import secrets
 from collections.abc import Sequence
 from datetime import date
-from typing import TYPE_CHECKING
 
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import CreateRequest
@@ -14,12 +13,10 @@ from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import SSH, Net
 from cloudcmp.provider.common.responses import id_in, unless_missing
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen, SingleFirewall
+from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, Seen, SingleFirewall
+from cloudcmp.provider.longtail.paging import Json, by_number
 from cloudcmp.provider.longtail.prices import hourly
 from cloudcmp.provider.longtail.requests import user_data
-
-if TYPE_CHECKING:
-    from cloudcmp.provider.longtail.sdk import Library
 
 _API = "https://techdocs.akamai.com/linode-api/reference"
 _BILLING = (
@@ -53,7 +50,7 @@ class Linodes(SingleFirewall):
         able = set(said.get("capabilities") or ())
         return str(said["id"]), said.get("status", "ok") == "ok" and able >= _NEEDED
 
-    def offering(self, provider: str, region: str, said: Json, today: date) -> Offering | None:
+    def offering(self, cloud: Cloud, region: str, said: Json, today: date) -> Offering | None:
         """A type, with the region's own price where it has one; which are out of stock is not told here."""
         own = next((one for one in said.get("region_prices") or () if one.get("id") == region), None)
         price = (own or said.get("price") or {}).get("hourly")
@@ -62,26 +59,26 @@ class Linodes(SingleFirewall):
         rate = said.get("network_out")
         facts |= {"network_bytes_per_s": f"{rate * 1e6 / 8:.0f}"} if rate else {}
         return Offering(
-            provider,
+            cloud.name,
             region,
             str(said["id"]),
             float(said["vcpus"]) if said.get("vcpus") else None,
             said["memory"] / 1024 if said.get("memory") else None,
             _CATEGORIES.get(kind),
-            hourly(price, _PRICES, today),
+            hourly(price, _PRICES, today, cloud.currency),
             tuple(sorted({"architecture": "x86_64", **facts}.items())),
         )
 
-    async def image(self, library: "Library", asked: str) -> Image:
+    async def image(self, api: Api, asked: str) -> Image:
         """The image of an id, which must run cloud-init, as Linode says of its images."""
-        id = library.cloud.images.get(asked, asked)
-        hint = f"write its id, or one of {', '.join(library.cloud.images)}"
-        answer = await unless_missing(library.read(f"/v4/images/{id}"))
+        id = api.cloud.images.get(asked, asked)
+        hint = f"write its id, or one of {', '.join(api.cloud.images)}"
+        answer = await unless_missing(api.read(f"/v4/images/{id}"))
         if answer is None:
-            raise Refused.at(library.cloud.name, f"there is no image {asked!r}", hint)
-        said = answer.said
+            raise Refused.at(api.cloud.name, f"there is no image {asked!r}", hint)
+        said = answer.body
         if "cloud-init" not in (said.get("capabilities") or ()):
-            raise Refused.at(library.cloud.name, f"the image {asked!r} does not read user data", hint)
+            raise Refused.at(api.cloud.name, f"the image {asked!r} does not read user data", hint)
         return Image(str(said.get("id", id)), str(said.get("label", id)))
 
     def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
@@ -120,7 +117,7 @@ class Linodes(SingleFirewall):
         words = tuple(str(tag) for tag in said.get("tags") or ())
         return Seen(str(said["id"]), _name(said, words, labels.WALL), words)
 
-    async def create_firewall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
+    async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
         """A firewall with its rules, in one call."""
         v4 = [str(net) for net in nets if net.version == 4]
         v6 = [str(net) for net in nets if net.version == 6]
@@ -135,7 +132,7 @@ class Linodes(SingleFirewall):
             "tags": list(labels.write(record, _TAG_MOST, labels.WALL)),
             "rules": {"inbound": rules, "inbound_policy": "DROP", "outbound": [], "outbound_policy": "ACCEPT"},
         }
-        return id_in((await library.change("POST", self.firewalls[0], body)).said, "id", where=request.name)
+        return id_in((await api.change("POST", self.firewalls[0], body)).body, "id", where=request.name)
 
     def account_id(self, said: Json) -> str | None:
         """The account's own unique id."""
@@ -158,14 +155,22 @@ def _name(said: Json, words: Sequence[str], mark: str) -> str:
     return (record.name if record else None) or str(said.get("label", ""))
 
 
+def _scope_of(method: str, path: str) -> str | None:
+    """As https://techdocs.akamai.com/linode-api/reference/get-started#oauth-reference lists them (R)."""
+    able = "read_only" if method == "GET" else "read_write"
+    for part, word in (("/linode/instances", "linodes"), ("/networking/firewalls", "firewall"), ("/images", "images")):
+        if part in path:
+            return f"{word}:{able}"
+    return "account:read_only" if path.endswith("/account") else None
+
+
 CLOUD = Cloud(
     name="linode",
     title="Linode (Akamai)",
-    library="linode",
+    host="api.linode.com",
     tokens=("LINODE_CLI_TOKEN", "LINODE_TOKEN"),
-    endpoint="CLOUDCMP_LINODE_URL",
-    word_most=_TAG_MOST,
-    paging="pages",
+    tag_length=_TAG_MOST,
+    paging=by_number("page_size", 25),
     billing=Billing(3600.0, 3600.0, uncounted=("traffic beyond what the account's types include",)),
     powered_off=_BILLING,
     images={
@@ -196,5 +201,7 @@ CLOUD = Cloud(
         Fact("public address", "in the type's price (R)", f"{_API}/get-linode-types"),
     ),
     dialect=Linodes(),
+    nobody=("0", "0"),
+    scope_of=_scope_of,
 )
 """Its row of the table."""

@@ -3,7 +3,6 @@
 import base64
 from collections.abc import Sequence
 from datetime import date
-from typing import TYPE_CHECKING
 
 from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, RefusalKind, Refused
 from cloudcmp.model.lease import CreateRequest
@@ -11,12 +10,10 @@ from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import SSH, Net
 from cloudcmp.provider.common.responses import id_in, left_behind
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen, SingleFirewall
+from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, Seen, SingleFirewall
+from cloudcmp.provider.longtail.paging import Json, by_cursor
 from cloudcmp.provider.longtail.prices import hourly, monthly
 from cloudcmp.provider.longtail.requests import user_data
-
-if TYPE_CHECKING:
-    from cloudcmp.provider.longtail.sdk import Library
 
 _API = "https://www.vultr.com/api/"
 _BILLING = "https://docs.vultr.com/support/platform/billing/how-am-i-billed-for-my-servers"
@@ -46,17 +43,17 @@ class Instances(SingleFirewall):
         """A region's id; all that are listed take machines."""
         return str(said["id"]), True
 
-    def offering(self, provider: str, region: str, said: Json, today: date) -> Offering | None:
+    def offering(self, cloud: Cloud, region: str, said: Json, today: date) -> Offering | None:
         """A plan as it is sold in a region. A price for the month is that of 672 hours, but for GPUs (730)."""
         if region not in said.get("locations", ()):
             return None
         kind = str(said.get("type", ""))
-        price = hourly(said.get("hourly_cost"), _PRICES, today)
+        price = hourly(said.get("hourly_cost"), _PRICES, today, cloud.currency)
         if price is None and kind != "vcg":
-            price = monthly(said.get("monthly_cost"), _MONTH_HOURS, f"{_PRICES}; {_BILLING}", today)
+            price = monthly(said.get("monthly_cost"), _MONTH_HOURS, f"{_PRICES}; {_BILLING}", today, cloud.currency)
         facts = {"disks": f"{said.get('disk_count', 1)} x {said['disk']} GB"} if said.get("disk") else {}
         return Offering(
-            provider,
+            cloud.name,
             region,
             str(said["id"]),
             float(said["vcpu_count"]) if said.get("vcpu_count") else None,
@@ -66,14 +63,14 @@ class Instances(SingleFirewall):
             tuple(sorted({"architecture": "x86_64", **facts}.items())),
         )
 
-    async def image(self, library: "Library", asked: str) -> Image:
+    async def image(self, api: Api, asked: str) -> Image:
         """The system whose name begins so, or whose number it is; the first of several by name."""
-        wanted = library.cloud.images.get(asked, asked)
-        systems = await library.all("/v2/os", "os")
+        wanted = api.cloud.images.get(asked, asked)
+        systems = await api.all("/v2/os", "os")
         found = [one for one in systems if str(one.get("id")) == wanted or str(one.get("name", "")).startswith(wanted)]
         if not found:
-            hint = f"write its number, or one of {', '.join(library.cloud.images)}"
-            raise Refused.at(library.cloud.name, f"there is no system {asked!r}", hint)
+            hint = f"write its number, or one of {', '.join(api.cloud.images)}"
+            raise Refused.at(api.cloud.name, f"there is no system {asked!r}", hint)
         first = min(found, key=lambda one: str(one.get("name", "")))
         return Image(int(first["id"]), str(first.get("name", asked)))
 
@@ -115,48 +112,48 @@ class Instances(SingleFirewall):
         record = labels.read([text], labels.WALL)
         return Seen(str(said["id"]), (record.name if record else None) or text, (text,))
 
-    async def create_firewall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
+    async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
         """The group, then a rule for each address; a group whose rules fail is deleted again."""
         (text,) = labels.write(labels.Record(request.tags, request.token, region=request.region), 10_000, labels.WALL)
         if len(text) > _TEXT_MOST:
             raise Refused.at(request.name, f"its record is longer than {_TEXT_MOST}", "give the study a shorter name")
-        group = await self._group(library, request, text)
+        group = await self._group(api, request, text)
         try:
             for net in nets:
                 rule = {"ip_type": f"v{net.version}", "protocol": "tcp", "port": str(SSH)}
                 rule |= {"subnet": str(net.network_address)}
-                await self._rule(library, group, {**rule, "subnet_size": net.prefixlen, "notes": "cloudcmp"})
+                await self._rule(api, group, {**rule, "subnet_size": net.prefixlen, "notes": "cloudcmp"})
         except BaseException as error:
-            await self._undo(library, request, group, error)
+            await self._undo(api, request, group, error)
             raise
         return group
 
-    async def _group(self, library: "Library", request: CreateRequest, text: str) -> str:
+    async def _group(self, api: Api, request: CreateRequest, text: str) -> str:
         """The empty group, found again where the answer was lost."""
         try:
-            said = (await library.change("POST", self.firewalls[0], {"description": text})).said
+            said = (await api.change("POST", self.firewalls[0], {"description": text})).body
             return id_in(said, "firewall_group", "id", where=request.name)
         except LostAnswer as fault:
             for _ in range(_TRIES):
-                listed = await library.all(*self.firewalls)
+                listed = await api.all(*self.firewalls)
                 mine = [one for one in listed if one.get("description") == text]
                 if mine:
                     return str(mine[0]["id"])
-                await library.wait()
+                await api.wait()
             # Not a lost answer: found later, it would be taken for a whole one, and it has no rules.
             raise IncompleteListing.at(request.name, f"its firewall's answer was lost: {fault}", "run again") from None
 
-    async def _rule(self, library: "Library", group: str, rule: Json) -> None:
+    async def _rule(self, api: Api, group: str, rule: Json) -> None:
         try:
-            await library.change("POST", f"{self.firewalls[0]}/{group}/rules", rule, again=True)
+            await api.change("POST", f"{self.firewalls[0]}/{group}/rules", rule, again=True)
         except Refused as fault:
             if not fault.is_refusal(RefusalKind.EXISTS):
                 raise
 
-    async def _undo(self, library: "Library", request: CreateRequest, group: str, error: BaseException) -> None:
+    async def _undo(self, api: Api, request: CreateRequest, group: str, error: BaseException) -> None:
         """Delete a group that is of no use; one that stays is no refusal, or nobody would look for it again."""
         try:
-            await self.delete_firewall(library, group)
+            await self.delete_firewall(api, group)
         except ProviderFault as fault:
             what = f"its group {group} is still there: {fault.faults[0].what}"
             raise left_behind(request.name, error, what) from error
@@ -171,11 +168,10 @@ class Instances(SingleFirewall):
 CLOUD = Cloud(
     name="vultr",
     title="Vultr",
-    library="vultr",
+    host="api.vultr.com",
     tokens=("VULTR_API_KEY",),
-    endpoint="CLOUDCMP_VULTR_URL",
-    word_most=_TAG_MOST,
-    paging="cursor",
+    tag_length=_TAG_MOST,
+    paging=by_cursor("per_page", 500),
     billing=Billing(3600.0, 3600.0, uncounted=("traffic beyond what the plan includes",)),
     powered_off="https://docs.vultr.com/support/platform/billing/are-stopped-instances-still-billed-on-vultr",
     images={
