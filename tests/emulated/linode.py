@@ -89,6 +89,7 @@ class Linode(LongTail):
             "machines.get": lambda id, _: (200, self._linode(self.machine(id))),
             "machines.delete": self._end,
             "firewalls.create": self._make_wall,
+            "firewalls.get": lambda id, _: (200, _wall(self.wall(id))),
             "firewalls.delete": self._fell,
             "images.get": lambda id, _: (200, _image(id)),
         }.get(action)

@@ -38,8 +38,8 @@ class Vultr(LongTail):
         parts = path.strip("/").split("/")
         names = {"instances": "machines", "firewalls": "firewalls", "plans": "plans", "os": "os", "regions": "regions"}
         what, id = {**names, "account": "account"}.get(parts[1], "unknown"), parts[2] if len(parts) > 2 else ""
-        if method == "POST" and parts[-1] == "rules":
-            return "firewalls.rule", id
+        if parts[-1] == "rules":
+            return f"firewalls.{'rule' if method == 'POST' else 'rules'}", id
         verb = {"GET": "get" if id or what == "account" else "list", "POST": "create", "DELETE": "delete"}
         return f"{what}.{verb.get(method, 'unknown')}", id
 
@@ -74,6 +74,7 @@ class Vultr(LongTail):
             "firewalls.list": ("firewall_groups", lambda: [_group(one) for one in self.seen_walls()]),
             "plans.list": ("plans", lambda: [_plan(*one) for one in PLANS]),
             "regions.list": ("regions", lambda: [_region(one) for one in REGIONS]),
+            "firewalls.rules": ("firewall_rules", lambda: self.wall(id).rules),
             "os.list": ("os", lambda: [_system(id, name) for id, name in SYSTEMS.items()]),
         }
         if action not in lists:

@@ -1,8 +1,11 @@
 """The clauses: what every provider promises, each small, named, and tried out on real resources."""
 
 from dataclasses import replace
+from ipaddress import ip_network
+from typing import Any
 
 from cloudcmp.errors import NoCapacity, ProviderFault, Refused, Throttled, WrongHost
+from cloudcmp.model.firewall import Admission, ReadsFirewall
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle, Lease, LeaseRow
 from cloudcmp.model.protocol import Direct, Remote
 from cloudcmp.model.remote import Endpoint
@@ -16,6 +19,7 @@ _NO_SUCH = "cloudcmp-no-such-offering"
 _DIAL_S = 30.0
 _SCHEMA, _STUDY = "cloudcmp:schema", "cloudcmp:study"
 _OTHER = "-other"
+_FIREWALL = "its firewall admits the controller and the launch's other machines, and nobody else"
 _DECOY = "what does not bear our schema is not taken for ours; where none such may be made, another study's is not"
 
 
@@ -171,6 +175,36 @@ def _id_of(lease: Lease) -> Handle:
     return handle
 
 
+async def _firewall(stage: Stage) -> None:
+    if FIREWALL not in stage.provider.parts:
+        raise Untold("its machines stand behind no firewall of their launch's")
+    request, _ = stage.made()
+    provider: Any = stage.provider
+    if not isinstance(provider, ReadsFirewall):
+        raise Untold("its rules cannot be read back")
+    handle = Handle(FIREWALL, request.region, stage.beneath[FIREWALL])
+    wrong = "it was not looked at"
+
+    async def look() -> bool:
+        nonlocal wrong
+        wrong = _wrongly_admitted(await provider.admitted(handle), stage.allow)
+        return not wrong
+
+    if not await until(stage, look):
+        raise Broken(wrong)
+
+
+def _wrongly_admitted(found: Admission, allow: str) -> str:
+    """What is wrong with the rules of a launch's firewall, empty for nothing."""
+    wanted = {str(ip_network(one.strip())) for one in allow.split(",") if one.strip()}
+    strangers = sorted(set(found.controllers) - wanted) if wanted else []
+    if found.others or strangers:
+        return f"it admits others: {', '.join([*found.others, *strangers][:3])}"
+    if not found.controllers or not wanted <= set(found.controllers):
+        return "it does not admit the controller"
+    return "" if found.members else "it does not admit the launch's other machines"
+
+
 async def _reached(stage: Stage) -> None:
     request, _ = stage.made()
     if stage.lease is None:
@@ -261,6 +295,7 @@ CLAUSES: tuple[Clause, ...] = (
     Clause("decoy", _DECOY, _decoy),
     Clause("kept", "what a ledger names and does not itself bear our tags and its lease's token is kept", _kept),
     Clause("unknown offering", "an offering that does not exist is refused", _unknown_offering),
+    Clause("firewall", _FIREWALL, _firewall),
     Clause("reached", "it comes up, shows the host key that it was given, and agents run on it", _reached),
     Clause("wrong host", "a machine with another host key is refused", _wrong_host),
     Clause("destroy", "it is not gone before it is destroyed, and seen gone after", _destroy),

@@ -12,6 +12,7 @@ from typing import Any
 
 from cloudcmp.errors import CloudcmpError
 from cloudcmp.model.lease import Handle, Lease
+from cloudcmp.provider.longtail.dialect import Cloud
 from cloudcmp.provider.longtail.table import CLOUDS
 from cloudcmp.provision.clauses import CLAUSES
 from cloudcmp.provision.lifecycle import Release, release_all
@@ -135,7 +136,12 @@ class Tested:
         return False if clause in self.broken else None if clause in self.untold else True
 
 
-_NO_SSH = {"wrong host": "it is not reached by SSH", "unknown offering": "it stands in for any offering"}
+_NO_FIREWALL = {"firewall": "its machines stand behind no firewall of their launch's"}
+_NO_SSH = {
+    **_NO_FIREWALL,
+    "wrong host": "it is not reached by SSH",
+    "unknown offering": "it stands in for any offering",
+}
 _EMULATED = "an emulator (moto behind a proxy that adds what it lacks) with SSH servers behind its addresses"
 _ARM = "an emulator of the tests' own, driven through Azure's official clients, with SSH servers behind its addresses"
 _ASKED = ("credentials", "account", "clock", "image", "rights", "quota")
@@ -144,8 +150,17 @@ _EMULATED_OPENSTACK = (
     "an emulator of the tests' own (Keystone, Nova, Neutron, Cinder, Glance), driven through openstacksdk, with SSH "
     "servers behind its addresses"
 )
+
+
+def _of_tail(cloud: Cloud) -> Tested:
+    """What a cloud of the long tail was tested against: each has an emulation."""
+    return Tested(
+        _LONG_TAIL, broken={"firewall": f"it admits {cloud.open_to}"} if cloud.open_to else {}, checked=_ASKED
+    )
+
+
 TESTED: Mapping[str, Tested] = {
-    **{name: Tested(_LONG_TAIL, checked=_ASKED) for name in CLOUDS},
+    **{name: _of_tail(cloud) for name, cloud in CLOUDS.items()},
     "aws": Tested(_EMULATED, checked=_ASKED),
     "azure": Tested(_ARM, checked=_ASKED),
     "ec2": Tested(
@@ -160,14 +175,14 @@ TESTED: Mapping[str, Tested] = {
     ),
     "local": Tested("the machine that the tests run on", _NO_SSH, checked=("host",)),
     "openstack": Tested(_EMULATED_OPENSTACK, checked=("capability", *_ASKED)),
-    "qemu": Tested("guests of the machine that the tests run on", checked=("host", "image", "quota")),
+    "qemu": Tested("guests of the machine that the tests run on", _NO_FIREWALL, checked=("host", "image", "quota")),
     "rackspace": Tested(
         "the same emulation as openstack, which has nothing of Rackspace's own", checked=("capability", *_ASKED)
     ),
     "simulated": Tested("its own planted clouds", _NO_SSH, checked=("host",)),
     "ssh": Tested(
         "an SSH server of the tests' own",
-        untold={"wrong host": "the user's own SSH configuration knows its key"},
+        untold={**_NO_FIREWALL, "wrong host": "the user's own SSH configuration knows its key"},
         checked=("host",),
     ),
 }

@@ -6,6 +6,7 @@ and the token's; its tags are the study's. See docs/adr/0038-a-resource-group-fo
 """
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,7 @@ from cloudcmp.provider.azure.names import (
 )
 from cloudcmp.provider.azure.sdk import Reply, Sdk
 from cloudcmp.provider.common.address import allowed_v4_nets, login_ports
+from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.inventory import TOKEN_TAG
 from cloudcmp.provider.common.responses import unless_missing
 
@@ -137,6 +139,16 @@ class Groups:
         said = await self._there(name)
         return None if said is None else str((said.get("properties") or {}).get("provisioningState", "unknown"))
 
+    async def rules(self, name: str) -> list[Rule]:
+        """What the firewall of a group admits: its own rules, and Azure's default ones for the network, which is the
+        launch's own.
+        """
+        call = self.sdk.read("network", "network_security_groups", "get", name, FIREWALL_NAME)
+        reply = await unless_missing(call)
+        inside = (reply.body.get("properties") or {}) if reply is not None else {}
+        listed = [*(inside.get("securityRules") or ()), *(inside.get("defaultSecurityRules") or ())]
+        return [rule for one in listed for rule in _held(one.get("properties") or {})]
+
     async def destroy(self, name: str) -> bool:
         """Ask for a group with all in it to go; whether that was accepted, False where there is none.
 
@@ -169,6 +181,22 @@ class Groups:
         if foreign:
             what = f"it holds what we did not make: {', '.join(sorted(foreign)[:3])}"
             raise Refused.at(name, what, "move or delete that by hand, then cloudcmp cleanup")
+
+
+def _held(rule: dict[str, Any]) -> Iterator[Rule]:
+    """The rules in one of Azure's. Its load balancer is none of a launch's: only Azure's own probes come from it.
+
+    https://learn.microsoft.com/azure/virtual-network/network-security-groups-overview#default-security-rules
+    """
+    if rule.get("direction") != "Inbound" or rule.get("access") != "Allow":
+        return
+    sources = [*(rule.get("sourceAddressPrefixes") or ()), *filter(None, [rule.get("sourceAddressPrefix")])]
+    ports = [*(rule.get("destinationPortRanges") or ()), *filter(None, [rule.get("destinationPortRange")])]
+    kind = str(rule.get("protocol", "*")).lower()
+    for source in sources:
+        if source != "AzureLoadBalancer":
+            here = MEMBERS if source == "VirtualNetwork" else str(source)
+            yield from (Rule(here, ANY if kind == "*" else kind, ports_in(str(one))) for one in ports)
 
 
 def _made_by_us(said: dict[str, Any]) -> bool:

@@ -10,6 +10,8 @@ from cloudcmp.model.lease import CreateRequest
 Net = ipaddress.IPv4Network | ipaddress.IPv6Network
 SSH = 22
 _DOORS = {"linux": (SSH,), "windows": (3389, 5985)}
+LOGIN_PORTS = frozenset(port for ports in _DOORS.values() for port in ports)
+"""Every port at which machines are logged in to, whatever their system."""
 _WIDEST = {4: 24, 6: 64}  # prefix lengths, docs/adr/0033-whom-the-firewall-lets-in.md
 _ASKED = "https://checkip.amazonaws.com"
 """Amazon's own answer to the question from where it is asked."""

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from cloudcmp.errors import NOTHING_MADE, LostAnswer, NotAllowed, Refused
+from cloudcmp.model.firewall import Admission
 from cloudcmp.model.lease import FIREWALL, CreateRequest, Found, Handle, Listing
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import UNTOLD, nothing
@@ -12,6 +13,7 @@ from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.address import allowed_nets
 from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.findings import parse_http_date
+from cloudcmp.provider.common.firewall_rules import admission
 from cloudcmp.provider.common.responses import LOOKED_FOR, id_in
 from cloudcmp.provider.longtail import labels, listing
 from cloudcmp.provider.longtail.catalog import OfferingCatalog
@@ -143,6 +145,10 @@ class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
     async def leftovers(self) -> Listing:
         """Whatever bears our schema's tag, of all regions."""
         return await listing.leftovers(self._api)
+
+    async def admitted(self, firewall: Handle) -> Admission:
+        """Whom a launch's firewall admits, by the rules that the cloud holds."""
+        return admission(await self._cloud.dialect.rules(self._api, firewall.cloud_id))
 
     # -- machines
 

@@ -8,6 +8,7 @@ from typing import Protocol
 from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import Net
+from cloudcmp.provider.common.firewall_rules import Rule
 from cloudcmp.provider.longtail.paging import Json, Paging
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -135,6 +136,10 @@ class Dialect(Protocol):
         """Ask for a firewall to be deleted, with all that was made for it; False where there was none."""
         ...
 
+    async def rules(self, api: Api, id: str) -> list[Rule]:
+        """The rules of a firewall that admit somebody, none for one that is not shown."""
+        ...
+
     def account_id(self, said: Json) -> str | None:
         """The account that an answer tells, None where it tells none."""
         ...
@@ -187,7 +192,8 @@ class Cloud:
     one; `tag_length` is how long a tag may be; `scopes` are what a token must be allowed, empty where there is no such
     thing, and `scope_of` which of them a call needs (method, path). `nobody` are the ids of a machine and of a firewall
     that belong to nobody: a delete of one is answered by 404 where deleting is allowed (R). `machine_limit` reads it
-    from what is said of the account; `resize` is None where this driver does not do it.
+    from what is said of the account; `resize` is None where this driver does not do it; `open_to` is whom a
+    launch's firewall has to admit beside the launch.
     """
 
     name: str
@@ -210,6 +216,7 @@ class Cloud:
     scope_of: Callable[[str, str], str | None] = no_scope
     machine_limit: Callable[[Json], int | None] = no_limit
     resize: Resize | None = None
+    open_to: str = ""
 
     @property
     def endpoint(self) -> str:

@@ -1,6 +1,6 @@
 """Droplets of DigitalOcean: https://docs.digitalocean.com/reference/api/reference/droplets/"""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Any
 
@@ -8,6 +8,7 @@ from cloudcmp.errors import NotAllowed, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import SSH, Net
+from cloudcmp.provider.common.firewall_rules import MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.responses import id_in, unless_missing
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import NOBODY, Api, Cloud, Fact, Image, Seen, delete_words
@@ -136,12 +137,19 @@ class Droplets:
         await delete_words(api, [word for word in words if labels.of(word, labels.WALL)])
         return True
 
+    async def rules(self, api: Api, id: str) -> list[Rule]:
+        """Its inbound rules; machines that bear a tag which it is put on are the launch's own."""
+        answer = await unless_missing(api.read(f"{self.firewalls[0]}/{id}"))
+        wall = (answer.body.get("firewall") or {}) if answer is not None else {}
+        return [rule for one in wall.get("inbound_rules") or () for rule in _held(one, _words(wall))]
+
     def account_id(self, said: Json) -> str | None:
         """The team's id, for things belong to teams, else the user's."""
         account = said.get("account") or {}
         return str((account.get("team") or {}).get("uuid") or account.get("uuid") or "") or None
 
 
+_OTHERS = ("droplet_ids", "load_balancer_uids", "kubernetes_ids")
 _PROTOCOLS = ("tcp", "udp", "icmp")
 
 
@@ -149,6 +157,16 @@ def _inbound(addresses: list[str], tag: str) -> list[Json]:
     """SSH from the controller, anything from machines of the same launch."""
     door = {"protocol": "tcp", "ports": str(SSH), "sources": {"addresses": addresses}}
     return [door, *(_rule(kind, "sources", {"tags": [tag]}) for kind in _PROTOCOLS)]
+
+
+def _held(rule: Json, own: Sequence[str]) -> Iterator[Rule]:
+    kind, whom = str(rule.get("protocol")), rule.get("sources") or {}
+    named = [MEMBERS if tag in own else str(tag) for tag in whom.get("tags") or ()]
+    others = [
+        f"{key} {one}" for key in ("droplet_ids", "load_balancer_uids", "kubernetes_ids") for one in whom.get(key) or ()
+    ]
+    for source in (*map(str, whom.get("addresses") or ()), *named, *others):
+        yield Rule(source, kind, ports_in(str(rule.get("ports") or "")))
 
 
 def _rule(kind: str, end: str, which: Json) -> Json:

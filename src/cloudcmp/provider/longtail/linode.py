@@ -4,13 +4,14 @@ import base64
 import ipaddress
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import SSH, Net
+from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.responses import id_in, unless_missing
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, Seen, SingleFirewall
@@ -134,9 +135,25 @@ class Linodes(SingleFirewall):
         }
         return id_in((await api.change("POST", self.firewalls[0], body)).body, "id", where=request.name)
 
+    async def rules(self, api: Api, id: str) -> list[Rule]:
+        """Its inbound rules. The region's network, which it admits in whole, is of all customers there."""
+        answer = await unless_missing(api.read(f"{self.firewalls[0]}/{id}"))
+        rules = (answer.body.get("rules") or {}) if answer is not None else {}
+        held = [rule for one in rules.get("inbound") or () if one.get("action") == "ACCEPT" for rule in _held(one)]
+        return held if rules.get("inbound_policy", "DROP") == "DROP" else [*held, Rule("everybody", ANY)]
+
     def account_id(self, said: Json) -> str | None:
         """The account's own unique id."""
         return str(said.get("euuid") or "") or None
+
+
+def _held(rule: Json) -> Iterator[Rule]:
+    whom, kind = rule.get("addresses") or {}, str(rule.get("protocol")).lower()
+    for source in (*(whom.get("ipv4") or ()), *(whom.get("ipv6") or ())):
+        ports = ports_in(str(rule.get("ports") or ""))
+        if source == str(_INSIDE):  # the launch's machines are among these
+            yield Rule(MEMBERS, kind, ports)
+        yield Rule(str(source), kind, ports)
 
 
 def _accept(label: str, kind: str, addresses: Json, ports: str | None = None) -> Json:
@@ -203,5 +220,6 @@ CLOUD = Cloud(
     dialect=Linodes(),
     nobody=("0", "0"),
     scope_of=_scope_of,
+    open_to="the region's network, which all customers share, because its firewalls name no machines",
 )
 """Its row of the table."""

@@ -8,7 +8,8 @@ from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, Refusa
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import SSH, Net
-from cloudcmp.provider.common.responses import id_in, left_behind
+from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
+from cloudcmp.provider.common.responses import id_in, left_behind, unless_missing
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, Seen, SingleFirewall
 from cloudcmp.provider.longtail.paging import Json, by_cursor
@@ -160,9 +161,19 @@ class Instances(SingleFirewall):
         if isinstance(error, LostAnswer):
             raise IncompleteListing.at(request.name, error.faults[0].what, "its group was deleted again") from error
 
+    async def rules(self, api: Api, id: str) -> list[Rule]:
+        """The rules of the group. The account's own network, on which a launch's machines meet, is not filtered."""
+        listed = await unless_missing(api.all(f"{self.firewalls[0]}/{id}/rules", "firewall_rules"))
+        return [*map(_held, listed), Rule(MEMBERS, ANY)] if listed is not None else []
+
     def account_id(self, said: Json) -> str | None:
         """A digest of the account's address: Vultr tells no id of an account, and an address is a person's own."""
         return labels.digest(str((said.get("account") or {}).get("email") or ""))
+
+
+def _held(rule: Json) -> Rule:
+    source = f"{rule.get('subnet')}/{rule.get('subnet_size')}"
+    return Rule(source, str(rule.get("protocol")), ports_in(str(rule.get("port"))))
 
 
 CLOUD = Cloud(

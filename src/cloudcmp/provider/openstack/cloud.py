@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from cloudcmp.errors import NOTHING_MADE, LostAnswer, Refused
+from cloudcmp.model.firewall import Admission
 from cloudcmp.model.lease import FIREWALL, CreateRequest, Found, Handle, Listing
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate
@@ -13,6 +14,7 @@ from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.address import local_address
 from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.findings import parse_http_date
+from cloudcmp.provider.common.firewall_rules import admission
 from cloudcmp.provider.common.responses import LOOKED_FOR, id_in
 from cloudcmp.provider.openstack.catalog import OfferingCatalog
 from cloudcmp.provider.openstack.firewalls import Firewalls
@@ -147,6 +149,10 @@ class OpenStackProvider(CloudDriver[OfferingCatalog, NovaLifecycle]):
     async def leftovers(self) -> Listing:
         """Whatever bears our schema's tag in all regions of the catalogue."""
         return await self._lists.leftovers(self._catalog.regions)
+
+    async def admitted(self, firewall: Handle) -> Admission:
+        """Whom a launch's firewall admits, by the rules that the cloud holds."""
+        return admission(await self._firewalls.rules(firewall.region, firewall.cloud_id))
 
     # -- machines
 
