@@ -68,8 +68,8 @@ class AzureProvider(CloudDriver[OfferingCatalog, AzureLifecycle]):
 
     async def account(self) -> str:
         """The subscription, once it is seen with these credentials, and the endpoint where one is named."""
-        said = (await self._sdk.subscribed()).body
-        named = str(said.get("subscriptionId") or self._sdk.subscription())
+        response = (await self._sdk.subscribed()).body
+        named = str(response.get("subscriptionId") or self._sdk.subscription())
         endpoint = self._sdk.endpoint()
         return f"{named} at {endpoint}" if endpoint else named
 

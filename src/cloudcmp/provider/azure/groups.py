@@ -136,8 +136,8 @@ class Groups:
 
     async def state(self, name: str) -> str | None:
         """The state of a group, None where there is none."""
-        said = await self._there(name)
-        return None if said is None else str((said.get("properties") or {}).get("provisioningState", "unknown"))
+        response = await self._there(name)
+        return None if response is None else str((response.get("properties") or {}).get("provisioningState", "unknown"))
 
     async def rules(self, name: str) -> list[Rule]:
         """What the firewall of a group admits: its own rules, and Azure's default ones for the network, which is the
@@ -154,12 +154,12 @@ class Groups:
 
         Raises Refused for a group that bears no tag of ours, and for one that holds what we did not make.
         """
-        said = await self._there(name)
-        if said is None:
+        response = await self._there(name)
+        if response is None:
             return False
-        if not bears_ours(said):
+        if not bears_ours(response):
             raise Refused.at(name, "the resource group bears no tag of ours", "it is left alone")
-        if (said.get("properties") or {}).get("provisioningState") == _ENDING:
+        if (response.get("properties") or {}).get("provisioningState") == _ENDING:
             return True
         await self._only_ours(name)
         return await self._delete(name)
@@ -199,9 +199,9 @@ def _held(rule: dict[str, Any]) -> Iterator[Rule]:
             yield from (Rule(here, ANY if kind == "*" else kind, ports_in(str(one))) for one in ports)
 
 
-def _made_by_us(said: dict[str, Any]) -> bool:
+def _made_by_us(response: dict[str, Any]) -> bool:
     """Whether a thing in a group is ours: it bears our tags or, as disks do not, a name of ours."""
-    return bears_ours(said) or str(said.get("name", "")).startswith(OURS)
+    return bears_ours(response) or str(response.get("name", "")).startswith(OURS)
 
 
 def _state(reply: Reply) -> str:

@@ -13,7 +13,7 @@ LOOKED_FOR = "it is looked for by token, tag and name"
 
 
 @dataclass(frozen=True, slots=True)
-class Coded:
+class CloudError:
     """An error's code, its text (untrusted, one line, cut) and its HTTP status, 0 where it has none."""
 
     code: str

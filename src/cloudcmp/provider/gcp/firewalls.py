@@ -128,12 +128,12 @@ class Firewalls:
         pages = await self.sdk.pages("firewalls")
         found: dict[str, Found] = {}
         for rule in (one for page in pages for one in page.items):
-            said = read(str(rule.description))
-            if said is None:
+            response = read(str(rule.description))
+            if response is None:
                 continue
             tags, token = tags_and_token(str(rule.description), {})
-            first = str(said.get("first") or rule.name)
-            found[first] = Found(first, first, token, tags, "there", FIREWALL, str(said.get("region") or ""))
+            first = str(response.get("first") or rule.name)
+            found[first] = Found(first, first, token, tags, "there", FIREWALL, str(response.get("region") or ""))
         return list(found.values())
 
 

@@ -239,8 +239,8 @@ def _dated(sdk: Sdk, rest: Any) -> Callable[..., Any]:
 
     class Dating(rest.RegionsRestInterceptor):  # type: ignore[misc]
         def post_list_with_metadata(self, response: Any, metadata: Any) -> Any:
-            said = {str(key).lower(): str(value) for key, value in metadata}.get("date", "")
-            at = parse_http_date(said)
+            date = {str(key).lower(): str(value) for key, value in metadata}.get("date", "")
+            at = parse_http_date(date)
             sdk.ahead_s = None if at is None else at - time.time()
             return response, metadata
 

@@ -37,13 +37,13 @@ class OfferingCatalog:
             return ()
         if region not in self._sold:
             cloud, today = self._api.cloud, self._today()
-            told = (cloud.dialect.offering(cloud, region, said, today) for said in self._types)
+            told = (cloud.dialect.offering(cloud, region, response, today) for response in self._types)
             self._sold[region] = tuple(sorted((one for one in told if one), key=lambda one: one.name))
         return self._sold[region]
 
     def _fetch_now(self) -> None:
         dialect = self._api.cloud.dialect
-        regions = dict(dialect.region(said) for said in self._api.all_now(*dialect.regions))
+        regions = dict(dialect.region(response) for response in self._api.all_now(*dialect.regions))
         self._types, self._regions = self._api.all_now(*dialect.types), regions
 
     async def known(self, region: str, offering: str) -> None:
@@ -53,7 +53,7 @@ class OfferingCatalog:
             dialect = self._api.cloud.dialect
             listed = await self._api.all(*dialect.regions)
             self._types = await self._api.all(*dialect.types)
-            self._regions = dict(dialect.region(said) for said in listed)
+            self._regions = dict(dialect.region(response) for response in listed)
         if not self._regions.get(region):
             hint = nearest(region, [name for name, takes in self._regions.items() if takes])
             why = "takes no machines that are made as they must be" if region in self._regions else "is not there"

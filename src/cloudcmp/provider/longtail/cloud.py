@@ -67,10 +67,10 @@ class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
         self._api.renew()
         if self._api.account is None:
             try:
-                said = (await self._api.read(self._cloud.dialect.account)).body
+                response = (await self._api.read(self._cloud.dialect.account)).body
             except NotAllowed:
-                said = {}
-            self._api.account = self._cloud.dialect.account_id(said) or UNTOLD
+                response = {}
+            self._api.account = self._cloud.dialect.account_id(response) or UNTOLD
         endpoint = self._api.endpoint()
         return f"{self._api.account} at {endpoint}" if endpoint else self._api.account
 

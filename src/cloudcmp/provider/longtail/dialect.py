@@ -100,11 +100,11 @@ class Dialect(Protocol):
     tags: tuple[str, str] | None
     renames: bool
 
-    def region(self, said: Json) -> tuple[str, bool]:
+    def region(self, response: Json) -> tuple[str, bool]:
         """A region's name, and whether machines can be had there as they are needed here."""
         ...
 
-    def offering(self, cloud: "Cloud", region: str, said: Json, today: date) -> Offering | None:
+    def offering(self, cloud: "Cloud", region: str, response: Json, today: date) -> Offering | None:
         """A type as it is sold in a region, None where it is not."""
         ...
 
@@ -116,11 +116,11 @@ class Dialect(Protocol):
         """The body of the one call that makes a machine; `wall` is how its firewall is named there."""
         ...
 
-    def machine(self, said: Json) -> Seen:
+    def machine(self, response: Json) -> Seen:
         """A machine as a list or an answer tells it."""
         ...
 
-    def firewall(self, said: Json) -> Seen:
+    def firewall(self, response: Json) -> Seen:
         """A firewall as a list tells it."""
         ...
 
@@ -140,7 +140,7 @@ class Dialect(Protocol):
         """The rules of a firewall that admit somebody, none for one that is not shown."""
         ...
 
-    def account_id(self, said: Json) -> str | None:
+    def account_id(self, response: Json) -> str | None:
         """The account that an answer tells, None where it tells none."""
         ...
 

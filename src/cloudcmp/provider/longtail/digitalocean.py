@@ -40,24 +40,24 @@ class Droplets:
     renames = False
     account = "/v2/account"
 
-    def region(self, said: Json) -> tuple[str, bool]:
+    def region(self, response: Json) -> tuple[str, bool]:
         """A region's slug, and whether it takes new machines."""
-        return str(said["slug"]), bool(said.get("available", True))
+        return str(response["slug"]), bool(response.get("available", True))
 
-    def offering(self, cloud: Cloud, region: str, said: Json, today: date) -> Offering | None:
+    def offering(self, cloud: Cloud, region: str, response: Json, today: date) -> Offering | None:
         """A size as it is sold in a region; MiB become GiB."""
-        if region not in said.get("regions", ()) or not said.get("available", True):
+        if region not in response.get("regions", ()) or not response.get("available", True):
             return None
-        name = str(said["slug"])
-        facts = {"disks": f"1 x {said['disk']} GB"} if said.get("disk") else {}
+        name = str(response["slug"])
+        facts = {"disks": f"1 x {response['disk']} GB"} if response.get("disk") else {}
         return Offering(
             cloud.name,
             region,
             name,
-            float(said["vcpus"]) if said.get("vcpus") else None,
-            said["memory"] / 1024 if said.get("memory") else None,
+            float(response["vcpus"]) if response.get("vcpus") else None,
+            response["memory"] / 1024 if response.get("memory") else None,
             _CATEGORIES.get(name.partition("-")[0]),
-            hourly(said.get("price_hourly"), _PRICES, today, cloud.currency),
+            hourly(response.get("price_hourly"), _PRICES, today, cloud.currency),
             tuple(sorted({"architecture": "x86_64", **facts}.items())),
         )
 
@@ -68,8 +68,8 @@ class Droplets:
         if answer is None:
             hint = f"write a slug, or one of {', '.join(api.cloud.images)}"
             raise Refused.at(api.cloud.name, f"there is no image {asked!r}", hint)
-        said = answer.body.get("image") or {}
-        return Image(slug if said.get("slug") == slug else int(said["id"]), str(said.get("name", slug)))
+        response = answer.body.get("image") or {}
+        return Image(slug if response.get("slug") == slug else int(response["id"]), str(response.get("name", slug)))
 
     def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
         """Everything in one call; the machine lands in the account's own network of the region."""
@@ -85,20 +85,20 @@ class Droplets:
             "backups": False,
         }
 
-    def machine(self, said: Json) -> Seen:
+    def machine(self, response: Json) -> Seen:
         """A droplet; its addresses come with its networks, once it has any."""
-        nets = (said.get("networks") or {}).get("v4") or []
+        nets = (response.get("networks") or {}).get("v4") or []
         at = {str(one.get("type")): str(one.get("ip_address")) for one in nets}
-        word = str(said.get("status", "unknown"))
-        region, size = said.get("region") or {}, said.get("size_slug")
+        word = str(response.get("status", "unknown"))
+        region, size = response.get("region") or {}, response.get("size_slug")
         return Seen(
-            str(said["id"]), str(said.get("name", "")), _words(said), _STATES.get(word, "pending"), word,
+            str(response["id"]), str(response.get("name", "")), _words(response), _STATES.get(word, "pending"), word,
             str(region.get("slug", "")), str(size) if size else None, at.get("public"), at.get("private"),
         )  # fmt: skip
 
-    def firewall(self, said: Json) -> Seen:
+    def firewall(self, response: Json) -> Seen:
         """A firewall, which has no tags of its own: the one that it is put on is its record."""
-        return Seen(str(said["id"]), str(said.get("name", "")), _words(said))
+        return Seen(str(response["id"]), str(response.get("name", "")), _words(response))
 
     async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
         """The tag first, for a firewall is put on tags that are there, then the firewall with all its rules."""
@@ -113,16 +113,16 @@ class Droplets:
             "outbound_rules": [_rule(kind, "destinations", {"addresses": _EVERYWHERE}) for kind in _PROTOCOLS],
         }
         try:
-            said = (await api.change("POST", self.firewalls[0], body)).body
+            response = (await api.change("POST", self.firewalls[0], body)).body
         except Refused:
             await delete_words(api, words)
             raise
-        return id_in(said, "firewall", "id", where=request.name)
+        return id_in(response, "firewall", "id", where=request.name)
 
     async def firewall_reference(self, api: Api, id: str) -> str:
         """The first tag that a firewall is put on."""
-        said = (await api.read(f"{self.firewalls[0]}/{id}")).body.get("firewall") or {}
-        words = [word for word in _words(said) if labels.of(word, labels.WALL)]
+        response = (await api.read(f"{self.firewalls[0]}/{id}")).body.get("firewall") or {}
+        words = [word for word in _words(response) if labels.of(word, labels.WALL)]
         if not words:
             raise ProviderFault.at(id, "its firewall is on no tag of ours", "cloudcmp cleanup")
         return sorted(words, key=lambda word: "-1of" not in word)[0]
@@ -143,9 +143,9 @@ class Droplets:
         wall = (answer.body.get("firewall") or {}) if answer is not None else {}
         return [rule for one in wall.get("inbound_rules") or () for rule in _held(one, _words(wall))]
 
-    def account_id(self, said: Json) -> str | None:
+    def account_id(self, response: Json) -> str | None:
         """The team's id, for things belong to teams, else the user's."""
-        account = said.get("account") or {}
+        account = response.get("account") or {}
         return str((account.get("team") or {}).get("uuid") or account.get("uuid") or "") or None
 
 
@@ -182,8 +182,8 @@ async def _make_tag(api: Api, word: str) -> None:
         return
 
 
-def _words(said: Any) -> tuple[str, ...]:
-    return tuple(str(word) for word in said.get("tags") or ())
+def _words(response: Any) -> tuple[str, ...]:
+    return tuple(str(word) for word in response.get("tags") or ())
 
 
 _WORDS = {"droplets": "droplet", "firewalls": "firewall", "images": "image", "tags": "tag"}

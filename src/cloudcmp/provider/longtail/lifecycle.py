@@ -42,9 +42,9 @@ class LongTailLifecycle(ResourceLifecycle):
     async def _end(self, id: str) -> bool:
         """End a machine; the tags that stay when it goes are remembered first."""
         if self.api.cloud.dialect.tags and id not in self._borne:
-            said = await self._machine(id)
-            if said is not None:
-                self._borne[id] = tuple(word for word in said.words if labels.of(word, labels.MACHINE))
+            response = await self._machine(id)
+            if response is not None:
+                self._borne[id] = tuple(word for word in response.words if labels.of(word, labels.MACHINE))
         return await self.api.delete(self._path(id))
 
     async def _delete_tag(self, word: str) -> bool:
@@ -52,7 +52,7 @@ class LongTailLifecycle(ResourceLifecycle):
         path = self.api.cloud.dialect.tags
         if not path:
             return False
-        known = {str(said["name"]): said for said in await self.api.all(*path)}
+        known = {str(response["name"]): response for response in await self.api.all(*path)}
         if word in known and word not in {item.id for item in await listing.idle_tags(self.api)}:
             raise Refused.at(word, "something bears this tag", "end that first")
         return await delete_words(self.api, [word])
@@ -79,7 +79,9 @@ class LongTailLifecycle(ResourceLifecycle):
             return any(item.id == handle.cloud_id for item in await listing.walls(self.api))
         if handle.kind == listing.TAG:
             path = self.api.cloud.dialect.tags
-            return path is not None and any(said.get("name") == handle.cloud_id for said in await self.api.all(*path))
+            return path is not None and any(
+                response.get("name") == handle.cloud_id for response in await self.api.all(*path)
+            )
         if await self._machine(handle.cloud_id) is not None:
             return True
         return any(item.id == handle.cloud_id for item in await listing.machines(self.api))
@@ -96,8 +98,8 @@ class LongTailLifecycle(ResourceLifecycle):
         answer = await unless_missing(self.api.read(self._path(id)))
         if answer is None:
             return None
-        said = answer.body
-        one = said.get(*dialect.machine_key) if dialect.machine_key else said
+        response = answer.body
+        one = response.get(*dialect.machine_key) if dialect.machine_key else response
         return dialect.machine(one) if isinstance(one, dict) and one.get("id") else None
 
     def _path(self, id: str) -> str:
@@ -105,13 +107,15 @@ class LongTailLifecycle(ResourceLifecycle):
 
     async def look(self, handle: Handle) -> MachineStatus:
         """How a machine is; one that is not seen yet is pending."""
-        said = await self._machine(handle.cloud_id)
-        if said is None:
+        response = await self._machine(handle.cloud_id)
+        if response is None:
             return MachineStatus("pending", why="it is not listed yet")
-        state, why = said.state, said.word
+        state, why = response.state, response.word
         if state == "running":
             self._ran.add(handle.cloud_id)
         elif state == "stopped" and handle.cloud_id in self._made - self._ran:
-            state, why = "pending", f"{said.word}, and never seen running"
+            state, why = "pending", f"{response.word}, and never seen running"
         # None of these clouds takes machines back, nor says so.
-        return MachineStatus(state, said.public or said.inside, peer_address=said.inside or said.public, why=why)
+        return MachineStatus(
+            state, response.public or response.inside, peer_address=response.inside or response.public, why=why
+        )

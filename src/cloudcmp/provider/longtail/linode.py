@@ -46,25 +46,25 @@ class Linodes(SingleFirewall):
     renames = True
     account = "/v4/account"
 
-    def region(self, said: Json) -> tuple[str, bool]:
+    def region(self, response: Json) -> tuple[str, bool]:
         """A region's id, and whether its machines read user data and stand behind firewalls."""
-        able = set(said.get("capabilities") or ())
-        return str(said["id"]), said.get("status", "ok") == "ok" and able >= _NEEDED
+        able = set(response.get("capabilities") or ())
+        return str(response["id"]), response.get("status", "ok") == "ok" and able >= _NEEDED
 
-    def offering(self, cloud: Cloud, region: str, said: Json, today: date) -> Offering | None:
+    def offering(self, cloud: Cloud, region: str, response: Json, today: date) -> Offering | None:
         """A type, with the region's own price where it has one; which are out of stock is not told here."""
-        own = next((one for one in said.get("region_prices") or () if one.get("id") == region), None)
-        price = (own or said.get("price") or {}).get("hourly")
-        kind = str(said.get("class", ""))
-        facts = {"disks": f"1 x {said['disk']} MiB"} if said.get("disk") else {}
-        rate = said.get("network_out")
+        own = next((one for one in response.get("region_prices") or () if one.get("id") == region), None)
+        price = (own or response.get("price") or {}).get("hourly")
+        kind = str(response.get("class", ""))
+        facts = {"disks": f"1 x {response['disk']} MiB"} if response.get("disk") else {}
+        rate = response.get("network_out")
         facts |= {"network_bytes_per_s": f"{rate * 1e6 / 8:.0f}"} if rate else {}
         return Offering(
             cloud.name,
             region,
-            str(said["id"]),
-            float(said["vcpus"]) if said.get("vcpus") else None,
-            said["memory"] / 1024 if said.get("memory") else None,
+            str(response["id"]),
+            float(response["vcpus"]) if response.get("vcpus") else None,
+            response["memory"] / 1024 if response.get("memory") else None,
             _CATEGORIES.get(kind),
             hourly(price, _PRICES, today, cloud.currency),
             tuple(sorted({"architecture": "x86_64", **facts}.items())),
@@ -77,10 +77,10 @@ class Linodes(SingleFirewall):
         answer = await unless_missing(api.read(f"/v4/images/{id}"))
         if answer is None:
             raise Refused.at(api.cloud.name, f"there is no image {asked!r}", hint)
-        said = answer.body
-        if "cloud-init" not in (said.get("capabilities") or ()):
+        response = answer.body
+        if "cloud-init" not in (response.get("capabilities") or ()):
             raise Refused.at(api.cloud.name, f"the image {asked!r} does not read user data", hint)
-        return Image(str(said.get("id", id)), str(said.get("label", id)))
+        return Image(str(response.get("id", id)), str(response.get("label", id)))
 
     def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
         """Everything in one call. A password for root must be given: it is made up, told nobody, and of no use."""
@@ -99,24 +99,24 @@ class Linodes(SingleFirewall):
             **({"firewall_id": int(wall)} if wall else {}),
         }
 
-    def machine(self, said: Json) -> Seen:
+    def machine(self, response: Json) -> Seen:
         """A linode; one of its addresses is of the network within its region."""
         inside: list[str] = []
         public: list[str] = []
-        for one in said.get("ipv4") or ():
+        for one in response.get("ipv4") or ():
             (inside if ipaddress.ip_address(one) in _INSIDE else public).append(str(one))
-        word, kind = str(said.get("status", "unknown")), said.get("type")
-        words = tuple(str(tag) for tag in said.get("tags") or ())
+        word, kind = str(response.get("status", "unknown")), response.get("type")
+        words = tuple(str(tag) for tag in response.get("tags") or ())
         return Seen(
-            str(said["id"]), _name(said, words, labels.MACHINE), words, _STATES.get(word, "pending"), word,
-            str(said.get("region", "")), str(kind) if kind else None, next(iter(public), None),
+            str(response["id"]), _name(response, words, labels.MACHINE), words, _STATES.get(word, "pending"), word,
+            str(response.get("region", "")), str(kind) if kind else None, next(iter(public), None),
             next(iter(inside), None),
         )  # fmt: skip
 
-    def firewall(self, said: Json) -> Seen:
+    def firewall(self, response: Json) -> Seen:
         """A firewall."""
-        words = tuple(str(tag) for tag in said.get("tags") or ())
-        return Seen(str(said["id"]), _name(said, words, labels.WALL), words)
+        words = tuple(str(tag) for tag in response.get("tags") or ())
+        return Seen(str(response["id"]), _name(response, words, labels.WALL), words)
 
     async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
         """A firewall with its rules, in one call."""
@@ -142,9 +142,9 @@ class Linodes(SingleFirewall):
         held = [rule for one in rules.get("inbound") or () if one.get("action") == "ACCEPT" for rule in _held(one)]
         return held if rules.get("inbound_policy", "DROP") == "DROP" else [*held, Rule("everybody", ANY)]
 
-    def account_id(self, said: Json) -> str | None:
+    def account_id(self, response: Json) -> str | None:
         """The account's own unique id."""
-        return str(said.get("euuid") or "") or None
+        return str(response.get("euuid") or "") or None
 
 
 def _held(rule: Json) -> Iterator[Rule]:
@@ -166,10 +166,10 @@ def _label(name: str, most: int) -> str:
     return re.sub(r"-+", "-", name)[:most].rstrip("-")
 
 
-def _name(said: Json, words: Sequence[str], mark: str) -> str:
+def _name(response: Json, words: Sequence[str], mark: str) -> str:
     """The name that it was given, which its label may not be."""
     record = labels.read(words, mark)
-    return (record.name if record else None) or str(said.get("label", ""))
+    return (record.name if record else None) or str(response.get("label", ""))
 
 
 def _scope_of(method: str, path: str) -> str | None:

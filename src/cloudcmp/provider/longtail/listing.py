@@ -38,24 +38,24 @@ async def leftovers(api: Api) -> Listing:
 async def machines(api: Api) -> list[Seen]:
     """All machines of the account."""
     dialect = api.cloud.dialect
-    return [dialect.machine(said) for said in await api.all(*dialect.machines)]
+    return [dialect.machine(one) for one in await api.all(*dialect.machines)]
 
 
 async def walls(api: Api) -> list[Seen]:
     """All firewalls of the account."""
     dialect = api.cloud.dialect
-    return [dialect.firewall(said) for said in await api.all(*dialect.firewalls)]
+    return [dialect.firewall(one) for one in await api.all(*dialect.firewalls)]
 
 
 async def idle_tags(api: Api) -> list[Seen]:
     """The tags of ours that nothing bears, by the cloud's own count; none where tags do not stay."""
     path = api.cloud.dialect.tags
     listed = await api.all(*path) if path else []
-    return [Seen(str(said["name"]), str(said["name"]), (str(said["name"]),)) for said in listed if _idle(said)]
+    return [Seen(str(one["name"]), str(one["name"]), (str(one["name"]),)) for one in listed if _idle(one)]
 
 
-def _idle(said: Json) -> bool:
-    return bool(said.get("resources", {}).get("count", 1) == 0)
+def _idle(one: Json) -> bool:
+    return bool(one.get("resources", {}).get("count", 1) == 0)
 
 
 async def _instances(api: Api) -> list[Found]:

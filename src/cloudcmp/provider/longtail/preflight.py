@@ -31,13 +31,13 @@ class Preflight:
             return (refusal_finding("credentials", fault),)
         endpoint = self._api.endpoint()
         findings = [Finding("credentials", True, f"the token is taken{f' at {endpoint}' if endpoint else ''}")]
-        said = await self._account()
-        findings.append(self._whose(said, candidates))
+        response = await self._account()
+        findings.append(self._whose(response, candidates))
         findings.append(clock_finding(parse_http_date(answer.headers.get("date", "")), self._now()))
         for candidate in candidates:
             findings.append(await self._names(candidate))
         findings += await self._rights()
-        findings += self._quota(said, answer, candidates)
+        findings += self._quota(response, answer, candidates)
         return tuple(findings)
 
     async def _account(self) -> Json:
@@ -46,8 +46,8 @@ class Preflight:
         except NotAllowed:
             return {}
 
-    def _whose(self, said: Json, candidates: Sequence[Candidate]) -> Finding:
-        account = self._cloud.dialect.account_id(said)
+    def _whose(self, response: Json, candidates: Sequence[Candidate]) -> Finding:
+        account = self._cloud.dialect.account_id(response)
         untold, other = "the token does not let us see its account", "use the other account's token"
         return account_finding(account, f"account {account}", candidates, untold=untold, other=other)
 
@@ -94,8 +94,8 @@ class Preflight:
             return [Finding("rights", None, f"whether the token may {', '.join(untold)} was not told")]
         return [Finding("rights", True, "machines may be made, and no delete of what is nobody's is forbidden")]
 
-    def _quota(self, said: Json, answer: Response, candidates: Sequence[Candidate]) -> list[Finding]:
-        most = self._cloud.machine_limit(said)
+    def _quota(self, response: Json, answer: Response, candidates: Sequence[Candidate]) -> list[Finding]:
+        most = self._cloud.machine_limit(response)
         if most is None:
             return [Finding("quota", None, f"{self._cloud.title} does not tell how many machines an account may have")]
         there = self._cloud.paging.total(answer.body) or 0

@@ -37,13 +37,13 @@ class _Steps:
         ProviderFault where a step does not end in its time: the machine is left as it is, and ended like any other.
         """
         await self._act(id, {"type": "power_off"}, _STOP_S)
-        await self._until(id, lambda said: said.get("status") == "off", _STOP_S, "stopped")
+        await self._until(id, lambda response: response.get("status") == "off", _STOP_S, "stopped")
         stopped()
         try:
             await self._act(id, {"type": "resize", "size": offering, "disk": False}, _RESIZE_S)
         finally:
             await self._act(id, {"type": "power_on"}, _START_S)
-        await self._until(id, lambda said: said.get("status") == "active", _START_S, "started")
+        await self._until(id, lambda response: response.get("status") == "active", _START_S, "started")
         size = (await self._droplet(id)).get("size_slug")
         if size != offering:
             raise ProviderFault.at(id, f"it is still of size {size}", "see the provider's console")
@@ -51,8 +51,8 @@ class _Steps:
     async def _act(self, id: str, body: Json, within_s: float) -> None:
         """Ask for an action and wait for its end."""
         path = f"{self.api.cloud.dialect.machines[0]}/{id}/actions"
-        said = (await self.api.change("POST", path, body)).body
-        action = id_in(said, "action", "id", where=id)
+        response = (await self.api.change("POST", path, body)).body
+        action = id_in(response, "action", "id", where=id)
         status, what = "", f"{body['type']} of {id}"
 
         async def ended() -> bool:
@@ -65,8 +65,8 @@ class _Steps:
             raise Refused.at(id, f"{body['type']} came to nothing", "take another size")
 
     async def _droplet(self, id: str) -> Json:
-        said = (await self.api.read(f"{self.api.cloud.dialect.machines[0]}/{id}")).body
-        return dict(said.get("droplet") or {})
+        response = (await self.api.read(f"{self.api.cloud.dialect.machines[0]}/{id}")).body
+        return dict(response.get("droplet") or {})
 
     async def _until(self, id: str, fits: Callable[[Json], bool], within_s: float, word: str) -> None:
         async def look() -> bool:

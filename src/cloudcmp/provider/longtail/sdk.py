@@ -102,9 +102,9 @@ class ApiClient(SdkClient):
 
         return self._counted(path, all_pages(fetch, first, self.name, path, _MOST_PAGES), last)
 
-    def _counted(self, path: str, found: list[Json], said: Json) -> list[Json]:
+    def _counted(self, path: str, found: list[Json], response: Json) -> list[Json]:
         """The list, if it has as many entries as the cloud says that there are."""
-        total = self.cloud.paging.total(said)
+        total = self.cloud.paging.total(response)
         if total is None or total != len(found):
             what = f"{path} gave {len(found)} entries of {'an untold number' if total is None else total}"
             raise IncompleteListing.at(self.cloud.name, what, "ask again")

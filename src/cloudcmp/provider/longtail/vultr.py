@@ -40,25 +40,25 @@ class Instances(SingleFirewall):
     renames = False
     account = "/v2/account"
 
-    def region(self, said: Json) -> tuple[str, bool]:
+    def region(self, response: Json) -> tuple[str, bool]:
         """A region's id; all that are listed take machines."""
-        return str(said["id"]), True
+        return str(response["id"]), True
 
-    def offering(self, cloud: Cloud, region: str, said: Json, today: date) -> Offering | None:
+    def offering(self, cloud: Cloud, region: str, response: Json, today: date) -> Offering | None:
         """A plan as it is sold in a region. A price for the month is that of 672 hours, but for GPUs (730)."""
-        if region not in said.get("locations", ()):
+        if region not in response.get("locations", ()):
             return None
-        kind = str(said.get("type", ""))
-        price = hourly(said.get("hourly_cost"), _PRICES, today, cloud.currency)
+        kind = str(response.get("type", ""))
+        price = hourly(response.get("hourly_cost"), _PRICES, today, cloud.currency)
         if price is None and kind != "vcg":
-            price = monthly(said.get("monthly_cost"), _MONTH_HOURS, f"{_PRICES}; {_BILLING}", today, cloud.currency)
-        facts = {"disks": f"{said.get('disk_count', 1)} x {said['disk']} GB"} if said.get("disk") else {}
+            price = monthly(response.get("monthly_cost"), _MONTH_HOURS, f"{_PRICES}; {_BILLING}", today, cloud.currency)
+        facts = {"disks": f"{response.get('disk_count', 1)} x {response['disk']} GB"} if response.get("disk") else {}
         return Offering(
             cloud.name,
             region,
-            str(said["id"]),
-            float(said["vcpu_count"]) if said.get("vcpu_count") else None,
-            said["ram"] / 1024 if said.get("ram") else None,
+            str(response["id"]),
+            float(response["vcpu_count"]) if response.get("vcpu_count") else None,
+            response["ram"] / 1024 if response.get("ram") else None,
             _CATEGORIES.get(kind),
             price,
             tuple(sorted({"architecture": "x86_64", **facts}.items())),
@@ -93,25 +93,25 @@ class Instances(SingleFirewall):
             **({"firewall_group_id": wall} if wall else {}),
         }
 
-    def machine(self, said: Json) -> Seen:
+    def machine(self, response: Json) -> Seen:
         """An instance; its first address is 0.0.0.0 until it has one."""
-        status, power = str(said.get("status", "unknown")), str(said.get("power_status", ""))
+        status, power = str(response.get("status", "unknown")), str(response.get("power_status", ""))
         if status == "active":
             state = "running" if power == "running" else "stopped"
         else:
             state = "stopped" if status in {"halted", "suspended"} else "pending"
-        public, plan = str(said.get("main_ip") or ""), said.get("plan")
+        public, plan = str(response.get("main_ip") or ""), response.get("plan")
         return Seen(
-            str(said["id"]), str(said.get("label", "")), tuple(str(word) for word in said.get("tags") or ()), state,
-            f"{status}, {power}" if power else status, str(said.get("region", "")), str(plan) if plan else None,
-            public if public not in {"", "0.0.0.0"} else None, str(said.get("internal_ip") or "") or None,  # noqa: S104
+            str(response["id"]), str(response.get("label", "")), _tags(response), state,
+            f"{status}, {power}" if power else status, str(response.get("region", "")), str(plan) if plan else None,
+            public if public not in {"", "0.0.0.0"} else None, str(response.get("internal_ip") or "") or None,  # noqa: S104
         )  # fmt: skip
 
-    def firewall(self, said: Json) -> Seen:
+    def firewall(self, response: Json) -> Seen:
         """A firewall group."""
-        text = str(said.get("description", ""))
+        text = str(response.get("description", ""))
         record = labels.read([text], labels.WALL)
-        return Seen(str(said["id"]), (record.name if record else None) or text, (text,))
+        return Seen(str(response["id"]), (record.name if record else None) or text, (text,))
 
     async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
         """The group, then a rule for each address; a group whose rules fail is deleted again."""
@@ -132,8 +132,8 @@ class Instances(SingleFirewall):
     async def _group(self, api: Api, request: CreateRequest, text: str) -> str:
         """The empty group, found again where the answer was lost."""
         try:
-            said = (await api.change("POST", self.firewalls[0], {"description": text})).body
-            return id_in(said, "firewall_group", "id", where=request.name)
+            response = (await api.change("POST", self.firewalls[0], {"description": text})).body
+            return id_in(response, "firewall_group", "id", where=request.name)
         except LostAnswer as fault:
             for _ in range(_TRIES):
                 listed = await api.all(*self.firewalls)
@@ -166,9 +166,13 @@ class Instances(SingleFirewall):
         listed = await unless_missing(api.all(f"{self.firewalls[0]}/{id}/rules", "firewall_rules"))
         return [*map(_held, listed), Rule(MEMBERS, ANY)] if listed is not None else []
 
-    def account_id(self, said: Json) -> str | None:
+    def account_id(self, response: Json) -> str | None:
         """A digest of the account's address: Vultr tells no id of an account, and an address is a person's own."""
-        return labels.digest(str((said.get("account") or {}).get("email") or ""))
+        return labels.digest(str((response.get("account") or {}).get("email") or ""))
+
+
+def _tags(response: Json) -> tuple[str, ...]:
+    return tuple(str(word) for word in response.get("tags") or ())
 
 
 def _held(rule: Json) -> Rule:

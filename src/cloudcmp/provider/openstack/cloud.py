@@ -111,15 +111,15 @@ class OpenStackProvider(CloudDriver[OfferingCatalog, NovaLifecycle]):
         region, options = request.region, dict(request.options)
         flavor = await self._catalog.flavor(region, request.offering)
         image = await self._catalog.image(region, options)
-        way = await self._catalog.way(region, options)
+        reach = await self._catalog.reach(region, options)
         door = await self._sdk.run_in_thread(lambda: self._sdk.door_now(region, COMPUTE), region)
         if door is None:
             raise Refused.at(f"{self.name}/{region}", "this cloud has no Nova there", "see 'openstack catalog list'")
         group = None
         if options.get("placement") in POLICIES and options.get(FIREWALL):
             group = await self._firewalls.placement_of(region, options[FIREWALL])
-        body = server_body(request, flavor, image, way, door, group)
-        self._lifecycle.ways[request.token] = way
+        body = server_body(request, flavor, image, reach, door, group)
+        self._lifecycle.reaches[request.token] = reach
         self._sent[request.token] = None
         try:
             answer = await self._sdk.change(region, COMPUTE, "POST", "/servers", body)

@@ -51,10 +51,10 @@ class Firewalls:
 
     async def _group(self, request: CreateRequest, mark: Mark) -> str:
         """The empty group, found again where the answer was lost."""
-        said = {"name": request.name, "description": mark.text(request.name)}
+        response = {"name": request.name, "description": mark.text(request.name)}
         try:
             made = await self.sdk.change(
-                request.region, NETWORK, "POST", "/security-groups", {"security_group": said}
+                request.region, NETWORK, "POST", "/security-groups", {"security_group": response}
             )  # fmt: skip
             return id_in(made, "security_group", "id", where=request.name)
         except LostAnswer as fault:
@@ -85,10 +85,10 @@ class Firewalls:
             return
         door = await self.sdk.run_in_thread(lambda: self.sdk.door_now(request.region, COMPUTE), request.region)
         known = tuple(int(part) for part in ((door and door.microversion) or "2.1").split("."))
-        said = {"policy": policy} if known >= _NAMED else {"policies": [policy]}
+        response = {"policy": policy} if known >= _NAMED else {"policies": [policy]}
         name = Mark(request.token, request.tags, group).text(request.name)
         await self.sdk.change(
-            request.region, COMPUTE, "POST", "/os-server-groups", {"server_group": {"name": name, **said}}
+            request.region, COMPUTE, "POST", "/os-server-groups", {"server_group": {"name": name, **response}}
         )
 
     async def _undo(self, request: CreateRequest, group: str, error: BaseException) -> None:

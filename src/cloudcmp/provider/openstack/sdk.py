@@ -19,7 +19,7 @@ from cloudcmp.provider.common.responses import unless_missing
 from cloudcmp.provider.common.sdk_client import SdkClient, all_pages
 from cloudcmp.provider.common.sdk_imports import import_modules
 from cloudcmp.provider.common.sdk_logging import limit_logging
-from cloudcmp.provider.openstack.faults import SET, answered, fault_of
+from cloudcmp.provider.openstack.faults import SET, fault_of, parse_response
 from cloudcmp.provider.openstack.safeguards import OPENSTACK
 from cloudcmp.provider.openstack.settings import may_be_there
 
@@ -231,7 +231,7 @@ class Sdk(SdkClient):
                 # Refused unread. The library renews a token once, but not while another thread is renewing it.
                 answer = once()
             self.date = answer.headers.get("Date", "")
-            return answered(answer, self.place(region), changes=changes)
+            return parse_response(answer, self.place(region), changes=changes)
 
         return self.guarded(sent, fault_of, region, changes=changes)
 
