@@ -18,7 +18,7 @@ from cloudcmp.provider.simulated import SimulatedProvider
 from cloudcmp.provider.time import VirtualTime
 from cloudcmp.provision import Ledger
 from cloudcmp.provision.contract import CLAUSES, TESTED, Held, Ruling, differences, hold
-from cloudcmp.provision.stage import LAUNCHES, Stage
+from cloudcmp.provision.contract_run import LAUNCHES, ContractRun
 from cloudcmp.stats import histogram
 
 CANDIDATE = Candidate(0, "one", Offering("simulated", "nimbus", "small", 1, 2), "simulated", truth=Truth())
@@ -179,7 +179,7 @@ def held(
     """What comes of the whole contract on one cloud."""
     ledger = Ledger(Journal(), "study-a", provider.time)
     launches = [Launch(index, 0, index, None, 10.0 * index, index) for index in range(LAUNCHES)]
-    stage = Stage(open_provisioning(ledger, [provider]), provider, CANDIDATE, launches, 1800.0, allow=allow)
+    stage = ContractRun(open_provisioning(ledger, [provider]), provider, CANDIDATE, launches, 1800.0, allow=allow)
     found = asyncio.run(hold(stage, say=say))
     return found, {one.clause: one for one in found.rulings}
 
@@ -317,7 +317,7 @@ def test_every_intent_is_written_before_its_create() -> None:
     provider = Ordered()
     ledger = Ledger(Written(), "study-a", provider.time)
     launches = [Launch(index, 0, index, None, 0.0, index) for index in range(LAUNCHES)]
-    asyncio.run(hold(Stage(open_provisioning(ledger, [provider]), provider, CANDIDATE, launches, 1800.0)))
+    asyncio.run(hold(ContractRun(open_provisioning(ledger, [provider]), provider, CANDIDATE, launches, 1800.0)))
     creates = [line for line in order if line.startswith("create")]
     assert len(creates) == 3
     for line in creates:

@@ -34,8 +34,8 @@ from cloudcmp.provider.registry import ProviderOptions, make
 from cloudcmp.provision import Release
 from cloudcmp.provision.clauses import CLAUSES
 from cloudcmp.provision.contract import TESTED, Held, Ruling, differences, hold
+from cloudcmp.provision.contract_run import LAUNCHES, MACHINES_MOST, ContractRun
 from cloudcmp.provision.prices import price_to_create
-from cloudcmp.provision.stage import LAUNCHES, MACHINES_MOST, Stage
 from cloudcmp.provision.waiting import aside
 from cloudcmp.store import StudyStore
 from cloudcmp.units import Money, format_money, format_seconds, parse_money, parse_price_per_hour
@@ -232,7 +232,7 @@ async def _try_out(
     providers, ledger = tools(store, binary)
     office = open_provisioning(ledger, providers.values())
     provider, launches = providers[tryout.provider], tryout.plan.launches[:LAUNCHES]
-    stage = Stage(office, provider, tryout.candidate, launches, TTL_S, allow=tryout.allow)
+    stage = ContractRun(office, provider, tryout.candidate, launches, TTL_S, allow=tryout.allow)
     if leave is None:
         came.append(await hold(stage, say=say))
         return
@@ -247,7 +247,7 @@ async def _try_out(
             await leave_at_once(ledger, providers, tryout.folder, _with_doubles(stage, leave))
 
 
-def _with_doubles(stage: Stage, leave: Leave) -> Leave:
+def _with_doubles(stage: ContractRun, leave: Leave) -> Leave:
     """Tells also what was made beside the ledger, which is found by its tags; nothing is kept where nothing is left."""
 
     def leave_all(ending: RunEnd) -> NoReturn:

@@ -1,4 +1,4 @@
-"""What every provider promises, tried out on any account, on real machines.
+"""The provider contract, tried on any account with real machines.
 
 The clauses share one set of machines: they are tried in order, each says whether it holds, does not hold or could not
 be told, and everything that was made is released at the end, whatever came.
@@ -15,8 +15,8 @@ from cloudcmp.model.lease import Handle, Lease
 from cloudcmp.provider.longtail.dialect import Cloud
 from cloudcmp.provider.longtail.table import CLOUDS
 from cloudcmp.provision.clauses import CLAUSES
+from cloudcmp.provision.contract_run import Clause, ClauseBroken, ContractRun, Inconclusive
 from cloudcmp.provision.lifecycle import Release, release_all
-from cloudcmp.provision.stage import Broken, Clause, Stage, Untold
 from cloudcmp.provision.waiting import aside, told_while
 
 
@@ -49,7 +49,7 @@ class Held:
 
 
 async def hold(
-    stage: Stage,
+    run: ContractRun,
     clauses: Sequence[Clause] | None = None,
     stop: asyncio.Event | None = None,
     say: Callable[[str], None] = lambda _: None,
@@ -68,16 +68,16 @@ async def hold(
             if stop.is_set():
                 break
             say(f"trying {number} of {len(tried)}: {clause.name}")
-            ruling = await _unless(stop, _rule(stage, clause))
+            ruling = await _unless(stop, _rule(run, clause))
             if ruling is None:
                 break
             rulings.append(ruling)
     finally:
-        if stage.machine is not None and stage.machine.shell is not None:
+        if run.machine is not None and run.machine.shell is not None:
             with suppress(Exception):  # it goes with its machine
-                await stage.machine.shell.close()
-        doubles = [await _end_double(stage, lease) for lease in stage.doubles]
-        named, ledger = {stage.provider.name: stage.provider}, stage.office.ledger
+                await run.machine.shell.close()
+        doubles = [await _end_double(run, lease) for lease in run.doubles]
+        named, ledger = {run.provider.name: run.provider}, run.context.ledger
         releases = (*doubles, *await told_while(release_all(ledger, named), ledger, named, say))
     return Held(tuple(rulings), releases)
 
@@ -94,14 +94,14 @@ async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, Ruling]) -> Rul
     return None if task.cancelled() else task.result()
 
 
-async def _rule(stage: Stage, clause: Clause) -> Ruling:
+async def _rule(run: ContractRun, clause: Clause) -> Ruling:
     holds: bool | None = None
     try:
-        await clause.attempt(stage)
+        await clause.attempt(run)
         holds, why = True, ""
-    except Broken as broken:
+    except ClauseBroken as broken:
         holds, why = False, str(broken)
-    except (Untold, CloudcmpError, OSError) as unknown:
+    except (Inconclusive, CloudcmpError, OSError) as unknown:
         why = " ".join(str(unknown).split())
     return Ruling(clause.name, clause.text, holds, why)
 
@@ -207,17 +207,17 @@ def differences(provider: str, rulings: Sequence[Ruling]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-async def _end_double(stage: Stage, lease: Lease) -> Release:
+async def _end_double(run: ContractRun, lease: Lease) -> Release:
     """End what was made beside the ledger: nothing but this run knows of it."""
-    handle, time, why = Handle(lease.kind, lease.region, lease.cloud_id or ""), stage.office.ledger.time, "still there"
+    handle, time, why = Handle(lease.kind, lease.region, lease.cloud_id or ""), run.context.ledger.time, "still there"
     began = time.monotonic()
-    while time.monotonic() - began <= stage.waits.give_up_s:
+    while time.monotonic() - began <= run.waits.give_up_s:
         try:
-            await stage.provider.destroy(handle)
-            evidence = await stage.provider.gone(handle)
+            await run.provider.destroy(handle)
+            evidence = await run.provider.gone(handle)
             if evidence is not None:
                 return Release(lease, evidence)
         except Exception as fault:  # whatever it is, all else must still be ended
             why = str(fault) or type(fault).__name__
-        await time.sleep(stage.waits.poll_s)
+        await time.sleep(run.waits.poll_s)
     return Release(lease, None, why)
