@@ -63,7 +63,7 @@ class ApiClient(SdkClient):
         return await self.run_in_thread(lambda: self.read_now(path, **params))
 
     def read_now(self, path: str, **params: str) -> Response:
-        """The same, in this thread: it belongs in a thread of `blocking_calls`."""
+        """`read`, in this thread: run it in a thread of `blocking_calls`."""
         return self._repeated(lambda: self._call("GET", path, params, None, changes=False))
 
     async def change(self, method: str, path: str, body: Json | None = None, *, again: bool = False) -> Response:
@@ -86,7 +86,7 @@ class ApiClient(SdkClient):
         return await self.run_in_thread(lambda: self.all_now(path, key))
 
     def all_now(self, path: str, key: str) -> list[Json]:
-        """The same, in this thread: it belongs in a thread of `blocking_calls`."""
+        """`all`, in this thread: run it in a thread of `blocking_calls`."""
         return self._repeated(lambda: self._whole(path, key))
 
     def _whole(self, path: str, key: str) -> list[Json]:
