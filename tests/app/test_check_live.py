@@ -114,7 +114,7 @@ def test_what_is_left_is_told_and_cleanup_ends_it(paid: type[Paid], monkeypatch:
 
     monkeypatch.setattr(paid, "destroy", destroy)
     monkeypatch.setattr("cloudcmp.provision.lifecycle.patience_with", lambda provider: _quick(), raising=True)
-    monkeypatch.setattr("cloudcmp.provision.stage.patience_with", lambda provider: _quick())
+    monkeypatch.setattr("cloudcmp.provision.contract_run.patience_with", lambda provider: _quick())
     proved = prove(tryout)
     assert len(proved.left) == 2
     assert all("UnauthorizedOperation" in line for line in proved.left)

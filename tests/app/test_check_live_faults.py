@@ -15,7 +15,7 @@ from cloudcmp.model.check import LiveCheck
 from cloudcmp.model.safety import Finding
 from cloudcmp.provider.simulated import SimulatedProvider
 from cloudcmp.provision import acquire
-from cloudcmp.provision.stage import Stage
+from cloudcmp.provision.contract_run import ContractRun
 from cloudcmp.store import StudyStore
 
 pytestmark = pytest.mark.usefixtures("closed")
@@ -30,8 +30,8 @@ def tryout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LiveCheck:
 def made_then(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     """Have a try-out make one machine, and end by an error."""
 
-    async def hold(stage: Stage, **_: Any) -> None:
-        await acquire(stage.office.ledger, stage.provider, stage.candidate, stage.launches[0], 600.0)
+    async def hold(stage: ContractRun, **_: Any) -> None:
+        await acquire(stage.context.ledger, stage.provider, stage.candidate, stage.launches[0], 600.0)
         raise error
 
     monkeypatch.setattr(proving, "hold", hold)

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloudcmp.app.concurrent import run_concurrently
-from tests.emulated.droplets import droplets
+from tests.emulated.digitalocean import digitalocean
 from tests.emulated.faults import Fault
 from tests.emulated.linode import linode
 from tests.emulated.longtail import Faults
@@ -42,7 +42,7 @@ main()
 @pytest.fixture
 def clouds() -> Iterator[dict[str, str]]:
     """What leads to two emulated clouds: DigitalOcean's hangs at every call, Linode's answers."""
-    with droplets(HANGS) as hanging, linode() as quick:
+    with digitalocean(HANGS) as hanging, linode() as quick:
         yield {**hanging.environ, **quick.environ}
 
 

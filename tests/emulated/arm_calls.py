@@ -10,6 +10,19 @@ from tests.emulated.arm_state import ADDRESS, CARD, DISK, FIREWALL, NETWORK, SPR
 from tests.emulated.wire import Answer
 
 _GROUPS = "Microsoft.Resources/subscriptions/resourceGroups"
+
+
+def _default(name: str, priority: int, access: str, source: str, to: str = "*") -> dict[str, Any]:
+    rule = {"protocol": "*", "sourcePortRange": "*", "destinationPortRange": "*", "sourceAddressPrefix": source}
+    rule |= {"destinationAddressPrefix": to, "access": access, "priority": priority, "direction": "Inbound"}
+    return {"name": name, "properties": rule}
+
+
+_BY_DEFAULT = [
+    _default("AllowVnetInBound", 65000, "Allow", "VirtualNetwork", "VirtualNetwork"),
+    _default("AllowAzureLoadBalancerInBound", 65001, "Allow", "AzureLoadBalancer"),
+    _default("DenyAllInBound", 65500, "Deny", "*"),
+]
 _SIMPLE = {FIREWALL, NETWORK, *PLACES}
 
 
@@ -173,6 +186,9 @@ class Calls:
             properties = self.machines.card(one)
         if one.kind == ADDRESS:
             properties = self.machines.address(one)
+        if one.kind == FIREWALL:
+            own = (one.body.get("properties") or {}).get("securityRules", [])
+            properties |= {"securityRules": own, "defaultSecurityRules": _BY_DEFAULT}
         held = {"managedBy": one.body["managedBy"]} if one.kind == DISK and one.body.get("managedBy") else {}
         kind = one.kind or "Microsoft.Resources/resourceGroups"
         base = {"id": one.id, "name": one.name, "type": kind, "location": one.location}

@@ -6,12 +6,14 @@ Each is imported only when it is asked for: its official client takes long to lo
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any, cast
 
 from tests.emulated.boot import Boot
 from tests.emulated.cloud import Call
 from tests.emulated.standing import Standing
+from tests.emulated.tail import NAMES, emulated
 
 LAG_S = 0.1
 
@@ -71,7 +73,14 @@ def _made(
 
 
 _FEW = ("instance", "firewall")
-_FAR = "addresses inside Linode are of 192.168.128.0/17, and this host has none"
+
+
+def _tail(name: str) -> Kind:
+    """A cloud of the long tail."""
+    one = emulated(name)
+    return _made(name, "longtail_told", name, one.region, one.offering, planted=_FEW, alone=one.alone)()
+
+
 KINDS: Mapping[str, Callable[[], Kind]] = {
     "aws": _made("ec2", "ec2_told", "aws", "us-east-1", "t3.micro", "gp3", also="placement: cluster"),
     "azure": _made("arm", "arm_told", "azure", "eastus", "Standard_B1s", "Premium_LRS", also="placement: cluster"),
@@ -82,9 +91,7 @@ KINDS: Mapping[str, Callable[[], Kind]] = {
         "nova", "nova_told", "openstack", "RegionOne", "m1.small", "ssd",
         also="placement: spread", planted=("instance", "firewall", "volume", "address"),
     ),
-    "digitalocean": _made("droplets", "longtail_told", "digitalocean", "fra1", "s-1vcpu-1gb", planted=_FEW),
-    "linode": _made("linode", "longtail_told", "linode", "eu-central", "g6-nanode-1", planted=_FEW, alone=_FAR),
-    "vultr": _made("vultr", "longtail_told", "vultr", "ams", "vc2-1c-1gb", planted=_FEW),
+    **{name: partial(_tail, name) for name in NAMES},
 }  # fmt: skip
 LARGE = tuple(name for name in KINDS if name in {"aws", "azure", "gcp", "openstack"})
 """Those on which every slice of a walk is run; the others, which one driver serves, have the walks at full length."""

@@ -11,6 +11,7 @@ from typing import Any
 from tests.emulated.boot import Boot
 from tests.emulated.longtail import Faults, Json, LongTail, No, Wall, lacking, page_of, run
 from tests.emulated.longtail_lives import Rented
+from tests.emulated.tail import Emulated, Recorded
 
 REGIONS = ("eu-central", "us-east")
 PLAIN = "xx-old"
@@ -88,6 +89,7 @@ class Linode(LongTail):
             "machines.get": lambda id, _: (200, self._linode(self.machine(id))),
             "machines.delete": self._end,
             "firewalls.create": self._make_wall,
+            "firewalls.get": lambda id, _: (200, _wall(self.wall(id))),
             "firewalls.delete": self._fell,
             "images.get": lambda id, _: (200, _image(id)),
         }.get(action)
@@ -222,6 +224,49 @@ def linode(faults: Faults | None = None, boot: Boot | None = None, **more: Any) 
     """A cloud of the test's own (`more`: clock, port); its machines end with the context."""
     with Linode(faults, boot, **more) as cloud:
         yield cloud
+
+
+def _check_rules(wall: Wall) -> None:
+    rules = wall.body["rules"]
+    doors = [one for one in rules["inbound"] if one.get("ports") == "22"]
+    assert [one["addresses"] for one in doors] == [{"ipv4": ["192.0.2.7/32"], "ipv6": ["2001:db8::/64"]}]
+    others = [one["addresses"] for one in rules["inbound"] if one not in doors]
+    assert others == [{"ipv4": ["192.168.128.0/17"]}] * 3
+    assert rules["inbound_policy"] == "DROP"
+
+
+EMULATED = Emulated(
+    make=linode,
+    region="eu-central",
+    offering="g6-nanode-1",
+    body={
+        "label": "abc", "region": "us-east", "type": "g6-nanode-1", "image": "linode/ubuntu24.04",
+        "root_pass": "not a real one",
+    },
+    made=200,
+    refused_tags=("", "x" * 256),
+    wrong=({"metadata": {"user_data": "not base64!"}}, {"root_pass": "short"}),
+    out_of_scope=401,
+    full=400,
+    off='"offline"',
+    firewall_field="firewall_id",
+    price="0.0075",
+    recorded=Recorded(
+        "linode_v4", ("list_types", "data"), ("list_nodes", "data"), "data", "eu-west", ("g6-nanode-1", "0.0075"),
+        "_linode", creates={"root_pass": "not a real one"},
+    ),
+    check_rules=_check_rules,
+    scopes=(
+        ("GET", "/v4/linode/instances/1", "linodes:read_only"),
+        ("POST", "/v4/networking/firewalls", "firewall:read_write"),
+        ("GET", "/v4/regions", None),
+    ),
+    delete_scopes=frozenset({"linodes:read_write"}),
+    read_scopes=frozenset({"linodes:read_only"}),
+    account=lambda cloud: str(cloud.euuid),
+    unique_labels=True,
+    alone="addresses inside Linode are of 192.168.128.0/17, and this host has none",
+)  # fmt: skip
 
 
 if __name__ == "__main__":

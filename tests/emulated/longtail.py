@@ -1,10 +1,11 @@
 """Small clouds for tests: servers of our own for the parts of three REST interfaces that the driver calls.
 
-`with droplets(...) as cloud:`, `with vultr(...)` and `with linode(...)` give `cloud.environ` for the product (in this
-process or another), `cloud.journal` of every call and `cloud.alive()`, the truth. `python -m tests.emulated.droplets`
-(or `vultr`, `linode`) runs one in the foreground and prints what to export, with `--machines DIR` also SSH servers
-behind its machines. Everything listens on loopback only. They are emulations, written after what the clouds document
-(longtail_contract.md): what was tested against them was not tested on a real account.
+`with digitalocean(...) as cloud:`, `with vultr(...)` and `with linode(...)` give `cloud.environ` for the product (in
+this process or another), `cloud.journal` of every call and `cloud.alive()`, the truth. Each module says in `EMULATED`
+what the tests must know of its cloud (tail.py). `python -m tests.emulated.digitalocean` (or `vultr`, `linode`) runs one
+in the foreground and prints what to export, with `--machines DIR` also SSH servers behind its machines. Everything
+listens on loopback only. They are emulations, written after what the clouds document (longtail_contract.md): what was
+tested against them was not tested on a real account.
 """
 
 import argparse

@@ -4,25 +4,23 @@ from typing import Any
 
 from cloudcmp.model.lease import CreateRequest, Handle
 from cloudcmp.model.plan import Candidate
-from cloudcmp.provider.longtail import CLOUDS, LongTailProvider
-from cloudcmp.provider.longtail.sdk import Library
+from cloudcmp.provider.longtail import CLOUDS
+from cloudcmp.provider.longtail.cloud import LongTailProvider
+from cloudcmp.provider.longtail.sdk import ApiClient
 from tests.emulated.asks import ALLOW, STUDY, Asks, tags
+from tests.emulated.tail import NAMES, emulated
 
 __all__ = ["ALLOW", "PLACES", "STUDY", "candidate", "firewall", "instance", "launched", "provider", "request", "tags"]
 
-PLACES = {
-    "digitalocean": ("fra1", "s-1vcpu-1gb"),
-    "linode": ("eu-central", "g6-nanode-1"),
-    "vultr": ("ams", "vc2-1c-1gb"),
-}
+PLACES = {name: (emulated(name).region, emulated(name).offering) for name in NAMES}
 """A region and a type of each."""
 _ASKS = {name: Asks(name, region, offering) for name, (region, offering) in PLACES.items()}
 
 
 def provider(name: str, *, deadline_s: float = 20.0, attempts: int = 1, **more: Any) -> LongTailProvider:
     """A driver that tries once and pauses hardly at all."""
-    library = Library(CLOUDS[name], attempts=attempts, deadline_s=deadline_s, pause_s=0.01)
-    return LongTailProvider(name, library=library, **more)
+    api = ApiClient(CLOUDS[name], attempts=attempts, deadline_s=deadline_s, pause_s=0.01)
+    return LongTailProvider(name, api=api, **more)
 
 
 def request(cloud: str, *what: str, **more: Any) -> CreateRequest:

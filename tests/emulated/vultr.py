@@ -10,6 +10,7 @@ from typing import Any
 from tests.emulated.boot import Boot
 from tests.emulated.longtail import Faults, Json, LongTail, No, Wall, lacking, run
 from tests.emulated.longtail_lives import Rented
+from tests.emulated.tail import Emulated, Recorded
 
 REGIONS = ("ams", "ewr")
 SYSTEMS = {2284: "Ubuntu 24.04 LTS x64", 1743: "Ubuntu 22.04 LTS x64", 2136: "Debian 12 x64 (bookworm)"}
@@ -37,8 +38,8 @@ class Vultr(LongTail):
         parts = path.strip("/").split("/")
         names = {"instances": "machines", "firewalls": "firewalls", "plans": "plans", "os": "os", "regions": "regions"}
         what, id = {**names, "account": "account"}.get(parts[1], "unknown"), parts[2] if len(parts) > 2 else ""
-        if method == "POST" and parts[-1] == "rules":
-            return "firewalls.rule", id
+        if parts[-1] == "rules":
+            return f"firewalls.{'rule' if method == 'POST' else 'rules'}", id
         verb = {"GET": "get" if id or what == "account" else "list", "POST": "create", "DELETE": "delete"}
         return f"{what}.{verb.get(method, 'unknown')}", id
 
@@ -73,6 +74,7 @@ class Vultr(LongTail):
             "firewalls.list": ("firewall_groups", lambda: [_group(one) for one in self.seen_walls()]),
             "plans.list": ("plans", lambda: [_plan(*one) for one in PLANS]),
             "regions.list": ("regions", lambda: [_region(one) for one in REGIONS]),
+            "firewalls.rules": ("firewall_rules", lambda: self.wall(id).rules),
             "os.list": ("os", lambda: [_system(id, name) for id, name in SYSTEMS.items()]),
         }
         if action not in lists:
@@ -188,6 +190,35 @@ def vultr(faults: Faults | None = None, boot: Boot | None = None, **more: Any) -
     """A cloud of the test's own (`more`: clock, port); its machines end with the context."""
     with Vultr(faults, boot, **more) as cloud:
         yield cloud
+
+
+def _check_rules(wall: Wall) -> None:
+    rules = [(one["protocol"], one["port"], one["subnet"], one["subnet_size"]) for one in wall.rules]
+    assert rules == [("tcp", "22", "192.0.2.7", 32), ("tcp", "22", "2001:db8::", 64)]
+
+
+EMULATED = Emulated(
+    make=vultr,
+    region="ams",
+    offering="vc2-1c-1gb",
+    body={"label": "a", "region": "ams", "plan": "vc2-1c-1gb", "os_id": 2284},
+    made=202,
+    refused_tags=(),
+    wrong=({"user_data": "not base64!"},),
+    out_of_scope=200,
+    full=400,
+    off='"stopped"',
+    firewall_field="firewall_group_id",
+    price="0.007441",
+    recorded=Recorded(
+        "vultr_v2", ("list_sizes", "plans"), ("list_nodes", "instances"), "regions", "ams", ("vc2-1c-1gb", "0.007441"),
+        "_instance", lists={"ex_list_bare_metals": False},
+    ),
+    check_rules=_check_rules,
+    scopes=(("POST", "/v2/instances", None),),
+    unpriced="vcg-a16-2c-8g",
+    rules_apart=True,
+)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import os
+import signal
 import socket
 import ssl
 import struct
@@ -39,8 +41,27 @@ class Answer:
 Handler = Callable[[Request], Answer]
 
 
+class EmulationFault(BaseException):
+    """An emulation has a mistake: no test may go on, or take what comes of it for the product's doing."""
+
+
+_ALARM = signal.SIGUSR2
+_BROKEN: "list[Server]" = []
+"""Servers whose handler raised, and nobody knows it yet."""
+
+
+def _interrupt(*_: object) -> None:
+    """Runs in the main thread, whatever it waits for."""
+    for server in list(_BROKEN):
+        server.tell()
+
+
 class Server:
-    """Serves a handler, which may block, on 127.0.0.1 and a free port, until it is left; over TLS with a context."""
+    """Serves a handler, which may block, on 127.0.0.1 and a free port, until it is left; over TLS with a context.
+
+    A handler that raises ends its test at once, with its traceback: the main thread is interrupted by EmulationFault
+    where the server was entered there, else leaving the server raises it. From then on no request is answered.
+    """
 
     def __init__(self, handler: Handler, port: int = 0, tls: ssl.SSLContext | None = None) -> None:
         self._handler = handler
@@ -49,17 +70,41 @@ class Server:
         self._pool = ThreadPoolExecutor(16, thread_name_prefix="emulated")
         self._open: set[asyncio.Task[None]] = set()
         self._closing = False
+        self._fault: BaseException | None = None
         self._listener = socket.create_server(("127.0.0.1", port))
         self.port = int(self._listener.getsockname()[1])
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="emulated-http", daemon=True)
 
     def __enter__(self) -> "Server":
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(_ALARM, _interrupt)
         self._thread.start()
         self._ready.wait(10)
         return self
 
+    def tell(self) -> None:
+        """Raise what the handler raised, unless that was done before."""
+        if self in _BROKEN:
+            _BROKEN.remove(self)
+            raise EmulationFault(f"an emulation failed: {self._fault!r}") from self._fault
+
+    def _guarded(self, request: Request) -> Answer:
+        try:
+            if self._fault is None:
+                return self._handler(request)
+        except BaseException as error:
+            self._fault = error
+            _BROKEN.append(self)
+            if signal.getsignal(_ALARM) is _interrupt:
+                os.kill(os.getpid(), _ALARM)
+        return Answer(how="close")
+
     def __exit__(self, *_: object) -> None:
+        self._stop_serving()
+        self.tell()
+
+    def _stop_serving(self) -> None:
         asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(10)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
@@ -111,7 +156,7 @@ class Server:
         if any(name.lower() == "expect" for name in headers):
             writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         request = Request(method, path, headers, await reader.readexactly(length))
-        answer = await self._loop.run_in_executor(self._pool, self._handler, request)
+        answer = await self._loop.run_in_executor(self._pool, self._guarded, request)
         await asyncio.sleep(answer.delay_s)
         return await _send(writer, answer)
 

@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Mapping
 
 import pytest
-from tests.emulated.droplets import droplets
 from tests.emulated.ec2 import Ec2, ec2
 from tests.emulated.gce import Gce, gce
-from tests.emulated.linode import linode
 from tests.emulated.longtail import LongTail
 from tests.emulated.pointed import pointed
-from tests.emulated.vultr import vultr
+from tests.emulated.tail import NAMES, emulated
 
 from cloudcmp.catalog import METRICS, cells_of, expected_s, fill
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, Lease, LeaseState
@@ -79,10 +77,10 @@ def plans() -> type[Plans]:
     return Plans
 
 
-@pytest.fixture(params=[droplets, linode, vultr], ids=lambda make: make.__name__)
+@pytest.fixture(params=NAMES)
 def tail(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[LongTail]:
     """Each emulated cloud of the long tail in turn, nothing wrong yet, that this process's environment points to."""
-    with pointed(request.param(), monkeypatch) as one:
+    with pointed(emulated(request.param).make(), monkeypatch) as one:
         yield one
 
 

@@ -9,12 +9,10 @@ from typing import Any
 from tests.emulated import arm_requests, ec2_requests, gce_requests, longtail_requests, nova_requests
 from tests.emulated import pointed as environment
 from tests.emulated.arm import arm
-from tests.emulated.droplets import droplets
 from tests.emulated.ec2 import ec2
 from tests.emulated.gce import gce
-from tests.emulated.linode import linode
 from tests.emulated.nova import nova
-from tests.emulated.vultr import vultr
+from tests.emulated.tail import NAMES, emulated
 
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.protocol import Provider
@@ -38,9 +36,7 @@ EVERY = {
     "azure": Driven(arm, arm_requests.provider, arm_requests.request),
     "gcp": Driven(gce, gce_requests.provider, gce_requests.request),
     "openstack": Driven(nova, nova_requests.provider, nova_requests.request),
-    "digitalocean": _tail(droplets, "digitalocean"),
-    "linode": _tail(linode, "linode"),
-    "vultr": _tail(vultr, "vultr"),
+    **{name: _tail(emulated(name).make, name) for name in NAMES},
 }
 
 

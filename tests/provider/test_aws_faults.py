@@ -25,7 +25,7 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.provider.aws import Ec2Provider
-from cloudcmp.provider.aws.faults import coded, fault_of
+from cloudcmp.provider.aws.faults import cloud_error, fault_of
 from cloudcmp.provider.aws.offerings import category_of
 from cloudcmp.provider.aws.quota import _class
 from cloudcmp.provider.aws.sdk import Sdk
@@ -110,7 +110,7 @@ def test_whatever_a_provider_says_is_one_plain_line(code, text, status, changes)
 @given(st.text())
 def test_the_blob_behind_a_denial_is_not_shown(text):
     error = client_error("UnauthorizedOperation", f"Denied. Encoded authorization failure message: {text}", 403)
-    assert coded(error).line == "UnauthorizedOperation: Denied."
+    assert cloud_error(error).line == "UnauthorizedOperation: Denied."
 
 
 def test_categories_by_family_letters():

@@ -26,8 +26,8 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.model.lease import FIREWALL
-from cloudcmp.provider.azure.faults import coded_in, fault_of, missing, refusal
-from cloudcmp.provider.common.responses import Coded
+from cloudcmp.provider.azure.faults import error_in, fault_of, missing, refusal
+from cloudcmp.provider.common.responses import CloudError
 
 
 @pytest.fixture
@@ -248,15 +248,15 @@ def test_no_secret_is_logged(cloud, caplog):
 
 @given(st.recursive(st.none() | st.text() | st.integers(), lambda one: st.lists(one) | st.dictionaries(st.text(), one)))
 def test_a_body_of_any_shape_tells_a_code_or_none(body):
-    found = coded_in(body)
+    found = error_in(body)
     assert found is None or isinstance(refusal(found, "x"), ProviderFault | None)
 
 
 def test_the_innermost_code_that_says_more_is_told():
     inner = {"code": "AllocationFailed", "message": "none left"}
     body = {"error": {"code": "DeploymentFailed", "message": "see below", "details": [{"code": "Other"}, inner]}}
-    assert coded_in(body) == Coded("AllocationFailed", "none left")
-    assert coded_in({"error": {"code": "A", "message": "b", "details": [{"code": "C"}]}}) == Coded("A", "b")
+    assert error_in(body) == CloudError("AllocationFailed", "none left")
+    assert error_in({"error": {"code": "A", "message": "b", "details": [{"code": "C"}]}}) == CloudError("A", "b")
 
 
 class _NotFound(Exception):
@@ -287,10 +287,10 @@ def test_p04_only_the_resource_manager_itself_can_say_that_something_is_not_ther
     "code", ["PublicIPCountLimitReached", "StaticPublicIPCountLimitReached", "NetworkingQuotaExceeded", "QuotaExceeded"]
 )
 def test_a_limit_of_the_subscription_is_no_fault_of_the_size(code):
-    assert isinstance(refusal(Coded(code, "Cannot create more than 20", 400), "x"), QuotaReached)
+    assert isinstance(refusal(CloudError(code, "Cannot create more than 20", 400), "x"), QuotaReached)
 
 
 def test_a_quota_is_told_from_another_operation_that_is_not_allowed():
-    over = Coded("OperationNotAllowed", "exceeding approved Total Regional Cores quota", 409)
+    over = CloudError("OperationNotAllowed", "exceeding approved Total Regional Cores quota", 409)
     assert isinstance(refusal(over, "x"), QuotaReached)
-    assert refusal(Coded("OperationNotAllowed", "The machine is being deleted.", 409), "x") is None
+    assert refusal(CloudError("OperationNotAllowed", "The machine is being deleted.", 409), "x") is None

@@ -13,7 +13,7 @@ DRIVERS = {
     "azure": ("azure", "AzureProvider()", ("azure", "msal")),
     "gcp": ("gcp", "GcpProvider()", ("google",)),
     "openstack": ("openstack", "OpenStackProvider('openstack')", ("keystoneauth1", "openstack")),
-    "vultr": ("longtail", "LongTailProvider('vultr')", ("libcloud",)),
+    "vultr": ("longtail", "cloud.LongTailProvider('vultr')", ("libcloud",)),
 }
 WAYS = {
     "aws": "boto3 is not installed; pip install 'cloudcmp[aws]'",
@@ -27,6 +27,7 @@ import sys
 sys.modules.update(dict.fromkeys({libraries!r}))  # Python takes them for not installed
 import asyncio
 from cloudcmp.errors import UserMistake
+import cloudcmp.provider.{room}.cloud
 from cloudcmp.provider import {room}
 driver = {room}.{made}
 {policy}
@@ -40,6 +41,7 @@ for ask in (driver.offerings, later(lambda: driver.find('s')), later(lambda: dri
 """
 _UNASKED = """
 import sys
+import cloudcmp.provider.{room}.cloud
 from cloudcmp.provider import {room}
 {room}.{made}
 print([name for name in sys.modules if name.partition('.')[0] in {libraries!r}])

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from tests.emulated.longtail import Faults
 from tests.emulated.longtail_requests import candidate, firewall, instance, launched, provider
+from tests.emulated.tail import NAMES, emulated
 
 from cloudcmp.errors import NotAllowed
 from cloudcmp.provider.longtail import CLOUDS, policy
-from cloudcmp.provider.longtail.policy import scope_of
+from cloudcmp.provider.longtail.dialect import no_limit
 
 run = asyncio.run
 ROOT = Path(__file__).parents[2]
@@ -34,7 +35,7 @@ def test_a_study_that_can_be_run_is_told_so_and_nothing_is_made(cloud):
     assert {what: one.ok for what, one in told.items() if what != "quota"} == dict.fromkeys(
         ("credentials", "account", "clock", "image", "rights"), True
     )
-    assert told["quota"].ok is (True if cloud.name == "digitalocean" else None)
+    assert told["quota"].ok is (None if CLOUDS[cloud.name].machine_limit is no_limit else True)
     assert cloud.alive() == []
 
 
@@ -63,9 +64,8 @@ def test_an_account_that_no_study_pins_is_told_for_pinning(cloud):
 def test_p10_a_token_that_may_not_delete_is_found_out_before_anything_is_made(cloud):
     if not CLOUDS[cloud.name].scopes:
         return
-    deletes = {"digitalocean": {"droplet:delete"}, "linode": {"linodes:read_write"}}[cloud.name]
-    reads = {"linodes:read_only"} if cloud.name == "linode" else set()
-    cloud.faults = Faults(scopes=frozenset({*CLOUDS[cloud.name].scopes, *reads} - deletes))
+    one = emulated(cloud.name)
+    cloud.faults = Faults(scopes=frozenset({*CLOUDS[cloud.name].scopes, *one.read_scopes} - one.delete_scopes))
     told = found(cloud)["rights"]
     assert told.ok is False
     assert "may not delete a machine" in told.text
@@ -81,7 +81,7 @@ def test_rights_that_could_not_be_tried_are_not_said_to_be_there(cloud):
 
 def test_a_limit_that_leaves_no_room_is_told(cloud):
     cloud.faults = Faults(machines=0)
-    assert found(cloud)["quota"].ok is (False if cloud.name == "digitalocean" else None)
+    assert found(cloud)["quota"].ok is (None if CLOUDS[cloud.name].machine_limit is no_limit else False)
 
 
 # -- what a token must be allowed
@@ -95,8 +95,8 @@ def everything(cloud):
         await asyncio.to_thread(driver.offerings)
         await driver.check([candidate(cloud.name)])
         wall, machine = await launched(cloud.name, driver)
-        if CLOUDS[cloud.name].resizes:
-            await driver.resize(instance(cloud.name, machine), "s-2vcpu-4gb")
+        if CLOUDS[cloud.name].resize:
+            await driver.resize(instance(cloud.name, machine), emulated(cloud.name).larger)
         for handle in (instance(cloud.name, machine), firewall(cloud.name, wall)):
             await driver.look(handle) if handle.kind == "instance" else None
             await driver.find("study-a", "token-1")
@@ -121,18 +121,10 @@ def test_the_scopes_are_enough_and_none_is_idle(cloud):
 
 @pytest.mark.parametrize(
     ("name", "method", "path", "scope"),
-    [
-        ("digitalocean", "POST", "/v2/droplets", "droplet:create"),
-        ("digitalocean", "DELETE", "/v2/tags/word", "tag:delete"),
-        ("digitalocean", "GET", "/v2/account", "account:read"),
-        ("linode", "GET", "/v4/linode/instances/1", "linodes:read_only"),
-        ("linode", "POST", "/v4/networking/firewalls", "firewall:read_write"),
-        ("linode", "GET", "/v4/regions", None),
-        ("vultr", "POST", "/v2/instances", None),
-    ],
+    [(name, *call) for name in NAMES for call in emulated(name).scopes],
 )
 def test_each_call_is_known_by_its_scope(name, method, path, scope):
-    assert scope_of(CLOUDS[name], method, path) == scope
+    assert CLOUDS[name].scope_of(method, path) == scope
 
 
 @pytest.mark.parametrize("name", sorted(CLOUDS))

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
-from tests.emulated.droplets import CLOSED, droplets
+from tests.emulated.digitalocean import CLOSED, digitalocean
 from tests.emulated.linode import PLAIN, linode
 from tests.emulated.longtail import Faults
 from tests.emulated.longtail_requests import PLACES, firewall, instance, launched, provider, request, tags
 from tests.emulated.pointed import point
+from tests.emulated.tail import emulated
 
 from cloudcmp.errors import BadCredentials, NoCredentials, Refused, UserMistake
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle
@@ -37,13 +38,13 @@ def test_one_call_makes_a_machine_with_all_that_belongs_to_it(cloud):
     wall, machine = run(launched(cloud.name, driver))
     (body,) = bodies(cloud)
     text = body.get("metadata", body)["user_data"]
-    told = text if cloud.name == "digitalocean" else base64.b64decode(text).decode()
+    told = base64.b64decode(text).decode() if emulated(cloud.name).base64 else text
     assert told == "#cloud-config\n{}\n"
     (found,) = [one for one in run(driver.find("study-a")) if one.kind == INSTANCE]
     assert (found.cloud_id, found.name, found.token) == (machine, "cloudcmp-study-a-token-1", "token-1")
     assert found.tags == tags()
     assert (found.region, found.offering) == PLACES[cloud.name]
-    named = {"digitalocean": "tags", "linode": "firewall_id", "vultr": "firewall_group_id"}[cloud.name]
+    named = emulated(cloud.name).firewall_field
     assert set(cloud.walls[wall].words) & set(body[named]) if named == "tags" else str(body[named]) == wall
     assert len(cloud.calls("machines.create")) == 1
     backups = [value for key, value in body.items() if key.startswith("backups")]
@@ -54,23 +55,7 @@ def test_a_firewall_lets_in_the_named_addresses_only(cloud):
     driver = provider(cloud.name)
     allow = {"allow": "192.0.2.7/32, 2001:db8::/64"}
     wall = run(driver.create(request(cloud.name, FIREWALL, options=allow)))
-    if cloud.name == "vultr":
-        rules = [(one["protocol"], one["port"], one["subnet"], one["subnet_size"]) for one in cloud.walls[wall].rules]
-        assert rules == [("tcp", "22", "192.0.2.7", 32), ("tcp", "22", "2001:db8::", 64)]
-    elif cloud.name == "linode":
-        rules = cloud.walls[wall].body["rules"]
-        doors = [one for one in rules["inbound"] if one.get("ports") == "22"]
-        assert [one["addresses"] for one in doors] == [{"ipv4": ["192.0.2.7/32"], "ipv6": ["2001:db8::/64"]}]
-        others = [one["addresses"] for one in rules["inbound"] if one not in doors]
-        assert others == [{"ipv4": ["192.168.128.0/17"]}] * 3
-        assert rules["inbound_policy"] == "DROP"
-    else:
-        body = cloud.walls[wall].body
-        doors = [one for one in body["inbound_rules"] if "addresses" in one["sources"]]
-        assert [(one["protocol"], one["ports"]) for one in doors] == [("tcp", "22")]
-        assert doors[0]["sources"]["addresses"] == ["192.0.2.7/32", "2001:db8::/64"]
-        others = [one["sources"] for one in body["inbound_rules"] if one not in doors]
-        assert others == [{"tags": body["tags"]}] * 3
+    emulated(cloud.name).check_rules(cloud.walls[wall])
 
 
 def test_what_was_made_is_ended_and_nothing_stays(cloud):
@@ -135,9 +120,8 @@ def test_offerings_have_the_price_that_the_cloud_tells_today_and_zero_is_unknown
     assert one.price is not None
     assert (one.price.currency, one.price.as_of) == ("USD", datetime.now(UTC).date())
     assert "https://" in one.price.source
-    prices = {"digitalocean": "0.00893", "linode": "0.0075", "vultr": "0.007441"}
-    assert one.price.amount_per_hour == Decimal(prices[cloud.name])
-    unknown = {"digitalocean": "free-1vcpu", "vultr": "vcg-a16-2c-8g"}.get(cloud.name)
+    assert one.price.amount_per_hour == Decimal(emulated(cloud.name).price)
+    unknown = emulated(cloud.name).unpriced
     assert unknown is None or next(one for one in sold if one.name == unknown).price is None
     assert provider(cloud.name).offerings("no-such-region") == ()
     assert {one.region for one in provider(cloud.name).offerings()} >= {region}
@@ -150,7 +134,7 @@ def test_a_region_with_prices_of_its_own_has_those(monkeypatch):
         assert sold["g6-nanode-1"] == Decimal("0.009")
 
 
-@pytest.mark.parametrize(("make", "region"), [(droplets, CLOSED), (linode, PLAIN)])
+@pytest.mark.parametrize(("make", "region"), [(digitalocean, CLOSED), (linode, PLAIN)])
 def test_a_region_where_machines_cannot_be_made_as_they_must_be_is_refused(monkeypatch, make, region):
     with make() as cloud:
         point(cloud, monkeypatch)
@@ -197,16 +181,17 @@ def test_a_machine_is_made_another_type_or_that_is_refused(cloud):
     driver = provider(cloud.name)
     machine = run(driver.create(request(cloud.name)))
     handle, moments = instance(cloud.name, machine), []
-    if cloud.name != "digitalocean":
+    larger = emulated(cloud.name).larger
+    if larger is None:
         with pytest.raises(Refused, match="not resized by this driver"):
             run(driver.resize(handle, "other"))
         return
     cloud.faults = Faults(pending_s=0.1)
-    run(driver.resize(handle, "s-2vcpu-4gb", lambda: moments.append(cloud.lives.all[machine].off)))
+    run(driver.resize(handle, larger, lambda: moments.append(cloud.lives.all[machine].off)))
     assert moments == [True]
     (step,) = [one for one in bodies(cloud, "machines.act") if one["type"] == "resize"]
     assert step["disk"] is False, "a disk that has grown never shrinks again"
-    assert cloud.lives.all[machine].type == "s-2vcpu-4gb"
+    assert cloud.lives.all[machine].type == larger
     assert run(driver.look(handle)).state == "running"
     with pytest.raises(Refused, match="size"):
         run(driver.resize(handle, "no-such-size"))
@@ -216,7 +201,7 @@ def test_a_machine_is_made_another_type_or_that_is_refused(cloud):
 def test_the_account_and_the_time_are_told(cloud):
     driver = provider(cloud.name)
     account = run(driver.account())
-    own = {"digitalocean": getattr(cloud, "team", ""), "linode": getattr(cloud, "euuid", "")}.get(cloud.name)
+    own = emulated(cloud.name).account(cloud)
     assert account.endswith(f" at {cloud.url}")
     assert own is None or account.startswith(own)
     assert "somebody@example.org" not in account
@@ -253,7 +238,7 @@ def test_the_token_is_in_no_line_that_is_told(cloud, monkeypatch):
 
 
 def test_tags_that_nothing_bears_any_more_are_found_and_deleted(monkeypatch):
-    with droplets() as cloud:
+    with digitalocean() as cloud:
         point(cloud, monkeypatch)
         wall, machine = run(launched("digitalocean", provider("digitalocean")))
         cloud.end(machine)
@@ -269,7 +254,7 @@ def test_tags_that_nothing_bears_any_more_are_found_and_deleted(monkeypatch):
 
 
 def test_one_of_two_machines_goes_and_the_firewall_stays_on_the_other(monkeypatch):
-    with droplets() as cloud:
+    with digitalocean() as cloud:
         point(cloud, monkeypatch)
         driver = provider("digitalocean")
         wall, first = run(launched("digitalocean", driver))
@@ -283,7 +268,7 @@ def test_one_of_two_machines_goes_and_the_firewall_stays_on_the_other(monkeypatc
 
 
 def test_a_tag_that_cannot_be_deleted_keeps_nobody_from_seeing_its_machine_gone(monkeypatch):
-    with droplets() as cloud:
+    with digitalocean() as cloud:
         point(cloud, monkeypatch)
         driver = provider("digitalocean")
         handle = instance("digitalocean", run(driver.create(request("digitalocean"))))
@@ -297,7 +282,7 @@ def test_a_tag_that_cannot_be_deleted_keeps_nobody_from_seeing_its_machine_gone(
 
 
 def test_the_tags_of_a_firewall_that_was_refused_are_deleted_again(monkeypatch):
-    with droplets() as cloud:
+    with digitalocean() as cloud:
         point(cloud, monkeypatch)
         cloud.inject("firewalls.create", "error:422 something else")
         with pytest.raises(Refused):
@@ -306,7 +291,7 @@ def test_the_tags_of_a_firewall_that_was_refused_are_deleted_again(monkeypatch):
 
 
 def test_a_tag_that_something_bears_is_not_deleted(monkeypatch):
-    with droplets() as cloud:
+    with digitalocean() as cloud:
         point(cloud, monkeypatch)
         run(launched("digitalocean", provider("digitalocean")))
         (word, *_) = cloud.words

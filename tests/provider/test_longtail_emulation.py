@@ -9,17 +9,12 @@ import sys
 
 import pytest
 from tests.emulated.longtail import Faults
+from tests.emulated.tail import NAMES, emulated
 
-MAKE = {
-    "digitalocean": {"name": "abc", "region": "fra1", "size": "s-1vcpu-1gb", "image": "ubuntu-24-04-x64"},
-    "linode": {
-        "label": "abc", "region": "us-east", "type": "g6-nanode-1", "image": "linode/ubuntu24.04",
-        "root_pass": "not a real one",
-    },
-    "vultr": {"label": "a", "region": "ams", "plan": "vc2-1c-1gb", "os_id": 2284},
-}  # fmt: skip
-MACHINES = {"digitalocean": "/v2/droplets", "linode": "/v4/linode/instances", "vultr": "/v2/instances"}
-WALLS = {"digitalocean": "/v2/firewalls", "linode": "/v4/networking/firewalls", "vultr": "/v2/firewalls"}
+from cloudcmp.provider.longtail import CLOUDS
+
+MACHINES = {name: cloud.dialect.machines[0] for name, cloud in CLOUDS.items()}
+WALLS = {name: cloud.dialect.firewalls[0] for name, cloud in CLOUDS.items()}
 
 
 @pytest.fixture
@@ -41,7 +36,7 @@ def ask(cloud, method, path, body=None, token=None):
 
 def made(cloud, **more):
     """The status of a creating call, and the id of what came of it."""
-    status, said = ask(cloud, "POST", MACHINES[cloud.name], {**MAKE[cloud.name], **more})
+    status, said = ask(cloud, "POST", MACHINES[cloud.name], {**emulated(cloud.name).body, **more})
     one = next((said[key] for key in ("droplet", "instance") if key in said), said)
     return status, str(one.get("id", ""))
 
@@ -49,26 +44,26 @@ def made(cloud, **more):
 def test_rows_1_and_2_a_token_and_its_scopes(cloud):
     assert ask(cloud, "GET", MACHINES[cloud.name], token="another")[0] == 401
     cloud.faults = Faults(scopes=frozenset())
-    expected = {"digitalocean": 403, "linode": 401, "vultr": 200}
-    assert ask(cloud, "GET", MACHINES[cloud.name])[0] == expected[cloud.name]
+    assert ask(cloud, "GET", MACHINES[cloud.name])[0] == emulated(cloud.name).out_of_scope
 
 
 def test_row_3_the_same_request_twice_makes_two_where_no_label_is_taken(cloud):
     assert made(cloud)[0] < 300
-    assert (made(cloud)[0] < 300) == (cloud.name != "linode")
-    assert len(cloud.lives.there()) == (1 if cloud.name == "linode" else 2)
+    unique = emulated(cloud.name).unique_labels
+    assert (made(cloud)[0] < 300) is not unique
+    assert len(cloud.lives.there()) == (1 if unique else 2)
 
 
 @pytest.mark.parametrize("word", ["", "with space", "x" * 256])
 def test_rows_4_and_5_a_tag_that_cannot_be_had_lets_nothing_be_made(cloud, word):
-    if cloud.name == "vultr" or (cloud.name == "linode" and word == "with space"):
+    if word not in emulated(cloud.name).refused_tags:
         return
     assert made(cloud, tags=[word])[0] in {400, 422}
     assert cloud.alive() == []
 
 
 def test_rows_6_and_7_tags_stay_and_firewalls_need_them(cloud):
-    if cloud.name != "digitalocean":
+    if CLOUDS[cloud.name].dialect.tags is None:
         return
     wall = {"name": "wall", "tags": ["one"], "inbound_rules": [], "outbound_rules": [{"protocol": "icmp"}]}
     assert ask(cloud, "POST", "/v2/firewalls", wall)[0] == 422
@@ -82,23 +77,17 @@ def test_rows_6_and_7_tags_stay_and_firewalls_need_them(cloud):
 
 
 def test_rows_8_and_10_user_data_and_password(cloud):
-    wrong = {
-        "digitalocean": {"user_data": "x" * 65537},
-        "linode": {"metadata": {"user_data": "not base64!"}},
-        "vultr": {"user_data": "not base64!"},
-    }
-    assert made(cloud, **wrong[cloud.name])[0] in {400, 422}
-    if cloud.name == "linode":
-        assert made(cloud, root_pass="short")[0] == 400
+    for wrong in emulated(cloud.name).wrong:
+        assert made(cloud, **wrong)[0] in {400, 422}
     assert cloud.alive() == []
 
 
 def test_row_11_pages_hold_all_and_tell_how_many(cloud):
     cloud.faults = Faults(page=2)
     for number in range(3):
-        made(cloud, **{"label" if cloud.name != "digitalocean" else "name": f"abc-{number}"})
+        made(cloud, **{"name" if "name" in emulated(cloud.name).body else "label": f"abc-{number}"})
     first = ask(cloud, "GET", MACHINES[cloud.name])[1]
-    key = next(key for key in ("droplets", "instances", "data") if key in first)
+    key = CLOUDS[cloud.name].dialect.machines[1]
     assert len(first[key]) == 2
     assert first.get("results", first.get("meta", {}).get("total")) == 3
 
@@ -111,7 +100,7 @@ def test_rows_12_to_15_a_machine_that_is_new_off_or_deleted(cloud):
     cloud.faults = Faults(terminate_s=1e9)
     cloud.lives.all[id].off = True
     shown = json.dumps(ask(cloud, "GET", path)[1])
-    assert {"digitalocean": '"off"', "linode": '"offline"', "vultr": '"stopped"'}[cloud.name] in shown
+    assert emulated(cloud.name).off in shown
     assert [thing.state for thing in cloud.alive()] == ["off"]
     assert ask(cloud, "DELETE", path)[0] in {200, 204}
     assert ask(cloud, "GET", path)[0] == 200
@@ -123,12 +112,12 @@ def test_rows_12_to_15_a_machine_that_is_new_off_or_deleted(cloud):
 def test_row_16_an_account_that_is_full(cloud):
     cloud.faults = Faults(machines=1)
     assert made(cloud)[0] < 300
-    status, _ = made(cloud, **({"label": "other"} if cloud.name == "linode" else {}))
-    assert status == {"digitalocean": 422, "linode": 400, "vultr": 400}[cloud.name]
+    status, _ = made(cloud, **({"label": "other"} if emulated(cloud.name).unique_labels else {}))
+    assert status == emulated(cloud.name).full
 
 
 def test_what_is_planted_is_there_and_is_told_by_its_tags(cloud):
-    region = MAKE[cloud.name]["region"]
+    region = emulated(cloud.name).body["region"]
     tags = {"cloudcmp:schema": "1", "cloudcmp:study": "s"}
     ids = {cloud.plant(kind, region, f"planted-{kind}", tags) for kind in ("instance", "firewall")}
     there = [thing for thing in cloud.alive() if thing.kind != "tag"]
@@ -143,11 +132,11 @@ def test_calls_tell_what_they_make_and_change(cloud):
     ask(cloud, "DELETE", f"{MACHINES[cloud.name]}/{id}")
     ask(cloud, "GET", MACHINES[cloud.name])
     told = [(cloud.made_by(call), cloud.changed_by(call)) for call in cloud.journal]
-    name = MAKE[cloud.name].get("name") or MAKE[cloud.name]["label"]
+    name = emulated(cloud.name).body.get("name") or emulated(cloud.name).body["label"]
     assert told == [(name, ()), (None, (id,)), (None, ())]
 
 
-@pytest.mark.parametrize("name", ["droplets", "linode", "vultr"])
+@pytest.mark.parametrize("name", NAMES)
 def test_each_can_be_run_in_the_foreground(name):
     command = [sys.executable, "-m", f"tests.emulated.{name}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ) as one:

@@ -12,11 +12,11 @@ import pytest
 from libcloud.compute.providers import get_driver
 from libcloud.compute.types import NodeState
 from tests.emulated.longtail_requests import PLACES, instance, launched, provider
+from tests.emulated.tail import emulated
 
 from cloudcmp.provider.longtail import CLOUDS
 
 FIXTURES = Path(libcloud.__file__).parent / "test" / "compute" / "fixtures"
-FOLDERS = {"digitalocean": "digitalocean_v2", "linode": "linode_v4", "vultr": "vultr_v2"}
 TODAY = date(2026, 11, 22)
 
 run = asyncio.run
@@ -29,7 +29,7 @@ def cloud(tail):
 
 
 def recorded(name, file):
-    return json.loads((FIXTURES / FOLDERS[name] / f"{file}.json").read_text())
+    return json.loads((FIXTURES / emulated(name).recorded.folder / f"{file}.json").read_text())
 
 
 def theirs(cloud):
@@ -42,8 +42,8 @@ def theirs(cloud):
 
 
 def listed(driver, cloud, what):
-    more = {"ex_list_bare_metals": False} if cloud.name == "vultr" and what != "images" else {}
-    return getattr(driver, f"list_{what}")(**({} if what == "locations" else more))
+    more = emulated(cloud.name).recorded.lists if what in {"nodes", "sizes"} else {}
+    return getattr(driver, f"list_{what}")(**more)
 
 
 def test_apache_libclouds_own_driver_reads_the_emulation(cloud):
@@ -68,46 +68,31 @@ def test_apache_libclouds_own_driver_makes_what_ours_reads(cloud):
     size = next(one for one in listed(driver, cloud, "sizes") if one.id == offering)
     place = next(one for one in driver.list_locations() if one.id == region)
     image = next(one for one in driver.list_images() if re.search(r"(?i)24.04", f"{one.id} {one.name}"))
-    more = {"root_pass": "not a real one"} if cloud.name == "linode" else {}
+    more = emulated(cloud.name).recorded.creates
     node = driver.create_node(name="theirs", size=size, image=image, location=place, **more)
     sight = run(provider(cloud.name).look(instance(cloud.name, str(node.id))))
     assert (sight.state, sight.address) == ("running", cloud.lives.there()[0].address)
 
 
-SIZES = {"digitalocean": ("list_sizes", "sizes"), "linode": ("list_types", "data"), "vultr": ("list_sizes", "plans")}
-
-
 @pytest.mark.parametrize("name", sorted(CLOUDS))
 def test_recorded_types_become_offerings(name):
-    file, key = SIZES[name]
+    file, key = emulated(name).recorded.sizes
     dialect, said = CLOUDS[name].dialect, recorded(name, file)[key]
-    region = {"digitalocean": "nyc1", "linode": "eu-west", "vultr": "ams"}[name]
-    sold = [one for each in said if (one := dialect.offering(name, region, each, TODAY))]
+    region, (first, price) = emulated(name).recorded.region, emulated(name).recorded.first
+    sold = [one for each in said if (one := dialect.offering(CLOUDS[name], region, each, TODAY))]
     assert len(sold) > 1
     for one in sold:
         assert one.vcpus
         assert one.memory_gib
         assert one.price is None or one.price.amount_per_hour > 0
-    first = {
-        "digitalocean": ("512mb", "0.00744"),
-        "linode": ("g6-nanode-1", "0.0075"),
-        "vultr": ("vc2-1c-1gb", "0.007441"),
-    }
     named = {one.name: one.price for one in sold}
-    assert named[first[name][0]].amount_per_hour == Decimal(first[name][1])
-    assert CLOUDS[name].total(recorded(name, file)) == len(said)
-
-
-MACHINES = {
-    "digitalocean": ("list_nodes", "droplets", "3164444", "example.com", "running", "104.236.32.182"),
-    "linode": ("list_nodes", "data", "22344420", "test_2", "running", "138.89.34.81"),
-    "vultr": ("list_nodes", "instances", None, None, None, None),
-}
+    assert named[first].amount_per_hour == Decimal(price)
+    assert CLOUDS[name].paging.total(recorded(name, file)) == len(said)
 
 
 @pytest.mark.parametrize("name", sorted(CLOUDS))
 def test_recorded_machines_are_seen_as_apache_libcloud_sees_them(name):
-    file, key, *_ = MACHINES[name]
+    file, key = emulated(name).recorded.nodes
     driver, dialect = get_driver(name)("none"), CLOUDS[name].dialect
     states = {NodeState.RUNNING: "running", NodeState.STOPPED: "stopped"}
     said = recorded(name, file)[key]
@@ -121,17 +106,10 @@ def test_recorded_machines_are_seen_as_apache_libcloud_sees_them(name):
         assert seen.inside is None or seen.inside in node.private_ips
 
 
-@pytest.mark.parametrize(
-    ("name", "file", "key"),
-    [
-        ("digitalocean", "list_locations", "regions"),
-        ("linode", "list_locations", "data"),
-        ("vultr", "list_locations", "regions"),
-    ],
-)
-def test_recorded_regions_are_named_as_apache_libcloud_names_them(name, file, key):
+@pytest.mark.parametrize("name", sorted(CLOUDS))
+def test_recorded_regions_are_named_as_apache_libcloud_names_them(name):
     driver, dialect = get_driver(name)("none"), CLOUDS[name].dialect
-    for one in recorded(name, file)[key]:
+    for one in recorded(name, "list_locations")[emulated(name).recorded.locations]:
         assert dialect.region(one)[0] == driver._to_location(one).id
 
 
@@ -139,10 +117,9 @@ def test_recorded_regions_are_named_as_apache_libcloud_names_them(name, file, ke
 def test_the_emulation_tells_every_field_that_was_recorded_of_a_machine_and_that_we_read(name, cloud):
     if cloud.name != name:
         return
-    file, key, *_ = MACHINES[name]
+    file, key = emulated(name).recorded.nodes
     run(launched(name, provider(name)))
-    own = {"digitalocean": "_droplet", "linode": "_linode", "vultr": "_instance"}[name]
-    shown = getattr(cloud, own)(cloud.lives.there()[0])
+    shown = getattr(cloud, emulated(name).recorded.shows)(cloud.lives.there()[0])
     old = set(recorded(name, file)[key][0])
     # What newer answers have, and what these recordings, some from 2014, have and no answer has any more.
     lacking = {"next_backup_window", "backups_active", "networks"} | {"locked", "kernel"}

@@ -17,13 +17,13 @@ ANYTHING = (
 
 @given(POSITIVE)
 def test_an_amount_is_taken_as_it_was_written(amount):
-    assert hourly(str(amount), "a list", TODAY).amount_per_hour == amount
-    assert hourly(float(amount), "a list", TODAY).amount_per_hour == Decimal(str(float(amount)))
+    assert hourly(str(amount), "a list", TODAY, "USD").amount_per_hour == amount
+    assert hourly(float(amount), "a list", TODAY, "USD").amount_per_hour == Decimal(str(float(amount)))
 
 
 @given(ANYTHING)
 def test_whatever_stands_there_a_price_is_above_zero_or_unknown(said):
-    for price in (hourly(said, "a list", TODAY), monthly(said, 672, "a list", TODAY)):
+    for price in (hourly(said, "a list", TODAY, "USD"), monthly(said, 672, "a list", TODAY, "USD")):
         assert price is None or (price.amount_per_hour > 0 and price.currency == "USD" and price.as_of == TODAY)
     if isinstance(said, bool) or said == 0:
         assert amount_of(said) is None
@@ -31,6 +31,6 @@ def test_whatever_stands_there_a_price_is_above_zero_or_unknown(said):
 
 @given(POSITIVE, st.integers(1, 1000))
 def test_an_hour_of_a_month_is_never_told_cheaper_than_it_is(amount, hours):
-    price = monthly(str(amount), hours, "a list", TODAY).amount_per_hour
+    price = monthly(str(amount), hours, "a list", TODAY, "USD").amount_per_hour
     assert price * hours >= amount
     assert price - amount / hours < Decimal("0.000002")

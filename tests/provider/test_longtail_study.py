@@ -4,45 +4,37 @@ import contextlib
 
 import pytest
 from tests.emulated.boot import ssh_boot
-from tests.emulated.droplets import droplets
-from tests.emulated.linode import linode
+from tests.emulated.digitalocean import digitalocean
 from tests.emulated.longtail import Faults
-from tests.emulated.vultr import vultr
+from tests.emulated.tail import NAMES, emulated
 from tests.needs import needs_machines
 from tests.provider.study_runs import cloudcmp, killed, study, whole
 
 pytestmark = [needs_machines, pytest.mark.usefixtures("agent")]
 
-STUDY = study("""\
-  - {provider: digitalocean, region: fra1, offering: s-1vcpu-1gb, allow: 127.0.0.1/32}
-  - {provider: linode, region: us-east, offering: g6-nanode-1, allow: 127.0.0.1/32}
-  - {provider: vultr, region: ams, offering: vc2-1c-1gb, allow: 127.0.0.1/32}
-""")
-LOST = {"digitalocean": "lost after 202", "linode": "lost after 200", "vultr": "lost after 202"}
-_ONE = "\n".join(line for line in STUDY.splitlines() if "linode" not in line and "vultr" not in line)
+_LINE = "  - {{provider: {0}, region: {1.region}, offering: {1.offering}, allow: 127.0.0.1/32}}\n"
+STUDY = study("".join(_LINE.format(name, emulated(name)) for name in NAMES))
+_ONE = "\n".join(line for line in STUDY.splitlines() if "provider:" not in line or "digitalocean" in line)
 
 
 def test_a_study_runs_from_launch_to_report_while_answers_are_lost(tmp_path):
     with contextlib.ExitStack() as stack:
         faults = Faults(pending_s=0.5, read_lag_s=0.5)
-        clouds = [
-            stack.enter_context(make(faults, boot=ssh_boot(tmp_path / make.__name__)))
-            for make in (droplets, linode, vultr)
-        ]
+        clouds = [stack.enter_context(emulated(name).make(faults, boot=ssh_boot(tmp_path / name))) for name in NAMES]
         for cloud in clouds:
             cloud.inject("machines.create", "lost", first=2)  # the first is empty: the look before a study
             cloud.inject("machines.delete", "error:500", first=2)
         text = whole(clouds, tmp_path, STUDY, "linode")
         for cloud in clouds:
             assert [call.outcome for call in cloud.calls("machines.create") if "body" in call.params] == [
-                LOST[cloud.name]
+                f"lost after {emulated(cloud.name).made}"
             ]
             assert cloud.token not in text
 
 
 def test_the_plan_says_that_what_powers_itself_off_stays_billed(tmp_path):
     (tmp_path / "study.yaml").write_text(_ONE)
-    with droplets() as cloud:
+    with digitalocean() as cloud:
         planned = cloudcmp([cloud], tmp_path, "plan", "study.yaml")
         text = " ".join(planned.out.split())
         assert planned.code == 0, text
@@ -53,12 +45,12 @@ def test_the_plan_says_that_what_powers_itself_off_stays_billed(tmp_path):
 
 @pytest.mark.parametrize("point", ["cloud.after_create:2"])
 def test_p01_a_controller_killed_leaves_nothing_after_cleanup(point, tmp_path):
-    assert killed(point, tmp_path, _ONE, droplets, "fra1") == []
+    assert killed(point, tmp_path, _ONE, digitalocean, "fra1") == []
 
 
 def test_p06_a_sweep_from_an_empty_home_finds_what_a_killed_controller_left(tmp_path):
     (tmp_path / "study.yaml").write_text(_ONE)
-    with droplets(boot=ssh_boot(tmp_path / "machines")) as cloud:
+    with digitalocean(boot=ssh_boot(tmp_path / "machines")) as cloud:
         ran = cloudcmp([cloud], tmp_path, "run", "study.yaml", "--out", "out", CLOUDCMP_CRASH_AT="cloud.after_create:2")
         assert ran.code == -9, ran.out + ran.err
         (tmp_path / "home").mkdir()

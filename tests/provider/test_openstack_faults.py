@@ -26,7 +26,7 @@ from cloudcmp.errors import (
     Throttled,
 )
 from cloudcmp.model.lease import FIREWALL
-from cloudcmp.provider.openstack.faults import fault_of, refusal, said_in
+from cloudcmp.provider.openstack.faults import fault_of, refusal, text_of
 from cloudcmp.provider.openstack.policy import policy
 from cloudcmp.provider.openstack.tags import MOST, Mark, mark_in
 
@@ -76,12 +76,12 @@ def test_a_refusal_is_told_by_its_status_and_its_words(status, said, kind):
     ],
 )
 def test_the_words_of_each_service_are_found_and_made_plain(body, said):
-    assert said_in(json.dumps(body).encode()) == said
+    assert text_of(json.dumps(body).encode()) == said
 
 
 @given(st.binary(max_size=200), st.integers(300, 599), st.booleans())
 def test_whatever_an_error_holds_it_is_one_line_of_ours(body, status, changes):
-    fault = refusal(status, said_in(body), "openstack", changes=changes)
+    fault = refusal(status, text_of(body), "openstack", changes=changes)
     assert isinstance(fault, ProviderFault)
     line = fault.faults[0].line()
     assert line.isprintable()

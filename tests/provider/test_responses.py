@@ -3,7 +3,7 @@
 import pytest
 
 from cloudcmp.errors import NOTHING_MADE, IncompleteListing, LostAnswer
-from cloudcmp.provider.common.responses import Coded, lost_response, unclear_response, unnamed_resource
+from cloudcmp.provider.common.responses import CloudError, lost_response, unclear_response, unnamed_resource
 
 
 @pytest.mark.parametrize("tell", [unclear_response, lost_response])
@@ -22,5 +22,5 @@ def test_p1_an_answer_that_names_nothing_leaves_open_what_was_made() -> None:
 
 
 def test_a_code_is_shown_with_its_text_where_it_has_one() -> None:
-    assert Coded("Throttling", "slow down", 400).line == "Throttling: slow down"
-    assert Coded("HTTP 500", "").line == "HTTP 500"
+    assert CloudError("Throttling", "slow down", 400).line == "Throttling: slow down"
+    assert CloudError("HTTP 500", "").line == "HTTP 500"

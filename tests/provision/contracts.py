@@ -13,7 +13,7 @@ from cloudcmp.model.protocol import Provider
 from cloudcmp.provider.time import WallTime
 from cloudcmp.provision import Ledger, Patience
 from cloudcmp.provision.contract import TESTED, Held, differences, hold
-from cloudcmp.provision.stage import LAUNCHES, Stage
+from cloudcmp.provision.contract_run import LAUNCHES, ContractRun
 
 PATIENCE = Patience(grace_s=2.0, poll_s=0.2, give_up_s=10.0, listings=2)
 _ALLOWED = "192.0.2.7/32"
@@ -30,11 +30,11 @@ class Unread:
         return ()
 
 
-def stage(driver: Provider, wanted: Candidate, study: str = "study-a") -> Stage:
+def stage(driver: Provider, wanted: Candidate, study: str = "study-a") -> ContractRun:
     """Where the clauses are tried: a ledger, a driver, and as many launches as they take."""
     launches = [Launch(index, 0, index, None, 0.0, index) for index in range(LAUNCHES)]
     office = open_provisioning(Ledger(Unread(), study, WallTime()), [driver])
-    return Stage(office, driver, wanted, launches, 600.0, PATIENCE, _ALLOWED)
+    return ContractRun(office, driver, wanted, launches, 600.0, PATIENCE, _ALLOWED)
 
 
 def held(driver: Provider, wanted: Candidate, study: str = "study-a") -> Held:

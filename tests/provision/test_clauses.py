@@ -10,14 +10,15 @@ import pytest
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import IncompleteListing, LostAnswer, NoCapacity, ProviderFault, Refused, Throttled, Unreached
 from cloudcmp.execute.connections import open_provisioning
-from cloudcmp.model.lease import STATE_OF, CreateRequest, Found, Handle, Lease, LeaseRow, Listing
+from cloudcmp.model.firewall import Admission
+from cloudcmp.model.lease import FIREWALL, INSTANCE, STATE_OF, CreateRequest, Found, Handle, Lease, LeaseRow, Listing
 from cloudcmp.model.offering import Offering, Truth
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.provider.simulated import SimulatedProvider
 from cloudcmp.provider.time import VirtualTime
 from cloudcmp.provision import Ledger
 from cloudcmp.provision.contract import CLAUSES, TESTED, Held, Ruling, differences, hold
-from cloudcmp.provision.stage import LAUNCHES, Stage
+from cloudcmp.provision.contract_run import LAUNCHES, ContractRun
 from cloudcmp.stats import histogram
 
 CANDIDATE = Candidate(0, "one", Offering("simulated", "nimbus", "small", 1, 2), "simulated", truth=Truth())
@@ -162,11 +163,23 @@ class OfferedTwice(Honest):
         return super().offerings(region) * 2
 
 
-def held(provider: Honest, say: Callable[[str], None] = lambda _: None) -> tuple[Held, dict[str, Ruling]]:
+class Fenced(Honest):
+    """Has a firewall before each machine."""
+
+    parts = (FIREWALL, INSTANCE)
+    admits = Admission(("192.0.2.7/32",), True)
+
+    async def admitted(self, firewall: Handle) -> Admission:
+        return self.admits
+
+
+def held(
+    provider: Honest, say: Callable[[str], None] = lambda _: None, allow: str = ""
+) -> tuple[Held, dict[str, Ruling]]:
     """What comes of the whole contract on one cloud."""
     ledger = Ledger(Journal(), "study-a", provider.time)
     launches = [Launch(index, 0, index, None, 10.0 * index, index) for index in range(LAUNCHES)]
-    stage = Stage(open_provisioning(ledger, [provider]), provider, CANDIDATE, launches, 1800.0)
+    stage = ContractRun(open_provisioning(ledger, [provider]), provider, CANDIDATE, launches, 1800.0, allow=allow)
     found = asyncio.run(hold(stage, say=say))
     return found, {one.clause: one for one in found.rulings}
 
@@ -208,6 +221,24 @@ def test_a_broken_clause_is_noticed_and_told_apart(clause: str) -> None:
     assert any(line.startswith(f"{clause}: does not hold here") for line in differences("simulated", found.rulings))
     if clause not in {"destroy", "again"}:
         assert provider.holds == []
+
+
+@pytest.mark.parametrize(
+    ("admits", "holds", "why"),
+    [
+        (Admission(("192.0.2.7/32",), True), True, ""),
+        (Admission(("192.0.2.7/32",), True, ("0.0.0.0/0 to tcp 22-22",)), False, "admits others: 0.0.0.0/0"),
+        (Admission(("192.0.2.7/32", "198.51.100.0/24"), True), False, "admits others: 198.51.100.0/24"),
+        (Admission((), True), False, "does not admit the controller"),
+        (Admission(("198.51.100.1/32",), True), False, "admits others"),
+        (Admission(("192.0.2.7/32",), False), False, "does not admit the launch's other machines"),
+    ],
+)
+def test_a_firewall_admits_the_launch_and_the_controller_alone(admits: Admission, holds: bool, why: str) -> None:
+    provider = Fenced()
+    provider.admits = admits
+    _, rulings = held(provider, allow="192.0.2.7")
+    assert (rulings["firewall"].holds, why in rulings["firewall"].why) == (holds, True)
 
 
 @pytest.mark.parametrize(("kind", "holds"), [(AsksForTheSchema, True), (TakesAnothers, False)])
@@ -286,7 +317,7 @@ def test_every_intent_is_written_before_its_create() -> None:
     provider = Ordered()
     ledger = Ledger(Written(), "study-a", provider.time)
     launches = [Launch(index, 0, index, None, 0.0, index) for index in range(LAUNCHES)]
-    asyncio.run(hold(Stage(open_provisioning(ledger, [provider]), provider, CANDIDATE, launches, 1800.0)))
+    asyncio.run(hold(ContractRun(open_provisioning(ledger, [provider]), provider, CANDIDATE, launches, 1800.0)))
     creates = [line for line in order if line.startswith("create")]
     assert len(creates) == 3
     for line in creates:

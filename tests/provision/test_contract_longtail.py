@@ -7,18 +7,14 @@ from pathlib import Path
 
 import pytest
 from tests.emulated.boot import ssh_boot
-from tests.emulated.droplets import droplets
-from tests.emulated.linode import linode
 from tests.emulated.longtail import Faults
 from tests.emulated.longtail_requests import candidate, provider
 from tests.emulated.pointed import pointed
-from tests.emulated.vultr import vultr
+from tests.emulated.tail import emulated
 from tests.needs import needs_machines
 from tests.provision.contracts import held, is_as_said
 
 from cloudcmp.provider.longtail import CLOUDS
-
-MADE = {"digitalocean": droplets, "linode": linode, "vultr": vultr}
 
 pytestmark = needs_machines
 
@@ -28,5 +24,5 @@ pytestmark = needs_machines
 def test_the_contract_holds_against_the_emulation_as_it_is_said(name: str, how: str, tmp_path: Path) -> None:
     scopes = frozenset(CLOUDS[name].scopes)
     faults = {"as it is": Faults(page=2), "reads that lag": Faults(read_lag_s=0.7, pending_s=0.3, terminate_s=0.3)}
-    with pointed(MADE[name](faults.get(how, Faults(scopes=scopes)), boot=ssh_boot(tmp_path))) as cloud:
+    with pointed(emulated(name).make(faults.get(how, Faults(scopes=scopes)), boot=ssh_boot(tmp_path))) as cloud:
         is_as_said(name, held(provider(name), candidate(name)), cloud)

@@ -18,7 +18,7 @@ from tests.provision.contracts import stage
 from cloudcmp.agent.ssh import dial
 from cloudcmp.errors import WrongHost
 from cloudcmp.provision.contract import CLAUSES, hold
-from cloudcmp.provision.stage import Clause, Stage
+from cloudcmp.provision.contract_run import Clause, ContractRun
 
 
 @needs_machines
@@ -30,7 +30,7 @@ def test_p23_the_host_key_of_the_user_data_opens_nothing_once_a_machine_is_reach
         booted.append(boot(user_data, id))  # type: ignore[arg-type]
         return booted[-1]
 
-    async def replaced(on: Stage) -> None:
+    async def replaced(on: ContractRun) -> None:
         request, _ = on.made()
         assert request.access
         assert on.machine

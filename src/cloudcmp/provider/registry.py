@@ -37,37 +37,37 @@ class ProviderOptions:
     study: str | None = None
 
 
-def _local(means: ProviderOptions) -> Provider:
+def _local(options: ProviderOptions) -> Provider:
     from cloudcmp.provider.local import LocalProvider
 
-    return LocalProvider((means.work or OwnedPath(Path())).below("launches"), means.agent, means.study)
+    return LocalProvider((options.work or OwnedPath(Path())).below("launches"), options.agent, options.study)
 
 
-def _simulated(means: ProviderOptions) -> Provider:
+def _simulated(options: ProviderOptions) -> Provider:
     from cloudcmp.provider.simulated import SimulatedProvider
 
     def no_histograms(_: object) -> str:
         raise UserMistake.at("simulated", "no way to write histograms was given", "make the provider with one")
 
     return SimulatedProvider(
-        means.metrics,
-        means.time or VirtualTime(0.0),
-        means.encode_histogram or no_histograms,
-        means.candidates,
-        means.work.below("simulated-clouds.ndjson") if means.work else None,
+        options.metrics,
+        options.time or VirtualTime(0.0),
+        options.encode_histogram or no_histograms,
+        options.candidates,
+        options.work.below("simulated-clouds.ndjson") if options.work else None,
     )
 
 
-def _ssh(means: ProviderOptions) -> Provider:
+def _ssh(options: ProviderOptions) -> Provider:
     from cloudcmp.provider.ssh import SshProvider
 
-    return SshProvider(means.candidates, means.dial)
+    return SshProvider(options.candidates, options.dial)
 
 
-def _qemu(means: ProviderOptions) -> Provider:
+def _qemu(options: ProviderOptions) -> Provider:
     from cloudcmp.provider.qemu import QemuProvider
 
-    return QemuProvider(study=means.study)
+    return QemuProvider(study=options.study)
 
 
 def _aws(_: ProviderOptions) -> Provider:
@@ -86,15 +86,6 @@ def _azure(_: ProviderOptions) -> Provider:
     from cloudcmp.provider.azure import AzureProvider
 
     return AzureProvider()
-
-
-def _long_tail(name: str) -> Callable[[ProviderOptions], Provider]:
-    def make_it(_: ProviderOptions) -> Provider:
-        from cloudcmp.provider.longtail import LongTailProvider
-
-        return LongTailProvider(name)
-
-    return make_it
 
 
 def _gcp(_: ProviderOptions) -> Provider:
@@ -118,30 +109,39 @@ def _rackspace(_: ProviderOptions) -> Provider:
 _MAKERS: dict[str, Callable[[ProviderOptions], Provider]] = {
     "aws": _aws,
     "azure": _azure,
-    "digitalocean": _long_tail("digitalocean"),
     "ec2": _ec2,
     "gcp": _gcp,
-    "linode": _long_tail("linode"),
     "local": _local,
     "openstack": _openstack,
     "qemu": _qemu,
     "rackspace": _rackspace,
     "simulated": _simulated,
     "ssh": _ssh,
-    "vultr": _long_tail("vultr"),
 }
+
+
+def _long_tail() -> tuple[str, ...]:
+    """The clouds of the long tail: one provider for each row of their table."""
+    with IMPORT_LOCK:
+        from cloudcmp.provider.longtail.table import CLOUDS
+
+        return tuple(CLOUDS)
 
 
 def names() -> tuple[str, ...]:
     """The providers that can be used, sorted."""
-    return tuple(sorted(_MAKERS))
+    return tuple(sorted((*_MAKERS, *_long_tail())))
 
 
-def make(name: str, means: ProviderOptions | None = None) -> Provider:
+def make(name: str, options: ProviderOptions | None = None) -> Provider:
     """The provider of a name; raises UserMistake for an unknown one, naming the nearest."""
     maker = _MAKERS.get(name)
-    if maker is None:
+    if maker is None and name not in _long_tail():
         hint = nearest(name, names(), f"known are {', '.join(names())}")
         raise UserMistake.at("provider", f"unknown provider {name!r}", hint)
     with IMPORT_LOCK:  # what a provider is made of is imported then
-        return maker(means or ProviderOptions())
+        if maker is not None:
+            return maker(options or ProviderOptions())
+        from cloudcmp.provider.longtail.cloud import LongTailProvider
+
+        return LongTailProvider(name)

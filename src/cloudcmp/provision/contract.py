@@ -1,4 +1,4 @@
-"""What every provider promises, tried out on any account, on real machines.
+"""The provider contract, tried on any account with real machines.
 
 The clauses share one set of machines: they are tried in order, each says whether it holds, does not hold or could not
 be told, and everything that was made is released at the end, whatever came.
@@ -12,11 +12,13 @@ from typing import Any
 
 from cloudcmp.errors import CloudcmpError
 from cloudcmp.model.lease import Handle, Lease
+from cloudcmp.provider.longtail.dialect import Cloud
+from cloudcmp.provider.longtail.table import CLOUDS
 from cloudcmp.provision.clauses import CLAUSES
+from cloudcmp.provision.contract_run import Clause, ClauseBroken, ContractRun, Inconclusive
 from cloudcmp.provision.destruction import Release
 from cloudcmp.provision.lifecycle import release_all
 from cloudcmp.provision.progress import best_effort, run_with_progress
-from cloudcmp.provision.stage import Broken, Clause, Stage, Untold
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Held:
 
 
 async def hold(
-    stage: Stage,
+    run: ContractRun,
     clauses: Sequence[Clause] | None = None,
     stop: asyncio.Event | None = None,
     say: Callable[[str], None] = lambda _: None,
@@ -67,16 +69,16 @@ async def hold(
             if stop.is_set():
                 break
             say(f"trying {number} of {len(tried)}: {clause.name}")
-            ruling = await _unless(stop, _rule(stage, clause))
+            ruling = await _unless(stop, _rule(run, clause))
             if ruling is None:
                 break
             rulings.append(ruling)
     finally:
-        if stage.machine is not None and stage.machine.shell is not None:
+        if run.machine is not None and run.machine.shell is not None:
             with suppress(Exception):  # it goes with its machine
-                await stage.machine.shell.close()
-        doubles = [await _end_double(stage, lease) for lease in stage.doubles]
-        named, ledger = {stage.provider.name: stage.provider}, stage.office.ledger
+                await run.machine.shell.close()
+        doubles = [await _end_double(run, lease) for lease in run.doubles]
+        named, ledger = {run.provider.name: run.provider}, run.context.ledger
         releases = (*doubles, *await run_with_progress(release_all(ledger, named), ledger, named, say))
     return Held(tuple(rulings), releases)
 
@@ -93,14 +95,14 @@ async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, Ruling]) -> Rul
     return None if task.cancelled() else task.result()
 
 
-async def _rule(stage: Stage, clause: Clause) -> Ruling:
+async def _rule(run: ContractRun, clause: Clause) -> Ruling:
     holds: bool | None = None
     try:
-        await clause.attempt(stage)
+        await clause.attempt(run)
         holds, why = True, ""
-    except Broken as broken:
+    except ClauseBroken as broken:
         holds, why = False, str(broken)
-    except (Untold, CloudcmpError, OSError) as unknown:
+    except (Inconclusive, CloudcmpError, OSError) as unknown:
         why = " ".join(str(unknown).split())
     return Ruling(clause.name, clause.text, holds, why)
 
@@ -135,7 +137,12 @@ class Tested:
         return False if clause in self.broken else None if clause in self.untold else True
 
 
-_NO_SSH = {"wrong host": "it is not reached by SSH", "unknown offering": "it stands in for any offering"}
+_NO_FIREWALL = {"firewall": "its machines stand behind no firewall of their launch's"}
+_NO_SSH = {
+    **_NO_FIREWALL,
+    "wrong host": "it is not reached by SSH",
+    "unknown offering": "it stands in for any offering",
+}
 _EMULATED = "an emulator (moto behind a proxy that adds what it lacks) with SSH servers behind its addresses"
 _ARM = "an emulator of the tests' own, driven through Azure's official clients, with SSH servers behind its addresses"
 _ASKED = ("credentials", "account", "clock", "image", "rights", "quota")
@@ -144,10 +151,19 @@ _EMULATED_OPENSTACK = (
     "an emulator of the tests' own (Keystone, Nova, Neutron, Cinder, Glance), driven through openstacksdk, with SSH "
     "servers behind its addresses"
 )
+
+
+def _of_tail(cloud: Cloud) -> Tested:
+    """What a cloud of the long tail was tested against: each has an emulation."""
+    return Tested(
+        _LONG_TAIL, broken={"firewall": f"it admits {cloud.open_to}"} if cloud.open_to else {}, checked=_ASKED
+    )
+
+
 TESTED: Mapping[str, Tested] = {
+    **{name: _of_tail(cloud) for name, cloud in CLOUDS.items()},
     "aws": Tested(_EMULATED, checked=_ASKED),
     "azure": Tested(_ARM, checked=_ASKED),
-    "digitalocean": Tested(_LONG_TAIL, checked=_ASKED),
     "ec2": Tested(
         f"{_EMULATED}, with tokens, filters and guest shutdown switched off",
         untold={"offerings": "this cloud does not list its instance types"},
@@ -158,20 +174,18 @@ TESTED: Mapping[str, Tested] = {
         "an emulator of the tests' own, driven through Google's client, with SSH servers behind its addresses",
         checked=("capability", *_ASKED),
     ),
-    "linode": Tested(_LONG_TAIL, checked=_ASKED),
     "local": Tested("the machine that the tests run on", _NO_SSH, checked=("host",)),
     "openstack": Tested(_EMULATED_OPENSTACK, checked=("capability", *_ASKED)),
-    "qemu": Tested("guests of the machine that the tests run on", checked=("host", "image", "quota")),
+    "qemu": Tested("guests of the machine that the tests run on", _NO_FIREWALL, checked=("host", "image", "quota")),
     "rackspace": Tested(
         "the same emulation as openstack, which has nothing of Rackspace's own", checked=("capability", *_ASKED)
     ),
     "simulated": Tested("its own planted clouds", _NO_SSH, checked=("host",)),
     "ssh": Tested(
         "an SSH server of the tests' own",
-        untold={"wrong host": "the user's own SSH configuration knows its key"},
+        untold={**_NO_FIREWALL, "wrong host": "the user's own SSH configuration knows its key"},
         checked=("host",),
     ),
-    "vultr": Tested(_LONG_TAIL, checked=_ASKED),
 }
 """What the tests hold each provider's clauses against: all that is not named holds there.
 
@@ -194,17 +208,17 @@ def differences(provider: str, rulings: Sequence[Ruling]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-async def _end_double(stage: Stage, lease: Lease) -> Release:
+async def _end_double(run: ContractRun, lease: Lease) -> Release:
     """End what was made beside the ledger: nothing but this run knows of it."""
-    handle, time, why = Handle(lease.kind, lease.region, lease.cloud_id or ""), stage.office.ledger.time, "still there"
+    handle, time, why = Handle(lease.kind, lease.region, lease.cloud_id or ""), run.context.ledger.time, "still there"
     began = time.monotonic()
-    while time.monotonic() - began <= stage.waits.give_up_s:
+    while time.monotonic() - began <= run.waits.give_up_s:
         try:
-            await stage.provider.destroy(handle)
-            evidence = await stage.provider.gone(handle)
+            await run.provider.destroy(handle)
+            evidence = await run.provider.gone(handle)
             if evidence is not None:
                 return Release(lease, evidence)
         except Exception as fault:  # whatever it is, all else must still be ended
             why = str(fault) or type(fault).__name__
-        await time.sleep(stage.waits.poll_s)
+        await time.sleep(run.waits.poll_s)
     return Release(lease, None, why)

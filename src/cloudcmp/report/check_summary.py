@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from cloudcmp.model.check import LiveCheck, ProviderFinding
 from cloudcmp.provision.clauses import CLAUSES
 from cloudcmp.provision.contract import TESTED, Ruling
-from cloudcmp.provision.stage import MACHINES_MOST
+from cloudcmp.provision.contract_run import MACHINES_MOST
 from cloudcmp.report.table import Head
 from cloudcmp.units import format_money, format_seconds
 

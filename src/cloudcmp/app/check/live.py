@@ -35,9 +35,9 @@ from cloudcmp.provider.registry import ProviderOptions, make
 from cloudcmp.provision import Release
 from cloudcmp.provision.clauses import CLAUSES
 from cloudcmp.provision.contract import Held, Ruling, differences, hold
+from cloudcmp.provision.contract_run import LAUNCHES, MACHINES_MOST, ContractRun
 from cloudcmp.provision.prices import price_to_create
 from cloudcmp.provision.progress import best_effort
-from cloudcmp.provision.stage import LAUNCHES, MACHINES_MOST, Stage
 from cloudcmp.store import StudyStore
 from cloudcmp.units import Money, format_money, parse_money, parse_price_per_hour
 
@@ -166,7 +166,7 @@ async def _try_clauses(
     providers, ledger = tools(store, binary)
     office = open_provisioning(ledger, providers.values())
     provider, launches = providers[check.provider], check.plan.launches[:LAUNCHES]
-    stage = Stage(office, provider, check.candidate, launches, TTL_S, allow=check.allow)
+    stage = ContractRun(office, provider, check.candidate, launches, TTL_S, allow=check.allow)
     if leave is None:
         came.append(await hold(stage, say=say))
         return
@@ -181,7 +181,7 @@ async def _try_clauses(
             await leave_at_once(ledger, providers, check.folder, _with_doubles(stage, leave))
 
 
-def _with_doubles(stage: Stage, leave: Leave) -> Leave:
+def _with_doubles(stage: ContractRun, leave: Leave) -> Leave:
     """A `leave` that also reports resources created twice; removes the folder if nothing is left."""
 
     def leave_all(ending: RunEnd) -> NoReturn:

@@ -31,7 +31,7 @@ class OfferingCatalog:
             types = self._sdk.run_blocking(lambda: self._types_now(where), where)
             if types is None:
                 return ()
-            sold = (offering_of(self._name, where, said) for said in types)
+            sold = (offering_of(self._name, where, response) for response in types)
             self._sold[where] = tuple(sorted(sold, key=lambda one: one.name))
         return self._sold[where]
 
@@ -86,12 +86,12 @@ class OfferingCatalog:
         if key not in self._types:
             kind = "describe_instance_types"
             try:
-                told = await self._sdk.pages(region, kind, "InstanceTypes", InstanceTypes=[offering])
+                listed = await self._sdk.pages(region, kind, "InstanceTypes", InstanceTypes=[offering])
             except Refused as fault:
                 if not self._compatible or not fault.is_refusal(RefusalKind.UNKNOWN_ACTION):
                     raise await self.named(fault, region, offering) from None
-                told = []
-            self._types[key] = dict(offering_of(self._name, region, told[0]).attributes) if told else {}
+                listed = []
+            self._types[key] = dict(offering_of(self._name, region, listed[0]).attributes) if listed else {}
         return self._types[key]
 
     async def bursts(self, region: str, offering: str) -> bool | None:

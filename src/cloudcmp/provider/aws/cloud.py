@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cloudcmp.errors import ProviderFault, RefusalKind, Refused, UserMistake
+from cloudcmp.model.firewall import Admission
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Listing
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate, Plan
@@ -23,6 +24,7 @@ from cloudcmp.provider.aws.safeguards import AWS, COMPATIBLE, SAFEGUARDS, ends, 
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.driver import CloudDriver
+from cloudcmp.provider.common.firewall_rules import admission
 from cloudcmp.provider.common.responses import id_in
 
 _OPTIONAL = ("TagSpecifications", "MetadataOptions", "InstanceInitiatedShutdownBehavior")
@@ -179,6 +181,11 @@ class Ec2Provider(CloudDriver[OfferingCatalog, Ec2Lifecycle]):
         """Whatever bears our schema's tag in all enabled regions."""
         self._ready()
         return await listing.leftovers(self._sdk, self._catalog.regions)
+
+    async def admitted(self, firewall: Handle) -> Admission:
+        """Whom a launch's firewall admits, by the rules that the cloud holds."""
+        self._ready()
+        return admission(await self._firewalls.rules(firewall.region, firewall.cloud_id))
 
     # -- machines
 

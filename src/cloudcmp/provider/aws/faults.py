@@ -23,7 +23,7 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.common.responses import LOOKED_FOR, Coded, lost_response, unclear_response
+from cloudcmp.provider.common.responses import LOOKED_FOR, CloudError, lost_response, unclear_response
 
 _CAPACITY = {
     "InsufficientAddressCapacity",
@@ -90,14 +90,16 @@ _KINDS: tuple[tuple[Set[str], type[ProviderFault], str], ...] = (
 )
 
 
-def coded(error: BaseException) -> Coded | None:
+def cloud_error(error: BaseException) -> CloudError | None:
     """The provider's own error in one of botocore's, None for anything that never came to an answer."""
     response: Any = getattr(error, "response", None)
     if not isinstance(response, dict) or "Error" not in response:
         return None
-    said = response["Error"]
+    cause = response["Error"]
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return Coded(one_line(str(said.get("Code", "unknown"))), one_line(_bare(str(said.get("Message", "")))), int(status))
+    return CloudError(
+        one_line(str(cause.get("Code", "unknown"))), one_line(_bare(str(cause.get("Message", "")))), int(status)
+    )
 
 
 def _bare(text: str) -> str:
@@ -107,39 +109,39 @@ def _bare(text: str) -> str:
 
 def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
     """Our error for one of botocore's. `changes`: the call makes or ends something, so that a lost answer matters."""
-    said = coded(error)
-    if said is None:
+    cause = cloud_error(error)
+    if cause is None:
         return _unanswered(error, where, changes=changes)
-    return (_refusal(said, where) or _unclear(said, where, changes=changes)).because(reason_of(said))
+    return (_refusal(cause, where) or _unclear(cause, where, changes=changes)).because(reason_of(cause))
 
 
-def reason_of(said: Coded) -> Refusal:
+def reason_of(cause: CloudError) -> Refusal:
     """What an error means, where the driver acts on it."""
-    if said.code == "InvalidParameterValue" and said.text.startswith(_NO_TYPE):
-        return Refusal(RefusalKind.UNKNOWN_OFFERING, said.code, said.text)
-    kind = next((kind for begins, kind in _REASONS if said.code.startswith(begins)), RefusalKind.OTHER)
-    return Refusal(RefusalKind.DENIED if said.code in DENIED else kind, said.code, said.text)
+    if cause.code == "InvalidParameterValue" and cause.text.startswith(_NO_TYPE):
+        return Refusal(RefusalKind.UNKNOWN_OFFERING, cause.code, cause.text)
+    kind = next((kind for begins, kind in _REASONS if cause.code.startswith(begins)), RefusalKind.OTHER)
+    return Refusal(RefusalKind.DENIED if cause.code in DENIED else kind, cause.code, cause.text)
 
 
-def _refusal(said: Coded, where: str) -> ProviderFault | None:
+def _refusal(cause: CloudError, where: str) -> ProviderFault | None:
     """What the provider surely did not do, None for other errors."""
     for codes, kind, hint in _KINDS:
-        if said.code in codes:
-            return kind.at(where, said.line, hint)
-    if said.code.endswith("LimitExceeded") or said.code in {"MaxSpotInstanceCountExceeded", "ResourceCountExceeded"}:
-        return QuotaReached.at(where, said.line, "ask for a higher quota (Service Quotas), or run fewer at once")
-    if said.code in _CREDENTIALS and "Not authorized for" not in said.text:
-        return BadCredentials.at(where, f"{said.code}: {_CREDENTIALS[said.code]}", RENEW)
+        if cause.code in codes:
+            return kind.at(where, cause.line, hint)
+    if cause.code.endswith("LimitExceeded") or cause.code in {"MaxSpotInstanceCountExceeded", "ResourceCountExceeded"}:
+        return QuotaReached.at(where, cause.line, "ask for a higher quota (Service Quotas), or run fewer at once")
+    if cause.code in _CREDENTIALS and "Not authorized for" not in cause.text:
+        return BadCredentials.at(where, f"{cause.code}: {_CREDENTIALS[cause.code]}", RENEW)
     return None
 
 
-def _unclear(said: Coded, where: str, *, changes: bool) -> ProviderFault:
-    if said.code in _TRUNCATED_LIST:
-        return IncompleteListing.at(where, said.line, "ask again")
-    if said.status >= 500:
-        line = f"{said.line} (HTTP {said.status})"
+def _unclear(cause: CloudError, where: str, *, changes: bool) -> ProviderFault:
+    if cause.code in _TRUNCATED_LIST:
+        return IncompleteListing.at(where, cause.line, "ask again")
+    if cause.status >= 500:
+        line = f"{cause.line} (HTTP {cause.status})"
         return unclear_response(line, where, changes=changes)
-    return Refused.at(where, said.line, "change what is asked for")
+    return Refused.at(where, cause.line, "change what is asked for")
 
 
 def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:

@@ -4,6 +4,7 @@ Beside it, where the study asks for one, a placement group. Both cost nothing.
 """
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ from cloudcmp.provider.aws.faults import POLICY
 from cloudcmp.provider.aws.launch import STRATEGIES, placement_of, tags_of
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.common.address import allowed_nets, login_ports
+from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule
 from cloudcmp.provider.common.inventory import SCHEMA_TAG
 from cloudcmp.provider.common.responses import LOOKED_FOR, id_in, left_behind, unless_missing
 
@@ -204,6 +206,13 @@ class Firewalls:
     async def _unless_gone(self, region: str, action: str, **params: Any) -> bool:
         return await unless_missing(self.sdk.change(region, action, again=True, **params)) is not None
 
+    async def rules(self, region: str, id: str) -> list[Rule]:
+        """The rules that the cloud holds for a group."""
+        groups = await self.sdk.pages(
+            region, "describe_security_groups", "SecurityGroups", Filters=[_by("group-id", id)]
+        )
+        return [rule for group in groups for one in group.get("IpPermissions") or () for rule in _held(one, id)]
+
     async def there(self, region: str, id: str) -> bool:
         """Whether a list still shows a group; raises IncompleteListing where the list does not come whole."""
         if id.startswith("pg-"):
@@ -214,6 +223,19 @@ class Firewalls:
 
 def _by(name: str, *values: str) -> dict[str, Any]:
     return {"Name": name, "Values": list(values)}
+
+
+def _held(permission: dict[str, Any], group: str) -> Iterator[Rule]:
+    """The rules in one permission of a group."""
+    kind = str(permission.get("IpProtocol"))
+    first, last = permission.get("FromPort", -1), permission.get("ToPort", -1)
+    ports = None if kind == "-1" or first < 0 else (int(first), int(last))
+    sources = [str(one["CidrIp"]) for one in permission.get("IpRanges") or ()]
+    sources += [str(one["CidrIpv6"]) for one in permission.get("Ipv6Ranges") or ()]
+    sources += [str(one["PrefixListId"]) for one in permission.get("PrefixListIds") or ()]
+    pairs = permission.get("UserIdGroupPairs") or ()
+    sources += [MEMBERS if one.get("GroupId") == group else str(one.get("GroupId")) for one in pairs]
+    return (Rule(source, ANY if kind == "-1" else kind, ports) for source in sources)
 
 
 def described(token: str) -> str:

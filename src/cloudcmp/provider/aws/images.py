@@ -75,31 +75,31 @@ async def find_image(sdk: Sdk, region: str, asked: str, architecture: str) -> Im
     return _image(max(found, key=lambda image: str(image.get("CreationDate", ""))))
 
 
-def _image(said: dict[str, Any]) -> Image:
-    architecture = "aarch64" if said.get("Architecture") == "arm64" else "x86_64"
-    windows = str(said.get("Platform", "")).lower() == "windows"
-    root = str(said.get("RootDeviceName") or "/dev/xvda")
-    mapped = {str(one["DeviceName"]) for one in said.get("BlockDeviceMappings") or () if "Ebs" in one}
+def _image(response: dict[str, Any]) -> Image:
+    architecture = "aarch64" if response.get("Architecture") == "arm64" else "x86_64"
+    windows = str(response.get("Platform", "")).lower() == "windows"
+    root = str(response.get("RootDeviceName") or "/dev/xvda")
+    mapped = {str(one["DeviceName"]) for one in response.get("BlockDeviceMappings") or () if "Ebs" in one}
     disks = tuple(sorted(mapped - {root}))
     return Image(
-        str(said["ImageId"]),
-        str(said.get("Name", "")),
+        str(response["ImageId"]),
+        str(response.get("Name", "")),
         architecture,
         root,
         windows,
         disks,
-        _billed(said, windows=windows),
+        _billed(response, windows=windows),
     )
 
 
-def _billed(said: dict[str, Any], *, windows: bool) -> str:
+def _billed(response: dict[str, Any], *, windows: bool) -> str:
     """As what an image is billed, empty where that is plain Linux or Windows, or where the cloud does not tell.
 
     https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/billing-info-fields.html
     """
-    if said.get("ProductCodes"):
+    if response.get("ProductCodes"):
         return "its publisher's product, at a price of its own"
-    operation, details = (str(said.get(key) or "") for key in ("UsageOperation", "PlatformDetails"))
+    operation, details = (str(response.get(key) or "") for key in ("UsageOperation", "PlatformDetails"))
     plain_operation, plain_details = _PLAIN_WINDOWS if windows else _PLAIN_LINUX
     if operation in {"", plain_operation} and details in {"", plain_details}:
         return ""

@@ -89,25 +89,25 @@ class Ec2Lifecycle(ResourceLifecycle):
         unwanted = self._unwanted.get((handle.region, handle.cloud_id))
         if unwanted is not None:
             return MachineStatus("gone", why=unwanted, taken=False)
-        said = await self._seen(handle)
-        if said is None:
+        response = await self._seen(handle)
+        if response is None:
             return MachineStatus("pending", why="it is not listed yet")
-        reason = said.get("StateReason", {}).get("Message") or said.get("StateTransitionReason") or ""
-        inside = said.get("PrivateIpAddress")
-        windows = str(said.get("Platform", "")).lower() == "windows"
+        reason = response.get("StateReason", {}).get("Message") or response.get("StateTransitionReason") or ""
+        inside = response.get("PrivateIpAddress")
+        windows = str(response.get("Platform", "")).lower() == "windows"
         return MachineStatus(
-            _STATES.get(_state(said), "pending"),
-            said.get("PublicIpAddress") or inside,
+            _STATES.get(_state(response), "pending"),
+            response.get("PublicIpAddress") or inside,
             3389 if windows else 22,
             peer_address=inside,
             why=" ".join(str(reason).split())[:200],
-            taken=_taken(said),
+            taken=_taken(response),
         )
 
     async def zone(self, handle: Handle) -> str | None:
         """The zone of a machine, None while it is not listed."""
-        said = await self._seen(handle) or {}
-        return said.get("Placement", {}).get("AvailabilityZone") or None
+        response = await self._seen(handle) or {}
+        return response.get("Placement", {}).get("AvailabilityZone") or None
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None]) -> None:
         """Stop, change the type, start, until no list says any more that it is stopped; `stopped` is called in between.
@@ -131,12 +131,12 @@ class Ec2Lifecycle(ResourceLifecycle):
         await wait_until(look, handle.cloud_id, what, within_s, sleeper(self.pause_s), self.absence.clock)
 
 
-def _taken(said: dict[str, Any]) -> bool | None:
+def _taken(response: dict[str, Any]) -> bool | None:
     """Whether the reason of its state is that it was taken back; None where there is none."""
-    code = str(said.get("StateReason", {}).get("Code") or "")
+    code = str(response.get("StateReason", {}).get("Code") or "")
     return code in _TAKEN if code else None
 
 
-def _state(said: dict[str, Any] | None) -> str:
-    state = (said or {}).get("State", "")
+def _state(response: dict[str, Any] | None) -> str:
+    state = (response or {}).get("State", "")
     return str(state.get("Name", "") if isinstance(state, dict) else state)

@@ -31,7 +31,7 @@ async def find(sdk: Sdk, traits: Traits, region: str, study: str, token: str | N
 
 
 async def _by_token(sdk: Sdk, traits: Traits, region: str, token: str) -> list[Found]:
-    groups = [_group(region, said) for said in await groups_by_token(sdk, region, token)]
+    groups = [_group(region, one) for one in await groups_by_token(sdk, region, token)]
     if traits.token is not False:
         try:
             return groups + await _instances(sdk, region, [{"Name": "client-token", "Values": [token]}])
@@ -61,19 +61,19 @@ async def leftovers(sdk: Sdk, regions: Callable[[], Awaitable[Iterable[str]]]) -
 
 async def _instances(sdk: Sdk, region: str, filters: Filters) -> list[Found]:
     pages = await sdk.pages(region, "describe_instances", "Reservations", Filters=filters)
-    found = [_instance(region, said) for each in pages for said in each.get("Instances", ())]
+    found = [_instance(region, one) for each in pages for one in each.get("Instances", ())]
     return [item for item in found if item.state != "terminated"]
 
 
 async def _volumes(sdk: Sdk, region: str, filters: Filters) -> list[Found]:
     """Volumes that no machine will take along when it ends."""
     listed = await sdk.pages(region, "describe_volumes", "Volumes", Filters=filters)
-    return [_volume(region, said) for said in listed if not _ends_with_a_machine(said)]
+    return [_volume(region, one) for one in listed if not _ends_with_a_machine(one)]
 
 
 async def _groups(sdk: Sdk, region: str, filters: Filters) -> list[Found]:
     listed = await sdk.pages(region, "describe_security_groups", "SecurityGroups", Filters=filters)
-    return [_group(region, said) for said in listed]
+    return [_group(region, one) for one in listed]
 
 
 async def _placements(sdk: Sdk, region: str, filters: Filters) -> list[Found]:
@@ -84,8 +84,8 @@ async def _placements(sdk: Sdk, region: str, filters: Filters) -> list[Found]:
         if fault.is_refusal(RefusalKind.UNKNOWN_ACTION):
             return []
         raise
-    there = [said for said in listed if said.get("State") != "deleted"]
-    return [_found(region, said, FIREWALL, "GroupId", said["GroupName"], state=said.get("State", "")) for said in there]
+    there = [one for one in listed if one.get("State") != "deleted"]
+    return [_found(region, one, FIREWALL, "GroupId", one["GroupName"], state=one.get("State", "")) for one in there]
 
 
 Kind = Callable[[Sdk, str, Filters], Awaitable[list[Found]]]
@@ -97,25 +97,25 @@ _KINDS: dict[Kind, str] = {
 }
 
 
-def _instance(region: str, said: dict[str, Any]) -> Found:
-    state = str(said.get("State", {}).get("Name", "unknown"))
-    token, kind = said.get("ClientToken") or None, said.get("InstanceType")
-    return _found(region, said, INSTANCE, "InstanceId", token=token, state=state, offering=kind)
+def _instance(region: str, one: dict[str, Any]) -> Found:
+    state = str(one.get("State", {}).get("Name", "unknown"))
+    token, kind = one.get("ClientToken") or None, one.get("InstanceType")
+    return _found(region, one, INSTANCE, "InstanceId", token=token, state=state, offering=kind)
 
 
-def _volume(region: str, said: dict[str, Any]) -> Found:
-    state, kind = str(said.get("State", "unknown")), said.get("VolumeType")
-    return _found(region, said, VOLUME, "VolumeId", state=state, offering=kind)
+def _volume(region: str, one: dict[str, Any]) -> Found:
+    state, kind = str(one.get("State", "unknown")), one.get("VolumeType")
+    return _found(region, one, VOLUME, "VolumeId", state=state, offering=kind)
 
 
-def _group(region: str, said: dict[str, Any]) -> Found:
-    token = token_in(str(said.get("Description", "")))
-    return _found(region, said, FIREWALL, "GroupId", said.get("GroupName", ""), token, "there")
+def _group(region: str, one: dict[str, Any]) -> Found:
+    token = token_in(str(one.get("Description", "")))
+    return _found(region, one, FIREWALL, "GroupId", one.get("GroupName", ""), token, "there")
 
 
 def _found(
     region: str,
-    said: dict[str, Any],
+    one: dict[str, Any],
     kind: str,
     id: str,
     name: str | None = None,
@@ -124,13 +124,13 @@ def _found(
     offering: str | None = None,
 ) -> Found:
     """A resource as the ledger knows it; its name and its token are its tags' where it has none of its own."""
-    borne = [(str(tag["Key"]), str(tag["Value"])) for tag in said.get("Tags") or ()]
+    borne = [(str(tag["Key"]), str(tag["Value"])) for tag in one.get("Tags") or ()]
     own = dict(borne)
     tags = tuple(sorted((key, value) for key, value in borne if key != TOKEN_TAG))
     called = own.get("Name", "") if name is None else str(name)
-    return Found(str(said[id]), called, token or own.get(TOKEN_TAG), tags, state, kind, region, offering)
+    return Found(str(one[id]), called, token or own.get(TOKEN_TAG), tags, state, kind, region, offering)
 
 
-def _ends_with_a_machine(said: dict[str, Any]) -> bool:
-    held = said.get("Attachments") or ()
-    return said.get("State") == "deleting" or any(one.get("DeleteOnTermination", False) for one in held)
+def _ends_with_a_machine(one: dict[str, Any]) -> bool:
+    held = one.get("Attachments") or ()
+    return one.get("State") == "deleting" or any(disk.get("DeleteOnTermination", False) for disk in held)

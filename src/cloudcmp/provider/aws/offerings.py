@@ -41,23 +41,23 @@ def category_of(name: str) -> str | None:
     return _CATEGORIES.get(letters.group()) if letters else None
 
 
-def offering_of(provider: str, region: str, said: Mapping[str, Any]) -> Offering:
+def offering_of(provider: str, region: str, response: Mapping[str, Any]) -> Offering:
     """An instance type as DescribeInstanceTypes tells it; MiB become GiB, Gbit/s bytes a second."""
-    memory_mib = said.get("MemoryInfo", {}).get("SizeInMiB")
-    vcpus = said.get("VCpuInfo", {}).get("DefaultVCpus")
+    memory_mib = response.get("MemoryInfo", {}).get("SizeInMiB")
+    vcpus = response.get("VCpuInfo", {}).get("DefaultVCpus")
     return Offering(
         provider=provider,
         region=region,
-        name=str(said["InstanceType"]),
+        name=str(response["InstanceType"]),
         vcpus=float(vcpus) if vcpus else None,
         memory_gib=memory_mib / 1024 if memory_mib else None,
-        category=category_of(str(said["InstanceType"])),
-        attributes=tuple(sorted(_attributes(said))),
+        category=category_of(str(response["InstanceType"])),
+        attributes=tuple(sorted(_attributes(response))),
     )
 
 
-def _attributes(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    processor, network = said.get("ProcessorInfo", {}), said.get("NetworkInfo", {})
+def _attributes(response: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    processor, network = response.get("ProcessorInfo", {}), response.get("NetworkInfo", {})
     kinds = [_ARCHITECTURES[kind] for kind in processor.get("SupportedArchitectures", ()) if kind in _ARCHITECTURES]
     if kinds:
         yield "architecture", "x86_64" if "x86_64" in kinds else kinds[0]
@@ -70,21 +70,21 @@ def _attributes(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     cards = network.get("NetworkCards") or [{}]
     if cards[0].get("BaselineBandwidthInGbps"):
         yield "network_bytes_per_s", f"{cards[0]['BaselineBandwidthInGbps'] * _GBIT:.0f}"
-    yield from _disks(said)
-    if said.get("BurstablePerformanceSupported"):
+    yield from _disks(response)
+    if response.get("BurstablePerformanceSupported"):
         yield "burstable", "yes"
-    if said.get("BareMetal"):
+    if response.get("BareMetal"):
         yield "bare_metal", "yes"
-    if said.get("CurrentGeneration") is False:
+    if response.get("CurrentGeneration") is False:
         yield "generation", "previous"
 
 
-def _disks(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    disks = said.get("InstanceStorageInfo", {}).get("Disks", ())
+def _disks(response: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    disks = response.get("InstanceStorageInfo", {}).get("Disks", ())
     if disks:
         yield "disk_class", ", ".join(sorted({str(disk.get("Type", "unknown")) for disk in disks}))
         yield "disks", ", ".join(f"{disk.get('Count', 1)} x {disk.get('SizeInGB')} GB" for disk in disks)
-    baseline = said.get("EbsInfo", {}).get("EbsOptimizedInfo", {})
+    baseline = response.get("EbsInfo", {}).get("EbsOptimizedInfo", {})
     if baseline.get("BaselineThroughputInMBps"):
         yield "volume_bytes_per_s", f"{baseline['BaselineThroughputInMBps'] * 1e6:.0f}"
     if baseline.get("BaselineIops"):

@@ -64,8 +64,8 @@ def _arn(kind: str, id: str = "*") -> str:
 
 
 def _allow(sid: str, action: Any, resource: Any, **condition: Any) -> dict[str, Any]:
-    said = {"Sid": sid, "Effect": "Allow", "Action": action, "Resource": resource}
-    return {**said, "Condition": condition} if condition else said
+    response = {"Sid": sid, "Effect": "Allow", "Action": action, "Resource": resource}
+    return {**response, "Condition": condition} if condition else response
 
 
 def _look() -> dict[str, Any]:

@@ -55,7 +55,7 @@ class Sdk(SdkClient):
         return await self.run_in_thread(lambda: self.read_now(service, region, action, **params), region)
 
     def read_now(self, service: str, region: str, action: str, **params: Any) -> Answer:
-        """The same, in this thread: only the attempts are bounded, so it belongs in a thread of `blocking_calls`."""
+        """`read`, in this thread. Only its attempts are bounded: run it in a thread of `blocking_calls`."""
         return self._call(service, region, action, params, self.attempts, changes=False)
 
     async def change(self, region: str, action: str, *, again: bool = False, **params: Any) -> Answer:
@@ -73,7 +73,7 @@ class Sdk(SdkClient):
         return await self.run_in_thread(lambda: self.pages_now(region, action, key, **params), region)
 
     def pages_now(self, region: str, action: str, key: str, **params: Any) -> list[Any]:
-        """The same, in this thread: each page takes its own time, so it belongs in a thread of `blocking_calls`."""
+        """`pages`, in this thread. Each page has its own deadline: run it in a thread of `blocking_calls`."""
 
         def fetch(token: str) -> tuple[list[Any], str]:
             more = {"NextToken": token} if token else {}

@@ -26,7 +26,7 @@ class OfferingCatalog:
         """
         where = region or self._sdk.home()
         sold = self._sdk.run_blocking(lambda: self._sold_now(where))
-        return tuple(sorted((offering_of(where, said) for said in sold), key=lambda one: one.name))
+        return tuple(sorted((offering_of(where, response) for response in sold), key=lambda one: one.name))
 
     def _sold_now(self, region: str) -> tuple[dict[str, Any], ...]:
         if region in self._skus:
@@ -34,7 +34,7 @@ class OfferingCatalog:
         if region not in (self._regions or self._names(self._sdk.locations_now())):
             return ()
         listed = self._sdk.pages_now("compute", "resource_skus", "list", filter=f"location eq '{region}'")
-        by_name = {str(said["name"]): said for said in listed if is_sold(said, region)}
+        by_name = {str(response["name"]): response for response in listed if is_sold(response, region)}
         self._skus[region] = tuple(by_name.values())
         return self._skus[region]
 
@@ -63,12 +63,12 @@ class OfferingCatalog:
     async def size(self, region: str, offering: str) -> dict[str, Any]:
         """What is said of a size; one that is not sold here is refused, naming the nearest."""
         sold = await self._sdk.run_in_thread(lambda: self._sold_now(region))
-        said = next((one for one in sold if str(one["name"]).lower() == offering.lower()), None)
-        if said is None:
+        response = next((one for one in sold if str(one["name"]).lower() == offering.lower()), None)
+        if response is None:
             hint = nearest(offering, [str(one["name"]) for one in sold], "cloudcmp list offerings azure")
             what = f"there is no size {offering!r}, or this subscription may not have it here"
             raise Refused.at(f"azure/{region}", what, hint)
-        return said
+        return response
 
     async def facts(self, region: str, offering: str) -> dict[str, str]:
         """What is said of a size, by the names of its capabilities."""

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from cloudcmp.errors import ProviderFault, Refused
+from cloudcmp.model.firewall import Admission
 from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Found, Handle, Listing
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate
@@ -25,6 +26,7 @@ from cloudcmp.provider.azure.sdk import Sdk
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.findings import parse_http_date
+from cloudcmp.provider.common.firewall_rules import admission
 
 
 class AzureProvider(CloudDriver[OfferingCatalog, AzureLifecycle]):
@@ -66,8 +68,8 @@ class AzureProvider(CloudDriver[OfferingCatalog, AzureLifecycle]):
 
     async def account(self) -> str:
         """The subscription, once it is seen with these credentials, and the endpoint where one is named."""
-        said = (await self._sdk.subscribed()).body
-        named = str(said.get("subscriptionId") or self._sdk.subscription())
+        response = (await self._sdk.subscribed()).body
+        named = str(response.get("subscriptionId") or self._sdk.subscription())
         endpoint = self._sdk.endpoint()
         return f"{named} at {endpoint}" if endpoint else named
 
@@ -107,6 +109,10 @@ class AzureProvider(CloudDriver[OfferingCatalog, AzureLifecycle]):
     async def leftovers(self) -> Listing:
         """Whatever bears our schema's tag: machines, disks that no machine holds, resource groups."""
         return await listing.leftovers(self._sdk)
+
+    async def admitted(self, firewall: Handle) -> Admission:
+        """Whom a launch's firewall admits, by the rules that the cloud holds."""
+        return admission(await self._groups.rules(place_of(firewall.cloud_id).group))
 
     # -- machines
 

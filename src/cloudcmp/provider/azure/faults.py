@@ -24,7 +24,7 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.common.responses import LOOKED_FOR, Coded, lost_response, unclear_response
+from cloudcmp.provider.common.responses import LOOKED_FOR, CloudError, lost_response, unclear_response
 
 _CAPACITY = {
     "AllocationFailed",
@@ -64,16 +64,16 @@ _REGISTER = "az provider register --namespace Microsoft.Compute, and the same fo
 _MORE = "ask for a higher quota (Azure portal, Quotas), or run fewer at once"
 
 
-def coded_in(body: Any, status: int = 0) -> Coded | None:
+def error_in(body: Any, status: int = 0) -> CloudError | None:
     """The error that a body tells, the innermost code that says more than that something failed."""
-    said = body.get("error", body) if isinstance(body, Mapping) else None
-    if not isinstance(said, Mapping) or not said.get("code"):
+    cause = body.get("error", body) if isinstance(body, Mapping) else None
+    if not isinstance(cause, Mapping) or not cause.get("code"):
         return None
-    for inner in said.get("details") or ():
-        found = coded_in(inner, status)
+    for inner in cause.get("details") or ():
+        found = error_in(inner, status)
         if found is not None and _known(found):
             return found
-    return Coded(one_line(str(said["code"])), one_line(str(said.get("message", ""))), status)
+    return CloudError(one_line(str(cause["code"])), one_line(str(cause.get("message", ""))), status)
 
 
 def missing(fault: ProviderFault) -> bool:
@@ -86,35 +86,35 @@ def code_of(fault: ProviderFault) -> str:
     return fault.reason.code if fault.reason else ""
 
 
-def refusal(said: Coded, where: str) -> ProviderFault | None:
+def refusal(cause: CloudError, where: str) -> ProviderFault | None:
     """What the provider surely did not do, None for codes that say no such thing."""
-    if said.code in _CREDENTIALS:
-        return BadCredentials.at(where, f"{said.code}: {_CREDENTIALS[said.code]}", RENEW)
+    if cause.code in _CREDENTIALS:
+        return BadCredentials.at(where, f"{cause.code}: {_CREDENTIALS[cause.code]}", RENEW)
     kinds: tuple[tuple[bool, type[ProviderFault], str], ...] = (
-        (said.code in _CAPACITY, NoCapacity, "try later, another size or another region"),
-        (_is_quota(said), QuotaReached, _MORE),
-        (said.code in _THROTTLED or said.status == 429, Throttled, "wait, and ask less often"),
-        (said.code == UNREGISTERED, NotAllowed, _REGISTER),
-        (said.code in _DENIED or said.status == 403, NotAllowed, POLICY),
-        (said.code in _DONE_BEFORE or said.status == 412, LostAnswer, LOOKED_FOR),
-        (said.code in _CUT, IncompleteListing, "ask again"),
+        (cause.code in _CAPACITY, NoCapacity, "try later, another size or another region"),
+        (_is_quota(cause), QuotaReached, _MORE),
+        (cause.code in _THROTTLED or cause.status == 429, Throttled, "wait, and ask less often"),
+        (cause.code == UNREGISTERED, NotAllowed, _REGISTER),
+        (cause.code in _DENIED or cause.status == 403, NotAllowed, POLICY),
+        (cause.code in _DONE_BEFORE or cause.status == 412, LostAnswer, LOOKED_FOR),
+        (cause.code in _CUT, IncompleteListing, "ask again"),
     )
-    return next((kind.at(where, said.line, hint).because(reason_of(said)) for so, kind, hint in kinds if so), None)
+    return next((kind.at(where, cause.line, hint).because(reason_of(cause)) for so, kind, hint in kinds if so), None)
 
 
-def reason_of(said: Coded) -> Refusal:
+def reason_of(cause: CloudError) -> Refusal:
     """What an error means, where the driver acts on it."""
-    return Refusal(RefusalKind.MISSING if said.code in _MISSING else RefusalKind.OTHER, said.code, said.text)
+    return Refusal(RefusalKind.MISSING if cause.code in _MISSING else RefusalKind.OTHER, cause.code, cause.text)
 
 
-def _is_quota(said: Coded) -> bool:
+def _is_quota(cause: CloudError) -> bool:
     """A quota of cores is told as an operation that is not allowed, with the quota in its text."""
-    named = said.code in {"OperationNotAllowed", "Conflict"} and "quota" in said.text.lower()
-    return named or said.code.endswith(_QUOTA)
+    named = cause.code in {"OperationNotAllowed", "Conflict"} and "quota" in cause.text.lower()
+    return named or cause.code.endswith(_QUOTA)
 
 
-def _known(said: Coded) -> bool:
-    return said.code in _CAPACITY | _DENIED or _is_quota(said)
+def _known(cause: CloudError) -> bool:
+    return cause.code in _CAPACITY | _DENIED or _is_quota(cause)
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
@@ -133,7 +133,7 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpErro
 
 def _answered(error: BaseException) -> bool:
     """Whether a refusal to authenticate came from the Resource Manager, and not from where credentials are had."""
-    return coded_in(_body(error)) is not None and "authentication failed" not in str(error).lower()[:40]
+    return error_in(_body(error)) is not None and "authentication failed" not in str(error).lower()[:40]
 
 
 def _no_login(error: BaseException, name: str, where: str) -> ProviderFault:
@@ -167,22 +167,22 @@ def _body(error: BaseException) -> Any:
 
 def _said(error: BaseException, status: int, where: str, *, changes: bool) -> ProviderFault:
     """An answer came, with a status that is no success."""
-    coded = coded_in(_body(error), status)
-    said = coded or Coded(f"HTTP {status}", "", status)
-    found = refusal(said, where)
+    cloud_error = error_in(_body(error), status)
+    cause = cloud_error or CloudError(f"HTTP {status}", "", status)
+    found = refusal(cause, where)
     if found is not None:
         return found
     if status >= 500 or status == 408:
-        line = f"{said.line} (HTTP {status})"
+        line = f"{cause.line} (HTTP {status})"
         return unclear_response(line, where, changes=changes)
     if status == 401:
-        return BadCredentials.at(where, said.line, RENEW)
-    if coded is not None and status == 404 and said.code not in _MISSING:
-        said = Coded("NotFound", said.line, status)
+        return BadCredentials.at(where, cause.line, RENEW)
+    if cloud_error is not None and status == 404 and cause.code not in _MISSING:
+        cause = CloudError("NotFound", cause.line, status)
     # An answer that is no error and could not be read, or a 404 that is not the Resource Manager's own.
-    if status < 400 or (status == 404 and coded is None):
+    if status < 400 or (status == 404 and cloud_error is None):
         return lost_response(f"HTTP {status}", where, changes=changes)
-    return Refused.at(where, said.line, "change what is asked for").because(reason_of(said))
+    return Refused.at(where, cause.line, "change what is asked for").because(reason_of(cause))
 
 
 def _unanswered(error: BaseException, names: list[str], where: str, *, changes: bool) -> CloudcmpError:

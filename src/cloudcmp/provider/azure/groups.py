@@ -6,6 +6,7 @@ and the token's; its tags are the study's. See docs/adr/0038-a-resource-group-fo
 """
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,7 @@ from cloudcmp.provider.azure.names import (
 )
 from cloudcmp.provider.azure.sdk import Reply, Sdk
 from cloudcmp.provider.common.address import allowed_v4_nets, login_ports
+from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.inventory import TOKEN_TAG
 from cloudcmp.provider.common.responses import unless_missing
 
@@ -134,20 +136,30 @@ class Groups:
 
     async def state(self, name: str) -> str | None:
         """The state of a group, None where there is none."""
-        said = await self._there(name)
-        return None if said is None else str((said.get("properties") or {}).get("provisioningState", "unknown"))
+        response = await self._there(name)
+        return None if response is None else str((response.get("properties") or {}).get("provisioningState", "unknown"))
+
+    async def rules(self, name: str) -> list[Rule]:
+        """What the firewall of a group admits: its own rules, and Azure's default ones for the network, which is the
+        launch's own.
+        """
+        call = self.sdk.read("network", "network_security_groups", "get", name, FIREWALL_NAME)
+        reply = await unless_missing(call)
+        inside = (reply.body.get("properties") or {}) if reply is not None else {}
+        listed = [*(inside.get("securityRules") or ()), *(inside.get("defaultSecurityRules") or ())]
+        return [rule for one in listed for rule in _held(one.get("properties") or {})]
 
     async def destroy(self, name: str) -> bool:
         """Ask for a group with all in it to go; whether that was accepted, False where there is none.
 
         Raises Refused for a group that bears no tag of ours, and for one that holds what we did not make.
         """
-        said = await self._there(name)
-        if said is None:
+        response = await self._there(name)
+        if response is None:
             return False
-        if not bears_ours(said):
+        if not bears_ours(response):
             raise Refused.at(name, "the resource group bears no tag of ours", "it is left alone")
-        if (said.get("properties") or {}).get("provisioningState") == _ENDING:
+        if (response.get("properties") or {}).get("provisioningState") == _ENDING:
             return True
         await self._only_ours(name)
         return await self._delete(name)
@@ -171,9 +183,25 @@ class Groups:
             raise Refused.at(name, what, "move or delete that by hand, then cloudcmp cleanup")
 
 
-def _made_by_us(said: dict[str, Any]) -> bool:
+def _held(rule: dict[str, Any]) -> Iterator[Rule]:
+    """The rules in one of Azure's. Its load balancer is none of a launch's: only Azure's own probes come from it.
+
+    https://learn.microsoft.com/azure/virtual-network/network-security-groups-overview#default-security-rules
+    """
+    if rule.get("direction") != "Inbound" or rule.get("access") != "Allow":
+        return
+    sources = [*(rule.get("sourceAddressPrefixes") or ()), *filter(None, [rule.get("sourceAddressPrefix")])]
+    ports = [*(rule.get("destinationPortRanges") or ()), *filter(None, [rule.get("destinationPortRange")])]
+    kind = str(rule.get("protocol", "*")).lower()
+    for source in sources:
+        if source != "AzureLoadBalancer":
+            here = MEMBERS if source == "VirtualNetwork" else str(source)
+            yield from (Rule(here, ANY if kind == "*" else kind, ports_in(str(one))) for one in ports)
+
+
+def _made_by_us(response: dict[str, Any]) -> bool:
     """Whether a thing in a group is ours: it bears our tags or, as disks do not, a name of ours."""
-    return bears_ours(said) or str(said.get("name", "")).startswith(OURS)
+    return bears_ours(response) or str(response.get("name", "")).startswith(OURS)
 
 
 def _state(reply: Reply) -> str:

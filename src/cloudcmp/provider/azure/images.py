@@ -114,11 +114,11 @@ def _none(region: str, names: tuple[str, ...]) -> Refused:
 
 
 def _usable(told: dict[str, Any], region: str, asked: str, facts: dict[str, str]) -> None:
-    said = told.get("properties") or {}
-    if said.get("plan"):
+    response = told.get("properties") or {}
+    if response.get("plan"):
         what = f"{asked}: it is sold under its publisher's own terms and price, which are counted nowhere"
         raise Refused.at(f"azure/{region}", what, f"take another image, such as {DEFAULT_LINUX}")
-    theirs, ours = said.get("architecture"), facts.get("CpuArchitectureType")
+    theirs, ours = response.get("architecture"), facts.get("CpuArchitectureType")
     if theirs and ours and theirs != ours:
         raise Refused.at(f"azure/{region}", f"{asked} is for {theirs}, and the size is {ours}", "take another image")
 

@@ -29,35 +29,35 @@ async def leftovers(sdk: Sdk) -> Listing:
 
 async def _machines(sdk: Sdk) -> list[Found]:
     listed = await sdk.pages("compute", "virtual_machines", "list_all")
-    return [_found(said, INSTANCE, offering=_size(said)) for said in listed]
+    return [_found(response, INSTANCE, offering=_size(response)) for response in listed]
 
 
 async def _disks(sdk: Sdk) -> list[Found]:
     """Disks that no machine holds: one that is held ends with its machine."""
     listed = await sdk.pages("compute", "disks", "list")
-    return [_found(said, VOLUME) for said in listed if not said.get("managedBy")]
+    return [_found(response, VOLUME) for response in listed if not response.get("managedBy")]
 
 
 async def _groups(sdk: Sdk) -> list[Found]:
     listed = await sdk.pages("resource", "resource_groups", "list")
-    return [_found(said, FIREWALL) for said in listed]
+    return [_found(response, FIREWALL) for response in listed]
 
 
 Kind = Callable[[Sdk], Awaitable[list[Found]]]
 _KINDS: dict[Kind, str] = {_machines: "machines", _disks: "disks", _groups: "resource groups"}
 
 
-def _found(said: dict[str, Any], kind: str, offering: str | None = None) -> Found:
-    tags = {str(key): str(value) for key, value in (said.get("tags") or {}).items()}
+def _found(response: dict[str, Any], kind: str, offering: str | None = None) -> Found:
+    tags = {str(key): str(value) for key, value in (response.get("tags") or {}).items()}
     try:
-        id, name, region = canonical(str(said["id"])), str(said["name"]), str(said["location"])
+        id, name, region = canonical(str(response["id"])), str(response["name"]), str(response["location"])
     except KeyError as error:
         raise IncompleteListing.at("azure", f"a list names a resource without its {error}", "ask again") from None
-    state = str((said.get("properties") or {}).get("provisioningState", "unknown"))
+    state = str((response.get("properties") or {}).get("provisioningState", "unknown"))
     given = tuple(sorted((key, value) for key, value in tags.items() if key not in _OWN))
     return Found(id, tags.get(NAME_TAG, name), tags.get(TOKEN_TAG), given, state, kind, region.lower(), offering)
 
 
-def _size(said: dict[str, Any]) -> str | None:
-    size = ((said.get("properties") or {}).get("hardwareProfile") or {}).get("vmSize")
+def _size(response: dict[str, Any]) -> str | None:
+    size = ((response.get("properties") or {}).get("hardwareProfile") or {}).get("vmSize")
     return str(size) if size else None

@@ -23,12 +23,12 @@ from cloudcmp.errors import (
 from cloudcmp.model.lease import CreateRequest, Handle
 from cloudcmp.model.safety import MachineStatus
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.azure.faults import code_of, coded_in, missing, refusal
+from cloudcmp.provider.azure.faults import code_of, error_in, missing, refusal
 from cloudcmp.provider.azure.names import Place, canonical, place_of
 from cloudcmp.provider.azure.sdk import Reply, Sdk
 from cloudcmp.provider.common.inventory import TOKEN_TAG
 from cloudcmp.provider.common.lifecycle import sleeper, wait_until
-from cloudcmp.provider.common.responses import Coded, unless_missing
+from cloudcmp.provider.common.responses import CloudError, unless_missing
 
 _POWER = {"running": "running", "starting": "pending", "creating": "pending"}
 _POWER |= dict.fromkeys(("stopping", "stopped", "deallocating", "deallocated"), "stopped")
@@ -106,10 +106,10 @@ class Machines:
         """The machine that is there already under this name, if it bears the token; else the fault stands."""
         until, there = self.clock() + _NOT_YET_S, code_of(fault) == "PreconditionFailed"
         while there and self.clock() < until:
-            said = await self._said(place)
-            if said is not None and (said.get("tags") or {}).get(TOKEN_TAG) == request.token:
-                return canonical(str(said["id"]))
-            if said is not None:
+            response = await self._read(place)
+            if response is not None and (response.get("tags") or {}).get(TOKEN_TAG) == request.token:
+                return canonical(str(response["id"]))
+            if response is not None:
                 break
             await asyncio.sleep(self.pause_s)
         raise fault
@@ -121,7 +121,7 @@ class Machines:
         what = f"{fault}; whether something was made cannot be told"
         return ProviderFault.at(place.name, what, "cloudcmp cleanup")
 
-    async def _decided(self, place: Place, reply: Reply) -> Coded | None:
+    async def _decided(self, place: Place, reply: Reply) -> CloudError | None:
         """Why a machine cannot be had, once Azure has decided that; None once it runs, or where nothing tells.
 
         What a poll cannot tell says nothing of the machine: no second one is ever asked for because of it.
@@ -133,12 +133,12 @@ class Machines:
                     operation = await self.sdk.ask(reply.operation)
                     status = str(operation.body.get("status", ""))
                     if status in _UNDONE:
-                        return coded_in(operation.body) or Coded("ProvisioningFailed", status)
+                        return error_in(operation.body) or CloudError("ProvisioningFailed", status)
                     if status == "Succeeded":
                         return None
-                said = await self._said(place, view=True)
-                if said is not None and (_failure(said) or _power(said) == "running"):
-                    return _failure(said)
+                response = await self._read(place, view=True)
+                if response is not None and (_failure(response) or _power(response) == "running"):
+                    return _failure(response)
             except _UNTOLD:
                 pass
             except Refused as fault:
@@ -153,7 +153,7 @@ class Machines:
         for _ in range(_TRIES):
             try:
                 await self._delete(place)
-                agree = agree + 1 if await self._said(place) is None else 0
+                agree = agree + 1 if await self._read(place) is None else 0
                 if agree == 2:
                     return True
             except ProviderFault:
@@ -175,9 +175,9 @@ class Machines:
 
     async def there(self, handle: Handle) -> bool:
         """Whether a machine is there, in whatever state."""
-        return await self._said(place_of(handle.cloud_id)) is not None
+        return await self._read(place_of(handle.cloud_id)) is not None
 
-    async def _said(self, place: Place, *, view: bool = False) -> dict[str, Any] | None:
+    async def _read(self, place: Place, *, view: bool = False) -> dict[str, Any] | None:
         expand = {"expand": "instanceView"} if view else {}
         call = self.sdk.read("compute", "virtual_machines", "get", place.group, place.name, **expand)
         reply = await unless_missing(call)
@@ -195,26 +195,28 @@ class Machines:
         A spot machine that is taken back is deleted, and nothing tells the cause.
         Raises NoCapacity or QuotaReached for one that failed for that.
         """
-        said = await self._said(place_of(handle.cloud_id), view=True)
-        if said is None and handle.cloud_id in self._seen:
+        response = await self._read(place_of(handle.cloud_id), view=True)
+        if response is None and handle.cloud_id in self._seen:
             return MachineStatus("gone", why="it is there no more, and Azure tells no cause")
-        if said is None:
+        if response is None:
             return MachineStatus("pending", why="it is not found yet")
         self._seen.add(handle.cloud_id)
-        failure = _failure(said)
+        failure = _failure(response)
         if failure is not None:
             fault = _fault(failure, handle.cloud_id)
             if isinstance(fault, NoCapacity | QuotaReached):
                 raise fault
             return MachineStatus("gone", why=failure.line, taken=False)
-        properties = said.get("properties") or {}
-        state = "stopped" if properties.get("provisioningState") == "Deleting" else _POWER.get(_power(said), "pending")
+        properties = response.get("properties") or {}
+        state = (
+            "stopped" if properties.get("provisioningState") == "Deleting" else _POWER.get(_power(response), "pending")
+        )
         address, inside = await self._reached(handle, properties) if state == "running" else (None, None)
         system = ((properties.get("storageProfile") or {}).get("osDisk") or {}).get("osType")
         if state == "running" and address is None:
             return MachineStatus("pending", why="its address is not told yet")
         port = 3389 if system == "Windows" else 22
-        return MachineStatus(state, address, port, peer_address=inside, why=_why(said, state))
+        return MachineStatus(state, address, port, peer_address=inside, why=_why(response, state))
 
     async def _reached(self, handle: Handle, properties: dict[str, Any]) -> tuple[str | None, str | None]:
         """The public and the inside address; both stay as long as the machine does, and are asked for once."""
@@ -225,8 +227,10 @@ class Machines:
         if not cards:
             return None, None
         card = place_of(str(cards[0]["id"]))
-        said = (await self.sdk.read("network", "network_interfaces", "get", card.group, card.name)).body
-        inside = [one.get("properties") or {} for one in (said.get("properties") or {}).get("ipConfigurations") or ()]
+        response = (await self.sdk.read("network", "network_interfaces", "get", card.group, card.name)).body
+        inside = [
+            one.get("properties") or {} for one in (response.get("properties") or {}).get("ipConfigurations") or ()
+        ]
         outside = (inside[0].get("publicIPAddress") or {}).get("id") if inside else None
         if not outside or not inside[0].get("privateIPAddress"):
             return None, None
@@ -240,8 +244,8 @@ class Machines:
 
     async def zone(self, handle: Handle) -> str | None:
         """The zone of a machine, None while it is not there, and where it stands in none."""
-        said = await self._said(place_of(handle.cloud_id)) or {}
-        return next((str(one) for one in said.get("zones") or ()), None)
+        response = await self._read(place_of(handle.cloud_id)) or {}
+        return next((str(one) for one in response.get("zones") or ()), None)
 
     # -- another size
 
@@ -270,49 +274,49 @@ class Machines:
             answer = await self.sdk.ask(reply.operation)
             status = str(answer.body.get("status", "Succeeded" if answer.status == 200 else "InProgress"))
             if status in _UNDONE:
-                raise _fault(coded_in(answer.body) or Coded("OperationFailed", status), place.name)
+                raise _fault(error_in(answer.body) or CloudError("OperationFailed", status), place.name)
             if status == "Succeeded":
                 return
             await asyncio.sleep(self.pause_s)
 
     async def _until(self, place: Place, power: str) -> None:
         async def look() -> bool:
-            said = await self._said(place, view=True)
-            return said is not None and _power(said) == power
+            response = await self._read(place, view=True)
+            return response is not None and _power(response) == power
 
         await wait_until(look, place.name, f"it is not {power}", _CHANGE_S, sleeper(self.pause_s), self.clock)
 
 
-def _statuses(said: dict[str, Any]) -> list[dict[str, Any]]:
-    view = (said.get("properties") or {}).get("instanceView") or {}
+def _statuses(response: dict[str, Any]) -> list[dict[str, Any]]:
+    view = (response.get("properties") or {}).get("instanceView") or {}
     return [one for one in view.get("statuses") or () if isinstance(one, dict)]
 
 
-def _power(said: dict[str, Any]) -> str:
+def _power(response: dict[str, Any]) -> str:
     """The last word of its power state, empty where none is told."""
-    codes = [str(one.get("code", "")) for one in _statuses(said)]
+    codes = [str(one.get("code", "")) for one in _statuses(response)]
     return next((code.partition("/")[2] for code in codes if code.startswith("PowerState/")), "")
 
 
-def _failure(said: dict[str, Any]) -> Coded | None:
+def _failure(response: dict[str, Any]) -> CloudError | None:
     """Why a machine could not be made: what its provisioning failed with, None where it did not."""
-    if (said.get("properties") or {}).get("provisioningState") not in _UNDONE:
+    if (response.get("properties") or {}).get("provisioningState") not in _UNDONE:
         return None
-    if _power(said) in {"running", "starting"}:  # it is there: only what came after its making failed
+    if _power(response) in {"running", "starting"}:  # it is there: only what came after its making failed
         return None
-    for one in _statuses(said):
+    for one in _statuses(response):
         parts = str(one.get("code", "")).split("/")
         if parts[0] == "ProvisioningState" and len(parts) > 2:
-            return Coded(one_line(parts[2]), one_line(str(one.get("message", ""))))
-    return Coded("ProvisioningFailed", "")
+            return CloudError(one_line(parts[2]), one_line(str(one.get("message", ""))))
+    return CloudError("ProvisioningFailed", "")
 
 
-def _fault(said: Coded, where: str) -> ProviderFault:
-    return refusal(said, where) or Refused.at(where, said.line, "change what is asked for")
+def _fault(error: CloudError, where: str) -> ProviderFault:
+    return refusal(error, where) or Refused.at(where, error.line, "change what is asked for")
 
 
-def _why(said: dict[str, Any], state: str) -> str:
+def _why(response: dict[str, Any], state: str) -> str:
     if state == "running":
         return ""
-    shown = [str(one.get("displayStatus") or one.get("code", "")) for one in _statuses(said)]
+    shown = [str(one.get("displayStatus") or one.get("code", "")) for one in _statuses(response)]
     return one_line(", ".join(shown))

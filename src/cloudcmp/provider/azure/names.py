@@ -65,6 +65,6 @@ def machine_of(request: CreateRequest) -> str:
     return request.name[:_MACHINE_MOST].rstrip("-")
 
 
-def bears_ours(said: Mapping[str, Any]) -> bool:
+def bears_ours(response: Mapping[str, Any]) -> bool:
     """Whether a resource bears one of our tags."""
-    return any(str(key).startswith("cloudcmp:") for key in said.get("tags") or {})
+    return any(str(key).startswith("cloudcmp:") for key in response.get("tags") or {})

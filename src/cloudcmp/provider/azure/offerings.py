@@ -43,37 +43,37 @@ def category_of(size: str) -> str | None:
     return _CATEGORIES.get(family) or _CATEGORIES.get(family[:1])
 
 
-def facts_of(said: Mapping[str, Any]) -> dict[str, str]:
+def facts_of(response: Mapping[str, Any]) -> dict[str, str]:
     """What is said of a size, by the names of its capabilities."""
-    return {str(one.get("name")): str(one.get("value")) for one in said.get("capabilities") or ()}
+    return {str(one.get("name")): str(one.get("value")) for one in response.get("capabilities") or ()}
 
 
-def is_sold(said: Mapping[str, Any], region: str) -> bool:
+def is_sold(response: Mapping[str, Any], region: str) -> bool:
     """Whether an entry of the list is a size of virtual machines that this subscription may have in a region."""
-    here = [str(one).lower() for one in said.get("locations") or ()]
-    if said.get("resourceType") != "virtualMachines" or region not in here:
+    here = [str(one).lower() for one in response.get("locations") or ()]
+    if response.get("resourceType") != "virtualMachines" or region not in here:
         return False
-    return not any(one.get("type") == "Location" for one in said.get("restrictions") or ())
+    return not any(one.get("type") == "Location" for one in response.get("restrictions") or ())
 
 
-def zones_of(said: Mapping[str, Any], region: str) -> tuple[str, ...]:
+def zones_of(response: Mapping[str, Any], region: str) -> tuple[str, ...]:
     """The zones of a region in which a size is to be had, sorted; none where the region has no zones."""
     offered = {
         str(zone)
-        for one in said.get("locationInfo") or ()
+        for one in response.get("locationInfo") or ()
         if str(one.get("location", "")).lower() == region
         for zone in one.get("zones") or ()
     }
-    for one in said.get("restrictions") or ():
+    for one in response.get("restrictions") or ():
         if one.get("type") == "Zone":
             offered -= {str(zone) for zone in (one.get("restrictionInfo") or {}).get("zones") or ()}
     return tuple(sorted(offered))
 
 
-def offering_of(region: str, said: Mapping[str, Any]) -> Offering:
+def offering_of(region: str, response: Mapping[str, Any]) -> Offering:
     """A size as the list of resource SKUs tells it; GB of memory are GiB there, MB of local disks MiB."""
-    facts = facts_of(said)
-    name = str(said["name"])
+    facts = facts_of(response)
+    name = str(response["name"])
     vcpus = _number(facts.get("vCPUsAvailable") or facts.get("vCPUs"))
     return Offering(
         provider="azure",

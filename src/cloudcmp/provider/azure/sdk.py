@@ -87,7 +87,7 @@ class Sdk(SdkClient):
         return await self.run_in_thread(lambda: self.read_now(client, group, action, *args, **params))
 
     def read_now(self, client: str, group: str, action: str, *args: Any, **params: Any) -> Reply:
-        """The same, in this thread: only the attempts are bounded, so it belongs in a thread of `blocking_calls`."""
+        """`read`, in this thread. Only its attempts are bounded: run it in a thread of `blocking_calls`."""
         return self._call(client, group, action, args, params, self.attempts, changes=False)[-1]
 
     async def change(
@@ -122,7 +122,7 @@ class Sdk(SdkClient):
         return await self.run_in_thread(lambda: self.pages_now(client, group, action, *args, **params))
 
     def pages_now(self, client: str, group: str, action: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
-        """The same, in this thread: each page takes its own time, so it belongs in a thread of `blocking_calls`."""
+        """`pages`, in this thread. Each page has its own deadline: run it in a thread of `blocking_calls`."""
         found: list[dict[str, Any]] = []
         for reply in self._call(client, group, action, args, params, self.attempts, changes=False):
             if not isinstance(reply.body.get("value"), list):
@@ -135,7 +135,7 @@ class Sdk(SdkClient):
         return await self.run_in_thread(lambda: self.ask_now(url))
 
     def ask_now(self, url: str) -> Reply:
-        """The same, in this thread."""
+        """`ask`, in this thread."""
         return self.guarded(lambda: self._get(url), fault_of)
 
     async def subscribed(self, what: str = "") -> Reply:

@@ -2,7 +2,6 @@
 
 import ipaddress
 import socket
-import urllib.request
 from urllib.parse import urlsplit
 
 from cloudcmp.errors import Refused, Unreached
@@ -11,6 +10,8 @@ from cloudcmp.model.lease import CreateRequest
 Net = ipaddress.IPv4Network | ipaddress.IPv6Network
 SSH = 22
 _DOORS = {"linux": (SSH,), "windows": (3389, 5985)}
+LOGIN_PORTS = frozenset(port for ports in _DOORS.values() for port in ports)
+"""Every port at which machines are logged in to, whatever their system."""
 _WIDEST = {4: 24, 6: 64}  # prefix lengths, docs/adr/0033-whom-the-firewall-lets-in.md
 _ASKED = "https://checkip.amazonaws.com"
 """Amazon's own answer to the question from where it is asked."""
@@ -35,7 +36,7 @@ def allowed_nets(request: CreateRequest) -> tuple[Net, ...]:
 
 
 def allowed_v4_nets(request: CreateRequest) -> tuple[Net, ...]:
-    """The same where machines have IPv4 addresses only: raises Refused for one of IPv6 as well."""
+    """`allowed_nets` for machines that have IPv4 addresses only: raises Refused for an IPv6 one as well."""
     nets = allowed_nets(request)
     for net in nets:
         if net.version != 4:
@@ -61,13 +62,15 @@ def _net(text: str, where: str) -> Net:
 def controller_address(endpoint: str | None) -> str:
     """Our own address in CIDR form: as Amazon sees it, or as another cloud's endpoint is reached from here.
 
-    Raises Refused where it cannot be told, Unreached where nobody answers the question. Behind several addresses that
+    Raises Refused if it cannot be found out, Unreached where nobody answers the question. Behind several addresses that
     take turns it may be the wrong one: then the study must name them all.
     """
     return local_address(endpoint) if endpoint else _far()
 
 
 def _far() -> str:
+    import urllib.request  # takes long to load, and hardly any command asks
+
     try:
         with urllib.request.urlopen(_ASKED, timeout=_WAIT_S) as answer:
             return _cidr(ipaddress.ip_address(answer.read(64).decode("ascii", errors="replace").strip()))
@@ -80,7 +83,7 @@ def _far() -> str:
 def local_address(endpoint: str) -> str:
     """The local end of the way to a cloud's endpoint, in CIDR form; nothing is sent.
 
-    Raises Refused where it cannot be told: also where a private address goes to a public cloud, which then sees
+    Raises Refused if it cannot be found out, also where a private address goes to a public cloud, which then sees
     another one.
     """
     try:

@@ -1,4 +1,4 @@
-"""Blocking calls of a cloud's library, each with a deadline of our own: threads that nobody waits for after it."""
+"""Blocking calls of a cloud's library, in threads: each has a deadline, after which the thread is abandoned."""
 
 import asyncio
 import threading
@@ -30,7 +30,7 @@ def run_blocking(work: Callable[[], _T], where: str, deadline_s: float) -> _T:
 
 
 async def run_in_thread(work: Callable[[], _T], where: str, deadline_s: float, *, changes: bool = False) -> _T:
-    """Run blocking work in a thread that nobody waits for once the deadline has passed.
+    """Run blocking work in a thread, which is abandoned once the deadline has passed.
 
     Then raises LostAnswer where it `changes` something, else IncompleteListing.
     """

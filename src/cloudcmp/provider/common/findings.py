@@ -1,4 +1,4 @@
-"""What is told of every cloud before a study in the same way: its clock, the account, and what it refused."""
+"""Findings of a preflight that every cloud has: its clock, the account, a refusal."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC
@@ -11,14 +11,14 @@ from cloudcmp.model.safety import Finding
 _SKEW_S = 60.0
 
 
-def parse_http_date(said: str) -> float | None:
-    """When an answer says that it was given, by the cloud's own clock (Unix s); None where it cannot be read.
+def parse_http_date(header: str) -> float | None:
+    """The time of a response by the cloud's own clock (Unix s), None if it cannot be read.
 
-    `said` is its Date header. A date without a zone is one of UTC: the header knows no other
+    `header` is its Date header. A date without a zone is one of UTC: the header knows no other
     (https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7).
     """
     try:
-        at = parsedate_to_datetime(said)
+        at = parsedate_to_datetime(header)
     except (ValueError, OverflowError):
         return None
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
@@ -67,5 +67,5 @@ def account_finding(
 
 def refusal_finding(what: str, fault: ProviderFault, whose: str = "") -> Finding:
     """A cloud's refusal as the finding about `what`; `whose` names the candidate that it is about."""
-    said = fault.faults[0]
-    return Finding(what, False, f"{whose}: {said.what}" if whose else said.what, said.next)
+    first = fault.faults[0]
+    return Finding(what, False, f"{whose}: {first.what}" if whose else first.what, first.next)

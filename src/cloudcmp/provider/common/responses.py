@@ -9,11 +9,11 @@ from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, Refusa
 _T = TypeVar("_T")
 
 LOOKED_FOR = "it is looked for by token, tag and name"
-"""What becomes of something that may have been made: nobody has to do anything at once."""
+"""The next step for a resource that may exist: cloudcmp looks for it, and the user need not act."""
 
 
 @dataclass(frozen=True, slots=True)
-class Coded:
+class CloudError:
     """An error's code, its text (untrusted, one line, cut) and its HTTP status, 0 where it has none."""
 
     code: str
@@ -27,7 +27,7 @@ class Coded:
 
 
 def unclear_response(what: str, where: str, *, changes: bool) -> ProviderFault:
-    """An answer that tells nothing: what was asked for may have been done, if it was a call that changes something."""
+    """The fault of a response that leaves the outcome unknown: a call that changes something may have done so."""
     return LostAnswer.at(where, what, LOOKED_FOR) if changes else IncompleteListing.at(where, what, "ask again")
 
 

@@ -42,14 +42,14 @@ class OfferingCatalog:
         zones = self._regions_now().get(region)
         if zones is None:
             return None
-        said: dict[str, Any] = {}
+        response: dict[str, Any] = {}
         places: dict[str, list[str]] = {}
         for zone in zones:
             for page in self._sdk.pages_now("machine_types", zone=zone):
                 for one in page.items:
-                    said[one.name] = one
+                    response[one.name] = one
                     places.setdefault(one.name, []).append(zone)
-        found = (offering_of(self._sdk.name, region, one, places[name]) for name, one in said.items())
+        found = (offering_of(self._sdk.name, region, one, places[name]) for name, one in response.items())
         return tuple(sorted(found, key=lambda one: one.name))
 
     def _regions_now(self) -> dict[str, tuple[str, ...]]:
@@ -125,8 +125,8 @@ class OfferingCatalog:
         """
         system = options.get("os", "linux")
         asked = options.get("image") or default_image(system)
-        said = await self._type(zone, offering)
-        key = (asked, "x86_64" if said is None else architecture_of(said))
+        response = await self._type(zone, offering)
+        key = (asked, "x86_64" if response is None else architecture_of(response))
         if key not in self._images:
             self._images[key] = await find_image(self._sdk, *key)
         image = self._images[key]

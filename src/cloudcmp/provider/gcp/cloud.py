@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 
+from cloudcmp.model.firewall import Admission
 from cloudcmp.model.lease import CreateRequest, Found, Handle, Listing
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate, Plan
@@ -10,6 +11,7 @@ from cloudcmp.model.protocol import nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.driver import CloudDriver
+from cloudcmp.provider.common.firewall_rules import admission
 from cloudcmp.provider.gcp import listing
 from cloudcmp.provider.gcp.catalog import OfferingCatalog
 from cloudcmp.provider.gcp.firewalls import Firewalls
@@ -96,6 +98,10 @@ class GcpProvider(CloudDriver[OfferingCatalog, GceLifecycle]):
     async def leftovers(self) -> Listing:
         """Whatever bears our schema's tag in all zones."""
         return await listing.leftovers(self._sdk, self._firewalls)
+
+    async def admitted(self, firewall: Handle) -> Admission:
+        """Whom a launch's firewall admits, by the rules that the cloud holds."""
+        return admission(await self._firewalls.rules(firewall.cloud_id))
 
     # -- machines
 

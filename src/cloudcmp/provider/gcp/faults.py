@@ -24,7 +24,7 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.common.responses import LOOKED_FOR, Coded, lost_response, unclear_response
+from cloudcmp.provider.common.responses import LOOKED_FOR, CloudError, lost_response, unclear_response
 
 _CAPACITY = {
     "RESOURCE_POOL_EXHAUSTED",
@@ -64,28 +64,28 @@ _KINDS: tuple[tuple[Set[str], type[ProviderFault], str], ...] = (
 )
 
 
-def coded(error: BaseException) -> Coded | None:
+def cloud_error(error: BaseException) -> CloudError | None:
     """The provider's own error in one of its client's, None for anything that never came to an answer."""
     status: Any = getattr(error, "code", None)
     if not hasattr(error, "errors") or not isinstance(status, int):
         return None
-    said = [one for one in getattr(error, "errors", ()) or () if isinstance(one, dict)]
-    reason = str(said[0].get("reason") or "") if said else ""
+    cause = [one for one in getattr(error, "errors", ()) or () if isinstance(one, dict)]
+    reason = str(cause[0].get("reason") or "") if cause else ""
     # The client's own text begins with the call's method and address, which name what was asked for.
-    text = str(said[0].get("message") or "") if said else _ADDRESSED.sub("", str(getattr(error, "message", "") or ""))
+    text = str(cause[0].get("message") or "") if cause else _ADDRESSED.sub("", str(getattr(error, "message", "") or ""))
     # Of capacity some answers tell by the code in the text only.
     known = next((code for code in sorted(_CAPACITY, key=len, reverse=True) if code in text), "")
-    return Coded(one_line(known or reason or f"HTTP {int(status)}"), one_line(text), int(status))
+    return CloudError(one_line(known or reason or f"HTTP {int(status)}"), one_line(text), int(status))
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
     """Our error for one of the client's. `changes`: the call makes or ends something: a lost answer matters."""
-    said = coded(error)
-    if said is None:
+    cause = cloud_error(error)
+    if cause is None:
         return _unanswered(error, where, changes=changes)
-    kind = _REASONS.get(said.code, RefusalKind.OTHER)
-    reason = Refusal(kind, said.code, said.text)
-    return (_refusal(said, where) or _unclear(said, where, changes=changes)).because(reason)
+    kind = _REASONS.get(cause.code, RefusalKind.OTHER)
+    reason = Refusal(kind, cause.code, cause.text)
+    return (_refusal(cause, where) or _unclear(cause, where, changes=changes)).because(reason)
 
 
 def operation_fault(operation: Any, where: str) -> ProviderFault | None:
@@ -99,34 +99,34 @@ def operation_fault(operation: Any, where: str) -> ProviderFault | None:
         return None
     code = str(errors[0].code or "") if errors else ""
     text = str(errors[0].message or "") if errors else str(operation.http_error_message or "")
-    said = Coded(one_line(code or f"HTTP {status}"), one_line(text), status)
-    refusal = _refusal(said, where)
+    cause = CloudError(one_line(code or f"HTTP {status}"), one_line(text), status)
+    refusal = _refusal(cause, where)
     if refusal is not None:
         return refusal
-    if status >= 500 or "INTERNAL" in said.code or not status:
-        return ProviderFault.at(where, f"the operation failed: {said.line}", LOOKED_FOR)
-    return Refused.at(where, said.line, "change what is asked for")
+    if status >= 500 or "INTERNAL" in cause.code or not status:
+        return ProviderFault.at(where, f"the operation failed: {cause.line}", LOOKED_FOR)
+    return Refused.at(where, cause.line, "change what is asked for")
 
 
-def _refusal(said: Coded, where: str) -> ProviderFault | None:
+def _refusal(cause: CloudError, where: str) -> ProviderFault | None:
     """What the provider surely did not do, None for other errors."""
     for codes, kind, hint in _KINDS:
-        if said.code in codes:
-            return kind.at(where, said.line, hint)
-    if said.status == 401:
-        return BadCredentials.at(where, f"{said.code}: the credentials are not taken", RENEW)
-    if said.status == 429:
-        return Throttled.at(where, said.line, "wait, and ask less often")
-    if said.status == 403:
-        return NotAllowed.at(where, said.line, POLICY)
+        if cause.code in codes:
+            return kind.at(where, cause.line, hint)
+    if cause.status == 401:
+        return BadCredentials.at(where, f"{cause.code}: the credentials are not taken", RENEW)
+    if cause.status == 429:
+        return Throttled.at(where, cause.line, "wait, and ask less often")
+    if cause.status == 403:
+        return NotAllowed.at(where, cause.line, POLICY)
     return None
 
 
-def _unclear(said: Coded, where: str, *, changes: bool) -> ProviderFault:
-    if said.status >= 500 or said.status < 400:
-        line = said.line if said.code.startswith("HTTP") else f"{said.line} (HTTP {said.status})"
+def _unclear(cause: CloudError, where: str, *, changes: bool) -> ProviderFault:
+    if cause.status >= 500 or cause.status < 400:
+        line = cause.line if cause.code.startswith("HTTP") else f"{cause.line} (HTTP {cause.status})"
         return unclear_response(line, where, changes=changes)
-    return Refused.at(where, said.line, "change what is asked for")
+    return Refused.at(where, cause.line, "change what is asked for")
 
 
 def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:

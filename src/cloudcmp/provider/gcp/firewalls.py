@@ -13,6 +13,7 @@ from typing import Any
 from cloudcmp.errors import NOTHING_MADE, IncompleteListing, LostAnswer, ProviderFault, RefusalKind, Refused
 from cloudcmp.model.lease import FIREWALL, CreateRequest, Found
 from cloudcmp.provider.common.address import allowed_v4_nets, login_ports
+from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.responses import left_behind, unless_missing
 from cloudcmp.provider.gcp.launch import NETWORK, beside
 from cloudcmp.provider.gcp.operations import Operations
@@ -21,6 +22,7 @@ from cloudcmp.provider.gcp.tags import read, request_id, tags_and_token, to_text
 
 _ALL = {"I_p_protocol": "all"}
 _FIRST, _LAST = 100, 200  # lower goes first; the default network's own rules have 65534
+_NEVER = 65536  # after all priorities
 _TRIES = 10
 _LOOKS = 120  # a rule takes its while to go
 
@@ -111,18 +113,44 @@ class Firewalls:
         """Whether any rule of a launch is there still."""
         return any([await self._get(one) is not None for one in _names(name)])
 
+    async def rules(self, name: str) -> list[Rule]:
+        """What admits somebody to the machines of a launch: rules for its tag or for all machines of the network, but
+        for those that come after the launch's own rule for nobody.
+        """
+        listed = [one for page in await self.sdk.pages("firewalls") for one in page.items]
+        mine = [one for one in listed if _is_for(one, name)]
+        closed = (one.priority for one in mine if one.denied and list(one.source_ranges) == ["0.0.0.0/0"])
+        last = min(closed, default=_NEVER)
+        return [rule for one in mine if one.allowed and one.priority < last for rule in _held(one, name)]
+
     async def find(self) -> list[Found]:
         """Every launch's rules that bear our marks, told as one thing by the name of the first."""
         pages = await self.sdk.pages("firewalls")
         found: dict[str, Found] = {}
         for rule in (one for page in pages for one in page.items):
-            said = read(str(rule.description))
-            if said is None:
+            response = read(str(rule.description))
+            if response is None:
                 continue
             tags, token = tags_and_token(str(rule.description), {})
-            first = str(said.get("first") or rule.name)
-            found[first] = Found(first, first, token, tags, "there", FIREWALL, str(said.get("region") or ""))
+            first = str(response.get("first") or rule.name)
+            found[first] = Found(first, first, token, tags, "there", FIREWALL, str(response.get("region") or ""))
         return list(found.values())
+
+
+def _is_for(rule: Any, name: str) -> bool:
+    """Whether a rule that is in force is for the machines of a launch."""
+    network = str(rule.network).endswith(f"/{NETWORK}") and str(rule.direction) == "INGRESS" and not rule.disabled
+    tags = list(rule.target_tags)
+    return network and (name in tags or not (tags or list(rule.target_service_accounts)))
+
+
+def _held(rule: Any, name: str) -> Iterator[Rule]:
+    sources = [*rule.source_ranges, *rule.source_service_accounts]
+    sources += [MEMBERS if tag == name else str(tag) for tag in rule.source_tags]
+    for one in rule.allowed:
+        kind = ANY if str(one.I_p_protocol) == "all" else str(one.I_p_protocol)
+        for ports in map(ports_in, list(one.ports) or [""]):
+            yield from (Rule(str(source), kind, ports) for source in sources or ["0.0.0.0/0"])
 
 
 def _names(name: str) -> tuple[str, ...]:

@@ -107,12 +107,12 @@ async def _named(sdk: Sdk, asked: str) -> Any:
     return None
 
 
-def _image(said: Any, architecture: str) -> Image:
-    windows = any(str(feature.type_) == "WINDOWS" for feature in said.guest_os_features)
-    own = _ARCHITECTURES.get(str(said.architecture or ""), architecture)
-    billed = (str(one) for one in said.licenses if any(f"/{project}/" in str(one) for project in _LICENSED))
+def _image(response: Any, architecture: str) -> Image:
+    windows = any(str(feature.type_) == "WINDOWS" for feature in response.guest_os_features)
+    own = _ARCHITECTURES.get(str(response.architecture or ""), architecture)
+    billed = (str(one) for one in response.licenses if any(f"/{project}/" in str(one) for project in _LICENSED))
     licence = next((one.rpartition("projects/")[2] for one in billed), "")
-    return Image(str(said.self_link), str(said.name), own, windows, licence)
+    return Image(str(response.self_link), str(response.name), own, windows, licence)
 
 
 def default_image(system: str) -> str:

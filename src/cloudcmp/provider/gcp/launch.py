@@ -91,14 +91,14 @@ def _refuse(request: CreateRequest, options: Mapping[str, str]) -> None:
 
 def _scheduling(spot: bool, end: float) -> dict[str, Any]:
     """The end that is built in; a machine that is measured is not started again behind our back."""
-    said: dict[str, Any] = {
+    response: dict[str, Any] = {
         "automatic_restart": False,
         "instance_termination_action": "DELETE",
         "termination_time": datetime.fromtimestamp(end, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
     if spot:
-        said |= {"provisioning_model": "SPOT", "on_host_maintenance": "TERMINATE"}
-    return said
+        response |= {"provisioning_model": "SPOT", "on_host_maintenance": "TERMINATE"}
+    return response
 
 
 def _metadata(request: CreateRequest, image: Image, end: float) -> list[dict[str, str]]:

@@ -78,15 +78,15 @@ class GceLifecycle(ResourceLifecycle):
 
     async def look(self, handle: Handle) -> MachineStatus:
         """How a machine is; one that is not shown yet is pending, and one that something ended is gone."""
-        said = await self._seen(handle)
-        if said is None:
+        response = await self._seen(handle)
+        if response is None:
             return await self._ended(handle)
-        state = _STATES.get(str(said.status), "pending")
-        address, inside = _addresses(said)
-        why, taken = one_line(str(said.status_message or "")), None
+        state = _STATES.get(str(response.status), "pending")
+        address, inside = _addresses(response)
+        why, taken = one_line(str(response.status_message or "")), None
         if state == "stopped":
             why, taken = await self._why(handle, why)
-        windows = any(license_.rsplit("/", 1)[-1].startswith("windows-") for license_ in _licenses(said))
+        windows = any(license_.rsplit("/", 1)[-1].startswith("windows-") for license_ in _licenses(response))
         return MachineStatus(
             state, address or inside, 3389 if windows else 22, peer_address=inside, why=why, taken=taken
         )
@@ -163,13 +163,13 @@ def _of(operation: Any) -> str:
     return one_line(f"{operation.operation_type}: {operation.status_message or 'it was asked for'}")
 
 
-def _addresses(said: Any) -> tuple[str | None, str | None]:
+def _addresses(response: Any) -> tuple[str | None, str | None]:
     """The address from outside and the one inside."""
-    for card in said.network_interfaces:
+    for card in response.network_interfaces:
         outside = next((str(one.nat_i_p) for one in card.access_configs if one.nat_i_p), None)
         return outside, str(card.network_i_p) or None
     return None, None
 
 
-def _licenses(said: Any) -> list[str]:
-    return [str(link) for disk in said.disks for link in disk.licenses]
+def _licenses(response: Any) -> list[str]:
+    return [str(link) for disk in response.disks for link in disk.licenses]

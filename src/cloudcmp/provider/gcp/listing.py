@@ -76,14 +76,14 @@ async def leftovers(sdk: Sdk, firewalls: Firewalls) -> Listing:
 
 async def _machines(sdk: Sdk, wanted: str, region: str | None) -> tuple[list[Found], set[str]]:
     """The machines that a filter finds, and the disks of theirs that would not end with them."""
-    said = (await _whole(sdk, "instances", wanted, region)).items
-    return [_machine(one) for one in said], _staying(said)
+    items = (await _whole(sdk, "instances", wanted, region)).items
+    return [_machine(one) for one in items], _staying(items)
 
 
 async def _volumes(sdk: Sdk, wanted: str, region: str | None, staying: set[str]) -> list[Found]:
     """Disks that no machine will take along when it ends."""
-    said = (await _whole(sdk, "disks", wanted, region)).items
-    return [_volume(one) for one in said if _stays(one, staying)]
+    items = (await _whole(sdk, "disks", wanted, region)).items
+    return [_volume(one) for one in items if _stays(one, staying)]
 
 
 async def _whole(sdk: Sdk, service: str, wanted: str, region: str | None) -> Scopes:
@@ -126,7 +126,7 @@ def region_of(zone: str) -> str:
 
 
 def _staying(machines: Iterable[Any]) -> set[str]:
-    return {_path(disk.source) for said in machines for disk in said.disks if disk.source and not disk.auto_delete}
+    return {_path(disk.source) for one in machines for disk in one.disks if disk.source and not disk.auto_delete}
 
 
 def _stays(disk: Any, staying: set[str]) -> bool:
@@ -138,14 +138,23 @@ def _path(link: str) -> str:
     return "/".join(str(link).split("/")[-4:])
 
 
-def _machine(said: Any) -> Found:
-    text = next((str(item.value) for item in said.metadata.items if item.key == ITEM), "")
-    tags, token = tags_and_token(text, dict(said.labels))
-    zone, kind = _place(said.zone), _place(said.machine_type) or None
-    return Found(f"{zone}/{said.name}", str(said.name), token, tags, str(said.status), INSTANCE, region_of(zone), kind)
+def _machine(one: Any) -> Found:
+    text = next((str(item.value) for item in one.metadata.items if item.key == ITEM), "")
+    tags, token = tags_and_token(text, dict(one.labels))
+    zone, kind = _place(one.zone), _place(one.machine_type) or None
+    return Found(
+        f"{zone}/{one.name}",
+        str(one.name),
+        token,
+        tags,
+        str(one.status),
+        INSTANCE,
+        region_of(zone),
+        kind,
+    )
 
 
-def _volume(said: Any) -> Found:
-    tags, token = tags_and_token(str(said.description), dict(said.labels))
-    zone, kind = _place(said.zone), _place(said.type_) or None
-    return Found(f"{zone}/{said.name}", str(said.name), token, tags, str(said.status), VOLUME, region_of(zone), kind)
+def _volume(one: Any) -> Found:
+    tags, token = tags_and_token(str(one.description), dict(one.labels))
+    zone, kind = _place(one.zone), _place(one.type_) or None
+    return Found(f"{zone}/{one.name}", str(one.name), token, tags, str(one.status), VOLUME, region_of(zone), kind)

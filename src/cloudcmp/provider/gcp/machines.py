@@ -107,8 +107,8 @@ class Machines:
 
     async def _is_ours(self, request: CreateRequest, zone: str) -> bool:
         """Whether what has the name already was made by this very request."""
-        said = await self._get(request, zone)
-        items = [] if said is None else said.metadata.items
+        response = await self._get(request, zone)
+        items = [] if response is None else response.metadata.items
         text = next((str(one.value) for one in items if one.key == ITEM), "")
         return (read(text) or {}).get("token") == request.token
 
@@ -128,8 +128,8 @@ class Machines:
                     raise await self._sure(request, zone, fault)
                 return
             try:
-                said = await self._get(request, zone)
-                if said is not None and str(said.status) in _UNDER_WAY:
+                response = await self._get(request, zone)
+                if response is not None and str(response.status) in _UNDER_WAY:
                     return
                 now = await self.operations.now(operation, zone)
             except _SILENT:

@@ -30,37 +30,37 @@ def category_of(name: str, *, shared: bool = False) -> str | None:
     return shaped if shaped and general == "general" else general
 
 
-def offering_of(provider: str, region: str, said: Any, zones: Iterable[str] = ()) -> Offering:
+def offering_of(provider: str, region: str, response: Any, zones: Iterable[str] = ()) -> Offering:
     """A machine type as Compute Engine tells it; MiB become GiB."""
-    name = str(said.name)
+    name = str(response.name)
     return Offering(
         provider=provider,
         region=region,
         name=name,
-        vcpus=float(said.guest_cpus) if said.guest_cpus else None,
-        memory_gib=said.memory_mb / 1024 if said.memory_mb else None,
-        category=category_of(name, shared=bool(said.is_shared_cpu)),
-        attributes=tuple(sorted(_attributes(said, zones))),
+        vcpus=float(response.guest_cpus) if response.guest_cpus else None,
+        memory_gib=response.memory_mb / 1024 if response.memory_mb else None,
+        category=category_of(name, shared=bool(response.is_shared_cpu)),
+        attributes=tuple(sorted(_attributes(response, zones))),
     )
 
 
-def architecture_of(said: Any) -> str:
+def architecture_of(response: Any) -> str:
     """The processor of a machine type, told or else by its family."""
-    told = _ARCHITECTURES.get(str(said.architecture or ""))
-    return told or ("aarch64" if str(said.name).split("-")[0] in _ARM else "x86_64")
+    told = _ARCHITECTURES.get(str(response.architecture or ""))
+    return told or ("aarch64" if str(response.name).split("-")[0] in _ARM else "x86_64")
 
 
-def _attributes(said: Any, zones: Iterable[str]) -> Iterator[tuple[str, str]]:
-    yield "architecture", architecture_of(said)
-    if said.is_shared_cpu:
+def _attributes(response: Any, zones: Iterable[str]) -> Iterator[tuple[str, str]]:
+    yield "architecture", architecture_of(response)
+    if response.is_shared_cpu:
         yield "burstable", "yes"
-    if str(said.name).endswith("-metal"):
+    if str(response.name).endswith("-metal"):
         yield "bare_metal", "yes"
-    disks = said.bundled_local_ssds
+    disks = response.bundled_local_ssds
     if disks and disks.partition_count:
         yield "disks", f"{disks.partition_count} local SSD"
         yield "disk_class", "ssd"
-    if said.deprecated and said.deprecated.state:
+    if response.deprecated and response.deprecated.state:
         yield "generation", "previous"
     named = ", ".join(sorted(zones))
     if named:

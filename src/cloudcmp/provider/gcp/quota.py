@@ -33,12 +33,12 @@ async def quota(sdk: Sdk, candidates: Sequence[Candidate]) -> list[Finding]:
     if not needs:
         return []
     try:
-        told = await _told(sdk)
+        listed = await _told(sdk)
     except ProviderFault as fault:
         return [Finding("quota", None, f"it cannot be read ({fault})")]
     needs["", "FIREWALLS"] = float(_RULES * len(candidates))
     needs["", "CPUS_ALL_REGIONS"] = sum(need for (_, metric), need in needs.items() if metric.endswith("CPUS"))
-    return [_one(key, need, told) for key, need in sorted(needs.items())]
+    return [_one(key, need, listed) for key, need in sorted(needs.items())]
 
 
 async def _told(sdk: Sdk) -> dict[tuple[str, str], tuple[float, float]]:
@@ -50,17 +50,17 @@ async def _told(sdk: Sdk) -> dict[tuple[str, str], tuple[float, float]]:
     return found | {("", str(one.metric)): (one.limit, one.usage) for one in project.quotas}
 
 
-def _one(key: tuple[str, str], need: float, told: dict[tuple[str, str], tuple[float, float]]) -> Finding:
+def _one(key: tuple[str, str], need: float, listed: dict[tuple[str, str], tuple[float, float]]) -> Finding:
     region, metric = key
-    if metric == "PREEMPTIBLE_CPUS" and not told.get(key, (0.0, 0.0))[0]:
+    if metric == "PREEMPTIBLE_CPUS" and not listed.get(key, (0.0, 0.0))[0]:
         # Where none is granted for them, spot machines use the standard quota: .../compute/resource-usage#cpu_quota
         return Finding(
             "quota", None, f"{region}: {need:g} CPUS of spot machines needed; which quota counts is not told"
         )
     where = f"{region or 'all regions'}: {metric}"
-    if key not in told:
+    if key not in listed:
         return Finding("quota", None, f"{where}: {need:g} needed; no such quota is told")
-    most, used = told[key]
+    most, used = listed[key]
     text = f"{where}: {need:g} needed, {used:g} in use, {most:g} allowed"
     if need + used > most:
         return Finding("quota", False, text, "ask for more (IAM & Admin, Quotas), or run fewer at once")

@@ -67,7 +67,7 @@ class Sdk(SdkClient):
         return await self.run_in_thread(lambda: self.read_now(service, method, **fields))
 
     def read_now(self, service: str, method: str, **fields: Any) -> Any:
-        """The same, in this thread: only the attempts are bounded, so it belongs in a thread of `blocking_calls`."""
+        """`read`, in this thread. Only its attempts are bounded: run it in a thread of `blocking_calls`."""
 
         def once() -> Any:
             return self._call(service, method, fields, changes=False)
@@ -89,7 +89,7 @@ class Sdk(SdkClient):
         return await self.run_in_thread(lambda: self.pages_now(service, method, **fields))
 
     def pages_now(self, service: str, method: str = "list", **fields: Any) -> list[Any]:
-        """The same, in this thread: each page takes its own time, so it belongs in a thread of `blocking_calls`."""
+        """`pages`, in this thread. Each page has its own deadline: run it in a thread of `blocking_calls`."""
 
         def fetch(token: str) -> tuple[list[Any], str]:
             more = {"page_token": token} if token else {}
@@ -239,8 +239,8 @@ def _dated(sdk: Sdk, rest: Any) -> Callable[..., Any]:
 
     class Dating(rest.RegionsRestInterceptor):  # type: ignore[misc]
         def post_list_with_metadata(self, response: Any, metadata: Any) -> Any:
-            said = {str(key).lower(): str(value) for key, value in metadata}.get("date", "")
-            at = parse_http_date(said)
+            date = {str(key).lower(): str(value) for key, value in metadata}.get("date", "")
+            at = parse_http_date(date)
             sdk.ahead_s = None if at is None else at - time.time()
             return response, metadata
 

@@ -47,21 +47,21 @@ def read(text: str) -> dict[str, object] | None:
     if not text.startswith(_HEAD):
         return None
     try:
-        said = json.loads(text.removeprefix(_HEAD))
+        response = json.loads(text.removeprefix(_HEAD))
     except ValueError:
         return None
-    return said if isinstance(said, dict) and isinstance(said.get("tags"), dict) else None
+    return response if isinstance(response, dict) and isinstance(response.get("tags"), dict) else None
 
 
 def tags_and_token(text: str, labels: Mapping[str, str]) -> tuple[Tags, str | None]:
     """The tags and the token of a resource: as written, else what its labels still tell of them."""
-    said = read(text)
-    if said is None:
+    response = read(text)
+    if response is None:
         ours = {key: value for key, value in labels.items() if key.startswith("cloudcmp-") and key != TOKEN_LABEL}
         tags = {f"{_LABELLED}{key.removeprefix('cloudcmp-')}": value for key, value in ours.items()}
         return tuple(sorted(tags.items())), labels.get(TOKEN_LABEL) or None
-    tags = {str(key): str(value) for key, value in dict(said["tags"]).items()}  # type: ignore[call-overload]
-    return tuple(sorted(tags.items())), str(said.get("token") or "") or None
+    tags = {str(key): str(value) for key, value in dict(response["tags"]).items()}  # type: ignore[call-overload]
+    return tuple(sorted(tags.items())), str(response.get("token") or "") or None
 
 
 def request_id(token: str, place: str, undone: int = 0) -> str:

@@ -1,7 +1,6 @@
-"""Clouds of the long tail, each by its own row of one table, spoken to through apache-libcloud."""
+"""Clouds of the long tail, each by its own row of one table, reached through apache-libcloud."""
 
-from cloudcmp.provider.longtail.cloud import LongTailProvider
 from cloudcmp.provider.longtail.policy import policy
 from cloudcmp.provider.longtail.table import CLOUDS
 
-__all__ = ["CLOUDS", "LongTailProvider", "policy"]
+__all__ = ["CLOUDS", "policy"]

@@ -7,7 +7,8 @@ from cloudcmp.errors import Refused
 from cloudcmp.model.offering import Offering
 from cloudcmp.provider.common.suggestions import nearest
 from cloudcmp.provider.longtail.dialect import Image
-from cloudcmp.provider.longtail.sdk import Json, Library
+from cloudcmp.provider.longtail.paging import Json
+from cloudcmp.provider.longtail.sdk import ApiClient
 
 
 def _today() -> date:
@@ -17,8 +18,8 @@ def _today() -> date:
 class OfferingCatalog:
     """Each list is fetched once. `today` is the date of the prices that it tells."""
 
-    def __init__(self, library: Library, today: Callable[[], date] = _today) -> None:
-        self._library, self._today = library, today
+    def __init__(self, api: ApiClient, today: Callable[[], date] = _today) -> None:
+        self._api, self._today = api, today
         self._regions: dict[str, bool] = {}
         self._types: list[Json] = []
         self._sold: dict[str, tuple[Offering, ...]] = {}
@@ -27,7 +28,7 @@ class OfferingCatalog:
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
         """The types of a region (without one: of all), none for a region that is not there or takes no machines."""
         if not self._types:
-            self._library.run_blocking(self._fetch_now)
+            self._api.run_blocking(self._fetch_now)
         where = [region] if region else sorted(self._regions)
         return tuple(one for name in where for one in self._of(name))
 
@@ -35,24 +36,24 @@ class OfferingCatalog:
         if not self._regions.get(region):
             return ()
         if region not in self._sold:
-            dialect, name, today = self._library.cloud.dialect, self._library.cloud.name, self._today()
-            told = (dialect.offering(name, region, said, today) for said in self._types)
+            cloud, today = self._api.cloud, self._today()
+            told = (cloud.dialect.offering(cloud, region, response, today) for response in self._types)
             self._sold[region] = tuple(sorted((one for one in told if one), key=lambda one: one.name))
         return self._sold[region]
 
     def _fetch_now(self) -> None:
-        dialect = self._library.cloud.dialect
-        regions = dict(dialect.region(said) for said in self._library.all_now(*dialect.regions))
-        self._types, self._regions = self._library.all_now(*dialect.types), regions
+        dialect = self._api.cloud.dialect
+        regions = dict(dialect.region(response) for response in self._api.all_now(*dialect.regions))
+        self._types, self._regions = self._api.all_now(*dialect.types), regions
 
     async def known(self, region: str, offering: str) -> None:
         """Raises Refused for a region or a type that there is not, naming the nearest."""
-        where = self._library.cloud.name
+        where = self._api.cloud.name
         if not self._types:
-            dialect = self._library.cloud.dialect
-            listed = await self._library.all(*dialect.regions)
-            self._types = await self._library.all(*dialect.types)
-            self._regions = dict(dialect.region(said) for said in listed)
+            dialect = self._api.cloud.dialect
+            listed = await self._api.all(*dialect.regions)
+            self._types = await self._api.all(*dialect.types)
+            self._regions = dict(dialect.region(response) for response in listed)
         if not self._regions.get(region):
             hint = nearest(region, [name for name, takes in self._regions.items() if takes])
             why = "takes no machines that are made as they must be" if region in self._regions else "is not there"
@@ -64,5 +65,5 @@ class OfferingCatalog:
     async def image(self, asked: str) -> Image:
         """The image of a name, looked up once."""
         if asked not in self._images:
-            self._images[asked] = await self._library.cloud.dialect.image(self._library, asked)
+            self._images[asked] = await self._api.cloud.dialect.image(self._api, asked)
         return self._images[asked]

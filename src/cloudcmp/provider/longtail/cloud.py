@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from cloudcmp.errors import NOTHING_MADE, LostAnswer, NotAllowed, Refused
+from cloudcmp.model.firewall import Admission
 from cloudcmp.model.lease import FIREWALL, CreateRequest, Found, Handle, Listing
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import UNTOLD, nothing
@@ -12,15 +13,15 @@ from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.address import allowed_nets
 from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.findings import parse_http_date
+from cloudcmp.provider.common.firewall_rules import admission
 from cloudcmp.provider.common.responses import LOOKED_FOR, id_in
 from cloudcmp.provider.longtail import labels, listing
 from cloudcmp.provider.longtail.catalog import OfferingCatalog
 from cloudcmp.provider.longtail.lifecycle import LongTailLifecycle
 from cloudcmp.provider.longtail.preflight import Preflight
 from cloudcmp.provider.longtail.requests import image_of, refuse
-from cloudcmp.provider.longtail.resize import Resize
 from cloudcmp.provider.longtail.safeguards import safeguards_of
-from cloudcmp.provider.longtail.sdk import Library
+from cloudcmp.provider.longtail.sdk import ApiClient
 from cloudcmp.provider.longtail.table import CLOUDS
 
 
@@ -38,18 +39,19 @@ class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
         self,
         name: str,
         *,
-        library: Library | None = None,
+        api: ApiClient | None = None,
         settle_s: float = 60.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         cloud = CLOUDS[name]
         self.name = name
         self.billing = cloud.billing
+        self.parts = cloud.parts
         self.safeguards: tuple[Safeguard, ...] = safeguards_of(cloud)
         self._cloud = cloud
-        self._library = library or Library(cloud)
-        self._catalog = OfferingCatalog(self._library)
-        self._lifecycle = LongTailLifecycle(self._library, Absence(settle_s, "in any complete list", clock))
+        self._api = api or ApiClient(cloud)
+        self._catalog = OfferingCatalog(self._api)
+        self._lifecycle = LongTailLifecycle(self._api, Absence(settle_s, "in any complete list", clock))
         self._made: dict[str, str] = {}  # by token
         self._lost: set[str] = set()
         self._walls: dict[str, str] = {}
@@ -58,23 +60,23 @@ class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Credentials, account, clock, names, rights and limits as far as they are told; creates nothing."""
-        return await Preflight(self._library, self._catalog).run(candidates)
+        return await Preflight(self._api, self._catalog).run(candidates)
 
     async def account(self) -> str:
         """The account of the token, UNTOLD where the token may not see it, and the endpoint where one is named."""
-        self._library.renew()
-        if self._library.account is None:
+        self._api.renew()
+        if self._api.account is None:
             try:
-                said = (await self._library.read(self._cloud.dialect.account)).said
+                response = (await self._api.read(self._cloud.dialect.account)).body
             except NotAllowed:
-                said = {}
-            self._library.account = self._cloud.dialect.account_id(said) or UNTOLD
-        endpoint = self._library.endpoint()
-        return f"{self._library.account} at {endpoint}" if endpoint else self._library.account
+                response = {}
+            self._api.account = self._cloud.dialect.account_id(response) or UNTOLD
+        endpoint = self._api.endpoint()
+        return f"{self._api.account} at {endpoint}" if endpoint else self._api.account
 
     async def date(self) -> float | None:
         """The time by this cloud's own clock (Unix s), from the head of an answer."""
-        return parse_http_date((await self._library.read(self._cloud.dialect.regions[0])).headers.get("date", ""))
+        return parse_http_date((await self._api.read(self._cloud.dialect.regions[0])).headers.get("date", ""))
 
     # -- leases
 
@@ -98,7 +100,7 @@ class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
             raise
 
     def _endpoint(self) -> str | None:
-        return self._library.endpoint()
+        return self._api.endpoint()
 
     async def _check(self, request: CreateRequest) -> None:
         """All is checked before a token counts as sent."""
@@ -108,15 +110,15 @@ class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
 
     async def _made_before(self, request: CreateRequest) -> str:
         """What an earlier request made whose answer was lost: these clouds would make another one."""
-        found = await listing.find(self._library, "", request.token, request.region)
+        found = await listing.find(self._api, "", request.token, request.region)
         id = next((item.cloud_id for item in found if item.kind == request.kind), None)
         if id is None:
             raise LostAnswer.at(request.name, "an earlier request had no answer, and nothing is seen of it", LOOKED_FOR)
         return id
 
     async def _create_firewall(self, request: CreateRequest) -> str:
-        id = await self._cloud.dialect.create_firewall(self._library, request, allowed_nets(request))
-        self._walls[id] = await self._cloud.dialect.firewall_reference(self._library, id)
+        id = await self._cloud.dialect.create_firewall(self._api, request, allowed_nets(request))
+        self._walls[id] = await self._cloud.dialect.firewall_reference(self._api, id)
         return id
 
     async def _create_machine(self, request: CreateRequest) -> str:
@@ -125,24 +127,28 @@ class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
         wall = await self._wall(options.get(FIREWALL))
         dialect = self._cloud.dialect
         record = labels.Record(request.tags, request.token, request.name if dialect.renames else None)
-        words = labels.write(record, self._cloud.word_most)
-        answer = await self._library.change("POST", dialect.machines[0], dialect.body(request, image, words, wall))
-        id = id_in(answer.said, *dialect.machine_key, "id", where=request.name)
+        words = labels.write(record, self._cloud.tag_length)
+        answer = await self._api.change("POST", dialect.machines[0], dialect.body(request, image, words, wall))
+        id = id_in(answer.body, *dialect.machine_key, "id", where=request.name)
         self._lifecycle.made(id)
         return id
 
     async def _wall(self, id: str | None) -> str | None:
         if id is not None and id not in self._walls:
-            self._walls[id] = await self._cloud.dialect.firewall_reference(self._library, id)
+            self._walls[id] = await self._cloud.dialect.firewall_reference(self._api, id)
         return self._walls[id] if id is not None else None
 
     async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
         """Machines, firewalls and tags of a study, by the record that each bears, and by token."""
-        return await listing.find(self._library, study, token, region)
+        return await listing.find(self._api, study, token, region)
 
     async def leftovers(self) -> Listing:
         """Whatever bears our schema's tag, of all regions."""
-        return await listing.leftovers(self._library)
+        return await listing.leftovers(self._api)
+
+    async def admitted(self, firewall: Handle) -> Admission:
+        """Whom a launch's firewall admits, by the rules that the cloud holds."""
+        return admission(await self._cloud.dialect.rules(self._api, firewall.cloud_id))
 
     # -- machines
 
@@ -152,7 +158,7 @@ class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
         """Power off, change the size, power on; raises Refused where this driver does not know how."""
-        if not self._cloud.resizes:
+        if self._cloud.resize is None:
             what = f"machines of {self.name} are not resized by this driver"
             raise Refused.at(handle.cloud_id, what, "leave resize out")
-        await Resize(self._library).run(handle, offering, stopped)
+        await self._cloud.resize(self._api, handle.cloud_id, offering, stopped)

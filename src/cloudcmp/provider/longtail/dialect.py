@@ -1,18 +1,55 @@
 """What is known of one cloud: a row of facts with their sources, and how it writes what all of these clouds have."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Protocol
 
-from cloudcmp.model.lease import CreateRequest
+from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest
 from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.provider.common.address import Net
+from cloudcmp.provider.common.firewall_rules import Rule
+from cloudcmp.provider.longtail.paging import Json, Paging
 
-if TYPE_CHECKING:
-    from cloudcmp.provider.common.address import Net
-    from cloudcmp.provider.longtail.sdk import Library
+NOBODY = "00000000-0000-4000-8000-000000000000"
+"""An id that belongs to nobody."""
 
-Json = dict[str, Any]
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a cloud answered: the JSON object, empty where there is none, and the headers in small letters."""
+
+    body: Json
+    headers: dict[str, str]
+
+
+class Api(Protocol):
+    """The calls to one cloud's interface. They raise the kinds of ProviderFault."""
+
+    @property
+    def cloud(self) -> "Cloud":
+        """The cloud's row."""
+        ...
+
+    async def read(self, path: str, **params: str) -> Response:
+        """A call that changes nothing."""
+        ...
+
+    async def change(self, method: str, path: str, body: Json | None = None, *, again: bool = False) -> Response:
+        """A call that makes or ends something; `again`: doing it twice is doing it once."""
+        ...
+
+    async def delete(self, path: str) -> bool:
+        """Ask for something to be deleted; False where it was not there."""
+        ...
+
+    async def all(self, path: str, key: str) -> list[Json]:
+        """A whole list, all of its pages."""
+        ...
+
+    async def wait(self) -> None:
+        """The pause between two looks."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +100,15 @@ class Dialect(Protocol):
     tags: tuple[str, str] | None
     renames: bool
 
-    def region(self, said: Json) -> tuple[str, bool]:
+    def region(self, response: Json) -> tuple[str, bool]:
         """A region's name, and whether machines can be had there as they are needed here."""
         ...
 
-    def offering(self, provider: str, region: str, said: Json, today: date) -> Offering | None:
+    def offering(self, cloud: "Cloud", region: str, response: Json, today: date) -> Offering | None:
         """A type as it is sold in a region, None where it is not."""
         ...
 
-    async def image(self, library: "Library", asked: str) -> Image:
+    async def image(self, api: Api, asked: str) -> Image:
         """The image of a name; raises Refused where there is none, or none that reads our user data."""
         ...
 
@@ -79,29 +116,39 @@ class Dialect(Protocol):
         """The body of the one call that makes a machine; `wall` is how its firewall is named there."""
         ...
 
-    def machine(self, said: Json) -> Seen:
+    def machine(self, response: Json) -> Seen:
         """A machine as a list or an answer tells it."""
         ...
 
-    def firewall(self, said: Json) -> Seen:
+    def firewall(self, response: Json) -> Seen:
         """A firewall as a list tells it."""
         ...
 
-    async def create_firewall(self, library: "Library", request: CreateRequest, nets: Sequence["Net"]) -> str:
+    async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
         """Make a firewall with its rules, or none; its id. What stays half made is told by the kind of fault."""
         ...
 
-    async def firewall_reference(self, library: "Library", id: str) -> str:
+    async def firewall_reference(self, api: Api, id: str) -> str:
         """How the call that makes a machine names a firewall."""
         ...
 
-    async def delete_firewall(self, library: "Library", id: str) -> bool:
+    async def delete_firewall(self, api: Api, id: str) -> bool:
         """Ask for a firewall to be deleted, with all that was made for it; False where there was none."""
         ...
 
-    def account_id(self, said: Json) -> str | None:
+    async def rules(self, api: Api, id: str) -> list[Rule]:
+        """The rules of a firewall that admit somebody, none for one that is not shown."""
+        ...
+
+    def account_id(self, response: Json) -> str | None:
         """The account that an answer tells, None where it tells none."""
         ...
+
+
+async def delete_words(api: Api, words: Sequence[str]) -> bool:
+    """Delete tags that are things of their own, which unties them from all that bears them; False for none."""
+    path = api.cloud.dialect.tags
+    return path is not None and any([await api.delete(f"{path[0]}/{word}") for word in words])
 
 
 class SingleFirewall:
@@ -109,32 +156,52 @@ class SingleFirewall:
 
     firewalls: tuple[str, str]
 
-    async def firewall_reference(self, library: "Library", id: str) -> str:  # noqa: ARG002
+    async def firewall_reference(self, api: Api, id: str) -> str:  # noqa: ARG002
         """The firewall's own id."""
         return id
 
-    async def delete_firewall(self, library: "Library", id: str) -> bool:
+    async def delete_firewall(self, api: Api, id: str) -> bool:
         """The firewall, with its rules."""
-        return await library.delete(f"{self.firewalls[0]}/{id}")
+        return await api.delete(f"{self.firewalls[0]}/{id}")
+
+
+def bearer(token: str) -> Mapping[str, str]:
+    """The header of a token that whoever bears it may use."""
+    return {"Authorization": f"Bearer {token}"}
+
+
+def no_scope(method: str, path: str) -> str | None:  # noqa: ARG001
+    """A cloud without scopes."""
+    return None
+
+
+def no_limit(account: Json) -> int | None:  # noqa: ARG001
+    """A cloud that does not say how many machines an account may have."""
+    return None
+
+
+Resize = Callable[[Api, str, str, Callable[[], None]], Awaitable[None]]
+"""Makes a machine another type: its id, the offering, and what is called while it stands still."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """A row of the table: one cloud.
+    """A row of the table: all that is known of one cloud.
 
-    `library` is apache-libcloud's own name of it; `tokens` and `endpoint` are environment variables; `word_most` is
-    how long a tag may be; `paging` is `links`, `cursor` or `pages`, the three ways to tell that a list goes on;
-    `scopes` are what a token must be allowed, empty where there is no such thing; `resizes` is whether this driver can
-    make a machine another type.
+    `host` is where its interface is; `auth` the headers of a token; `tokens` the environment variables that may hold
+    one; `tag_length` is how long a tag may be; `scopes` are what a token must be allowed, empty where there is no such
+    thing, and `scope_of` which of them a call needs (method, path). `nobody` are the ids of a machine and of a firewall
+    that belong to nobody: a delete of one is answered by 404 where deleting is allowed (R). `machine_limit` reads it
+    from what is said of the account; `resize` is None where this driver does not do it; `open_to` is whom a
+    launch's firewall has to admit beside the launch.
     """
 
     name: str
     title: str
-    library: str
+    host: str
     tokens: tuple[str, ...]
-    endpoint: str
-    word_most: int
-    paging: str
+    tag_length: int
+    paging: Paging
     billing: Billing
     powered_off: str
     images: Mapping[str, str]
@@ -142,7 +209,19 @@ class Cloud:
     scopes_say: str
     facts: tuple[Fact, ...]
     dialect: Dialect
-    resizes: bool = False
+    auth: Callable[[str], Mapping[str, str]] = bearer
+    currency: str = "USD"
+    parts: tuple[str, ...] = (FIREWALL, INSTANCE)
+    nobody: tuple[str, str] = (NOBODY, NOBODY)
+    scope_of: Callable[[str, str], str | None] = no_scope
+    machine_limit: Callable[[Json], int | None] = no_limit
+    resize: Resize | None = None
+    open_to: str = ""
+
+    @property
+    def endpoint(self) -> str:
+        """The environment variable that names another address of the interface."""
+        return f"CLOUDCMP_{self.name.upper()}_URL"
 
     @property
     def rights(self) -> str:
@@ -152,18 +231,7 @@ class Cloud:
             return f"give the token the scopes of {file}"
         return f"see what its user may do, and from which addresses ({file})"
 
-    def after(self, said: Json, asked: Mapping[str, str]) -> dict[str, str] | None:
-        """What to ask for after an answer's page, None where it was the last."""
-        if self.paging == "cursor":
-            cursor = said.get("meta", {}).get("links", {}).get("next") or ""
-            return {"cursor": str(cursor)} if cursor else None
-        page = int(asked.get("page", "1"))
-        if self.paging == "pages":
-            return {"page": str(page + 1)} if page < int(said.get("pages", 1)) else None
-        more = said.get("links", {}).get("pages", {}).get("next")
-        return {"page": str(page + 1)} if more else None
-
-    def total(self, said: Json) -> int | None:
-        """How many entries a list has, as its last page tells; None where it does not."""
-        found = said.get("results") if self.paging == "pages" else said.get("meta", {}).get("total")
-        return int(found) if isinstance(found, int) else None
+    def rights_for(self, method: str, path: str) -> str:
+        """What to do where a call is not allowed, with the scope that it needs."""
+        scope = self.scope_of(method, path)
+        return f"it needs {scope}: {self.rights}" if scope else self.rights

@@ -1,21 +1,21 @@
 """Droplets of DigitalOcean: https://docs.digitalocean.com/reference/api/reference/droplets/"""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cloudcmp.errors import NotAllowed, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import SSH, Net
+from cloudcmp.provider.common.firewall_rules import MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.responses import id_in, unless_missing
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen
+from cloudcmp.provider.longtail.dialect import NOBODY, Api, Cloud, Fact, Image, Seen, delete_words
+from cloudcmp.provider.longtail.paging import Json, by_links
 from cloudcmp.provider.longtail.prices import hourly
 from cloudcmp.provider.longtail.requests import user_data
-
-if TYPE_CHECKING:
-    from cloudcmp.provider.longtail.sdk import Library
+from cloudcmp.provider.longtail.resize import resize
 
 _DOCS = "https://docs.digitalocean.com"
 _TAG_MOST = 255
@@ -40,36 +40,36 @@ class Droplets:
     renames = False
     account = "/v2/account"
 
-    def region(self, said: Json) -> tuple[str, bool]:
+    def region(self, response: Json) -> tuple[str, bool]:
         """A region's slug, and whether it takes new machines."""
-        return str(said["slug"]), bool(said.get("available", True))
+        return str(response["slug"]), bool(response.get("available", True))
 
-    def offering(self, provider: str, region: str, said: Json, today: date) -> Offering | None:
+    def offering(self, cloud: Cloud, region: str, response: Json, today: date) -> Offering | None:
         """A size as it is sold in a region; MiB become GiB."""
-        if region not in said.get("regions", ()) or not said.get("available", True):
+        if region not in response.get("regions", ()) or not response.get("available", True):
             return None
-        name = str(said["slug"])
-        facts = {"disks": f"1 x {said['disk']} GB"} if said.get("disk") else {}
+        name = str(response["slug"])
+        facts = {"disks": f"1 x {response['disk']} GB"} if response.get("disk") else {}
         return Offering(
-            provider,
+            cloud.name,
             region,
             name,
-            float(said["vcpus"]) if said.get("vcpus") else None,
-            said["memory"] / 1024 if said.get("memory") else None,
+            float(response["vcpus"]) if response.get("vcpus") else None,
+            response["memory"] / 1024 if response.get("memory") else None,
             _CATEGORIES.get(name.partition("-")[0]),
-            hourly(said.get("price_hourly"), _PRICES, today),
+            hourly(response.get("price_hourly"), _PRICES, today, cloud.currency),
             tuple(sorted({"architecture": "x86_64", **facts}.items())),
         )
 
-    async def image(self, library: "Library", asked: str) -> Image:
+    async def image(self, api: Api, asked: str) -> Image:
         """The public image of a slug."""
-        slug = library.cloud.images.get(asked, asked)
-        answer = await unless_missing(library.read(f"/v2/images/{slug}"))
+        slug = api.cloud.images.get(asked, asked)
+        answer = await unless_missing(api.read(f"/v2/images/{slug}"))
         if answer is None:
-            hint = f"write a slug, or one of {', '.join(library.cloud.images)}"
-            raise Refused.at(library.cloud.name, f"there is no image {asked!r}", hint)
-        said = answer.said.get("image") or {}
-        return Image(slug if said.get("slug") == slug else int(said["id"]), str(said.get("name", slug)))
+            hint = f"write a slug, or one of {', '.join(api.cloud.images)}"
+            raise Refused.at(api.cloud.name, f"there is no image {asked!r}", hint)
+        response = answer.body.get("image") or {}
+        return Image(slug if response.get("slug") == slug else int(response["id"]), str(response.get("name", slug)))
 
     def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
         """Everything in one call; the machine lands in the account's own network of the region."""
@@ -85,27 +85,27 @@ class Droplets:
             "backups": False,
         }
 
-    def machine(self, said: Json) -> Seen:
+    def machine(self, response: Json) -> Seen:
         """A droplet; its addresses come with its networks, once it has any."""
-        nets = (said.get("networks") or {}).get("v4") or []
+        nets = (response.get("networks") or {}).get("v4") or []
         at = {str(one.get("type")): str(one.get("ip_address")) for one in nets}
-        word = str(said.get("status", "unknown"))
-        region, size = said.get("region") or {}, said.get("size_slug")
+        word = str(response.get("status", "unknown"))
+        region, size = response.get("region") or {}, response.get("size_slug")
         return Seen(
-            str(said["id"]), str(said.get("name", "")), _words(said), _STATES.get(word, "pending"), word,
+            str(response["id"]), str(response.get("name", "")), _words(response), _STATES.get(word, "pending"), word,
             str(region.get("slug", "")), str(size) if size else None, at.get("public"), at.get("private"),
         )  # fmt: skip
 
-    def firewall(self, said: Json) -> Seen:
+    def firewall(self, response: Json) -> Seen:
         """A firewall, which has no tags of its own: the one that it is put on is its record."""
-        return Seen(str(said["id"]), str(said.get("name", "")), _words(said))
+        return Seen(str(response["id"]), str(response.get("name", "")), _words(response))
 
-    async def create_firewall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
+    async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
         """The tag first, for a firewall is put on tags that are there, then the firewall with all its rules."""
         record = labels.Record(request.tags, request.token, region=request.region)
         words = labels.write(record, _TAG_MOST, labels.WALL)
         for word in words:
-            await _make_tag(library, word)
+            await _make_tag(api, word)
         body = {
             "name": request.name,
             "tags": list(words),
@@ -113,36 +113,43 @@ class Droplets:
             "outbound_rules": [_rule(kind, "destinations", {"addresses": _EVERYWHERE}) for kind in _PROTOCOLS],
         }
         try:
-            said = (await library.change("POST", self.firewalls[0], body)).said
+            response = (await api.change("POST", self.firewalls[0], body)).body
         except Refused:
-            await delete_tags(library, words)
+            await delete_words(api, words)
             raise
-        return id_in(said, "firewall", "id", where=request.name)
+        return id_in(response, "firewall", "id", where=request.name)
 
-    async def firewall_reference(self, library: "Library", id: str) -> str:
+    async def firewall_reference(self, api: Api, id: str) -> str:
         """The first tag that a firewall is put on."""
-        said = (await library.read(f"{self.firewalls[0]}/{id}")).said.get("firewall") or {}
-        words = [word for word in _words(said) if labels.of(word, labels.WALL)]
+        response = (await api.read(f"{self.firewalls[0]}/{id}")).body.get("firewall") or {}
+        words = [word for word in _words(response) if labels.of(word, labels.WALL)]
         if not words:
             raise ProviderFault.at(id, "its firewall is on no tag of ours", "cloudcmp cleanup")
         return sorted(words, key=lambda word: "-1of" not in word)[0]
 
-    async def delete_firewall(self, library: "Library", id: str) -> bool:
+    async def delete_firewall(self, api: Api, id: str) -> bool:
         """The firewall, then the tags that it was put on."""
         path = f"{self.firewalls[0]}/{id}"
-        answer = await unless_missing(library.read(path))
-        if answer is None or not await library.delete(path):
+        answer = await unless_missing(api.read(path))
+        if answer is None or not await api.delete(path):
             return False
-        words = _words(answer.said.get("firewall") or {})
-        await delete_tags(library, [word for word in words if labels.of(word, labels.WALL)])
+        words = _words(answer.body.get("firewall") or {})
+        await delete_words(api, [word for word in words if labels.of(word, labels.WALL)])
         return True
 
-    def account_id(self, said: Json) -> str | None:
+    async def rules(self, api: Api, id: str) -> list[Rule]:
+        """Its inbound rules; machines that bear a tag which it is put on are the launch's own."""
+        answer = await unless_missing(api.read(f"{self.firewalls[0]}/{id}"))
+        wall = (answer.body.get("firewall") or {}) if answer is not None else {}
+        return [rule for one in wall.get("inbound_rules") or () for rule in _held(one, _words(wall))]
+
+    def account_id(self, response: Json) -> str | None:
         """The team's id, for things belong to teams, else the user's."""
-        account = said.get("account") or {}
+        account = response.get("account") or {}
         return str((account.get("team") or {}).get("uuid") or account.get("uuid") or "") or None
 
 
+_OTHERS = ("droplet_ids", "load_balancer_uids", "kubernetes_ids")
 _PROTOCOLS = ("tcp", "udp", "icmp")
 
 
@@ -152,36 +159,57 @@ def _inbound(addresses: list[str], tag: str) -> list[Json]:
     return [door, *(_rule(kind, "sources", {"tags": [tag]}) for kind in _PROTOCOLS)]
 
 
+def _held(rule: Json, own: Sequence[str]) -> Iterator[Rule]:
+    kind, whom = str(rule.get("protocol")), rule.get("sources") or {}
+    named = [MEMBERS if tag in own else str(tag) for tag in whom.get("tags") or ()]
+    others = [
+        f"{key} {one}" for key in ("droplet_ids", "load_balancer_uids", "kubernetes_ids") for one in whom.get(key) or ()
+    ]
+    for source in (*map(str, whom.get("addresses") or ()), *named, *others):
+        yield Rule(source, kind, ports_in(str(rule.get("ports") or "")))
+
+
 def _rule(kind: str, end: str, which: Json) -> Json:
     return {"protocol": kind, **({} if kind == "icmp" else {"ports": "all"}), end: which}
 
 
-async def _make_tag(library: "Library", word: str) -> None:
+async def _make_tag(api: Api, word: str) -> None:
     try:
-        await library.change("POST", "/v2/tags", {"name": word}, again=True)
+        await api.change("POST", "/v2/tags", {"name": word}, again=True)
     except NotAllowed:
         raise
     except Refused:  # it is there already, or cannot be had: then the firewall is refused
         return
 
 
-async def delete_tags(library: "Library", words: Sequence[str]) -> bool:
-    """Delete tags, which unties them from all that bears them; False where none of them was there."""
-    return any([await library.delete(f"/v2/tags/{word}") for word in words])
+def _words(response: Any) -> tuple[str, ...]:
+    return tuple(str(word) for word in response.get("tags") or ())
 
 
-def _words(said: Any) -> tuple[str, ...]:
-    return tuple(str(word) for word in said.get("tags") or ())
+_WORDS = {"droplets": "droplet", "firewalls": "firewall", "images": "image", "tags": "tag"}
+_DOES = {"GET": "read", "POST": "create", "DELETE": "delete", "PUT": "update"}
+
+
+def _scope_of(method: str, path: str) -> str:
+    """As the head of each call's own page says: https://docs.digitalocean.com/reference/api/reference/"""
+    parts = path.strip("/").split("/")
+    if parts[-1] == "actions" and method == "POST":
+        return "droplet:update"
+    return f"{_WORDS.get(parts[1], parts[1])}:{_DOES[method]}"
+
+
+def _machine_limit(account: Json) -> int | None:
+    most = (account.get("account") or {}).get("droplet_limit")
+    return most if isinstance(most, int) else None
 
 
 CLOUD = Cloud(
     name="digitalocean",
     title="DigitalOcean",
-    library="digitalocean",
+    host="api.digitalocean.com",
     tokens=("DIGITALOCEAN_ACCESS_TOKEN", "DIGITALOCEAN_TOKEN"),
-    endpoint="CLOUDCMP_DIGITALOCEAN_URL",
-    word_most=_TAG_MOST,
-    paging="links",
+    tag_length=_TAG_MOST,
+    paging=by_links("per_page", 200),
     # Seconds since January 2026, at least 60 s or 0.01 USD, whichever is more:
     # https://www.digitalocean.com/community/questions/how-billing-works-for-1-hour
     billing=Billing(
@@ -241,6 +269,9 @@ CLOUD = Cloud(
         Fact("public address", "in the size's price (R)", f"{_DOCS}/products/droplets/details/pricing/"),
     ),
     dialect=Droplets(),
-    resizes=True,
+    nobody=("0", NOBODY),
+    scope_of=_scope_of,
+    machine_limit=_machine_limit,
+    resize=resize,
 )
 """Its row of the table."""

@@ -22,7 +22,7 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.common.responses import LOOKED_FOR, Coded, lost_response, unclear_response
+from cloudcmp.provider.common.responses import LOOKED_FOR, CloudError, lost_response, unclear_response
 
 RENEW = "make a new token, then run again"
 _UNSENT = {"NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ConnectTimeout", "gaierror"}
@@ -67,32 +67,36 @@ def fault_of(error: BaseException, where: str, *, changes: bool, policy: str) ->
         return error
     code = getattr(error, "code", None)  # libcloud's BaseHTTPError, told without importing it
     if isinstance(code, int):
-        said = Coded(f"HTTP {code}", one_line(str(getattr(error, "message", ""))), code)
-        fault = _refusal(said, where, policy) or unclear_response(said.line, where, changes=changes)
-        known = RefusalKind.EXISTS if _EXISTS.search(said.text) else RefusalKind.OTHER
-        return fault.because(Refusal(RefusalKind.MISSING if code == _MISSING else known, said.code, said.text))
+        cause = CloudError(f"HTTP {code}", one_line(str(getattr(error, "message", ""))), code)
+        fault = _refusal(cause, where, policy) or unclear_response(cause.line, where, changes=changes)
+        known = RefusalKind.EXISTS if _EXISTS.search(cause.text) else RefusalKind.OTHER
+        return fault.because(Refusal(RefusalKind.MISSING if code == _MISSING else known, cause.code, cause.text))
     return _unanswered(error, where, changes=changes)
 
 
-def _refusal(said: Coded, where: str, policy: str) -> ProviderFault | None:
+def _refusal(cause: CloudError, where: str, policy: str) -> ProviderFault | None:
     """What was surely not done, None for other answers."""
-    if said.status == 403 or (said.status == 401 and _SCOPE.search(said.text)):
-        return NotAllowed.at(where, said.line, policy)
-    if said.status == 401:
+    if cause.status == 403 or (cause.status == 401 and _SCOPE.search(cause.text)):
+        return NotAllowed.at(where, cause.line, policy)
+    if cause.status == 401:
         return BadCredentials.at(where, "HTTP 401: the token is not taken", RENEW)
-    if not 400 <= said.status < 500 or said.status == 408:
+    if not 400 <= cause.status < 500 or cause.status == 408:
         return None
     kind, hint = next(
-        ((kind, hint) for fits, kind, hint in _KINDS if fits(said)), (Refused, "change what is asked for")
+        ((kind, hint) for fits, kind, hint in _KINDS if fits(cause)), (Refused, "change what is asked for")
     )
-    return kind.at(where, said.line, hint)
+    return kind.at(where, cause.line, hint)
 
 
-_KINDS: tuple[tuple[Callable[[Coded], Any], type[ProviderFault], str], ...] = (
-    (lambda said: said.status == 429, Throttled, "wait, and ask less often"),
-    (lambda said: _TAKEN.search(said.text), LostAnswer, LOOKED_FOR),
-    (lambda said: _QUOTA.search(said.text), QuotaReached, "ask the provider for a higher limit, or run fewer at once"),
-    (lambda said: _CAPACITY.search(said.text), NoCapacity, "try later, another type or another region"),
+_KINDS: tuple[tuple[Callable[[CloudError], Any], type[ProviderFault], str], ...] = (
+    (lambda cause: cause.status == 429, Throttled, "wait, and ask less often"),
+    (lambda cause: _TAKEN.search(cause.text), LostAnswer, LOOKED_FOR),
+    (
+        lambda cause: _QUOTA.search(cause.text),
+        QuotaReached,
+        "ask the provider for a higher limit, or run fewer at once",
+    ),
+    (lambda cause: _CAPACITY.search(cause.text), NoCapacity, "try later, another type or another region"),
 )
 
 

@@ -10,9 +10,7 @@ from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.lifecycle import THERE, ResourceLifecycle
 from cloudcmp.provider.common.responses import unless_missing
 from cloudcmp.provider.longtail import labels, listing
-from cloudcmp.provider.longtail.dialect import Seen
-from cloudcmp.provider.longtail.digitalocean import delete_tags
-from cloudcmp.provider.longtail.sdk import Library
+from cloudcmp.provider.longtail.dialect import Api, Seen, delete_words
 
 
 @dataclass(slots=True)
@@ -23,7 +21,7 @@ class LongTailLifecycle(ResourceLifecycle):
     them says for how long: it is gone when neither its id nor a complete list shows it.
     """
 
-    library: Library
+    api: Api
     absence: Absence
     _ran: set[str] = field(default_factory=set)
     _made: set[str] = field(default_factory=set)
@@ -36,28 +34,28 @@ class LongTailLifecycle(ResourceLifecycle):
     async def request_deletion(self, handle: Handle) -> bool:
         """Ask for something to be deleted; False where there was none."""
         if handle.kind == FIREWALL:
-            return await self.library.cloud.dialect.delete_firewall(self.library, handle.cloud_id)
+            return await self.api.cloud.dialect.delete_firewall(self.api, handle.cloud_id)
         if handle.kind == listing.TAG:
             return await self._delete_tag(handle.cloud_id)
         return await self._end(handle.cloud_id)
 
     async def _end(self, id: str) -> bool:
         """End a machine; the tags that stay when it goes are remembered first."""
-        if self.library.cloud.dialect.tags and id not in self._borne:
-            said = await self._machine(id)
-            if said is not None:
-                self._borne[id] = tuple(word for word in said.words if labels.of(word, labels.MACHINE))
-        return await self.library.delete(self._path(id))
+        if self.api.cloud.dialect.tags and id not in self._borne:
+            response = await self._machine(id)
+            if response is not None:
+                self._borne[id] = tuple(word for word in response.words if labels.of(word, labels.MACHINE))
+        return await self.api.delete(self._path(id))
 
     async def _delete_tag(self, word: str) -> bool:
         """Delete a tag that still nothing bears; raises Refused for one that something does."""
-        path = self.library.cloud.dialect.tags
+        path = self.api.cloud.dialect.tags
         if not path:
             return False
-        known = {str(said["name"]): said for said in await self.library.all(*path)}
-        if word in known and word not in {item.id for item in await listing.idle_tags(self.library)}:
+        known = {str(response["name"]): response for response in await self.api.all(*path)}
+        if word in known and word not in {item.id for item in await listing.idle_tags(self.api)}:
             raise Refused.at(word, "something bears this tag", "end that first")
-        return await delete_tags(self.library, [word])
+        return await delete_words(self.api, [word])
 
     async def gone(self, handle: Handle) -> str | None:
         """That neither its id nor a complete list shows it: at once where its deletion was accepted, else after it
@@ -78,44 +76,46 @@ class LongTailLifecycle(ResourceLifecycle):
 
     async def _there(self, handle: Handle) -> bool:
         if handle.kind == FIREWALL:
-            return any(item.id == handle.cloud_id for item in await listing.walls(self.library))
+            return any(item.id == handle.cloud_id for item in await listing.walls(self.api))
         if handle.kind == listing.TAG:
-            path = self.library.cloud.dialect.tags
+            path = self.api.cloud.dialect.tags
             return path is not None and any(
-                said.get("name") == handle.cloud_id for said in await self.library.all(*path)
+                response.get("name") == handle.cloud_id for response in await self.api.all(*path)
             )
         if await self._machine(handle.cloud_id) is not None:
             return True
-        return any(item.id == handle.cloud_id for item in await listing.machines(self.library))
+        return any(item.id == handle.cloud_id for item in await listing.machines(self.api))
 
     async def _tidy(self, handle: Handle) -> None:
         """Delete the tags that only a machine bore that is gone; those that stay are listed as idle ones."""
         if handle.kind == INSTANCE:
             with suppress(ProviderFault):  # that the machine is gone is true whatever becomes of them
-                await delete_tags(self.library, self._borne.pop(handle.cloud_id, ()))
+                await delete_words(self.api, self._borne.pop(handle.cloud_id, ()))
 
     async def _machine(self, id: str) -> Seen | None:
         """A machine by its id, None where there is none."""
-        dialect = self.library.cloud.dialect
-        answer = await unless_missing(self.library.read(self._path(id)))
+        dialect = self.api.cloud.dialect
+        answer = await unless_missing(self.api.read(self._path(id)))
         if answer is None:
             return None
-        said = answer.said
-        one = said.get(*dialect.machine_key) if dialect.machine_key else said
+        response = answer.body
+        one = response.get(*dialect.machine_key) if dialect.machine_key else response
         return dialect.machine(one) if isinstance(one, dict) and one.get("id") else None
 
     def _path(self, id: str) -> str:
-        return f"{self.library.cloud.dialect.machines[0]}/{id}"
+        return f"{self.api.cloud.dialect.machines[0]}/{id}"
 
     async def look(self, handle: Handle) -> MachineStatus:
         """How a machine is; one that is not seen yet is pending."""
-        said = await self._machine(handle.cloud_id)
-        if said is None:
+        response = await self._machine(handle.cloud_id)
+        if response is None:
             return MachineStatus("pending", why="it is not listed yet")
-        state, why = said.state, said.word
+        state, why = response.state, response.word
         if state == "running":
             self._ran.add(handle.cloud_id)
         elif state == "stopped" and handle.cloud_id in self._made - self._ran:
-            state, why = "pending", f"{said.word}, and never seen running"
+            state, why = "pending", f"{response.word}, and never seen running"
         # None of these clouds takes machines back, nor says so.
-        return MachineStatus(state, said.public or said.inside, peer_address=said.inside or said.public, why=why)
+        return MachineStatus(
+            state, response.public or response.inside, peer_address=response.inside or response.public, why=why
+        )

@@ -4,22 +4,20 @@ import base64
 import ipaddress
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
-from typing import TYPE_CHECKING
 
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import SSH, Net
+from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.responses import id_in, unless_missing
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen, SingleFirewall
+from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, Seen, SingleFirewall
+from cloudcmp.provider.longtail.paging import Json, by_number
 from cloudcmp.provider.longtail.prices import hourly
 from cloudcmp.provider.longtail.requests import user_data
-
-if TYPE_CHECKING:
-    from cloudcmp.provider.longtail.sdk import Library
 
 _API = "https://techdocs.akamai.com/linode-api/reference"
 _BILLING = (
@@ -48,41 +46,41 @@ class Linodes(SingleFirewall):
     renames = True
     account = "/v4/account"
 
-    def region(self, said: Json) -> tuple[str, bool]:
+    def region(self, response: Json) -> tuple[str, bool]:
         """A region's id, and whether its machines read user data and stand behind firewalls."""
-        able = set(said.get("capabilities") or ())
-        return str(said["id"]), said.get("status", "ok") == "ok" and able >= _NEEDED
+        able = set(response.get("capabilities") or ())
+        return str(response["id"]), response.get("status", "ok") == "ok" and able >= _NEEDED
 
-    def offering(self, provider: str, region: str, said: Json, today: date) -> Offering | None:
+    def offering(self, cloud: Cloud, region: str, response: Json, today: date) -> Offering | None:
         """A type, with the region's own price where it has one; which are out of stock is not told here."""
-        own = next((one for one in said.get("region_prices") or () if one.get("id") == region), None)
-        price = (own or said.get("price") or {}).get("hourly")
-        kind = str(said.get("class", ""))
-        facts = {"disks": f"1 x {said['disk']} MiB"} if said.get("disk") else {}
-        rate = said.get("network_out")
+        own = next((one for one in response.get("region_prices") or () if one.get("id") == region), None)
+        price = (own or response.get("price") or {}).get("hourly")
+        kind = str(response.get("class", ""))
+        facts = {"disks": f"1 x {response['disk']} MiB"} if response.get("disk") else {}
+        rate = response.get("network_out")
         facts |= {"network_bytes_per_s": f"{rate * 1e6 / 8:.0f}"} if rate else {}
         return Offering(
-            provider,
+            cloud.name,
             region,
-            str(said["id"]),
-            float(said["vcpus"]) if said.get("vcpus") else None,
-            said["memory"] / 1024 if said.get("memory") else None,
+            str(response["id"]),
+            float(response["vcpus"]) if response.get("vcpus") else None,
+            response["memory"] / 1024 if response.get("memory") else None,
             _CATEGORIES.get(kind),
-            hourly(price, _PRICES, today),
+            hourly(price, _PRICES, today, cloud.currency),
             tuple(sorted({"architecture": "x86_64", **facts}.items())),
         )
 
-    async def image(self, library: "Library", asked: str) -> Image:
+    async def image(self, api: Api, asked: str) -> Image:
         """The image of an id, which must run cloud-init, as Linode says of its images."""
-        id = library.cloud.images.get(asked, asked)
-        hint = f"write its id, or one of {', '.join(library.cloud.images)}"
-        answer = await unless_missing(library.read(f"/v4/images/{id}"))
+        id = api.cloud.images.get(asked, asked)
+        hint = f"write its id, or one of {', '.join(api.cloud.images)}"
+        answer = await unless_missing(api.read(f"/v4/images/{id}"))
         if answer is None:
-            raise Refused.at(library.cloud.name, f"there is no image {asked!r}", hint)
-        said = answer.said
-        if "cloud-init" not in (said.get("capabilities") or ()):
-            raise Refused.at(library.cloud.name, f"the image {asked!r} does not read user data", hint)
-        return Image(str(said.get("id", id)), str(said.get("label", id)))
+            raise Refused.at(api.cloud.name, f"there is no image {asked!r}", hint)
+        response = answer.body
+        if "cloud-init" not in (response.get("capabilities") or ()):
+            raise Refused.at(api.cloud.name, f"the image {asked!r} does not read user data", hint)
+        return Image(str(response.get("id", id)), str(response.get("label", id)))
 
     def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
         """Everything in one call. A password for root must be given: it is made up, told nobody, and of no use."""
@@ -101,26 +99,26 @@ class Linodes(SingleFirewall):
             **({"firewall_id": int(wall)} if wall else {}),
         }
 
-    def machine(self, said: Json) -> Seen:
+    def machine(self, response: Json) -> Seen:
         """A linode; one of its addresses is of the network within its region."""
         inside: list[str] = []
         public: list[str] = []
-        for one in said.get("ipv4") or ():
+        for one in response.get("ipv4") or ():
             (inside if ipaddress.ip_address(one) in _INSIDE else public).append(str(one))
-        word, kind = str(said.get("status", "unknown")), said.get("type")
-        words = tuple(str(tag) for tag in said.get("tags") or ())
+        word, kind = str(response.get("status", "unknown")), response.get("type")
+        words = tuple(str(tag) for tag in response.get("tags") or ())
         return Seen(
-            str(said["id"]), _name(said, words, labels.MACHINE), words, _STATES.get(word, "pending"), word,
-            str(said.get("region", "")), str(kind) if kind else None, next(iter(public), None),
+            str(response["id"]), _name(response, words, labels.MACHINE), words, _STATES.get(word, "pending"), word,
+            str(response.get("region", "")), str(kind) if kind else None, next(iter(public), None),
             next(iter(inside), None),
         )  # fmt: skip
 
-    def firewall(self, said: Json) -> Seen:
+    def firewall(self, response: Json) -> Seen:
         """A firewall."""
-        words = tuple(str(tag) for tag in said.get("tags") or ())
-        return Seen(str(said["id"]), _name(said, words, labels.WALL), words)
+        words = tuple(str(tag) for tag in response.get("tags") or ())
+        return Seen(str(response["id"]), _name(response, words, labels.WALL), words)
 
-    async def create_firewall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
+    async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
         """A firewall with its rules, in one call."""
         v4 = [str(net) for net in nets if net.version == 4]
         v6 = [str(net) for net in nets if net.version == 6]
@@ -135,11 +133,27 @@ class Linodes(SingleFirewall):
             "tags": list(labels.write(record, _TAG_MOST, labels.WALL)),
             "rules": {"inbound": rules, "inbound_policy": "DROP", "outbound": [], "outbound_policy": "ACCEPT"},
         }
-        return id_in((await library.change("POST", self.firewalls[0], body)).said, "id", where=request.name)
+        return id_in((await api.change("POST", self.firewalls[0], body)).body, "id", where=request.name)
 
-    def account_id(self, said: Json) -> str | None:
+    async def rules(self, api: Api, id: str) -> list[Rule]:
+        """Its inbound rules. The region's network, which it admits in whole, is of all customers there."""
+        answer = await unless_missing(api.read(f"{self.firewalls[0]}/{id}"))
+        rules = (answer.body.get("rules") or {}) if answer is not None else {}
+        held = [rule for one in rules.get("inbound") or () if one.get("action") == "ACCEPT" for rule in _held(one)]
+        return held if rules.get("inbound_policy", "DROP") == "DROP" else [*held, Rule("everybody", ANY)]
+
+    def account_id(self, response: Json) -> str | None:
         """The account's own unique id."""
-        return str(said.get("euuid") or "") or None
+        return str(response.get("euuid") or "") or None
+
+
+def _held(rule: Json) -> Iterator[Rule]:
+    whom, kind = rule.get("addresses") or {}, str(rule.get("protocol")).lower()
+    for source in (*(whom.get("ipv4") or ()), *(whom.get("ipv6") or ())):
+        ports = ports_in(str(rule.get("ports") or ""))
+        if source == str(_INSIDE):  # the launch's machines are among these
+            yield Rule(MEMBERS, kind, ports)
+        yield Rule(str(source), kind, ports)
 
 
 def _accept(label: str, kind: str, addresses: Json, ports: str | None = None) -> Json:
@@ -152,20 +166,28 @@ def _label(name: str, most: int) -> str:
     return re.sub(r"-+", "-", name)[:most].rstrip("-")
 
 
-def _name(said: Json, words: Sequence[str], mark: str) -> str:
+def _name(response: Json, words: Sequence[str], mark: str) -> str:
     """The name that it was given, which its label may not be."""
     record = labels.read(words, mark)
-    return (record.name if record else None) or str(said.get("label", ""))
+    return (record.name if record else None) or str(response.get("label", ""))
+
+
+def _scope_of(method: str, path: str) -> str | None:
+    """As https://techdocs.akamai.com/linode-api/reference/get-started#oauth-reference lists them (R)."""
+    able = "read_only" if method == "GET" else "read_write"
+    for part, word in (("/linode/instances", "linodes"), ("/networking/firewalls", "firewall"), ("/images", "images")):
+        if part in path:
+            return f"{word}:{able}"
+    return "account:read_only" if path.endswith("/account") else None
 
 
 CLOUD = Cloud(
     name="linode",
     title="Linode (Akamai)",
-    library="linode",
+    host="api.linode.com",
     tokens=("LINODE_CLI_TOKEN", "LINODE_TOKEN"),
-    endpoint="CLOUDCMP_LINODE_URL",
-    word_most=_TAG_MOST,
-    paging="pages",
+    tag_length=_TAG_MOST,
+    paging=by_number("page_size", 25),
     billing=Billing(3600.0, 3600.0, uncounted=("traffic beyond what the account's types include",)),
     powered_off=_BILLING,
     images={
@@ -196,5 +218,8 @@ CLOUD = Cloud(
         Fact("public address", "in the type's price (R)", f"{_API}/get-linode-types"),
     ),
     dialect=Linodes(),
+    nobody=("0", "0"),
+    scope_of=_scope_of,
+    open_to="the region's network, which all customers share, because its firewalls name no machines",
 )
 """Its row of the table."""

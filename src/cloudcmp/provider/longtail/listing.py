@@ -9,19 +9,19 @@ from functools import partial
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Found, Listing
 from cloudcmp.provider.common.inventory import belongs, list_leftovers
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import Seen
-from cloudcmp.provider.longtail.sdk import Json, Library
+from cloudcmp.provider.longtail.dialect import Api, Seen
+from cloudcmp.provider.longtail.paging import Json
 
 TAG = "tag"
 """The kind of a tag that nothing bears any more, where tags stay."""
 
 
-async def find(library: Library, study: str, token: str | None, region: str | None) -> tuple[Found, ...]:
+async def find(api: Api, study: str, token: str | None, region: str | None) -> tuple[Found, ...]:
     """All that bears the study's tag or was made with the token; a firewall is of the region that it was made for.
 
     Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
     """
-    found = [item for kind in KINDS for item in await kind(library)]
+    found = [item for kind in KINDS for item in await kind(api)]
     mine = [
         item
         for item in found
@@ -30,48 +30,46 @@ async def find(library: Library, study: str, token: str | None, region: str | No
     return tuple(mine)
 
 
-async def leftovers(library: Library) -> Listing:
+async def leftovers(api: Api) -> Listing:
     """Whatever bears our schema's tag, and a line for each kind that cannot be listed."""
-    return await list_leftovers(
-        [(f"{library.cloud.name}: {word}", partial(kind, library)) for kind, word in KINDS.items()]
-    )
+    return await list_leftovers([(f"{api.cloud.name}: {word}", partial(kind, api)) for kind, word in KINDS.items()])
 
 
-async def machines(library: Library) -> list[Seen]:
+async def machines(api: Api) -> list[Seen]:
     """All machines of the account."""
-    dialect = library.cloud.dialect
-    return [dialect.machine(said) for said in await library.all(*dialect.machines)]
+    dialect = api.cloud.dialect
+    return [dialect.machine(one) for one in await api.all(*dialect.machines)]
 
 
-async def walls(library: Library) -> list[Seen]:
+async def walls(api: Api) -> list[Seen]:
     """All firewalls of the account."""
-    dialect = library.cloud.dialect
-    return [dialect.firewall(said) for said in await library.all(*dialect.firewalls)]
+    dialect = api.cloud.dialect
+    return [dialect.firewall(one) for one in await api.all(*dialect.firewalls)]
 
 
-async def idle_tags(library: Library) -> list[Seen]:
+async def idle_tags(api: Api) -> list[Seen]:
     """The tags of ours that nothing bears, by the cloud's own count; none where tags do not stay."""
-    path = library.cloud.dialect.tags
-    listed = await library.all(*path) if path else []
-    return [Seen(str(said["name"]), str(said["name"]), (str(said["name"]),)) for said in listed if _idle(said)]
+    path = api.cloud.dialect.tags
+    listed = await api.all(*path) if path else []
+    return [Seen(str(one["name"]), str(one["name"]), (str(one["name"]),)) for one in listed if _idle(one)]
 
 
-def _idle(said: Json) -> bool:
-    return bool(said.get("resources", {}).get("count", 1) == 0)
+def _idle(one: Json) -> bool:
+    return bool(one.get("resources", {}).get("count", 1) == 0)
 
 
-async def _instances(library: Library) -> list[Found]:
-    return [found(item, INSTANCE, labels.MACHINE) for item in await machines(library)]
+async def _instances(api: Api) -> list[Found]:
+    return [found(item, INSTANCE, labels.MACHINE) for item in await machines(api)]
 
 
-async def _firewalls(library: Library) -> list[Found]:
-    return [found(item, FIREWALL, labels.WALL) for item in await walls(library)]
+async def _firewalls(api: Api) -> list[Found]:
+    return [found(item, FIREWALL, labels.WALL) for item in await walls(api)]
 
 
-async def _tags(library: Library) -> list[Found]:
+async def _tags(api: Api) -> list[Found]:
     """Tags that nobody bears and that no firewall is put on; a record in pieces is told where they all are idle."""
-    idle = await idle_tags(library)
-    held = {word for item in await walls(library) for word in item.words} if idle else set[str]()
+    idle = await idle_tags(api)
+    held = {word for item in await walls(api) for word in item.words} if idle else set[str]()
     free = [item for item in idle if item.id not in held]
     words = [item.id for item in free]
     told: list[Found] = []
@@ -101,5 +99,5 @@ def found(item: Seen, kind: str, mark: str) -> Found:
     return Found(item.id, name, record.token, record.tags, item.word, kind, region, item.offering)
 
 
-Kind = Callable[[Library], Awaitable[list[Found]]]
+Kind = Callable[[Api], Awaitable[list[Found]]]
 KINDS: dict[Kind, str] = {_instances: "machines", _firewalls: "firewalls", _tags: "tags"}

@@ -9,48 +9,45 @@ from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Finding
 from cloudcmp.provider.common.findings import account_finding, clock_finding, parse_http_date, refusal_finding
 from cloudcmp.provider.longtail.catalog import OfferingCatalog
-from cloudcmp.provider.longtail.dialect import Json
+from cloudcmp.provider.longtail.dialect import Response
 from cloudcmp.provider.longtail.faults import missing
+from cloudcmp.provider.longtail.paging import Json
 from cloudcmp.provider.longtail.requests import image_of
-from cloudcmp.provider.longtail.sdk import Answer, Library
-
-_NOBODY = {"digitalocean": ("0", "00000000-0000-4000-8000-000000000000"), "linode": ("0", "0")}
-_NOBODYS = ("00000000-0000-4000-8000-000000000000",) * 2
-"""Ids that belong to nobody: a delete of one is answered by 404 where deleting is allowed (R)."""
+from cloudcmp.provider.longtail.sdk import ApiClient
 
 
 class Preflight:
     """One look before a study. `now` is this machine's Unix time (s)."""
 
-    def __init__(self, library: Library, catalog: OfferingCatalog, now: Callable[[], float] = time.time) -> None:
-        self._library, self._catalog, self._now = library, catalog, now
-        self._cloud = library.cloud
+    def __init__(self, api: ApiClient, catalog: OfferingCatalog, now: Callable[[], float] = time.time) -> None:
+        self._api, self._catalog, self._now = api, catalog, now
+        self._cloud = api.cloud
 
     async def run(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Everything that can be told; nothing more where the token does not hold."""
         try:
-            answer = await self._library.read(self._cloud.dialect.machines[0])
+            answer = await self._api.read(self._cloud.dialect.machines[0])
         except NoCredentials as fault:
             return (refusal_finding("credentials", fault),)
-        endpoint = self._library.endpoint()
+        endpoint = self._api.endpoint()
         findings = [Finding("credentials", True, f"the token is taken{f' at {endpoint}' if endpoint else ''}")]
-        said = await self._account()
-        findings.append(self._whose(said, candidates))
+        response = await self._account()
+        findings.append(self._whose(response, candidates))
         findings.append(clock_finding(parse_http_date(answer.headers.get("date", "")), self._now()))
         for candidate in candidates:
             findings.append(await self._names(candidate))
         findings += await self._rights()
-        findings += self._quota(said, answer, candidates)
+        findings += self._quota(response, answer, candidates)
         return tuple(findings)
 
     async def _account(self) -> Json:
         try:
-            return (await self._library.read(self._cloud.dialect.account)).said
+            return (await self._api.read(self._cloud.dialect.account)).body
         except NotAllowed:
             return {}
 
-    def _whose(self, said: Json, candidates: Sequence[Candidate]) -> Finding:
-        account = self._cloud.dialect.account_id(said)
+    def _whose(self, response: Json, candidates: Sequence[Candidate]) -> Finding:
+        account = self._cloud.dialect.account_id(response)
         untold, other = "the token does not let us see its account", "use the other account's token"
         return account_finding(account, f"account {account}", candidates, untold=untold, other=other)
 
@@ -72,7 +69,7 @@ class Preflight:
         """Whether what is nobody's may be deleted, and whether an empty request to make something is refused for
         being empty: nothing can come of either.
         """
-        machine, wall = _NOBODY.get(self._cloud.name, _NOBODYS)
+        machine, wall = self._cloud.nobody
         dialect = self._cloud.dialect
         asked: tuple[tuple[str, str, str, Json | None], ...] = (
             (INSTANCE, "DELETE", f"{dialect.machines[0]}/{machine}", None),
@@ -83,7 +80,7 @@ class Preflight:
         for kind, method, path, body in asked:
             does = f"{'delete' if method == 'DELETE' else 'make'} a {'machine' if kind == INSTANCE else kind}"
             try:
-                await self._library.change(method, path, body)
+                await self._api.change(method, path, body)
             except NotAllowed:
                 denied.append(does)
             except Refused as fault:
@@ -97,11 +94,11 @@ class Preflight:
             return [Finding("rights", None, f"whether the token may {', '.join(untold)} was not told")]
         return [Finding("rights", True, "machines may be made, and no delete of what is nobody's is forbidden")]
 
-    def _quota(self, said: Json, answer: Answer, candidates: Sequence[Candidate]) -> list[Finding]:
-        most = (said.get("account") or {}).get("droplet_limit")
-        if not isinstance(most, int):
+    def _quota(self, response: Json, answer: Response, candidates: Sequence[Candidate]) -> list[Finding]:
+        most = self._cloud.machine_limit(response)
+        if most is None:
             return [Finding("quota", None, f"{self._cloud.title} does not tell how many machines an account may have")]
-        there = answer.said.get("meta", {}).get("total", 0)
+        there = self._cloud.paging.total(answer.body) or 0
         need = sum(one.count for one in candidates)
         text = f"{there} machines are there, {need} more are needed at once, {most} are allowed"
         if there + need > most:

@@ -1,9 +1,8 @@
 """apache-libcloud behind a fence: imported at the first call, every call with a deadline, every error one of ours.
 
-Its drivers bring the transport, the authentication and the address of each cloud. Their own lists and retries are left
-out: a list there ends without a word where an answer lacks a link, and a request that makes something would be sent
-again (https://libcloud.readthedocs.io/en/stable/other/retrying-failed-http-requests.html, if the user's environment
-switches that on).
+It brings the transport. Its drivers and their retries are left out: a list there ends without a word where a response
+lacks a link, and a request that makes something would be sent again, if the user's environment switches that on
+(https://libcloud.readthedocs.io/en/stable/other/retrying-failed-http-requests.html).
 """
 
 import asyncio
@@ -11,7 +10,7 @@ import ipaddress
 import json
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, TypeVar
@@ -20,29 +19,20 @@ from urllib.parse import urlsplit
 from cloudcmp.errors import IncompleteListing, LostAnswer, NoCredentials, Throttled, UserMistake
 from cloudcmp.provider.common.responses import unless_missing
 from cloudcmp.provider.common.sdk_client import SdkClient, all_pages, repeated
-from cloudcmp.provider.common.sdk_imports import IMPORT_LOCK, import_modules
+from cloudcmp.provider.common.sdk_imports import import_modules
 from cloudcmp.provider.common.sdk_logging import limit_logging
-from cloudcmp.provider.longtail.dialect import Cloud
+from cloudcmp.provider.longtail.dialect import Cloud, Response
 from cloudcmp.provider.longtail.faults import fault_of, words_of
-from cloudcmp.provider.longtail.policy import rights_for
+from cloudcmp.provider.longtail.paging import Json
 
 _T = TypeVar("_T")
 _MOST_PAGES = 1000
 _Asked = tuple[tuple[str, str], ...]
 _NOISY = ("libcloud", "paramiko", "requests", "urllib3")
-Json = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a cloud answered: the JSON object, empty where there is none, and the headers in small letters."""
-
-    said: Json
-    headers: dict[str, str]
 
 
 @dataclass(slots=True)
-class Library(SdkClient):
+class ApiClient(SdkClient):
     """The calls to one cloud.
 
     `attempts` are those of a call that changes nothing, or that may be repeated, with `pause_s` between them, doubled
@@ -54,7 +44,7 @@ class Library(SdkClient):
     deadline_s: float = 60.0
     pause_s: float = 0.5
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _idle: list[Any] = field(default_factory=list)  # drivers that no thread uses: one is for one call at a time
+    _idle: list[Any] = field(default_factory=list)  # connections that no thread uses: one is for one call at a time
     _made_for: tuple[str, str] = ("", "")
     account: str | None = None  # of the token that is in use now
     library, extra = "apache-libcloud", "libcloud"
@@ -68,21 +58,21 @@ class Library(SdkClient):
         """The endpoint that the environment names instead of the cloud's own."""
         return os.environ.get(self.cloud.endpoint) or None
 
-    async def read(self, path: str, **params: str) -> Answer:
+    async def read(self, path: str, **params: str) -> Response:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
         return await self.run_in_thread(lambda: self.read_now(path, **params))
 
-    def read_now(self, path: str, **params: str) -> Answer:
-        """The same, in this thread: it belongs in a thread of `blocking_calls`."""
+    def read_now(self, path: str, **params: str) -> Response:
+        """`read`, in this thread: run it in a thread of `blocking_calls`."""
         return self._repeated(lambda: self._call("GET", path, params, None, changes=False))
 
-    async def change(self, method: str, path: str, body: Json | None = None, *, again: bool = False) -> Answer:
+    async def change(self, method: str, path: str, body: Json | None = None, *, again: bool = False) -> Response:
         """A call that makes or ends something; `again`: doing it twice is doing it once.
 
         Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
         """
 
-        def once() -> Answer:
+        def once() -> Response:
             return self._call(method, path, {}, body, changes=True)
 
         return await self.run_in_thread(lambda: self._repeated(once) if again else once(), changes=True)
@@ -96,7 +86,7 @@ class Library(SdkClient):
         return await self.run_in_thread(lambda: self.all_now(path, key))
 
     def all_now(self, path: str, key: str) -> list[Json]:
-        """The same, in this thread: it belongs in a thread of `blocking_calls`."""
+        """`all`, in this thread: run it in a thread of `blocking_calls`."""
         return self._repeated(lambda: self._whole(path, key))
 
     def _whole(self, path: str, key: str) -> list[Json]:
@@ -105,16 +95,16 @@ class Library(SdkClient):
 
         def fetch(asked: _Asked) -> tuple[list[Json], _Asked]:
             nonlocal last
-            last = self._call("GET", path, dict(asked), None, changes=False).said
+            last = self._call("GET", path, dict(asked), None, changes=False).body
             if not isinstance(last.get(key), list):
                 raise IncompleteListing.at(self.name, f"{path} answered without {key}", "ask again")
-            return last[key], tuple((self.cloud.after(last, dict(asked)) or {}).items())
+            return last[key], tuple((self.cloud.paging.after(last, dict(asked)) or {}).items())
 
         return self._counted(path, all_pages(fetch, first, self.name, path, _MOST_PAGES), last)
 
-    def _counted(self, path: str, found: list[Json], said: Json) -> list[Json]:
+    def _counted(self, path: str, found: list[Json], response: Json) -> list[Json]:
         """The list, if it has as many entries as the cloud says that there are."""
-        total = self.cloud.total(said)
+        total = self.cloud.paging.total(response)
         if total is None or total != len(found):
             what = f"{path} gave {len(found)} entries of {'an untold number' if total is None else total}"
             raise IncompleteListing.at(self.cloud.name, what, "ask again")
@@ -134,27 +124,27 @@ class Library(SdkClient):
         """Work that may be done again where its answer is lost, or where the cloud wants fewer requests."""
         return repeated(work, self.attempts, _AGAIN, lambda tried: self.pause_s * 2 ** (tried - 1))
 
-    def _call(self, method: str, path: str, params: dict[str, str], body: Json | None, *, changes: bool) -> Answer:
+    def _call(self, method: str, path: str, params: dict[str, str], body: Json | None, *, changes: bool) -> Response:
         data = json.dumps(body) if body is not None else None
-        own = partial(fault_of, policy=rights_for(self.cloud, method, path))
+        own = partial(fault_of, policy=self.cloud.rights_for(method, path))
 
         def call() -> tuple[Any, Any]:
-            driver = self._take()  # after an error its connection is not used again
-            return driver, driver.connection.request(path, params=params, data=data, method=method, retry_failed=False)
+            connection = self._take()  # after an error it is not used again
+            return connection, connection.request(path, params=params, data=data, method=method, retry_failed=False)
 
-        driver, response = self.guarded(call, own, changes=changes)
+        connection, response = self.guarded(call, own, changes=changes)
         headers = {str(key).lower(): str(value) for key, value in response.headers.items()}
         with self._lock:
-            self._idle.append(driver)
-        return Answer(response.object if isinstance(response.object, dict) else {}, headers)
+            self._idle.append(connection)
+        return Response(response.object if isinstance(response.object, dict) else {}, headers)
 
     def _take(self) -> Any:
-        """A driver that nobody uses now, for the token and the endpoint that the environment names now."""
+        """A connection that nobody uses now, for the token and the endpoint that the environment names now."""
         wanted = self.renew()
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        return self._driver(*wanted)
+        return self._connection(*wanted)
 
     def renew(self) -> tuple[str, str]:
         """The token and the endpoint that the environment names now; what is known by others is forgotten."""
@@ -172,23 +162,15 @@ class Library(SdkClient):
             raise NoCredentials.at(self.cloud.name, "there is no token", f"set {self.cloud.tokens[0]}")
         return found
 
-    def _driver(self, token: str, endpoint: str) -> Any:
-        import_modules("libcloud.compute.providers", "libcloud.http", "libcloud.common.base")
-        from libcloud.compute.providers import get_driver
-        from libcloud.http import LibcloudConnection
-
+    def _connection(self, token: str, endpoint: str) -> Any:
+        import_modules("libcloud.http", "libcloud.common.base")
         limit_logging(*_NOISY)
-        with IMPORT_LOCK:  # the module of a driver
-            kind = get_driver(self.cloud.library)
-        driver = kind(token)
-        connection: Any = driver.connection
-        connection.conn_class = LibcloudConnection  # by LIBCLOUD_DEBUG it would be one that writes down tokens
-        connection.responseCls = _answers()
-        connection.timeout = self.deadline_s
-        if endpoint:
-            connection.host, connection.port, connection.secure = _parts(self.cloud, endpoint)
-        connection.connect()  # anew: what the driver opened for itself knows neither this address nor the deadline
-        return driver
+        host, port, secure = _parts(self.cloud, endpoint) if endpoint else (self.cloud.host, 443, 1)
+        connection: Any = _connections()(secure=secure, host=host, port=port, timeout=self.deadline_s)
+        connection.own_headers = {**self.cloud.auth(token), "Content-Type": "application/json"}
+        connection.own_params = self.cloud.paging.size
+        connection.connect()
+        return connection
 
 
 _AGAIN = (LostAnswer, Throttled, IncompleteListing)
@@ -216,13 +198,16 @@ def _here(host: str) -> bool:
 
 
 @cache
-def _answers() -> Any:
-    """The class of answers that all of these clouds get: libcloud's own ones lose the status of an error, or raise
-    for an error's body what a caller could not tell from their own mistakes.
-    """
-    from libcloud.common.base import JsonResponse
+def _connections() -> Any:
+    """The class of connections to these clouds.
 
-    class Response(JsonResponse):
+    libcloud's own responses lose the status of an error, or raise for an error's body what a caller could not tell from
+    their own mistakes.
+    """
+    from libcloud.common.base import Connection, JsonResponse
+    from libcloud.http import LibcloudConnection
+
+    class OwnResponse(JsonResponse):
         def success(self) -> bool:
             return 200 <= int(self.status) < 300
 
@@ -232,4 +217,16 @@ def _answers() -> Any:
             except ValueError:
                 return ""
 
-    return Response
+    class OwnConnection(Connection):
+        conn_class = LibcloudConnection  # by LIBCLOUD_DEBUG it would be one that writes down tokens
+        responseCls = OwnResponse  # noqa: N815 - libcloud's name
+        own_headers: Mapping[str, str]
+        own_params: Mapping[str, str]
+
+        def add_default_headers(self, headers: dict[str, str]) -> dict[str, str]:
+            return {**headers, **self.own_headers}
+
+        def add_default_params(self, params: dict[str, str]) -> dict[str, str]:
+            return {**params, **self.own_params}
+
+    return OwnConnection

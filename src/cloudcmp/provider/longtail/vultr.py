@@ -3,20 +3,18 @@
 import base64
 from collections.abc import Sequence
 from datetime import date
-from typing import TYPE_CHECKING
 
 from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, RefusalKind, Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import SSH, Net
-from cloudcmp.provider.common.responses import id_in, left_behind
+from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
+from cloudcmp.provider.common.responses import id_in, left_behind, unless_missing
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import Cloud, Fact, Image, Json, Seen, SingleFirewall
+from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, Seen, SingleFirewall
+from cloudcmp.provider.longtail.paging import Json, by_cursor
 from cloudcmp.provider.longtail.prices import hourly, monthly
 from cloudcmp.provider.longtail.requests import user_data
-
-if TYPE_CHECKING:
-    from cloudcmp.provider.longtail.sdk import Library
 
 _API = "https://www.vultr.com/api/"
 _BILLING = "https://docs.vultr.com/support/platform/billing/how-am-i-billed-for-my-servers"
@@ -42,38 +40,38 @@ class Instances(SingleFirewall):
     renames = False
     account = "/v2/account"
 
-    def region(self, said: Json) -> tuple[str, bool]:
+    def region(self, response: Json) -> tuple[str, bool]:
         """A region's id; all that are listed take machines."""
-        return str(said["id"]), True
+        return str(response["id"]), True
 
-    def offering(self, provider: str, region: str, said: Json, today: date) -> Offering | None:
+    def offering(self, cloud: Cloud, region: str, response: Json, today: date) -> Offering | None:
         """A plan as it is sold in a region. A price for the month is that of 672 hours, but for GPUs (730)."""
-        if region not in said.get("locations", ()):
+        if region not in response.get("locations", ()):
             return None
-        kind = str(said.get("type", ""))
-        price = hourly(said.get("hourly_cost"), _PRICES, today)
+        kind = str(response.get("type", ""))
+        price = hourly(response.get("hourly_cost"), _PRICES, today, cloud.currency)
         if price is None and kind != "vcg":
-            price = monthly(said.get("monthly_cost"), _MONTH_HOURS, f"{_PRICES}; {_BILLING}", today)
-        facts = {"disks": f"{said.get('disk_count', 1)} x {said['disk']} GB"} if said.get("disk") else {}
+            price = monthly(response.get("monthly_cost"), _MONTH_HOURS, f"{_PRICES}; {_BILLING}", today, cloud.currency)
+        facts = {"disks": f"{response.get('disk_count', 1)} x {response['disk']} GB"} if response.get("disk") else {}
         return Offering(
-            provider,
+            cloud.name,
             region,
-            str(said["id"]),
-            float(said["vcpu_count"]) if said.get("vcpu_count") else None,
-            said["ram"] / 1024 if said.get("ram") else None,
+            str(response["id"]),
+            float(response["vcpu_count"]) if response.get("vcpu_count") else None,
+            response["ram"] / 1024 if response.get("ram") else None,
             _CATEGORIES.get(kind),
             price,
             tuple(sorted({"architecture": "x86_64", **facts}.items())),
         )
 
-    async def image(self, library: "Library", asked: str) -> Image:
+    async def image(self, api: Api, asked: str) -> Image:
         """The system whose name begins so, or whose number it is; the first of several by name."""
-        wanted = library.cloud.images.get(asked, asked)
-        systems = await library.all("/v2/os", "os")
+        wanted = api.cloud.images.get(asked, asked)
+        systems = await api.all("/v2/os", "os")
         found = [one for one in systems if str(one.get("id")) == wanted or str(one.get("name", "")).startswith(wanted)]
         if not found:
-            hint = f"write its number, or one of {', '.join(library.cloud.images)}"
-            raise Refused.at(library.cloud.name, f"there is no system {asked!r}", hint)
+            hint = f"write its number, or one of {', '.join(api.cloud.images)}"
+            raise Refused.at(api.cloud.name, f"there is no system {asked!r}", hint)
         first = min(found, key=lambda one: str(one.get("name", "")))
         return Image(int(first["id"]), str(first.get("name", asked)))
 
@@ -95,87 +93,100 @@ class Instances(SingleFirewall):
             **({"firewall_group_id": wall} if wall else {}),
         }
 
-    def machine(self, said: Json) -> Seen:
+    def machine(self, response: Json) -> Seen:
         """An instance; its first address is 0.0.0.0 until it has one."""
-        status, power = str(said.get("status", "unknown")), str(said.get("power_status", ""))
+        status, power = str(response.get("status", "unknown")), str(response.get("power_status", ""))
         if status == "active":
             state = "running" if power == "running" else "stopped"
         else:
             state = "stopped" if status in {"halted", "suspended"} else "pending"
-        public, plan = str(said.get("main_ip") or ""), said.get("plan")
+        public, plan = str(response.get("main_ip") or ""), response.get("plan")
         return Seen(
-            str(said["id"]), str(said.get("label", "")), tuple(str(word) for word in said.get("tags") or ()), state,
-            f"{status}, {power}" if power else status, str(said.get("region", "")), str(plan) if plan else None,
-            public if public not in {"", "0.0.0.0"} else None, str(said.get("internal_ip") or "") or None,  # noqa: S104
+            str(response["id"]), str(response.get("label", "")), _tags(response), state,
+            f"{status}, {power}" if power else status, str(response.get("region", "")), str(plan) if plan else None,
+            public if public not in {"", "0.0.0.0"} else None, str(response.get("internal_ip") or "") or None,  # noqa: S104
         )  # fmt: skip
 
-    def firewall(self, said: Json) -> Seen:
+    def firewall(self, response: Json) -> Seen:
         """A firewall group."""
-        text = str(said.get("description", ""))
+        text = str(response.get("description", ""))
         record = labels.read([text], labels.WALL)
-        return Seen(str(said["id"]), (record.name if record else None) or text, (text,))
+        return Seen(str(response["id"]), (record.name if record else None) or text, (text,))
 
-    async def create_firewall(self, library: "Library", request: CreateRequest, nets: Sequence[Net]) -> str:
+    async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
         """The group, then a rule for each address; a group whose rules fail is deleted again."""
         (text,) = labels.write(labels.Record(request.tags, request.token, region=request.region), 10_000, labels.WALL)
         if len(text) > _TEXT_MOST:
             raise Refused.at(request.name, f"its record is longer than {_TEXT_MOST}", "give the study a shorter name")
-        group = await self._group(library, request, text)
+        group = await self._group(api, request, text)
         try:
             for net in nets:
                 rule = {"ip_type": f"v{net.version}", "protocol": "tcp", "port": str(SSH)}
                 rule |= {"subnet": str(net.network_address)}
-                await self._rule(library, group, {**rule, "subnet_size": net.prefixlen, "notes": "cloudcmp"})
+                await self._rule(api, group, {**rule, "subnet_size": net.prefixlen, "notes": "cloudcmp"})
         except BaseException as error:
-            await self._undo(library, request, group, error)
+            await self._undo(api, request, group, error)
             raise
         return group
 
-    async def _group(self, library: "Library", request: CreateRequest, text: str) -> str:
+    async def _group(self, api: Api, request: CreateRequest, text: str) -> str:
         """The empty group, found again where the answer was lost."""
         try:
-            said = (await library.change("POST", self.firewalls[0], {"description": text})).said
-            return id_in(said, "firewall_group", "id", where=request.name)
+            response = (await api.change("POST", self.firewalls[0], {"description": text})).body
+            return id_in(response, "firewall_group", "id", where=request.name)
         except LostAnswer as fault:
             for _ in range(_TRIES):
-                listed = await library.all(*self.firewalls)
+                listed = await api.all(*self.firewalls)
                 mine = [one for one in listed if one.get("description") == text]
                 if mine:
                     return str(mine[0]["id"])
-                await library.wait()
+                await api.wait()
             # Not a lost answer: found later, it would be taken for a whole one, and it has no rules.
             raise IncompleteListing.at(request.name, f"its firewall's answer was lost: {fault}", "run again") from None
 
-    async def _rule(self, library: "Library", group: str, rule: Json) -> None:
+    async def _rule(self, api: Api, group: str, rule: Json) -> None:
         try:
-            await library.change("POST", f"{self.firewalls[0]}/{group}/rules", rule, again=True)
+            await api.change("POST", f"{self.firewalls[0]}/{group}/rules", rule, again=True)
         except Refused as fault:
             if not fault.is_refusal(RefusalKind.EXISTS):
                 raise
 
-    async def _undo(self, library: "Library", request: CreateRequest, group: str, error: BaseException) -> None:
+    async def _undo(self, api: Api, request: CreateRequest, group: str, error: BaseException) -> None:
         """Delete a group that is of no use; one that stays is no refusal, or nobody would look for it again."""
         try:
-            await self.delete_firewall(library, group)
+            await self.delete_firewall(api, group)
         except ProviderFault as fault:
             what = f"its group {group} is still there: {fault.faults[0].what}"
             raise left_behind(request.name, error, what) from error
         if isinstance(error, LostAnswer):
             raise IncompleteListing.at(request.name, error.faults[0].what, "its group was deleted again") from error
 
-    def account_id(self, said: Json) -> str | None:
+    async def rules(self, api: Api, id: str) -> list[Rule]:
+        """The rules of the group. The account's own network, on which a launch's machines meet, is not filtered."""
+        listed = await unless_missing(api.all(f"{self.firewalls[0]}/{id}/rules", "firewall_rules"))
+        return [*map(_held, listed), Rule(MEMBERS, ANY)] if listed is not None else []
+
+    def account_id(self, response: Json) -> str | None:
         """A digest of the account's address: Vultr tells no id of an account, and an address is a person's own."""
-        return labels.digest(str((said.get("account") or {}).get("email") or ""))
+        return labels.digest(str((response.get("account") or {}).get("email") or ""))
+
+
+def _tags(response: Json) -> tuple[str, ...]:
+    return tuple(str(word) for word in response.get("tags") or ())
+
+
+def _held(rule: Json) -> Rule:
+    source = f"{rule.get('subnet')}/{rule.get('subnet_size')}"
+    return Rule(source, str(rule.get("protocol")), ports_in(str(rule.get("port"))))
 
 
 CLOUD = Cloud(
     name="vultr",
     title="Vultr",
-    library="vultr",
+    host="api.vultr.com",
     tokens=("VULTR_API_KEY",),
-    endpoint="CLOUDCMP_VULTR_URL",
-    word_most=_TAG_MOST,
-    paging="cursor",
+    tag_length=_TAG_MOST,
+    paging=by_cursor("per_page", 500),
     billing=Billing(3600.0, 3600.0, uncounted=("traffic beyond what the plan includes",)),
     powered_off="https://docs.vultr.com/support/platform/billing/are-stopped-instances-still-billed-on-vultr",
     images={

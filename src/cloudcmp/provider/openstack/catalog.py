@@ -12,7 +12,7 @@ from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.offering import Offering
 from cloudcmp.provider.common.suggestions import check_name, nearest
 from cloudcmp.provider.openstack.images import DEFAULT, Image, find_image
-from cloudcmp.provider.openstack.networks import Way, way_of
+from cloudcmp.provider.openstack.networks import Reach, reach_of
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, Sdk
 
 
@@ -33,7 +33,7 @@ class OfferingCatalog:
         self._regions: tuple[str, ...] = ()
         self._told: dict[str, list[Any]] = {}
         self._images: dict[tuple[str, str], Image] = {}
-        self._ways: dict[tuple[str, str, str], Way] = {}
+        self._reaches: dict[tuple[str, str, str], Reach] = {}
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
         """The flavors of a region (without one: of the settings'), none for a region that the catalogue has not.
@@ -45,8 +45,8 @@ class OfferingCatalog:
             where = region or self._sdk.home()
             return where, self._flavors_now(where) if where in self._sdk.regions_now() else []
 
-        where, told = self._sdk.run_blocking(look, region or "")
-        sold = {one.name: one for one in (offering_of(self._name, where, said) for said in told)}
+        where, listed = self._sdk.run_blocking(look, region or "")
+        sold = {one.name: one for one in (offering_of(self._name, where, response) for response in listed)}
         return tuple(sorted(sold.values(), key=lambda one: one.name))
 
     def _flavors_now(self, region: str) -> list[Any]:
@@ -66,10 +66,10 @@ class OfferingCatalog:
 
     async def flavor(self, region: str, name: str) -> Flavor:
         """The flavor of a name; raises Refused for an unknown one, naming the nearest."""
-        told = await self._sdk.run_in_thread(lambda: self._flavors_now(region), region)
-        found = next((one for one in told if one.get("name") == name), None)
+        listed = await self._sdk.run_in_thread(lambda: self._flavors_now(region), region)
+        found = next((one for one in listed if one.get("name") == name), None)
         if found is None:
-            hint = nearest(name, [str(one.get("name")) for one in told])
+            hint = nearest(name, [str(one.get("name")) for one in listed])
             raise Refused.at(f"{self._name}/{region}", f"there is no flavor {name!r}", hint)
         return Flavor(str(found["id"]), name, int(found.get("disk") or 0))
 
@@ -80,12 +80,12 @@ class OfferingCatalog:
             self._images[region, asked] = await find_image(self._sdk, region, asked)
         return self._images[region, asked]
 
-    async def way(self, region: str, options: Mapping[str, str]) -> Way:
+    async def reach(self, region: str, options: Mapping[str, str]) -> Reach:
         """The network of a machine, and how it is reached."""
         key = (region, options.get("network", ""), options.get("address", ""))
-        if key not in self._ways:
-            self._ways[key] = await way_of(self._sdk, region, options)
-        return self._ways[key]
+        if key not in self._reaches:
+            self._reaches[key] = await reach_of(self._sdk, region, options)
+        return self._reaches[key]
 
     async def warm(self, region: str, offering: str, options: Mapping[str, str]) -> None:
         """Look up now what a machine will need, so that nothing is asked between its request and its creation.
@@ -95,31 +95,31 @@ class OfferingCatalog:
         with suppress(ProviderFault):
             await self.flavor(region, offering)
             await self.image(region, options)
-            await self.way(region, options)
+            await self.reach(region, options)
             await self._sdk.has(region, BLOCKS)
 
 
-def offering_of(provider: str, region: str, said: Mapping[str, Any]) -> Offering:
+def offering_of(provider: str, region: str, response: Mapping[str, Any]) -> Offering:
     """A flavor as Nova tells it; MiB become GiB. No category is told.
 
     https://docs.openstack.org/api-ref/compute/#flavors
     """
-    memory_mib, vcpus = said.get("ram"), said.get("vcpus")
+    memory_mib, vcpus = response.get("ram"), response.get("vcpus")
     return Offering(
         provider=provider,
         region=region,
-        name=str(said["name"]),
+        name=str(response["name"]),
         vcpus=float(vcpus) if vcpus else None,
         memory_gib=memory_mib / 1024 if memory_mib else None,
-        attributes=tuple(sorted(_attributes(said))),
+        attributes=tuple(sorted(_attributes(response))),
     )
 
 
-def _attributes(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    disks = [said.get("disk") or 0, said.get("OS-FLV-EXT-DATA:ephemeral") or 0]
+def _attributes(response: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    disks = [response.get("disk") or 0, response.get("OS-FLV-EXT-DATA:ephemeral") or 0]
     kinds = [f"{size} GB{kind}" for size, kind in zip(disks, ("", " ephemeral"), strict=True) if size]
     yield "disks", ", ".join(kinds) or "none: it needs a volume as its root"
-    specs = said.get("extra_specs") or {}
+    specs = response.get("extra_specs") or {}
     if specs.get("hw:cpu_policy") == "dedicated":
         yield "cpu_policy", "dedicated"
     if specs.get("quota:cpu_quota"):

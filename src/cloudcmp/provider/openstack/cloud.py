@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from cloudcmp.errors import NOTHING_MADE, LostAnswer, Refused
+from cloudcmp.model.firewall import Admission
 from cloudcmp.model.lease import FIREWALL, CreateRequest, Found, Handle, Listing
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate
@@ -13,6 +14,7 @@ from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.address import local_address
 from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.findings import parse_http_date
+from cloudcmp.provider.common.firewall_rules import admission
 from cloudcmp.provider.common.responses import LOOKED_FOR, id_in
 from cloudcmp.provider.openstack.catalog import OfferingCatalog
 from cloudcmp.provider.openstack.firewalls import Firewalls
@@ -109,15 +111,15 @@ class OpenStackProvider(CloudDriver[OfferingCatalog, NovaLifecycle]):
         region, options = request.region, dict(request.options)
         flavor = await self._catalog.flavor(region, request.offering)
         image = await self._catalog.image(region, options)
-        way = await self._catalog.way(region, options)
+        reach = await self._catalog.reach(region, options)
         door = await self._sdk.run_in_thread(lambda: self._sdk.door_now(region, COMPUTE), region)
         if door is None:
             raise Refused.at(f"{self.name}/{region}", "this cloud has no Nova there", "see 'openstack catalog list'")
         group = None
         if options.get("placement") in POLICIES and options.get(FIREWALL):
             group = await self._firewalls.placement_of(region, options[FIREWALL])
-        body = server_body(request, flavor, image, way, door, group)
-        self._lifecycle.ways[request.token] = way
+        body = server_body(request, flavor, image, reach, door, group)
+        self._lifecycle.reaches[request.token] = reach
         self._sent[request.token] = None
         try:
             answer = await self._sdk.change(region, COMPUTE, "POST", "/servers", body)
@@ -147,6 +149,10 @@ class OpenStackProvider(CloudDriver[OfferingCatalog, NovaLifecycle]):
     async def leftovers(self) -> Listing:
         """Whatever bears our schema's tag in all regions of the catalogue."""
         return await self._lists.leftovers(self._catalog.regions)
+
+    async def admitted(self, firewall: Handle) -> Admission:
+        """Whom a launch's firewall admits, by the rules that the cloud holds."""
+        return admission(await self._firewalls.rules(firewall.region, firewall.cloud_id))
 
     # -- machines
 

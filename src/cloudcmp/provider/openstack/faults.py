@@ -46,11 +46,11 @@ _UNSENT = {"NewConnectionError", "ConnectTimeoutError", "NameResolutionError"}
 _LIBRARYS = "keystoneauth1"
 
 
-def answered(answer: Any, where: str, *, changes: bool) -> dict[str, Any]:
+def parse_response(answer: Any, where: str, *, changes: bool) -> dict[str, Any]:
     """What an answer holds; raises our error for one that says no, or that cannot be read."""
     status = int(answer.status_code)
     if status >= 300:
-        raise refusal(status, said_in(answer.content), where, changes=changes)
+        raise refusal(status, text_of(answer.content), where, changes=changes)
     if not answer.content:
         return {}
     try:
@@ -62,48 +62,48 @@ def answered(answer: Any, where: str, *, changes: bool) -> dict[str, Any]:
     return found
 
 
-def said_in(body: bytes) -> str:
+def text_of(body: bytes) -> str:
     """The words of an error: each service wraps them in another way (untrusted, one line, cut)."""
     try:
         found = json.loads(body)
     except ValueError:
         return ""
-    said: Any = next(iter(found.values()), "") if isinstance(found, Mapping) and len(found) == 1 else found
-    if isinstance(said, Mapping):
-        kind, text = said.get("type") or said.get("title") or "", said.get("message") or ""
+    words: Any = next(iter(found.values()), "") if isinstance(found, Mapping) and len(found) == 1 else found
+    if isinstance(words, Mapping):
+        kind, text = words.get("type") or words.get("title") or "", words.get("message") or ""
         return one_line(f"{kind}: {text}" if kind and text else str(text or kind))
-    return one_line(said if isinstance(said, str) else "")
+    return one_line(words if isinstance(words, str) else "")
 
 
-def refusal(status: int, said: str, where: str, *, changes: bool) -> ProviderFault:
+def refusal(status: int, words: str, where: str, *, changes: bool) -> ProviderFault:
     """Our error for an answer that says no, by its status and its words."""
-    known = RefusalKind.EXISTS if _EXISTS.search(said) else RefusalKind.OTHER
+    known = RefusalKind.EXISTS if _EXISTS.search(words) else RefusalKind.OTHER
     kind = RefusalKind.MISSING if status == MISSING else known
-    return _refusal(status, said, where, changes=changes).because(Refusal(kind, f"HTTP {status}", said))
+    return _refusal(status, words, where, changes=changes).because(Refusal(kind, f"HTTP {status}", words))
 
 
-def _refusal(status: int, said: str, where: str, *, changes: bool) -> ProviderFault:
-    line = f"HTTP {status}: {said}" if said else f"HTTP {status}"
-    if status in {400, 403, 409, 413} and (fault := scarce(said, line, where)):
+def _refusal(status: int, words: str, where: str, *, changes: bool) -> ProviderFault:
+    line = f"HTTP {status}: {words}" if words else f"HTTP {status}"
+    if status in {400, 403, 409, 413} and (fault := scarce(words, line, where)):
         return fault
     if status in {413, 429}:
         return Throttled.at(where, line, "wait, and ask less often")
     if status in {401, 403}:
         # The token was just renewed, and Keystone gave one: it is this call that it does not open.
         return NotAllowed.at(where, f"{line} (the token is good, and does not allow this call)", POLICY)
-    if status >= 500 or status < 400 or (status == MISSING and not said):
+    if status >= 500 or status < 400 or (status == MISSING and not words):
         # Services say in words what they do not have; a 404 without any is of something that stands before them.
         return unclear_response(line, where, changes=changes)
-    if status == 400 and "marker" in said.lower():
+    if status == 400 and "marker" in words.lower():
         return IncompleteListing.at(where, line, "ask again")
     return Refused.at(where, line, "change what is asked for")
 
 
-def scarce(said: str, line: str, where: str) -> ProviderFault | None:
+def scarce(words: str, line: str, where: str) -> ProviderFault | None:
     """A cloud that has no room, or an account that is at its limit; None for any other words."""
-    if _CAPACITY.search(said):
+    if _CAPACITY.search(words):
         return NoCapacity.at(where, line, "try later, another type or another region")
-    if _QUOTA.search(said):
+    if _QUOTA.search(words):
         return QuotaReached.at(where, line, "ask for a higher quota, or run fewer at once")
     return None
 

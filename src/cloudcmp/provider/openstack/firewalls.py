@@ -12,6 +12,7 @@ from typing import Any
 from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, RefusalKind, Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.provider.common.address import SSH, allowed_nets
+from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule
 from cloudcmp.provider.common.responses import LOOKED_FOR, id_in, left_behind
 from cloudcmp.provider.openstack.launch import POLICIES
 from cloudcmp.provider.openstack.sdk import COMPUTE, NETWORK, Sdk
@@ -50,10 +51,10 @@ class Firewalls:
 
     async def _group(self, request: CreateRequest, mark: Mark) -> str:
         """The empty group, found again where the answer was lost."""
-        said = {"name": request.name, "description": mark.text(request.name)}
+        response = {"name": request.name, "description": mark.text(request.name)}
         try:
             made = await self.sdk.change(
-                request.region, NETWORK, "POST", "/security-groups", {"security_group": said}
+                request.region, NETWORK, "POST", "/security-groups", {"security_group": response}
             )  # fmt: skip
             return id_in(made, "security_group", "id", where=request.name)
         except LostAnswer as fault:
@@ -84,10 +85,10 @@ class Firewalls:
             return
         door = await self.sdk.run_in_thread(lambda: self.sdk.door_now(request.region, COMPUTE), request.region)
         known = tuple(int(part) for part in ((door and door.microversion) or "2.1").split("."))
-        said = {"policy": policy} if known >= _NAMED else {"policies": [policy]}
+        response = {"policy": policy} if known >= _NAMED else {"policies": [policy]}
         name = Mark(request.token, request.tags, group).text(request.name)
         await self.sdk.change(
-            request.region, COMPUTE, "POST", "/os-server-groups", {"server_group": {"name": name, **said}}
+            request.region, COMPUTE, "POST", "/os-server-groups", {"server_group": {"name": name, **response}}
         )
 
     async def _undo(self, request: CreateRequest, group: str, error: BaseException) -> None:
@@ -117,6 +118,17 @@ class Firewalls:
             (str(one["id"]), str(one.get("policy") or one.get("policies")), mark) for one, mark in marked if mark
         ]  # fmt: skip
 
+    async def rules(self, region: str, id: str) -> list[Rule]:
+        """The rules that Neutron holds for a group."""
+        listed = await self.sdk.own(region, "/security-groups", "security_groups")
+        return [
+            _held(one, id)
+            for group in listed
+            if group.get("id") == id
+            for one in group.get("security_group_rules") or ()
+            if one.get("direction") == "ingress"
+        ]
+
     async def destroy(self, region: str, id: str) -> bool:
         """Ask for a group to be deleted, and for the server group beside it; False where there was none."""
         if id.startswith(PLACEMENT):
@@ -134,6 +146,14 @@ class Firewalls:
             return id.removeprefix(PLACEMENT) in {one for one, _, _ in placed}
         listed = await self.sdk.own(region, "/security-groups", "security_groups")
         return id in {one.get("id") for one in listed} or id in {mark.on for _, _, mark in placed}
+
+
+def _held(rule: dict[str, Any], group: str) -> Rule:
+    """A rule of Neutron's; one without a source admits everybody."""
+    source = str(rule.get("remote_ip_prefix") or rule.get("remote_group_id") or "everybody")
+    first, last = rule.get("port_range_min"), rule.get("port_range_max")
+    ports = None if first is None or last is None else (int(first), int(last))
+    return Rule(MEMBERS if source == group else source, str(rule.get("protocol") or ANY), ports)
 
 
 def _rules(request: CreateRequest) -> Iterator[dict[str, Any]]:

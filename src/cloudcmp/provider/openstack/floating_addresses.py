@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cloudcmp.errors import LostAnswer, RefusalKind, Refused
-from cloudcmp.provider.openstack.networks import Way
+from cloudcmp.provider.openstack.networks import Reach
 from cloudcmp.provider.openstack.sdk import NETWORK, Sdk
 from cloudcmp.provider.openstack.tags import Mark, mark_in
 
@@ -40,19 +40,19 @@ class FloatingAddresses:
         """Those of one machine."""
         return [one for one in await self.all(region) if one.mark.on == server]
 
-    async def give(self, region: str, server: str, mark: Mark, way: Way) -> str | None:
+    async def give(self, region: str, server: str, mark: Mark, reach: Reach) -> str | None:
         """The floating address of a machine, which is made where there is none; None while its port is not there."""
         before = await self.of(region, server)
         if before:
             return before[0].address
         ports = await self.sdk.pages(region, NETWORK, "/ports", "ports", device_id=server)
-        port = next((one for one in ports if one.get("network_id") == way.network and one.get("fixed_ips")), None)
+        port = next((one for one in ports if one.get("network_id") == reach.network and one.get("fixed_ips")), None)
         if port is None:
             return None
         text = replace(mark, on=server).text(server)
-        said = {"floating_network_id": way.floating, "port_id": port["id"], "description": text}
+        response = {"floating_network_id": reach.floating, "port_id": port["id"], "description": text}
         try:
-            made = await self.sdk.change(region, NETWORK, "POST", "/floatingips", {"floatingip": said})
+            made = await self.sdk.change(region, NETWORK, "POST", "/floatingips", {"floatingip": response})
         except LostAnswer:
             return None  # the next look finds it, or makes it
         except Refused as fault:
@@ -66,7 +66,7 @@ class FloatingAddresses:
         return await self.sdk.delete(region, NETWORK, f"/floatingips/{id}")
 
 
-def _floating(said: dict[str, Any], mark: Mark) -> FloatingAddress:
+def _floating(response: dict[str, Any], mark: Mark) -> FloatingAddress:
     return FloatingAddress(
-        str(said["id"]), str(said.get("floating_ip_address") or ""), str(said.get("status") or ""), mark
+        str(response["id"]), str(response.get("floating_ip_address") or ""), str(response.get("status") or ""), mark
     )

@@ -73,20 +73,20 @@ async def _by_id(sdk: Sdk, region: str, id: str) -> Image:
         raise Refused.at(f"{sdk.name}/{region}", f"there is no image {id!r}", _OTHERS) from None
 
 
-def _of_line(said: dict[str, Any], line: str) -> bool:
+def _of_line(response: dict[str, Any], line: str) -> bool:
     """Whether an image is of a line, and for the usual processor."""
     distro, version, pattern = LINES[line]
-    if str(said.get("architecture") or "").lower() not in _X86 or said.get("status", "active") != "active":
+    if str(response.get("architecture") or "").lower() not in _X86 or response.get("status", "active") != "active":
         return False
-    if said.get("os_distro") and said.get("os_version"):
-        return (str(said["os_distro"]).lower(), str(said["os_version"])) == (distro, version)
-    return pattern.match(str(said.get("name", ""))) is not None
+    if response.get("os_distro") and response.get("os_version"):
+        return (str(response["os_distro"]).lower(), str(response["os_version"])) == (distro, version)
+    return pattern.match(str(response.get("name", ""))) is not None
 
 
-def _image(said: dict[str, Any]) -> Image:
-    size = int(said.get("virtual_size") or 0)
-    least = max(int(said.get("min_disk") or 0), -(-size // _GIB))
-    return Image(str(said["id"]), str(said.get("name") or ""), least, said.get("os_type") == "windows")
+def _image(response: dict[str, Any]) -> Image:
+    size = int(response.get("virtual_size") or 0)
+    least = max(int(response.get("min_disk") or 0), -(-size // _GIB))
+    return Image(str(response["id"]), str(response.get("name") or ""), least, response.get("os_type") == "windows")
 
 
 def _is_id(text: str) -> bool:

@@ -13,7 +13,7 @@ from cloudcmp.model.lease import FIREWALL, ZONE, CreateRequest
 from cloudcmp.model.offering import Volume
 from cloudcmp.provider.openstack.catalog import Flavor
 from cloudcmp.provider.openstack.images import Image
-from cloudcmp.provider.openstack.networks import Way
+from cloudcmp.provider.openstack.networks import Reach
 from cloudcmp.provider.openstack.sdk import Door
 
 TOKEN = "cloudcmp:token"  # noqa: S105 - the name of a key
@@ -59,7 +59,7 @@ def check_disk(flavor: Flavor, volume: Volume | None, image: Image, where: str) 
 
 
 def server_body(
-    request: CreateRequest, flavor: Flavor, image: Image, way: Way, door: Door, group: str | None = None
+    request: CreateRequest, flavor: Flavor, image: Image, reach: Reach, door: Door, group: str | None = None
 ) -> dict[str, Any]:
     """The body of the call. `group` is the server group that stands beside the firewall, if any.
 
@@ -76,7 +76,7 @@ def server_body(
         "min_count": 1,
         "max_count": 1,
         "metadata": metadata_of(request),
-        "networks": [{"uuid": way.network}],
+        "networks": [{"uuid": reach.network}],
         "config_drive": True,  # not every network has a metadata service, and the image's first boot needs its data
         **_disks(request, flavor, image, door),
     }
@@ -130,7 +130,7 @@ def _root_gib(volume: Volume, flavor: Flavor, image: Image) -> int:
 
 def _user_data(request: CreateRequest) -> str:
     text = request.access.user_data if request.access else ""
-    coded = base64.b64encode(text.encode()).decode()
-    if len(coded) > _USER_DATA_MAX:
+    cloud_error = base64.b64encode(text.encode()).decode()
+    if len(cloud_error) > _USER_DATA_MAX:
         raise Refused.at(request.name, f"its user data is longer than {_USER_DATA_MAX} bytes", "shorten the user data")
-    return coded
+    return cloud_error

@@ -16,7 +16,7 @@ from cloudcmp.provider.openstack.firewalls import Firewalls
 from cloudcmp.provider.openstack.floating_addresses import FloatingAddresses
 from cloudcmp.provider.openstack.launch import SERVER, TOKEN
 from cloudcmp.provider.openstack.listing import volumes
-from cloudcmp.provider.openstack.networks import Way
+from cloudcmp.provider.openstack.networks import Reach
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, NETWORK, Sdk
 from cloudcmp.provider.openstack.tags import Mark
 
@@ -32,14 +32,14 @@ Said = dict[str, Any]
 class NovaLifecycle(ResourceLifecycle):
     """What becomes of the resources of one cloud.
 
-    `ways` is how machines that this process asked for are reached, by their token.
+    `reaches` is how machines that this process asked for are reached, by their token.
     """
 
     sdk: Sdk
     firewalls: Firewalls
     floatings: FloatingAddresses
     absence: Absence
-    ways: dict[str, Way] = field(default_factory=dict)
+    reaches: dict[str, Reach] = field(default_factory=dict)
     _ended: set[str] = field(default_factory=set)
     _addresses: dict[str, str] = field(default_factory=dict)
 
@@ -65,10 +65,10 @@ class NovaLifecycle(ResourceLifecycle):
     async def _end(self, region: str, id: str) -> None:
         """The machine first, for it costs most; then its addresses, and its volumes where they outlive it."""
         self._ended.add(id)
-        said = await self.seen(region, id)
-        if said is not None:
-            await self._claim(region, id, said)
-            if said.get("status") == _SOFT:
+        response = await self.seen(region, id)
+        if response is not None:
+            await self._claim(region, id, response)
+            if response.get("status") == _SOFT:
                 action = ("POST", f"/servers/{id}/action", {"forceDelete": None})
                 await self.sdk.change(region, COMPUTE, *action, again=True)
                 self.absence.accepted((region, id))
@@ -76,17 +76,17 @@ class NovaLifecycle(ResourceLifecycle):
                 await ResourceLifecycle.destroy(self, Handle(INSTANCE, region, id))
         for one in await self.floatings.of(region, id):
             await self.floatings.release(region, one.id)
-        if said is None:
+        if response is None:
             for volume in await self._own_volumes(region, id):
                 if volume.get("status") != "deleting":
                     await ResourceLifecycle.destroy(self, Handle(VOLUME, region, str(volume["id"])))
 
-    async def _claim(self, region: str, id: str, said: Said) -> None:
+    async def _claim(self, region: str, id: str, response: Said) -> None:
         """Write whose they are on the volumes that end with a machine: Nova makes them without a word of ours, and one
         that it fails to delete would be nobody's. What cannot be written keeps no machine from its end.
         """
-        attached = said.get("os-extended-volumes:volumes_attached") or ()
-        metadata = {**(said.get("metadata") or {}), SERVER: id}
+        attached = response.get("os-extended-volumes:volumes_attached") or ()
+        metadata = {**(response.get("metadata") or {}), SERVER: id}
         for one in attached:
             if one.get("delete_on_termination", True) and "cloudcmp:schema" in metadata:
                 with suppress(ProviderFault):
@@ -125,8 +125,8 @@ class NovaLifecycle(ResourceLifecycle):
 
     async def seen(self, region: str, id: str) -> Said | None:
         """What Nova tells of a machine, None where it knows none."""
-        said = await self._read(Handle(INSTANCE, region, id))
-        return None if said is not None and said.get("status") in _GONE else said
+        response = await self._read(Handle(INSTANCE, region, id))
+        return None if response is not None and response.get("status") in _GONE else response
 
     # -- machines
 
@@ -137,10 +137,13 @@ class NovaLifecycle(ResourceLifecycle):
         QuotaReached for one that came to nothing because of that: only then Nova tells it.
         """
         region, id = handle.region, handle.cloud_id
-        said = await self.seen(region, id)
-        if said is None:
+        response = await self.seen(region, id)
+        if response is None:
             return MachineStatus("pending", why="it is not told of yet")
-        status, why = str(said.get("status") or ""), one_line(str((said.get("fault") or {}).get("message") or ""))
+        status, why = (
+            str(response.get("status") or ""),
+            one_line(str((response.get("fault") or {}).get("message") or "")),
+        )
         if status == "ERROR":
             fault = scarce(why, why, f"{self.sdk.name}/{region}")
             if fault is not None:
@@ -148,35 +151,35 @@ class NovaLifecycle(ResourceLifecycle):
             return MachineStatus("stopped", why=why or "it is in the state ERROR", taken=False)
         if status in _STANDS or status == _SOFT:
             return MachineStatus("stopped", why=f"Nova says {status}", taken=False)
-        fixed, floating = _addresses(said)
+        fixed, floating = _addresses(response)
         if status not in _RUNS:
             return MachineStatus("pending", peer_address=fixed, why=why)
-        way = self.ways.get(str((said.get("metadata") or {}).get(TOKEN)))
-        if way is not None and way.floating is not None:
-            floating = await self._outside(region, id, said, way)
+        reach = self.reaches.get(str((response.get("metadata") or {}).get(TOKEN)))
+        if reach is not None and reach.floating is not None:
+            floating = await self._outside(region, id, response, reach)
             return MachineStatus("running", floating, peer_address=fixed, why=why, taken=False)
         return MachineStatus("running", floating or fixed, peer_address=fixed, why=why, taken=False)
 
-    async def _outside(self, region: str, id: str, said: Said, way: Way) -> str | None:
+    async def _outside(self, region: str, id: str, response: Said, reach: Reach) -> str | None:
         """The floating address of a machine of this process, None until it has one, or where it is to end."""
         if id in self._addresses or id in self._ended:
             return self._addresses.get(id)
-        told = {str(key): str(value) for key, value in said["metadata"].items()}
+        told = {str(key): str(value) for key, value in response["metadata"].items()}
         mark = Mark(told.pop(TOKEN), tuple(sorted(told.items())), id)
-        address = await self.floatings.give(region, id, mark, way)
+        address = await self.floatings.give(region, id, mark, reach)
         if address:
             self._addresses[id] = address
         return address
 
     async def zone(self, handle: Handle) -> str | None:
         """The zone of a machine, None while that is not told."""
-        said = await self.seen(handle.region, handle.cloud_id) or {}
-        return said.get("OS-EXT-AZ:availability_zone") or None
+        response = await self.seen(handle.region, handle.cloud_id) or {}
+        return response.get("OS-EXT-AZ:availability_zone") or None
 
 
-def _addresses(said: Said) -> tuple[str | None, str | None]:
+def _addresses(response: Said) -> tuple[str | None, str | None]:
     """A machine's own address, the IPv4 one where it has one, and a floating one that Nova tells."""
-    all_of = [one for some in (said.get("addresses") or {}).values() for one in some]
+    all_of = [one for some in (response.get("addresses") or {}).values() for one in some]
     in_order = sorted(all_of, key=lambda one: one.get("version") != 4)
     kinds = {"fixed": "", "floating": ""}
     for one in reversed(in_order):

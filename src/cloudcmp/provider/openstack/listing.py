@@ -64,7 +64,7 @@ class Lists:
         if dark:
             what = f"{len(dark)} servers are listed without what they bear: a part of this Nova does not answer"
             raise IncompleteListing.at(f"{self.sdk.name}/{region}", what, "ask again")
-        return [item for item in (_server(region, said) for said in listed) if item.state not in _ENDED]
+        return [item for item in (_server(region, response) for response in listed) if item.state not in _ENDED]
 
     async def _volumes(self, region: str) -> list[Found]:
         """Volumes that bear our tags and that no machine will take along when it ends."""
@@ -100,25 +100,25 @@ async def volumes(sdk: Sdk, region: str) -> list[dict[str, Any]]:
     return await sdk.pages(region, BLOCKS, "/volumes/detail", "volumes", limit=_PAGE)
 
 
-def offering_of(said: dict[str, Any]) -> str | None:
+def offering_of(response: dict[str, Any]) -> str | None:
     """The name of a server's flavor, None where Nova tells only its id."""
-    flavor = said.get("flavor") or {}
+    flavor = response.get("flavor") or {}
     return str(flavor["original_name"]) if flavor.get("original_name") else None
 
 
-def _server(region: str, said: dict[str, Any]) -> Found:
-    told = {str(key): str(value) for key, value in said["metadata"].items()}
+def _server(region: str, response: dict[str, Any]) -> Found:
+    told = {str(key): str(value) for key, value in response["metadata"].items()}
     token = told.pop(TOKEN, None)
-    name, state = str(said.get("name") or ""), str(said.get("status") or "unknown")
+    name, state = str(response.get("name") or ""), str(response.get("status") or "unknown")
     return Found(
-        str(said["id"]), name, token, tuple(sorted(told.items())), state, INSTANCE, region, offering_of(said)
+        str(response["id"]), name, token, tuple(sorted(told.items())), state, INSTANCE, region, offering_of(response)
     )  # fmt: skip
 
 
-def _volume(region: str, said: dict[str, Any]) -> Found:
-    told = {str(key): str(value) for key, value in (said.get("metadata") or {}).items()}
+def _volume(region: str, response: dict[str, Any]) -> Found:
+    told = {str(key): str(value) for key, value in (response.get("metadata") or {}).items()}
     token = told.pop(TOKEN, None)
     told.pop(SERVER, None)
-    name, state = str(said.get("name") or ""), str(said.get("status") or "unknown")
+    name, state = str(response.get("name") or ""), str(response.get("status") or "unknown")
     tags = tuple(sorted(told.items()))
-    return Found(str(said["id"]), name, token, tags, state, VOLUME, region, said.get("volume_type"))
+    return Found(str(response["id"]), name, token, tags, state, VOLUME, region, response.get("volume_type"))

@@ -13,7 +13,7 @@ _EXTERNAL = "router:external"
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Reach:
     """A network, and the external one that its floating addresses come from: None where none is needed."""
 
     network: str
@@ -21,7 +21,7 @@ class Way:
     floating: str | None = None
 
 
-async def way_of(sdk: Sdk, region: str, options: Mapping[str, str]) -> Way:
+async def reach_of(sdk: Sdk, region: str, options: Mapping[str, str]) -> Reach:
     """The network that a study names, else the only one that will do; Refused where that cannot be told.
 
     A machine on a network behind a router with a gateway gets a floating address, unless `address: fixed`; on any
@@ -40,7 +40,7 @@ async def way_of(sdk: Sdk, region: str, options: Mapping[str, str]) -> Way:
     if address == "floating" and gateway is None:
         what = f"the network {name} has no router with a gateway that we may see"
         raise Refused.at(where, what, "leave address out, or name another network")
-    return Way(str(chosen["id"]), name, None if address == "fixed" else gateway)
+    return Reach(str(chosen["id"]), name, None if address == "fixed" else gateway)
 
 
 def _named(networks: Sequence[Any], asked: str, where: str) -> Any:

@@ -77,7 +77,7 @@ class Preflight:
         try:
             check_options(options, candidate.id)
             flavor = await self._catalog.flavor(sold.region, sold.name)
-            way = await self._catalog.way(sold.region, options)
+            reach = await self._catalog.reach(sold.region, options)
             what = "image"
             image = await self._catalog.image(sold.region, options)
             what = "capability"
@@ -86,10 +86,10 @@ class Preflight:
                 raise Refused.at(candidate.id, "this cloud has no Cinder there", "leave volume out")
         except (Refused, NotAllowed) as fault:
             return [refusal_finding(what, fault, candidate.id)]
-        reached = "a floating address" if way.floating else "its own address there"
+        reached = "a floating address" if reach.floating else "its own address there"
         return [
             Finding("image", True, f"{candidate.id}: {image.name or image.id} ({image.id})"),
-            Finding("capability", True, f"{candidate.id}: on the network {way.name}, reached at {reached}"),
+            Finding("capability", True, f"{candidate.id}: on the network {reach.name}, reached at {reached}"),
         ]
 
     async def _capability(self, region: str) -> Finding:

@@ -62,13 +62,13 @@ async def _needs(catalog: OfferingCatalog, region: str, candidates: Sequence[Can
     """What all of them take at once."""
     needs = dict.fromkeys((*_NOVA, *_CINDER, *_NEUTRON), 0.0)
     for one in candidates:
-        way, volume = await catalog.way(region, dict(one.options)), one.volume
+        reach, volume = await catalog.reach(region, dict(one.options)), one.volume
         needs["servers"] += one.count
         needs["vCPUs"] += (one.offering.vcpus or 0.0) * one.count
         needs["MiB of memory"] += (one.offering.memory_gib or 0.0) * 1024 * one.count
         needs["volumes"] += one.count if volume else 0
         needs["GiB of volumes"] += math.ceil((volume.size_bytes or 0) / _GIB) * one.count if volume else 0
-        needs["floating addresses"] += one.count if way.floating else 0
+        needs["floating addresses"] += one.count if reach.floating else 0
         needs["security groups"] += 1
     return needs
 

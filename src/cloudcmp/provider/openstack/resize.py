@@ -39,12 +39,12 @@ class Resize:
         stopped()
         began, moving = self.lifecycle.absence.clock(), False
         while True:
-            said = await self._seen(handle)
-            status = str(said.get("status") or "")
+            response = await self._seen(handle)
+            status = str(response.get("status") or "")
             if status == _DONE:
                 break
             moving |= status == "RESIZE"
-            self._check(handle, said, moving, self.lifecycle.absence.clock() - began)
+            self._check(handle, response, moving, self.lifecycle.absence.clock() - began)
             await asyncio.sleep(self.pause_s)
         await self._act(handle, {"confirmResize": None})
         while (await self._seen(handle)).get("status") == _DONE:
@@ -52,9 +52,12 @@ class Resize:
                 raise ProviderFault.at(handle.cloud_id, "its resize is confirmed and does not end", "see Nova")
             await asyncio.sleep(self.pause_s)
 
-    def _check(self, handle: Handle, said: dict[str, Any], moving: bool, waited_s: float) -> None:
+    def _check(self, handle: Handle, response: dict[str, Any], moving: bool, waited_s: float) -> None:
         """Raises what keeps a machine from becoming what it was asked to be."""
-        status, why = str(said.get("status") or ""), one_line(str((said.get("fault") or {}).get("message") or ""))
+        status, why = (
+            str(response.get("status") or ""),
+            one_line(str((response.get("fault") or {}).get("message") or "")),
+        )
         failed = status == "ERROR" or (status in {"ACTIVE", "SHUTOFF"} and (moving or waited_s > _BEGIN_S))
         if failed:
             what = why or f"it was not resized, and is {status}"
@@ -70,9 +73,9 @@ class Resize:
 
     async def _seen(self, handle: Handle) -> dict[str, Any]:
         try:
-            said = await self.lifecycle.seen(handle.region, handle.cloud_id)
+            response = await self.lifecycle.seen(handle.region, handle.cloud_id)
         except IncompleteListing:
             return {}
-        if said is None:
+        if response is None:
             raise Refused.at(handle.cloud_id, "there is no such machine any more", "launch it again")
-        return said
+        return response

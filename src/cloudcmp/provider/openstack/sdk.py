@@ -19,7 +19,7 @@ from cloudcmp.provider.common.responses import unless_missing
 from cloudcmp.provider.common.sdk_client import SdkClient, all_pages
 from cloudcmp.provider.common.sdk_imports import import_modules
 from cloudcmp.provider.common.sdk_logging import limit_logging
-from cloudcmp.provider.openstack.faults import SET, answered, fault_of
+from cloudcmp.provider.openstack.faults import SET, fault_of, parse_response
 from cloudcmp.provider.openstack.safeguards import OPENSTACK
 from cloudcmp.provider.openstack.settings import may_be_there
 
@@ -144,7 +144,7 @@ class Sdk(SdkClient):
         return await self.run_in_thread(lambda: self.read_now(region, service, path, **params), region)
 
     def read_now(self, region: str, service: str, path: str, **params: Any) -> Answer:
-        """The same, in this thread: only the attempts are bounded, so it belongs in a thread of `blocking_calls`."""
+        """`read`, in this thread. Only its attempts are bounded: run it in a thread of `blocking_calls`."""
         return self._call(region, service, "GET", path, None, params, self.attempts)
 
     async def change(
@@ -169,7 +169,7 @@ class Sdk(SdkClient):
         return await self.run_in_thread(lambda: self.pages_now(region, service, path, key, **params), region)
 
     def pages_now(self, region: str, service: str, path: str, key: str, **params: Any) -> list[Any]:
-        """The same, in this thread: each page takes its own time, so it belongs in a thread of `blocking_calls`."""
+        """`pages`, in this thread. Each page has its own deadline: run it in a thread of `blocking_calls`."""
 
         def fetch(link: str) -> tuple[list[Any], str]:
             response = self.read_now(region, service, path, **params | dict(parse_qsl(urlsplit(link).query)))
@@ -231,7 +231,7 @@ class Sdk(SdkClient):
                 # Refused unread. The library renews a token once, but not while another thread is renewing it.
                 answer = once()
             self.date = answer.headers.get("Date", "")
-            return answered(answer, self.place(region), changes=changes)
+            return parse_response(answer, self.place(region), changes=changes)
 
         return self.guarded(sent, fault_of, region, changes=changes)
 

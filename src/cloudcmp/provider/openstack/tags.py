@@ -42,9 +42,9 @@ def mark_in(text: str) -> Mark | None:
     pairs = [part.partition("=") for part in parts]
     if head != _HEAD or not pairs or not all(sign for _, sign, _ in pairs):
         return None
-    said = {unquote(key): unquote(value) for key, _, value in pairs}
-    token, on = said.pop("t", ""), said.pop("o", "")
-    return Mark(token, tuple(sorted((_long(key), value) for key, value in said.items())), on) if token else None
+    response = {unquote(key): unquote(value) for key, _, value in pairs}
+    token, on = response.pop("t", ""), response.pop("o", "")
+    return Mark(token, tuple(sorted((_long(key), value) for key, value in response.items())), on) if token else None
 
 
 def _short(key: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from tests.emulated.boot import Boot
 from tests.emulated.longtail import Faults, Json, LongTail, No, Wall, lacking, page_of, run
 from tests.emulated.longtail_lives import Rented
+from tests.emulated.tail import Emulated, Recorded
 
 REGIONS = ("fra1", "nyc3")
 CLOSED = "sfo1"
@@ -260,10 +261,49 @@ def rules_of(cloud: Droplets, id: str) -> Any:
 
 
 @contextmanager
-def droplets(faults: Faults | None = None, boot: Boot | None = None, **more: Any) -> Iterator[Droplets]:
+def digitalocean(faults: Faults | None = None, boot: Boot | None = None, **more: Any) -> Iterator[Droplets]:
     """A cloud of the test's own (`more`: clock, port); its machines end with the context."""
     with Droplets(faults, boot, **more) as cloud:
         yield cloud
+
+
+def _check_rules(wall: Wall) -> None:
+    doors = [one for one in wall.body["inbound_rules"] if "addresses" in one["sources"]]
+    assert [(one["protocol"], one["ports"]) for one in doors] == [("tcp", "22")]
+    assert doors[0]["sources"]["addresses"] == ["192.0.2.7/32", "2001:db8::/64"]
+    others = [one["sources"] for one in wall.body["inbound_rules"] if one not in doors]
+    assert others == [{"tags": wall.body["tags"]}] * 3
+
+
+EMULATED = Emulated(
+    make=digitalocean,
+    region="fra1",
+    offering="s-1vcpu-1gb",
+    body={"name": "abc", "region": "fra1", "size": "s-1vcpu-1gb", "image": "ubuntu-24-04-x64"},
+    made=202,
+    refused_tags=("", "with space", "x" * 256),
+    wrong=({"user_data": "x" * 65537},),
+    out_of_scope=403,
+    full=422,
+    off='"off"',
+    firewall_field="tags",
+    price="0.00893",
+    recorded=Recorded(
+        "digitalocean_v2", ("list_sizes", "sizes"), ("list_nodes", "droplets"), "regions", "nyc1", ("512mb", "0.00744"),
+        "_droplet",
+    ),
+    check_rules=_check_rules,
+    scopes=(
+        ("POST", "/v2/droplets", "droplet:create"),
+        ("DELETE", "/v2/tags/word", "tag:delete"),
+        ("GET", "/v2/account", "account:read"),
+    ),
+    delete_scopes=frozenset({"droplet:delete"}),
+    base64=False,
+    unpriced="free-1vcpu",
+    account=lambda cloud: str(cloud.team),
+    larger="s-2vcpu-4gb",
+)  # fmt: skip
 
 
 if __name__ == "__main__":

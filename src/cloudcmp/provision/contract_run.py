@@ -1,4 +1,4 @@
-"""The stage on which a provider's promises are tried out: what is made there, and how long is looked for it."""
+"""One run of the provider contract: what its clauses have made, and how long they look for it."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,22 +20,22 @@ MACHINES_MOST = 3
 _LOOK_S = 120.0
 
 
-class Broken(Exception):
-    """A clause does not hold, and why."""
+class ClauseBroken(Exception):
+    """Why a clause does not hold."""
 
 
-class Untold(Exception):
-    """Whether a clause holds could not be told, and why."""
+class Inconclusive(Exception):
+    """Why it is unknown whether a clause holds."""
 
 
 @dataclass(slots=True)
-class Stage:
-    """One try-out: its provider and candidate, and what the clauses have made so far.
+class ContractRun:
+    """One run: its provider and candidate, and what the clauses have made so far.
 
     `allow` are the addresses (CIDR, commas between) that a firewall lets in, as in `CreateRequest`.
     """
 
-    office: ProvisionContext
+    context: ProvisionContext
     provider: Provider
     candidate: Candidate
     launches: Sequence[Launch]
@@ -52,7 +52,7 @@ class Stage:
     @property
     def study(self) -> str:
         """The study that everything is tagged with."""
-        return self.office.ledger.study
+        return self.context.ledger.study
 
     @property
     def waits(self) -> Patience:
@@ -64,7 +64,7 @@ class Stage:
         """The machine that all clauses are about; raises Untold where none was made."""
         handle = self.lease.handle() if self.lease else None
         if self.request is None or handle is None:
-            raise Untold("nothing was made")
+            raise Inconclusive("nothing was made")
         return self.request, handle
 
 
@@ -74,57 +74,55 @@ class Clause:
 
     name: str
     text: str
-    attempt: Callable[[Stage], Awaitable[None]] = field(repr=False)
+    attempt: Callable[[ContractRun], Awaitable[None]] = field(repr=False)
 
 
-async def make(stage: Stage, launch: Launch, part: Part, **changes: Any) -> tuple[CreateRequest, Lease]:
+async def make(run: ContractRun, launch: Launch, part: Part, **changes: Any) -> tuple[CreateRequest, Lease]:
     """One resource, its intent on the disk first; what is not refused for good may exist and stays in the ledger."""
-    ledger = stage.office.ledger
-    request = replace(ledger.request_for(stage.candidate, launch, stage.ttl_s, part), **changes)
-    await ledger.accounts.settle(stage.provider)
-    lease = ledger.intend(request, stage.provider, stage.candidate)
+    ledger = run.context.ledger
+    request = replace(ledger.request_for(run.candidate, launch, run.ttl_s, part), **changes)
+    await ledger.accounts.settle(run.provider)
+    lease = ledger.intend(request, run.provider, run.candidate)
     try:
-        cloud_id = await stage.provider.create(request)
+        cloud_id = await run.provider.create(request)
     except NOTHING_MADE as fault:
         ledger.write(lease, LeaseEvent.REFUSED, detail=str(fault))
         raise
     except BaseException as error:
         ledger.write(lease, LeaseEvent.INDETERMINATE, detail=f"{type(error).__name__} during the request")
         raise
-    ledger.ownership.record_made(stage.provider, Handle(lease.kind, lease.region, cloud_id))
+    ledger.ownership.record_made(run.provider, Handle(lease.kind, lease.region, cloud_id))
     return request, ledger.write(lease, LeaseEvent.CREATED, cloud_id=cloud_id)
 
 
-def part(stage: Stage, kind: str) -> Part:
+def part(run: ContractRun, kind: str) -> Part:
     """A part that stands on what was made before it; a machine reached by SSH is given its keys."""
     if kind != INSTANCE:
-        return Part(kind, options=(("allow", stage.allow),) if stage.allow else ())
-    options = tuple(sorted(stage.beneath.items()))
-    if not isinstance(stage.provider, Remote):
+        return Part(kind, options=(("allow", run.allow),) if run.allow else ())
+    options = tuple(sorted(run.beneath.items()))
+    if not isinstance(run.provider, Remote):
         return Part(kind, options=options)
-    host, client = stage.office.keys.new(), stage.office.ways.client.public
-    return Part(
-        kind, options=options, access=Access(host, client, stage.office.keys.user_data(host, client, stage.ttl_s))
-    )
+    host, client = run.context.keys.new(), run.context.ways.client.public
+    return Part(kind, options=options, access=Access(host, client, run.context.keys.user_data(host, client, run.ttl_s)))
 
 
-async def listed(stage: Stage, handle: Handle, study: str, token: str | None) -> Found:
+async def listed(run: ContractRun, handle: Handle, study: str, token: str | None) -> Found:
     """The resource as it is listed, once lists have caught up; raises Broken where they never do."""
     seen: list[Found] = []
 
     async def look() -> bool:
-        found = await stage.provider.find(study, token, region=handle.region)
+        found = await run.provider.find(study, token, region=handle.region)
         seen.extend(one for one in found if one.cloud_id == handle.cloud_id)
         return bool(seen)
 
-    if not await until(stage, look):
-        raise Broken(f"it is not listed after {stage.waits.grace_s:g} s")
+    if not await until(run, look):
+        raise ClauseBroken(f"it is not listed after {run.waits.grace_s:g} s")
     return seen[0]
 
 
-async def until(stage: Stage, look: Callable[[], Awaitable[bool]]) -> bool:
+async def until(run: ContractRun, look: Callable[[], Awaitable[bool]]) -> bool:
     """Look again and again until it is so, or the grace has passed."""
-    time, waits = stage.office.ledger.time, stage.waits
+    time, waits = run.context.ledger.time, run.waits
     began = time.monotonic()
     while not await look():
         if time.monotonic() - began >= waits.grace_s:

@@ -1,0 +1,63 @@
+"""The rules of a launch's firewall, in the same form for every cloud."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cloudcmp.model.firewall import Admission
+from cloudcmp.provider.common.address import LOGIN_PORTS
+
+ANY = "any"
+MEMBERS = "members"
+"""The source that stands for the launch's own machines."""
+_NEEDED = {"tcp", "udp", "icmp"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule that admits: from where (a network, MEMBERS or a cloud's own word), a protocol or ANY, and ports.
+
+    `ports` are the first and the last one, None for all.
+    """
+
+    source: str
+    protocol: str
+    ports: tuple[int, int] | None = None
+
+    @property
+    def line(self) -> str:
+        """The rule in a line."""
+        first, last = self.ports or (0, 65535)
+        return f"{self.source} to {self.protocol} {first}-{last}"
+
+
+def ports_in(text: str) -> tuple[int, int] | None:
+    """The ports in a text: `22`, `1-65535`; None where it is empty or names no number, which stands for all."""
+    first, _, last = text.partition("-")
+    return (int(first), int(last or first)) if first.isdigit() and (last or first).isdigit() else None
+
+
+def _is_login(rule: Rule) -> bool:
+    """Whether a rule opens a single port at which machines are logged in to, to a network."""
+    first, last = rule.ports or (0, 0)
+    return rule.protocol == "tcp" and first == last and first in LOGIN_PORTS and "/" in rule.source
+
+
+def admission(rules: Iterable[Rule]) -> Admission:
+    """Whom the rules admit."""
+    controllers: list[str] = []
+    inside: set[str] = set()
+    others: list[str] = []
+    for rule in rules:
+        if rule.source == MEMBERS:
+            whole = rule.ports is None or (rule.ports[0] <= 1 and rule.ports[1] == 65535)
+            inside |= (_NEEDED if rule.protocol == ANY else {rule.protocol}) if whole else set()
+        elif (
+            rule.protocol == "tcp"
+            and rule.ports
+            and rule.ports[0] == rule.ports[1] in LOGIN_PORTS
+            and "/" in rule.source
+        ):
+            controllers.append(rule.source)
+        else:
+            others.append(rule.line)
+    return Admission(tuple(dict.fromkeys(controllers)), inside >= _NEEDED, tuple(dict.fromkeys(others)))

@@ -1,0 +1,61 @@
+"""The three ways in which these clouds say that a list goes on, and how long it is."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Json = dict[str, Any]
+Query = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """How a list is read page by page.
+
+    `size` asks for long pages. `after` is what to ask for after a response's page, None where it was the last. `total`
+    is how many entries the list has, None where that is not said.
+    """
+
+    size: Query
+    after: Callable[[Json, Query], dict[str, str] | None]
+    total: Callable[[Json], int | None]
+
+
+def by_links(parameter: str, size: int) -> Paging:
+    """Numbered pages, of which all but the last have a link to the next one."""
+
+    def after(body: Json, asked: Query) -> dict[str, str] | None:
+        return _page_after(asked) if body.get("links", {}).get("pages", {}).get("next") else None
+
+    return Paging({parameter: str(size)}, after, _meta_total)
+
+
+def by_cursor(parameter: str, size: int) -> Paging:
+    """A cursor leads to the next page."""
+
+    def after(body: Json, _: Query) -> dict[str, str] | None:
+        cursor = body.get("meta", {}).get("links", {}).get("next") or ""
+        return {"cursor": str(cursor)} if cursor else None
+
+    return Paging({parameter: str(size)}, after, _meta_total)
+
+
+def by_number(parameter: str, size: int) -> Paging:
+    """Numbered pages, and how many there are."""
+
+    def after(body: Json, asked: Query) -> dict[str, str] | None:
+        return _page_after(asked) if int(asked.get("page", "1")) < int(body.get("pages", 1)) else None
+
+    return Paging({parameter: str(size)}, after, lambda body: _number(body.get("results")))
+
+
+def _page_after(asked: Query) -> dict[str, str]:
+    return {"page": str(int(asked.get("page", "1")) + 1)}
+
+
+def _meta_total(body: Json) -> int | None:
+    return _number(body.get("meta", {}).get("total"))
+
+
+def _number(found: Any) -> int | None:
+    return int(found) if isinstance(found, int) else None
