@@ -140,7 +140,7 @@ def _notes(
 
 
 def _spot_notes(candidates: Sequence[Candidate], market: Market) -> list[str]:
-    """What the cost of spot machines is, whose price moves: at most what is told as their maximum, or no bound."""
+    """How far the worst case bounds the cost of spot machines, whose price moves: by their maximum price, or not."""
     spot = [one for one in candidates if one.offering.price and dict(one.options).get("market") == "spot"]
     capped = [one.id for one in spot if market.billing_of(one.offering.provider).spot_capped]
     free = [one.id for one in spot if one.id not in capped]
