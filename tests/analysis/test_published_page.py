@@ -26,14 +26,17 @@ def test_the_page_shows_every_figure_that_does_not_follow():
 
 def test_the_page_shows_every_sentence_that_does_not_follow():
     assert _rows_under("## Sentences that do not follow") == [
-        f"| {c.section}, p. {c.page} | {c.quote} | {c.found} |" for c in RESULT.claims_with(Verdict.DOES_NOT_FOLLOW)
+        f"| {c.section}, p. {c.page} | {c.quote} | {c.found} |"
+        for c in RESULT.claims
+        if c.verdict is Verdict.DOES_NOT_FOLLOW
     ]
 
 
 def test_the_page_shows_every_sentence_that_cannot_be_decided():
     assert _rows_under("## Sentences that cannot be decided") == [
         f"| {c.section}, p. {c.page} | {c.quote} | {c.found}; {c.note} |"
-        for c in RESULT.claims_with(Verdict.NOT_PRINTED)
+        for c in RESULT.claims
+        if c.verdict is Verdict.NOT_PRINTED
     ]
 
 

@@ -1,10 +1,12 @@
 """Rows and rates for bills: small, and without a list."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal
 
 from cloudcmp.model.bill import Rate, Use
 from cloudcmp.model.offering import Billing
-from cloudcmp.model.price import Item, PriceRow, Unit
+from cloudcmp.model.price import Doubt, Item, PriceList, PriceRow, Sold, Told, Unit
 
 SECOND = Billing(60.0, 1.0)
 
@@ -36,3 +38,31 @@ def at(rows: PriceRow | tuple[PriceRow, ...], billing: Billing = SECOND, **more:
     known = rows if isinstance(rows, tuple) else (rows,)
     rate = Rate(known, billing, **more)  # type: ignore[arg-type]
     return lambda _: rate
+
+
+def collected(entries: Iterable[Told], head: PriceList) -> PriceList:
+    """All entries of a reader as one list, with the currency, the provider and the regions that its rows have."""
+    rows: list[PriceRow] = []
+    sold: list[Sold] = []
+    doubts: list[Doubt] = []
+    published = head.published
+    for one in entries:
+        if isinstance(one, PriceRow):
+            rows.append(one)
+        elif isinstance(one, Sold):
+            sold.append(one)
+        elif isinstance(one, Doubt):
+            doubts.append(one)
+        else:
+            published = min(one, published or one)
+    currencies, providers = {one.currency for one in rows}, {one.provider for one in rows}
+    return replace(
+        head,
+        provider=providers.pop() if len(providers) == 1 else "" if providers else head.provider,
+        currency=currencies.pop() if len(currencies) == 1 else "",
+        rows=tuple(rows),
+        sold=tuple(dict.fromkeys(sold)),
+        doubts=tuple(doubts),
+        published=published,
+        regions=tuple(sorted({one.region for one in rows if one.region})),
+    )

@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cost.rows import collected
 from tests.cost.test_aws import HEAD
 
 from cloudcmp.app.fetch import take_in
 from cloudcmp.cost.lookup import Lookup
 from cloudcmp.cost.price_query import PriceQuery, UnknownPrice
 from cloudcmp.cost.sources import custom_list, libcloud, sparecores
-from cloudcmp.cost.sources.base import LEAST, MOST, Odd, Unreadable, amount_of, collected, json_of
+from cloudcmp.cost.sources.base import LEAST, MOST, Odd, Unreadable, amount_of, json_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.offering import Price
 from cloudcmp.model.price import Item, PriceList, Purchase, Unit

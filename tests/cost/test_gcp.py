@@ -10,11 +10,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.cost.rows import collected
 from tests.cost.test_aws import HEAD, rows
 
 from cloudcmp.cost.shapes import shape_of
 from cloudcmp.cost.sources import gcp
-from cloudcmp.cost.sources.base import collected
 from cloudcmp.model.price import Item, PriceList, Purchase
 
 from .served import ANSWERS

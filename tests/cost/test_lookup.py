@@ -7,13 +7,13 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from tests.cost.rows import collected
 
 from cloudcmp.cost.bill import bill
 from cloudcmp.cost.lookup import Lookup
 from cloudcmp.cost.price_query import PriceQuery, UnknownPrice
 from cloudcmp.cost.rates import rates
 from cloudcmp.cost.sources import aws
-from cloudcmp.cost.sources.base import collected
 from cloudcmp.model.bill import Use
 from cloudcmp.model.offering import Price, Volume
 from cloudcmp.model.price import Doubt, Item, PriceList, PriceRow, Purchase, Unit

@@ -32,17 +32,14 @@ STATISTICS: dict[str, Callable[[object], object]] = {
     "hodges_lehmann_shift": lambda x: effect.hodges_lehmann_shift(GOOD, x),
     "ratio_interval": effect.ratio_interval,
     "fieller_interval": lambda x: effect.fieller_interval(GOOD, x),
-    "difference_interval": lambda x: effect.difference_interval(x, GOOD),
     "holm": adjust.holm,
     "benjamini_hochberg": adjust.benjamini_hochberg,
     "needed_repetitions": lambda x: power.needed_repetitions(x, 0.01, 0.95, RNG),
     "between_share": lambda x: variance.between_share(x, [0] * len(x)),  # type: ignore[arg-type]
     "trend": drift.trend,
     "two_modes": modality.two_modes,
-    "is_bimodal": modality.is_bimodal,
     "cluster_bootstrap_interval": lambda x: bootstrap.cluster_bootstrap_interval([GOOD, x], "mean", 0.9, RNG),
     "group_medians": lambda x: groups.group_medians(x, [0] * len(x)),  # type: ignore[arg-type]
-    "group_total": lambda x: groups.group_total(x, np.arange(1.0, 1.0 + len(x)), [0] * len(x)),  # type: ignore[arg-type]
     "from_values": hdr.from_values,
     "encode": hdr.encode,
 }

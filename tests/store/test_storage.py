@@ -26,7 +26,7 @@ from cloudcmp.store.faults import from_os
 SAMPLES = 6000 if os.environ.get("CLOUDCMP_PROMISES") else 3
 """So many make a file of 64 KiB."""
 ROOT = Path(__file__).parents[2]
-FULL = "StorageFault the disk is full; free some space, then go on with --resume"
+FULL = "DiskFull the disk is full; free some space, then go on with --resume"
 
 
 def test_p19_on_a_full_disk_only_the_clean_up_goes_on(tmp_path: Path) -> None:

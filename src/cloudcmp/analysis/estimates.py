@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from cloudcmp.analysis.aggregation import value_in_order
 from cloudcmp.analysis.latencies import Latencies, latencies_of
 from cloudcmp.analysis.rows import Rows, counts_of, rows_of, slot_ranges
 from cloudcmp.analysis.warnings import warnings_of
@@ -164,3 +163,19 @@ def _why_nothing(n_started: int, n_ok: int, is_offered: bool) -> str:
 
 def _bounds(interval: describe.Interval | None, confidence: float = 0.95) -> Bounds | None:
     return None if interval is None else Bounds(interval.low, interval.high, confidence)
+
+
+_STEPS = {"median": describe.median, "mean": describe.mean}
+
+
+def value_in_order(plan: Plan, launch_values: npt.NDArray[np.float64], sessions: Sequence[str | None]) -> float:
+    """The candidate's value: each session's launches reduced by the plan's step, then the sessions by theirs.
+
+    `launch_values` has shape (n,), n >= 1, `sessions` names each one's session (None: all are one session).
+    """
+    _, launch, session = steps_of(plan)
+    names = dict.fromkeys(sessions)
+    if len(names) == 1:
+        return _STEPS[launch](launch_values)
+    owner = np.array([list(names).index(name) for name in sessions])
+    return _STEPS[session]([_STEPS[launch](launch_values[owner == at]) for at in range(len(names))])

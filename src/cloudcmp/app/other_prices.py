@@ -136,7 +136,7 @@ def _reserved(plan: Plan, candidate: Candidate) -> _Priced:
         return price, f"{known}; no price on demand is known to set beside it"
     sold = candidate.offering
     monthly = shares_of(sold.provider, sold.name) if hour.source not in _UNLISTED else ()
-    return price, commitment.told(own, hour.amount_per_hour, monthly)
+    return price, commitment.describe(own, hour.amount_per_hour, monthly)
 
 
 def _own(plan: Plan, candidate: Candidate) -> Commitment | None:

@@ -41,7 +41,8 @@ def plain(value: Any) -> Any:  # noqa: PLR0911 - one line for each kind of value
     if isinstance(value, Decimal | Path | date):
         return str(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        fields = (one.name for one in dataclasses.fields(value) if one.metadata.get("in_documents", True))
+        return {name: plain(getattr(value, name)) for name in fields}
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, Sequence | set | frozenset):

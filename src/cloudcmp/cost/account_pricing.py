@@ -1,4 +1,4 @@
-"""What a candidate costs an hour under an account's own terms."""
+"""The price of a candidate for an hour under an account's own terms."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -33,21 +33,21 @@ def apply_terms(candidate: Candidate, terms: Terms, billing: Billing, purchase: 
     if terms.currency not in {None, price.currency}:
         why = f"its price is in {price.currency}, your terms are in {terms.currency}"
         return _unpriced(candidate), f"{candidate.id}: unknown under your terms: {why}"
-    volume, beside, told = candidate.volume, candidate.beside, list[str]()
+    volume, beside, effects = candidate.volume, candidate.beside, list[str]()
     try:
-        machine = _hour(candidate, price, (Item.INSTANCE, candidate.offering.name), terms, purchase, told)
+        machine = _hour(candidate, price, (Item.INSTANCE, candidate.offering.name), terms, purchase, effects)
         if volume is not None and volume.price is not None:
-            disk = _hour(candidate, volume.price, (Item.VOLUME, volume.type), terms, purchase, told)
+            disk = _hour(candidate, volume.price, (Item.VOLUME, volume.type), terms, purchase, effects)
             volume = replace(volume, price=disk)
         if beside is not None:
-            beside = _beside(candidate, beside, billing, terms, purchase, told)
+            beside = _beside(candidate, beside, billing, terms, purchase, effects)
     except _Unknown as no:
         return _unpriced(candidate), f"{candidate.id}: unknown under your terms: {no}"
     found = replace(candidate, offering=replace(candidate.offering, price=machine), volume=volume, beside=beside)
-    if not told:
+    if not effects:
         return found, f"{candidate.id}: {_per_hour(before, price)}, for your terms have nothing about it"
     now = _per_hour(unit_cost(found) or Decimal(0), price)
-    return found, f"{candidate.id}: {now} under your terms, {_per_hour(before, price)} without: {'; '.join(told)}"
+    return found, f"{candidate.id}: {now} under your terms, {_per_hour(before, price)} without: {'; '.join(effects)}"
 
 
 class _Unknown(Exception):
@@ -55,7 +55,7 @@ class _Unknown(Exception):
 
 
 def _hour(
-    candidate: Candidate, price: Price, what: tuple[Item, str], terms: Terms, purchase: Purchase, told: list[str]
+    candidate: Candidate, price: Price, what: tuple[Item, str], terms: Terms, purchase: Purchase, effects: list[str]
 ) -> Price:
     """A price for an hour under the terms; what they do to it is added to `told`, once.
 
@@ -78,18 +78,18 @@ def _hour(
             paid, machines = next(paying)
             part = f" (for {machines} of {candidate.count} machines)" if machines < candidate.count else ""
             monthly = () if price.source in TOLD else shares_of(sold.provider, sold.name)
-            why = commitment.told(paid, price.amount_per_hour, monthly) + part
-        if why not in told:
-            told.append(why)
+            why = commitment.describe(paid, price.amount_per_hour, monthly) + part
+        if why not in effects:
+            effects.append(why)
     left = listed + sum((one.amount.amount for one in own if one.amount), Decimal(0))
     if left <= 0:
-        raise _Unknown(f"{'; '.join(told)}: that leaves nothing to pay, and a price of zero is unknown")
+        raise _Unknown(f"{'; '.join(effects)}: that leaves nothing to pay, and a price of zero is unknown")
     amount = EXACT.divide(left, count).quantize(_STEP).normalize() + 0
     return replace(price, amount_per_hour=amount, source=f"{price.source}, under your terms")
 
 
 def _beside(
-    candidate: Candidate, beside: Price, billing: Billing, terms: Terms, purchase: Purchase, told: list[str]
+    candidate: Candidate, beside: Price, billing: Billing, terms: Terms, purchase: Purchase, effects: list[str]
 ) -> Price:
     """What comes beside a machine under the terms: its address as far as the provider bills one, else a disk."""
     address = billing.beside
@@ -98,7 +98,7 @@ def _beside(
         part = min(address.amount_per_hour, beside.amount_per_hour)
     parts = {(Item.ADDRESS, "ipv4"): part, (Item.VOLUME, "root"): beside.amount_per_hour - part}
     found = [
-        _hour(candidate, replace(beside, amount_per_hour=amount), what, terms, purchase, told)
+        _hour(candidate, replace(beside, amount_per_hour=amount), what, terms, purchase, effects)
         for what, amount in parts.items()
         if amount > 0
     ]

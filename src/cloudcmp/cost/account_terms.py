@@ -1,4 +1,4 @@
-"""What an account's own terms add to a bill at list price and take off it."""
+"""The lines that an account's own terms add to a bill at list price: commitments, discounts, support, credits."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -161,8 +161,8 @@ def _discounted(discount: Discount, listed: Listed, left: list[Decimal], step: D
     if not hit:
         return []
     what = " ".join(filter(None, (discount.provider, discount.item))) or "everything"
-    told = f"{(discount.share * 100).normalize():f}"
-    return [BillLine("discount", None, "", None, Money(-off, _currency(listed)), f"{told} % off {what}")]
+    percent = f"{(discount.share * 100).normalize():f}"
+    return [BillLine("discount", None, "", None, Money(-off, _currency(listed)), f"{percent} % off {what}")]
 
 
 def _credited(credit: Credit, currency: str, due: dict[str, Decimal], on: date | None) -> list[BillLine]:

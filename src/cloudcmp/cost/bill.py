@@ -52,21 +52,16 @@ def bill(
             uses.append(use)
             continue
         currency = currency or rate.rows[0].currency
-        told = _lines(use, rate, before, month_h, worst=worst)
+        found = _lines(use, rate, before, month_h, worst=worst)
         if rate.monthly and rate.rows[0].unit is Unit.HOUR and len(rate.rows) == 1 and not worst:
-            told += _sustained(use, rate, ran.setdefault((use.about, rate.rows), Sustained()), told[0], month_h)
-        lines += told
-        uses += [use] * len(told)
+            found += _sustained(use, rate, ran.setdefault((use.about, rate.rows), Sustained()), found[0], month_h)
+        lines += found
+        uses += [use] * len(found)
     listed = _sum(lines, currency)
     own = own_lines(list(zip(uses, lines, strict=True)), terms, on, STEP) if listed is not None else ()
     total = _sum([*lines, *own], currency)
     unknown = tuple(f"{one.item}: {one.why}" for one in (*lines, *own) if one.amount is None)
     return Bill(tuple(lines), own, listed, total, unknown)
-
-
-def known_part(found: Bill) -> Money | None:
-    """What the lines come to whose amount is known, None where none is."""
-    return _sum([one for one in found.lines if one.amount is not None], None)
 
 
 def _unknown(use: Use, rate: Rate, currency: str | None, on: date | None) -> str:
@@ -129,18 +124,18 @@ def _line(use: Use, rate: Rate, part: Part, *, worst: bool) -> BillLine:
 
 def _why(use: Use, rate: Rate, row: PriceRow, *, worst: bool) -> str:
     """How the quantity came about, in words."""
-    told = []
+    notes = []
     if use.periods_s:
-        told.append(f"{use.times} x {use.count} for {_plain(sum(use.periods_s, Decimal(0)))} s each")
-        told.append(f"at least {rate.billing.minimum_s:g} s, then each {rate.billing.step_s:g} s begun")
+        notes.append(f"{use.times} x {use.count} for {_plain(sum(use.periods_s, Decimal(0)))} s each")
+        notes.append(f"at least {rate.billing.minimum_s:g} s, then each {rate.billing.step_s:g} s begun")
     if len(rate.rows) > 1:
         end = "" if row.tier_until is None else f" up to {_plain(row.tier_until)}"
-        told.append("the dearest tier" if worst else f"from {_plain(row.tier_from)}{end} {row.unit.value} in a month")
+        notes.append("the dearest tier" if worst else f"from {_plain(row.tier_from)}{end} {row.unit.value} in a month")
     if rate.included:
-        told.append(f"{_plain(rate.included)} of each are included")
+        notes.append(f"{_plain(rate.included)} of each are included")
     if rate.source:
-        told.append(f"{rate.source}, {rate.dated}" if rate.dated else rate.source)
-    return "; ".join(told)
+        notes.append(f"{rate.source}, {rate.dated}" if rate.dated else rate.source)
+    return "; ".join(notes)
 
 
 def _sustained(use: Use, rate: Rate, ran: Sustained, line: BillLine, month_h: int) -> list[BillLine]:

@@ -39,7 +39,7 @@ def break_even(own: Commitment, per_hour: Decimal, monthly: Sequence[Decimal] = 
     return BreakEven(hours, EXACT.divide(hours, Decimal(own.term_months)))
 
 
-def told(own: Commitment, per_hour: Decimal, monthly: Sequence[Decimal] = ()) -> str:
+def describe(own: Commitment, per_hour: Decimal, monthly: Sequence[Decimal] = ()) -> str:
     """The same in words."""
     name = f"{own.purchase.value} for {own.term_months} months"
     effective = effective_per_hour(own)

@@ -67,11 +67,11 @@ class Lookup:
         where a line about it could not be read. A list older than 30 days tells nothing, one that is old by nature
         tells a price that is shown and never rented at.
         """
-        return self._told(asked.provider, asked.region, asked.name, lambda: self._machine(asked))
+        return self._attempt(asked.provider, asked.region, asked.name, lambda: self._machine(asked))
 
     def volume(self, provider: str, region: str, volume: Volume) -> Price | UnknownPrice:
         """What a volume costs an hour: its size and its rate beyond what comes with it; traffic is not in it."""
-        return self._told(provider, region, str(volume), lambda: self._volume(provider, region, volume))
+        return self._attempt(provider, region, str(volume), lambda: self._volume(provider, region, volume))
 
     def commitments(self, asked: PriceQuery) -> list[PriceRow]:
         """What a machine is committed at an hour, for each term and plan that has one sure price of these days."""
@@ -92,13 +92,13 @@ class Lookup:
     def address(self, provider: str, region: str) -> Price | UnknownPrice:
         """What a public IPv4 address costs an hour."""
 
-        def told() -> Price:
+        def address_price() -> Price:
             list_, row = self._one(provider, region, Item.ADDRESS, "ipv4", RowFilter())
             return self._price(list_, row, _by_the_hour(row), row.sku)
 
-        return self._told(provider, region, "ipv4", told)
+        return self._attempt(provider, region, "ipv4", address_price)
 
-    def _told(self, provider: str, region: str, name: str, look: Callable[[], Price]) -> Price | UnknownPrice:
+    def _attempt(self, provider: str, region: str, name: str, look: Callable[[], Price]) -> Price | UnknownPrice:
         try:
             return look()
         except NoPrice as no:
@@ -253,8 +253,8 @@ class Lookup:
             raise NoPrice(f"its parts are in {' and '.join(currencies)}", parts[0][1].sku)
         oldest = min((list_ for list_, _ in parts), key=lambda one: (one.dated is not None, one.dated or date.min))
         unsure = next((list_ for list_, _ in parts if list_.how in OLD_BY_NATURE), oldest)
-        told = self._price(unsure, parts[0][1], amount, " + ".join(row.sku for _, row in parts if row.sku))
-        return replace(told, as_of=oldest.dated)
+        price = self._price(unsure, parts[0][1], amount, " + ".join(row.sku for _, row in parts if row.sku))
+        return replace(price, as_of=oldest.dated)
 
     def _price(self, list_: Listed, row: PriceRow, amount: Decimal, sku: str) -> Price:
         short = amount if len(amount.as_tuple().digits) < _DIGITS else amount.quantize(_STEP, ROUND_UP)

@@ -19,7 +19,7 @@ from cloudcmp.units import Money
 
 OWN_PRICES = frozenset({"simulated"})
 """Providers whose prices are their own: no list is asked."""
-_SAID = {"study file", "imported"}
+_USERS_OWN = {"study file", "imported"}
 
 
 def today_of(now: float | None = None) -> date:
@@ -76,9 +76,9 @@ def _sold_in(book: PriceBook, provider: str, region: str) -> list[Offering]:
     for list_ in _telling(book, provider, region):
         partial = list_.how in {How.GIVEN, *OLD_BY_NATURE}
         source = (("source", list_.source),) if partial else ()
-        told = {one.name: one for one in book.sold(list_, provider, region)}
+        sold_by_name = {one.name: one for one in book.sold(list_, provider, region)}
         for name in book.names(list_, provider, region, Item.INSTANCE):
-            one = told.get(name)
+            one = sold_by_name.get(name)
             facts = (one.vcpus, one.memory_gib, one.category) if one else (None, None, None)
             attributes = tuple(sorted((*(one.attributes if one else ()), *source)))
             found.setdefault(name, Offering(provider, region, name, *facts, attributes=attributes))
@@ -102,10 +102,10 @@ def price(candidate: Candidate, today: date | None = None) -> tuple[Candidate, t
     sold, options = candidate.offering, dict(candidate.options)
     if sold.provider in OWN_PRICES:
         return candidate, ()
-    said = sold.price is not None and sold.price.source in _SAID
+    from_user = sold.price is not None and sold.price.source in _USERS_OWN
     lines: list[str] = []
     with PriceBook() as book:
-        look = Lookup(book, today or today_of(), sold.price.currency if said and sold.price else "")
+        look = Lookup(book, today or today_of(), sold.price.currency if from_user and sold.price else "")
         asked = PriceQuery(sold.provider, sold.region, sold.name, options.get("os", "linux"),
                       tenancy=options.get("tenancy", "shared"))  # fmt: skip
         if _unpriced(sold):

@@ -101,7 +101,7 @@ def _of_service(candidate: Candidate, stay: LaunchUsage, item: Item) -> Priced:
 
 
 def at_worst(rate: Rate, use: Use) -> Rate:
-    """The rate of a disk in the shortest month: its price for an hour is a share of a month's unless it was told."""
+    """The rate of a disk in the shortest month: its price for an hour is a share of a month's unless it was given."""
     if use.item is not Item.VOLUME or rate.source in TOLD or rate.rows[0].unit is not Unit.HOUR:
         return rate
     return replace(rate, rows=tuple(replace(row, amount=EXACT.multiply(row.amount, _SHORT)) for row in rate.rows))
@@ -234,7 +234,7 @@ def _listed(candidate: Candidate, stay: LaunchUsage, volume: Volume, rate_of: Ra
 
 
 def _billed_by_more(candidate: Candidate, volume: Volume, rate_of: RateOf) -> bool:
-    """Whether a volume is billed by more than its size and the rate that is said: its size alone is no price then.
+    """Whether a volume is billed by more than its size and its stated rate: its size alone is no price then.
 
     That is by each operation, or by a rate from the first on that nobody says; a rate whose price is in doubt counts.
     """

@@ -1,4 +1,4 @@
-"""What is to be priced, and which rows of a price list are about it."""
+"""Queries for a price, and the filters that choose the rows of a price list for them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from cloudcmp.model.price import Doubt, PriceRow, Purchase, Unit, doubted
 
 @dataclass(frozen=True, slots=True)
 class PriceQuery:
-    """What is to be priced: a machine for an hour. `plan` is one of a provider's kinds of commitment, any if empty."""
+    """A query for the price of a machine for an hour. `plan` is a provider's kind of commitment, any if empty."""
 
     provider: str
     region: str
@@ -24,7 +24,7 @@ class PriceQuery:
 
 @dataclass(frozen=True, slots=True)
 class UnknownPrice:
-    """Why a price is not known; `line` names what was asked for, its region and its SKU."""
+    """Why a price is not known; `line` names the thing, its region and its SKU."""
 
     provider: str
     region: str
@@ -39,7 +39,7 @@ class UnknownPrice:
 
 
 class NoPrice(Exception):
-    """There is no price, and why."""
+    """There is no price; says why."""
 
     def __init__(self, why: str, sku: str = "") -> None:
         self.why, self.sku = why, sku
@@ -47,13 +47,13 @@ class NoPrice(Exception):
 
 
 def any_row(_: object) -> bool:
-    """Whatever it is."""
+    """True for every row and doubt."""
     return True
 
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """Which rows price what was asked for, and which doubts are about it: what a doubt does not say may be anything."""
+    """Chooses the rows that price a query, and the doubts about it; a doubt that leaves something open matches all."""
 
     row: Callable[[PriceRow], bool] = any_row
     doubt: Callable[[Doubt], bool] = any_row
@@ -61,7 +61,7 @@ class RowFilter:
 
 
 def machine_rows(asked: PriceQuery) -> RowFilter:
-    """Rows of a machine that is bought so."""
+    """The filter for rows of a machine that is bought as the query says."""
 
     def row(one: PriceRow) -> bool:
         return (
@@ -83,7 +83,7 @@ def machine_rows(asked: PriceQuery) -> RowFilter:
 
 
 def volume_rows(gib: Decimal) -> RowFilter:
-    """Rows for volumes of this size, where sizes are told apart."""
+    """The filter for rows of volumes of this size, where a list has several sizes."""
 
     def row(one: PriceRow) -> bool:
         return one.unit is not Unit.MONTH or one.tier_from < gib <= (one.tier_until or gib)
@@ -93,16 +93,18 @@ def volume_rows(gib: Decimal) -> RowFilter:
 
 def missing_disk_size(rows: Iterable[PriceRow]) -> str:
     """Why none of these rows prices a volume, if they are of whole disks: a disk is billed as the next larger one."""
-    sizes = {(one.tier_from, one.tier_until) for one in rows if one.unit is Unit.MONTH}
-    told = [f"above {begin:f} up to {end:f} GiB" if end else f"above {begin:f} GiB" for begin, end in sorted(
-        sizes, key=lambda size: size[0])]  # fmt: skip
-    if not told:
+    sizes = sorted(
+        {(one.tier_from, one.tier_until) for one in rows if one.unit is Unit.MONTH}, key=lambda size: size[0]
+    )
+    if not sizes:
         return ""
-    return f"no disk of its size is listed: there are those for {', '.join(told[:3])}{' and more' if told[3:] else ''}"
+    named = [f"above {begin:f} up to {end:f} GiB" if end else f"above {begin:f} GiB" for begin, end in sizes]
+    more = " and more" if named[3:] else ""
+    return f"no disk of its size is listed: there are those for {', '.join(named[:3])}{more}"
 
 
 def tier_rows(tier: Decimal) -> RowFilter:
-    """Rows of the tier that begins there."""
+    """The filter for rows of the tier that begins at `tier`."""
     return RowFilter(lambda row: row.tier_from == tier)
 
 
@@ -117,5 +119,5 @@ def in_force(rows: Iterable[PriceRow]) -> list[PriceRow]:
 
 
 def without_sku(row: PriceRow) -> PriceRow:
-    """The row without what tells it from one that says the same: its SKU and its first day."""
+    """The row without its SKU and its first day, so that rows with the same price are equal."""
     return replace(row, starts=None, sku="")

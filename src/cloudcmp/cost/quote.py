@@ -1,20 +1,23 @@
 """The money of a plan: a bill for what it is expected to take, and one for the worst case."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_EVEN, ROUND_UP, Decimal
 
 from cloudcmp.cost.bill import bill
-from cloudcmp.cost.extras import extra_of
-from cloudcmp.cost.fees import region_fees
-from cloudcmp.cost.parts import Parts, Priced, parts_of, unpriced_volume, with_beside
+from cloudcmp.cost.metering import EXACT, SHORTEST_MONTH_HOURS
+from cloudcmp.cost.metering import parts as spread
+from cloudcmp.cost.parts import Parts, Priced, coarser, fee_of, parts_of, unpriced_volume, with_beside
+from cloudcmp.cost.rules import TOLD
 from cloudcmp.model.bill import NO_RATE, Bill, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing
-from cloudcmp.model.plan import Candidate, LaunchUsage, Plan
+from cloudcmp.model.plan import Candidate, Extra, LaunchUsage, Plan
+from cloudcmp.model.price import MONTH_HOURS, Item
 from cloudcmp.model.terms import NO_TERMS, Credit, Terms
 from cloudcmp.units import Money, format_money
 
+_MOVED = frozenset({Item.EGRESS, Item.REQUEST})
 _STEP = Decimal("0.000001")
 
 BillingOf = Callable[[str], Billing]
@@ -140,7 +143,7 @@ def _notes(
 
 
 def _spot_notes(candidates: Sequence[Candidate], market: Market) -> list[str]:
-    """What the cost of spot machines is, whose price moves: at most what is told as their maximum, or no bound."""
+    """How far the worst case bounds the cost of spot machines, whose price moves: by their maximum price, or not."""
     spot = [one for one in candidates if one.offering.price and dict(one.options).get("market") == "spot"]
     capped = [one.id for one in spot if market.billing_of(one.offering.provider).spot_capped]
     free = [one.id for one in spot if one.id not in capped]
@@ -199,3 +202,82 @@ def told_terms(plan: Plan) -> str:
 
 def _listed(names: Sequence[str], most: int = 3) -> str:
     return ", ".join(names) if len(names) <= most else f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+_HOUR_S = 3600.0
+
+
+def region_fees(plan: Plan, candidates: Iterable[Candidate], billing: Mapping[int, Billing]) -> list[Priced]:
+    """The fees of regions with dedicated machines, for the hours of the clock that their launches are to touch.
+
+    How many hours a time of so many seconds touches depends on the minute at which it begins; counted is the mean over
+    all of them: the launches' times, each an hour longer, where they overlap taken once.
+    """
+    spans: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    rates = {}
+    for one in candidates:
+        place = (one.offering.provider, one.offering.region)
+        use = Use(*place, Item.FEE, "dedicated")
+        rate = fee_of(one, billing[one.index], use)
+        if rate is None:
+            continue
+        rates[place] = (use, rate)
+        life_s = plan.usage[one.index].expected_s
+        starts = (launch.start_s for launch in plan.launches if launch.candidate == one.index)
+        spans.setdefault(place, []).extend((start, start + life_s + _HOUR_S) for start in starts)
+    return [(_lasting(use, _covered_s(spans[place])), rate) for place, (use, rate) in rates.items()]
+
+
+def _lasting(use: Use, seconds: float) -> Use:
+    hours = Decimal(round(seconds / _HOUR_S))
+    return Use(use.provider, use.region, use.item, use.name, periods_s=(max(hours, Decimal(1)) * 3600,))
+
+
+def _covered_s(spans: Iterable[tuple[float, float]]) -> float:
+    """Seconds in at least one of the spans."""
+    total, end = 0.0, float("-inf")
+    for start, until in sorted(spans):
+        total += max(0.0, until - max(start, end))
+        end = max(end, until)
+    return total
+
+
+_MORE = Decimal(MONTH_HOURS) / SHORTEST_MONTH_HOURS - 1
+"""By how much more a month's price for an hour is in the shortest month."""
+_DISKS = frozenset({Item.VOLUME, Item.IOPS, Item.THROUGHPUT})
+
+
+def extra_of(stay: LaunchUsage, parts: Parts) -> Extra:
+    """What is at worst billed for a launch and is not in the price for an hour of its machines.
+
+    Traffic and requests at their dearest; a region's fee for dedicated machines, with the hour of the clock that a life may touch; a
+    disk's dearer hour in a short month, and what its own clock counts more than its machine's.
+    """
+    timed: list[tuple[Decimal, Billing]] = []
+    fixed = Decimal(0)
+    machine = parts.worst[0][1].billing
+    for use, rate in parts.expected:
+        if use.item in _DISKS and rate.source not in TOLD:
+            hourly = _hour_of(use, rate)
+            timed.append((EXACT.multiply(hourly, _MORE), machine))
+            coarse_h = EXACT.divide(coarser(use, machine), Decimal(3600))
+            fixed += EXACT.multiply(hourly * (1 + _MORE), coarse_h) * stay.machines * (1 + stay.starts)
+    for use, rate in parts.worst:
+        if use.item in _MOVED and rate.rows:
+            fixed += _dearest_of(use, rate)
+        elif use.item is Item.FEE:
+            timed.append((rate.rows[0].amount, rate.billing))
+            fixed += rate.rows[0].amount
+    return Extra(tuple(timed), fixed)
+
+
+def _dearest_of(use: Use, rate: Rate) -> Decimal:
+    """What one launch's use costs, all of it at its dearest tier."""
+    found = spread(replace(use, times=1), rate, Decimal(0), worst=True)
+    return sum((EXACT.multiply(one.quantity, one.row.amount) for one in found), Decimal(0))
+
+
+def _hour_of(use: Use, rate: Rate) -> Decimal:
+    """What one of a thing costs for an hour, at its dearest tier, in a month of 730 hours."""
+    one = replace(use, count=1, periods_s=(Decimal(3600),))
+    return _dearest_of(one, replace(rate, billing=Billing(0.0, 0.0)))

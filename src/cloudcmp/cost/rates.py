@@ -37,7 +37,7 @@ def rates(lists: Iterable[PriceList], today: date) -> RateOf:
 
 
 def given(price: Price, use: Use, billing: Billing | None = None) -> Rate:
-    """The rate of a use whose price for an hour is told: by a study, or by a provider's own list."""
+    """The rate of a use whose price for an hour is given by a study, or by a provider's own list."""
     row = PriceRow(use.provider, use.region, use.item, use.name, price.amount_per_hour, price.currency, Unit.HOUR,
                    purchase=use.purchase, tenancy=use.tenancy)  # fmt: skip
     monthly = sustained(use) if price.source not in TOLD else ()

@@ -1,6 +1,6 @@
 """What the samples say: estimates and comparisons."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -8,6 +8,10 @@ from cloudcmp.units import Money
 
 if TYPE_CHECKING:
     from cloudcmp.model.pairs import Pairs
+
+
+NOT_IN_DOCUMENTS = {"in_documents": False}
+"""The metadata of fields that JSON documents leave out: values to branch on, of which they hold the words."""
 
 
 class Verdict(StrEnum):
@@ -87,7 +91,7 @@ class Estimate:
     warnings: tuple[str, ...] = ()
     reason: str = ""
     value: float | None = None
-    offered: bool = True
+    offered: bool = field(default=True, metadata=NOT_IN_DOCUMENTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,7 @@ class Comparison:
     verdict: Verdict | None
     reason: str = ""
     marks: tuple[str, ...] = ()
-    no_verdict: NoVerdict | None = None
+    no_verdict: NoVerdict | None = field(default=None, metadata=NOT_IN_DOCUMENTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +136,7 @@ class Winner:
     winners: tuple[int, ...]
     starred: int | None
     reason: str = ""
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = field(default=(), metadata=NOT_IN_DOCUMENTS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
-from cloudcmp.stats.check import Floats, finite, fraction
-from cloudcmp.stats.describe import Interval, mean, sd, t_interval
-from cloudcmp.stats.tests import welch_t
+from cloudcmp.stats.check import Floats, finite
+from cloudcmp.stats.describe import Interval, mean, t_interval
 
 # So many pairs are listed outright (32 MB); more are counted by bisection, which needs no memory for them.
 _LISTED_PAIRS = 4_000_000
@@ -104,23 +102,6 @@ def fieller_interval(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = 0.9
         return None
     half = float(np.sqrt(wide**2 * rest + (ratio * doubt) ** 2))
     return Interval((ratio - half) / rest, (ratio + half) / rest)
-
-
-def difference_interval(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = 0.95) -> Interval | None:
-    """Welch's interval of mean(a) - mean(b) for two independent samples, unit of both; None for fewer than 2 in either.
-
-    The inverse of `welch_t`: 0 lies outside exactly when that p value is below 1 - confidence. Rounds have differences
-    of their own: give those to `t_interval`.
-    """
-    tail = (1.0 - fraction(confidence, "confidence")) / 2.0
-    test = welch_t(a, b)
-    spread_a, spread_b = sd(a), sd(b)
-    if test is None or spread_a is None or spread_b is None:
-        return None
-    error = float(np.hypot(spread_a / np.sqrt(np.size(a)), spread_b / np.sqrt(np.size(b))))
-    half = -float(special.stdtrit(test.df, tail)) * error
-    difference = mean(a) - mean(b)
-    return Interval(difference - half, difference + half)
 
 
 def _sums_at_most(first: Floats, second: Floats, limit: float) -> int:

@@ -31,33 +31,6 @@ def group_medians(values: npt.ArrayLike, group_ids: npt.ArrayLike) -> tuple[Inte
     return ids[starts], medians
 
 
-def group_total(rates: npt.ArrayLike, t_s: npt.ArrayLike, group_ids: npt.ArrayLike) -> tuple[Integers, Floats]:
-    """The whole run's total over its time, for each group: (ids in rising order, shape (k,); rates, shape (k,)).
-
-    `rates` holds rates over consecutive intervals, `t_s` the end of each interval in seconds from the start of the
-    measured phase, both shape (n,), rows in any order: sum rate[i] (t[i] - t[i-1]) / t[last], with t[-1] = 0.
-    Raises ValueError when times of a group are not above 0, or two of its intervals end together.
-    """
-    sample, ends = finite(rates, "group_total rates"), finite(t_s, "group_total t_s")
-    ids = _ids(group_ids, sample.size, "group_total")
-    if ends.shape != sample.shape:
-        raise ValueError(f"group_total: {sample.size} rates but {ends.size} times; give one end time for each rate")
-    same = ids[1:] == ids[:-1]
-    if ((ids[1:] < ids[:-1]) | (same & (ends[1:] < ends[:-1]))).any():
-        order = np.lexsort((ends, ids))
-        sample, ends, ids = sample[order], ends[order], ids[order]
-    starts, sizes = _runs(ids)
-    lengths = np.diff(ends, prepend=0.0)
-    lengths[starts] = ends[starts]
-    if lengths.min() <= 0.0:
-        at = int(np.argmin(lengths))
-        raise ValueError(
-            f"group_total: group {ids[at]} has an interval of {lengths[at]} s that ends at {ends[at]} s; "
-            "times must rise from 0 within a run"
-        )
-    return ids[starts], np.add.reduceat(sample * lengths, starts) / ends[starts + sizes - 1]
-
-
 def _ids(group_ids: npt.ArrayLike, rows: int, name: str) -> Integers:
     ids = np.asarray(group_ids)
     if ids.shape != (rows,):

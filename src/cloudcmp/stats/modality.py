@@ -53,8 +53,3 @@ def two_modes(x: npt.ArrayLike) -> TwoModes | None:
     if explained[at] < needed or high - low < _SMALLEST_GAP * abs(centre):
         return None
     return TwoModes(low, high, float(n - left[at]) / n)
-
-
-def is_bimodal(x: npt.ArrayLike) -> bool:
-    """True when `two_modes` finds two levels. False means that none were seen, not that the values have one hump."""
-    return two_modes(x) is not None

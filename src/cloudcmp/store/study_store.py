@@ -20,7 +20,6 @@ from cloudcmp.store import attempts as attempt_rows
 from cloudcmp.store import imported, ledger, outputs, planned, samples, values
 from cloudcmp.store.access import lock_of, open_database
 from cloudcmp.store.attempts import Begin
-from cloudcmp.store.compact import compact
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.creation import lay_out
 from cloudcmp.store.database import DATABASE_FILE, Database, no_study
@@ -30,7 +29,7 @@ from cloudcmp.store.imported import ImportedRows
 from cloudcmp.store.ledger import LaunchRecord
 from cloudcmp.store.lock import StudyLock
 from cloudcmp.store.planned import OWN, Origin
-from cloudcmp.store.sample_files import check_no_rows_lost, remove_leftovers
+from cloudcmp.store.sample_files import check_no_rows_lost, compact, remove_leftovers
 from cloudcmp.store.samples import IMPORTED_FILE, SAMPLES_FOLDER
 from cloudcmp.store.seals import MadeElsewhere, Seals, sign_all, unsigned_rows
 from cloudcmp.store.user_key import new_study_key, study_key

@@ -1,10 +1,12 @@
 """From a study file to a Study."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from importlib.resources import files
 from pathlib import Path
 
 from cloudcmp.errors import OutsideFault, UserMistake
+from cloudcmp.model.offering import Offering
 from cloudcmp.model.study import Study
 from cloudcmp.model.terms import Terms
 
@@ -53,3 +55,49 @@ def read_text(content: bytes | str, name: str, *, providers: Collection[str], bi
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name).stem).strip("-.")
     data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
     return build(data, name, stem or "study", providers=providers, billed=billed)
+
+
+_COMMENT = re.compile(r"[ \t]*#[^\n]*")
+
+
+def without_comments(text: str) -> str:
+    """The same YAML without comments, line for line; a text that cannot be scanned comes back empty.
+
+    Comments are notes to oneself: people keep account names, and worse, in them.
+    """
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    kept, at = [], 0
+    try:
+        for token in YAML(typ="safe", pure=True).scan(text):
+            start, end = token.start_mark.index, token.end_mark.index
+            if start >= at:
+                kept += [_COMMENT.sub("", text[at:start]), text[start:end]]
+                at = end
+    except YAMLError:
+        return ""
+    return "".join([*kept, _COMMENT.sub("", text[at:])])
+
+
+_NAME = "this-machine.yaml"
+
+
+def default_text(offerings: Sequence[Offering]) -> str:
+    """The study of this machine as a file's text, with one candidate for each offering of the `local` provider."""
+    lines = [f"  - {{provider: {sold.provider}, region: {sold.region}, offering: {sold.name}}}" for sold in offerings]
+    return _resource("local.yaml").replace("candidates: []", "\n".join(["candidates:", *lines]))
+
+
+def default_study(offerings: Sequence[Offering]) -> Study:
+    """The study of this machine: what `cloudcmp run` measures when no study is named."""
+    return read_text(default_text(offerings), _NAME, providers=frozenset(sold.provider for sold in offerings))
+
+
+def demo_text() -> str:
+    """The study of three simulated clouds: what `cloudcmp demo` runs."""
+    return _resource("demo.yaml")
+
+
+def _resource(name: str) -> str:
+    return files("cloudcmp.study").joinpath(name).read_text(encoding="utf-8")

@@ -97,7 +97,3 @@ class Recomputation:
     def checks_with(self, verdict: Verdict) -> tuple[Check, ...]:
         """The checks of that verdict."""
         return tuple(check for check in self.checks if check.verdict is verdict)
-
-    def claims_with(self, verdict: Verdict) -> tuple[ClaimCheck, ...]:
-        """The sentences of that verdict."""
-        return tuple(claim for claim in self.claims if claim.verdict is verdict)

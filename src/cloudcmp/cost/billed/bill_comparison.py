@@ -118,7 +118,7 @@ def reconcile_bill(
         totals=_totals(sides, apart, whole=None not in estimates.values()),
         foreign=billed.foreign,
         alarms=tuple(_alarm(one) for one in sides if one.state in ALARMS),
-        notes=(*_told(billed, sides, estimates, leased, until), *billed.notes),
+        notes=(*_notes(billed, sides, estimates, leased, until), *billed.notes),
         reach=billed.reach,
         preliminary_until=until,
     )
@@ -205,9 +205,9 @@ def _totals(sides: Sequence[Side], apart: Sequence[Charged], *, whole: bool) -> 
     totals = []
     for code in currencies:
         used = sum((one.billed.amount for one in sides if one.billed and one.billed.currency == code), Decimal(0))
-        told = [one.estimated.amount for one in sides if one.estimated and one.estimated.currency == code]
-        both = whole and bool(told) and not late and any(one.billed and one.billed.currency == code for one in sides)
-        guess = sum(told, Decimal(0)) if told else None
+        guesses = [one.estimated.amount for one in sides if one.estimated and one.estimated.currency == code]
+        both = whole and bool(guesses) and not late and any(one.billed and one.billed.currency == code for one in sides)
+        guess = sum(guesses, Decimal(0)) if guesses else None
         kinds = {one.item.kind for one in apart if one.item.currency == code}
         sums = ((kind, sum((one.amount for one in apart if (one.item.kind, one.item.currency) == (kind, code)),
                            Decimal(0))) for kind in sorted(kinds))  # fmt: skip
@@ -236,7 +236,7 @@ def _settled(billed: Billed, leased: Mapping[Key, Leased], now: float) -> float 
     return until if now < until else None
 
 
-def _told(
+def _notes(
     billed: Billed, sides: Sequence[Side], estimates: Mapping[tuple[Key, Kind], Money | None],
     leased: Mapping[Key, Leased], until: float | None,
 ) -> Iterable[str]:  # fmt: skip

@@ -21,7 +21,7 @@ _LABEL_MAX = 63
 _LARGEST = Decimal(10) ** 15
 
 # What providers call the things on their bills; the first that is found counts.
-_SAID: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+_KIND_WORDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     (Kind.MACHINE, re.compile(r"boxusage|spotusage|dedicatedusage|hostusage|cpucredits|ebsoptimized")),
     (Kind.TRAFFIC, re.compile(r"data ?transfer|egress|ingress|bandwidth|(?:in|out|regional)-bytes")),
     (Kind.ADDRESS, re.compile(r"public ?ip|publicipaddresses|elastic ?ip|ip address|external ip|static ip")),
@@ -109,5 +109,5 @@ def label(text: str) -> str:
 @lru_cache(maxsize=8192)
 def kind_of(words: str) -> Kind:
     """What is charged, by what the provider calls it."""
-    said = words.lower()
-    return next((kind for kind, pattern in _SAID if pattern.search(said)), Kind.OTHER)
+    lower = words.lower()
+    return next((kind for kind, pattern in _KIND_WORDS if pattern.search(lower)), Kind.OTHER)

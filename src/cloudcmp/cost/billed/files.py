@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from cloudcmp.cost.billed.fields import own_column, plain_name
-from cloudcmp.cost.billed.formats import LAYOUTS, Format, Layout, Record, told
+from cloudcmp.cost.billed.formats import LAYOUTS, Format, Layout, Record, layout_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.store import parquet_columns, parquet_rows
 
@@ -132,7 +132,7 @@ def _layout(path: Path, header: Iterable[str], format: Format | None) -> tuple[L
         at.setdefault(plain_name(column), place)
     if not any(at):
         raise _mistake(path, "is empty", f"name a file of: {_KNOWN}")
-    found = told(at)
+    found = layout_of(at)
     layout = LAYOUTS[format] if format else found
     if layout is None:
         raise _mistake(path, "its columns are of no bill that is known", f"name a file of: {_KNOWN}")

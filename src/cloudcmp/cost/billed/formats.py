@@ -124,7 +124,7 @@ FOCUS = Layout(
 LAYOUTS = {one.format: one for one in (FOCUS, AWS, AZURE, GCP)}
 
 
-def told(columns: Mapping[str, int]) -> Layout | None:
+def layout_of(columns: Mapping[str, int]) -> Layout | None:
     """The format of a file by its columns (plain names), None where they are of none that is known."""
     for layout in LAYOUTS.values():
         if all(any(name in columns for name in layout.columns[mark]) for mark in layout.marks):
@@ -148,8 +148,8 @@ def kind_of(layout: Layout, record: Record) -> Kind:
         return kind
     words = " ".join(record.get(name, "") for name in ("what", "more", "meter", "resource"))
     # An id may hold any word: what is charged is asked first.
-    said = fields.kind_of(" ".join(record.get(name, "") for name in ("what", "more", "meter")))
-    return said if said is not Kind.OTHER else fields.kind_of(words) if layout.format is Format.AZURE else said
+    kind = fields.kind_of(" ".join(record.get(name, "") for name in ("what", "more", "meter")))
+    return kind if kind is not Kind.OTHER else fields.kind_of(words) if layout.format is Format.AZURE else kind
 
 
 def lines(layout: Layout, record: Record, tags: Tags) -> tuple[Line, ...]:
@@ -203,10 +203,10 @@ def _credits(line: Line, record: Record) -> tuple[Line, ...]:
     text = record["credits"].strip()
     try:
         found = json.loads(text, parse_float=Decimal, parse_int=Decimal)
-        told = [(str(one.get("name") or one.get("type") or "credit"), one["amount"]) for one in found]
+        amounts = [(str(one.get("name") or one.get("type") or "credit"), one["amount"]) for one in found]
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
         raise ValueError(f"its credits cannot be read: {text[:60]!r}") from None
     return tuple(
         replace(line, kind=Kind.CREDIT, what=name, amount=fields.amount(str(value)), identity=(*line.identity, str(at)))
-        for at, (name, value) in enumerate(told)
+        for at, (name, value) in enumerate(amounts)
     )

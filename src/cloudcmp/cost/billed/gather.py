@@ -61,9 +61,9 @@ def read(paths: Sequence[Path], wanted: Wanted, format: Format | None = None) ->
     if not files:
         raise UserMistake.at("--bill", "only manifests were named", "name the files of the report too")
     found = [tally(path, wanted, format) for path in files]
-    for at, said in enumerate(sorted(manifests, key=lambda one: one.stat().st_mtime), 1):
+    for at, path in enumerate(sorted(manifests, key=lambda one: one.stat().st_mtime), 1):
         for one in found:
-            one.listed = at if _lists(manifests[said], one.path, files) else one.listed
+            one.listed = at if _lists(manifests[path], one.path, files) else one.listed
     return gather(found)
 
 

@@ -139,16 +139,16 @@ def _item(record: Record) -> Item | None:
 
 
 def _rentable(record: Record, usage: str) -> bool:
-    told = {
+    attributes = {
         key: record.get(key, "") for key in ("CapacityStatus", "Pre Installed S/W", "License Model", "MarketOption")
     }
     return (
         record.get("Operating System") in _SYSTEMS
         and record.get("Tenancy") in {"Shared", "Dedicated"}
-        and told["CapacityStatus"] in {"Used", ""}
-        and told["Pre Installed S/W"] in {"NA", ""}
-        and told["License Model"] in {"No License required", "NA", ""}
-        and told["MarketOption"] in {"OnDemand", ""}
+        and attributes["CapacityStatus"] in {"Used", ""}
+        and attributes["Pre Installed S/W"] in {"NA", ""}
+        and attributes["License Model"] in {"No License required", "NA", ""}
+        and attributes["MarketOption"] in {"OnDemand", ""}
         and bool(_USAGE.search(usage))
         and (record.get("TermType") == "OnDemand" or record.get("OfferingClass") in {"standard", "convertible"})
     )
@@ -272,14 +272,14 @@ def _tiered(row: PriceRow, record: Record) -> PriceRow:
 
 def _sold(record: Record) -> Iterator[Sold]:
     region, name, _, _ = _what(record, Item.INSTANCE)
-    told = (("architecture", record.get("Processor Architecture")), ("cpu", record.get("Physical Processor")))
+    known = (("architecture", record.get("Processor Architecture")), ("cpu", record.get("Physical Processor")))
     try:
         vcpus = number_of(record.get("vCPU", ""))
         memory = number_of(record.get("Memory", "").removesuffix(" GiB").replace(",", ""))
     except Odd:
         return
     if region and name and vcpus > 0 and memory > 0:
-        attributes = tuple((key, one_line(value)) for key, value in told if value)
+        attributes = tuple((key, one_line(value)) for key, value in known if value)
         yield Sold(PROVIDER, region, name, float(vcpus), float(memory), _category(record), attributes)
 
 

@@ -39,18 +39,18 @@ def from_json(file: BinaryIO) -> Iterator[dict[str, str] | date]:
             product = products.get(sku)
             if product is None:
                 raise Unreadable(f"SKU {one_line(sku)} has a price and is no product")
-            attributes = _attributes(mapping(product, f"product {one_line(sku)}"))
+            given = _attributes(mapping(product, f"product {one_line(sku)}"))
             for offer in mapping(offers, f"the offers of {one_line(sku)}").values():
-                yield from _rates(sku, kind, attributes, mapping(offer, f"the offer of {one_line(sku)}"))
+                yield from _rates(sku, kind, given, mapping(offer, f"the offer of {one_line(sku)}"))
 
 
 def _attributes(product: Mapping[str, Any]) -> dict[str, str]:
-    told = mapping(product.get("attributes", {}), "attributes")
-    found = {column: one_line(told[key]) for key, column in _ATTRIBUTES.items() if isinstance(told.get(key), str)}
+    given = mapping(product.get("attributes", {}), "attributes")
+    found = {column: one_line(given[key]) for key, column in _ATTRIBUTES.items() if isinstance(given.get(key), str)}
     return {"usageType": "", **found, "Product Family": one_line(product.get("productFamily", ""))}
 
 
-def _rates(sku: str, kind: str, attributes: dict[str, str], offer: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+def _rates(sku: str, kind: str, given: dict[str, str], offer: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     term = mapping(offer.get("termAttributes") or {}, "termAttributes")
     about = {
         "SKU": one_line(sku),
@@ -62,13 +62,16 @@ def _rates(sku: str, kind: str, attributes: dict[str, str], offer: Mapping[str, 
         "OfferingClass": one_line(term.get("OfferingClass", "")),
     }
     for rate in mapping(offer.get("priceDimensions", {}), f"the rates of {one_line(sku)}").values():
-        told = mapping(rate, f"a rate of {one_line(sku)}")
-        money = mapping(told.get("pricePerUnit", {}), f"the price of {one_line(sku)}")
-        unit = one_line(told.get("unit", ""))
-        ranges = {"StartingRange": _text(told.get("beginRange", "")), "EndingRange": _text(told.get("endRange", ""))}
+        price = mapping(rate, f"a rate of {one_line(sku)}")
+        money = mapping(price.get("pricePerUnit", {}), f"the price of {one_line(sku)}")
+        unit = one_line(price.get("unit", ""))
+        ranges = {
+            "StartingRange": _text(price.get("beginRange", "")),
+            "EndingRange": _text(price.get("endRange", "")),
+        }
         for currency, amount in money.items() or (("", ""),):
             priced = {"Currency": one_line(currency), "PricePerUnit": _text(amount), "Unit": unit}
-            yield {**attributes, **about, **ranges, **priced}
+            yield {**given, **about, **ranges, **priced}
 
 
 def _text(value: object) -> str:

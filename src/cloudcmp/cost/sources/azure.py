@@ -69,13 +69,13 @@ def read(file: BinaryIO, today: date | None = None) -> Iterator[Told]:
         if billed and "currencyCode" in one and one["currencyCode"] != billed:
             raise Unreadable(f"it is in {one_line(billed)}, and item {number} in {one_line(one['currencyCode'])}")
         if not _over(one, day):
-            yield from _told(one)
+            yield from _parsed(one)
 
 
-def tiered(told: Iterable[Told]) -> Iterator[Told]:
+def tiered(entries: Iterable[Told]) -> Iterator[Told]:
     """The same with the end of each tier of traffic, where the next one of its SKU begins; tiers go last."""
     found: list[PriceRow] = []
-    for one in told:
+    for one in entries:
         if isinstance(one, PriceRow) and one.item is Item.EGRESS:
             found.append(one)
         else:
@@ -116,7 +116,7 @@ def _page(file: BinaryIO) -> Mapping[str, Any]:
     return page
 
 
-def _told(item: Mapping[str, Any]) -> Iterator[Told]:
+def _parsed(item: Mapping[str, Any]) -> Iterator[Told]:
     service, product = (one_line(item.get(key) or "") for key in ("serviceName", "productName"))
     kind = item.get("type")
     if service == "Virtual Machines":
@@ -135,8 +135,8 @@ def _machine(item: Mapping[str, Any], product: str, kind: object) -> Iterator[To
     words = (one_line(item.get("meterName") or "") + " " + one_line(item.get("skuName") or "")).lower()
     if "low priority" in words or "Cloud Services" in product or "CloudServices" in product or "Host" in product:
         return
-    said = f"{product} {words}".lower().split()
-    if _LICENSED.intersection(said):  # a machine with what somebody else licenses for it
+    words_of_row = f"{product} {words}".lower().split()
+    if _LICENSED.intersection(words_of_row):  # a machine with what somebody else licenses for it
         return
     name = item.get("armSkuName")
     if name in {None, ""}:  # a licence or a discount of its own, not a machine
@@ -145,7 +145,7 @@ def _machine(item: Mapping[str, Any], product: str, kind: object) -> Iterator[To
         odd = Odd("its product is missing")
         yield doubt(PROVIDER, item.get("armRegionName"), item.get("skuId"), name, odd, Item.INSTANCE)
         return
-    system = "windows" if "windows" in said else "linux"
+    system = "windows" if "windows" in words_of_row else "linux"
     spot = "spot" in words.split()
     units = {text: (Unit.HOUR, many) for text, many in _HOUR.items()}
     if kind == "Consumption" and item.get("reservationTerm"):
@@ -197,7 +197,7 @@ def _savings(item: Mapping[str, Any], name: object, system: str) -> Iterator[Tol
     plans = item.get("savingsPlan")
     for plan in plans if isinstance(plans, list) else []:
         try:
-            told = plan if isinstance(plan, Mapping) else {}
+            terms = plan if isinstance(plan, Mapping) else {}
             hours = _HOUR.get(one_line(item.get("unitOfMeasure") or ""))
             if hours is None:
                 raise Odd(
@@ -206,8 +206,8 @@ def _savings(item: Mapping[str, Any], name: object, system: str) -> Iterator[Tol
             _end(item)
             yield PriceRow(
                 PROVIDER, text_of(item, "armRegionName"), Item.INSTANCE, _name(name),
-                amount_of(told.get("retailPrice")) / hours, currency_of(item.get("currencyCode")), Unit.HOUR, system,
-                Purchase.SAVINGS, term_months=_months(told.get("term")), sku=one_line(sku or ""), plan="savings plan",
+                amount_of(terms.get("retailPrice")) / hours, currency_of(item.get("currencyCode")), Unit.HOUR, system,
+                Purchase.SAVINGS, term_months=_months(terms.get("term")), sku=one_line(sku or ""), plan="savings plan",
             )  # fmt: skip
         except Odd as odd:
             yield doubt(PROVIDER, region, sku, name, odd, Item.INSTANCE, system, Purchase.SAVINGS)
@@ -241,8 +241,8 @@ def _disk(item: Mapping[str, Any], product: str) -> Iterator[Told]:
         return
     size = _DISK_GIB.get(int(found[2]))
     name = f"{type_}_{found[3]}"
-    for told in _row(item, Item.VOLUME, name, {"1/Month": (Unit.MONTH, 1)}):
-        yield told if not isinstance(told, PriceRow) else _sized(told, size, int(found[2]))
+    for row in _row(item, Item.VOLUME, name, {"1/Month": (Unit.MONTH, 1)}):
+        yield row if not isinstance(row, PriceRow) else _sized(row, size, int(found[2]))
 
 
 def _sized(row: PriceRow, size: int | None, number: int) -> Told:

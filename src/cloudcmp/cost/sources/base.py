@@ -4,12 +4,11 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import Any, BinaryIO, NoReturn
 
-from cloudcmp.model.price import Doubt, Item, PriceList, PriceRow, Purchase, Sold, Told
+from cloudcmp.model.price import Doubt, Item, Purchase
 from cloudcmp.model.untrusted_text import one_line
 
 MOST = Decimal(10) ** 9
@@ -214,31 +213,3 @@ def doubt(provider: str, region: object, sku: object, name: object, why: object,
     """A line that tells no price; what it names may be anything."""
     region, sku, name = (one_line(one) if isinstance(one, str) else "" for one in (region, sku, name))
     return Doubt(provider, region, sku, name, one_line(why), item, system, purchase, tenancy)
-
-
-def collected(told: Iterable[Told], head: PriceList) -> PriceList:
-    """All that a reader tells as one list, with the currency, the provider and the regions that its rows have."""
-    rows: list[PriceRow] = []
-    sold: list[Sold] = []
-    doubts: list[Doubt] = []
-    published = head.published
-    for one in told:
-        if isinstance(one, PriceRow):
-            rows.append(one)
-        elif isinstance(one, Sold):
-            sold.append(one)
-        elif isinstance(one, Doubt):
-            doubts.append(one)
-        else:
-            published = min(one, published or one)
-    currencies, providers = {one.currency for one in rows}, {one.provider for one in rows}
-    return replace(
-        head,
-        provider=providers.pop() if len(providers) == 1 else "" if providers else head.provider,
-        currency=currencies.pop() if len(currencies) == 1 else "",
-        rows=tuple(rows),
-        sold=tuple(dict.fromkeys(sold)),
-        doubts=tuple(doubts),
-        published=published,
-        regions=tuple(sorted({one.region for one in rows if one.region})),
-    )

@@ -49,10 +49,10 @@ def read(file: BinaryIO) -> Iterator[Told]:
                 yield day_of(row["as_of"])
             except Odd as odd:
                 raise Unreadable(f"price {number}: as_of {odd}") from None
-        told = _told(row, number)
-        yield told
-        if isinstance(told, PriceRow):
-            yield from _sold(row, told)
+        entry = _price_of(row, number)
+        yield entry
+        if isinstance(entry, PriceRow):
+            yield from _sold(row, entry)
 
 
 def _json_rows(file: BinaryIO) -> Iterator[Mapping[str, Any]]:
@@ -73,7 +73,7 @@ def _known(row: Mapping[str, Any]) -> None:
             raise Unreadable(f"the column {one_line(key)!r} is not known{hint}")
 
 
-def _told(row: Mapping[str, Any], number: int) -> Told:
+def _price_of(row: Mapping[str, Any], number: int) -> Told:
     """The price of a row, or why it tells none."""
     provider = row.get("provider")
     if not isinstance(provider, str) or not provider.strip():
@@ -110,8 +110,8 @@ def _told(row: Mapping[str, Any], number: int) -> Told:
 
 def _or(row: Mapping[str, Any], key: str, usual: str | None) -> Any:
     """What a row says, the usual where it says nothing; 0, false and [] say something."""
-    said = row.get(key)
-    return usual if said is None or said == "" else said
+    value = row.get(key)
+    return usual if value is None or value == "" else value
 
 
 def _months(value: object) -> int:

@@ -57,18 +57,18 @@ def _aws(base: str, regions: Sequence[str], web: Web, folder: Path) -> Iterator[
         known = mapping(_json(base, f"/offers/v1.0/aws/{offer}/current/region_index.json", web, folder, "aws").get(
             "regions"), "its regions")  # fmt: skip
         for region in regions:
-            told = known.get(region)
-            if told is None:
+            entry = known.get(region)
+            if entry is None:
                 if offer == _OFFERS[0]:
                     raise UserMistake.at(
                         f"aws/{region}", "there is no list of such a region", hint(region, list(known), "")
                     )
                 continue
-            path = mapping(told, f"region {region}").get("currentVersionUrl")
+            path = mapping(entry, f"region {region}").get("currentVersionUrl")
             yield _offer(base, offer, region, path, web, folder)
     plans = _json(base, "/savingsPlan/v1.0/aws/AWSComputeSavingsPlan/current/region_index.json", web, folder, "aws")
-    for told in sequence(plans.get("regions"), "its regions"):
-        one = mapping(told, "a region")
+    for entry in sequence(plans.get("regions"), "its regions"):
+        one = mapping(entry, "a region")
         if one.get("regionCode") in regions:
             yield _offer(base, "AWSComputeSavingsPlan", str(one["regionCode"]), one.get("versionUrl"), web, folder)
 

@@ -79,7 +79,7 @@ def next_of(file: BinaryIO) -> str:
 def read(file: BinaryIO) -> Iterator[Told]:
     """What a page tells; raises Unreadable for what is none."""
     for number, sku in enumerate(sequence(_page(file)["skus"], "skus"), 1):
-        yield from _told(mapping(sku, f"SKU {number}"))
+        yield from _parsed(mapping(sku, f"SKU {number}"))
 
 
 def _page(file: BinaryIO) -> Mapping[str, Any]:
@@ -89,7 +89,7 @@ def _page(file: BinaryIO) -> Mapping[str, Any]:
     return page
 
 
-def _told(sku: Mapping[str, Any]) -> Iterator[Told]:
+def _parsed(sku: Mapping[str, Any]) -> Iterator[Told]:
     description = one_line(sku.get("description") or "")
     item, name = _what(description)
     if item is None:
@@ -134,9 +134,9 @@ def _what(description: str) -> tuple[Item | None, str]:
     for pattern, words in _WORDS:
         description = pattern.sub(words, description)
     if found := _PART.fullmatch(description) or _COMMITMENT.fullmatch(description):
-        told = found.groupdict()
-        kinds = [kind for kind in ("custom", "extended") if told.get(kind)]
-        return (Item.MEMORY if told["part"] == "Ram" else Item.VCPU), " ".join([told["family"].lower(), *kinds])
+        parts = found.groupdict()
+        kinds = [kind for kind in ("custom", "extended") if parts.get(kind)]
+        return (Item.MEMORY if parts["part"] == "Ram" else Item.VCPU), " ".join([parts["family"].lower(), *kinds])
     for pattern, name in _DISKS:
         if pattern.fullmatch(description):
             return Item.VOLUME, name

@@ -60,8 +60,8 @@ def _family(family: str, parts: Mapping[str, Any]) -> Iterator[Told]:
         if part not in _PARTS or not isinstance(bought, Mapping):
             continue
         for kind, purchase in _BOUGHT.items():
-            for region, told in mapping(bought.get(kind, {}), f"{one_line(family)}, {kind}").items():
-                price = mapping(told, f"{one_line(family)}, {one_line(region)}")
+            for region, by_unit in mapping(bought.get(kind, {}), f"{one_line(family)}, {kind}").items():
+                price = mapping(by_unit, f"{one_line(family)}, {one_line(region)}")
                 yield _row("gcp", region, name, price.get("price"), _PARTS[part], "", price.get("sku"), purchase)
 
 

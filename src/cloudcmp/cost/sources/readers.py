@@ -38,8 +38,8 @@ READERS: dict[str, Reader] = {
 def told_by(kind: str, files: Sequence[BinaryIO]) -> Iterator[Told]:
     """What the files of a list tell, in their order; raises Unreadable where the last of its pages is missing."""
     reader = READERS[kind]
-    told = _paged(reader, files)
-    yield from reader.whole(told) if reader.whole else told
+    entries = _paged(reader, files)
+    yield from reader.whole(entries) if reader.whole else entries
 
 
 def _paged(reader: Reader, files: Sequence[BinaryIO]) -> Iterator[Told]:

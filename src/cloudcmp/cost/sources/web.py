@@ -22,11 +22,11 @@ _NEXT = "try again later, or save the list and name it with --from"
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 Tell = Callable[[str, int, int | None], None]
-"""Is told what is fetched, how many bytes of it came, and how many there are, None where that is not said."""
+"""Reports a fetch: what is fetched, the bytes that came, and their total, None where the server does not say."""
 
 
 def silent(what: str, done: int, whole: int | None) -> None:
-    """Nobody is told."""
+    """Reports nothing."""
 
 
 @dataclass(slots=True)
@@ -95,8 +95,8 @@ class Web:
 
     def _written(self, answer: "httpx.Response", into: Path, what: str, most_bytes: int, ends: float) -> None:
         size = 0
-        said = answer.headers.get("Content-Length", "")
-        whole = int(said) if said.isascii() and said.isdigit() else None
+        announced = answer.headers.get("Content-Length", "")
+        whole = int(announced) if announced.isascii() and announced.isdigit() else None
         with into.open("wb") as file:
             for part in _plain(answer, what):
                 size += len(part)
