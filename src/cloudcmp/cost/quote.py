@@ -68,9 +68,9 @@ def quoted(plan: Plan, market: Market = Market()) -> Plan:
     terms = replace(plan.terms, credits=tuple(one for one in plan.terms.credits if one not in ended))
     expected, own = _bill(usual, NO_TERMS), _bill(usual, terms)
     worst = _bill([one for _, _, parts in found for one in parts.worst], plan.terms, worst=True)
-    stays = list(plan.usage)
+    usage = list(plan.usage)
     for _, stay, parts in found:
-        stays[stay.candidate] = replace(stay, extra=extra_of(stay, parts))
+        usage[stay.candidate] = replace(stay, extra=extra_of(stay, parts))
     cost, most = _money(expected, ROUND_HALF_EVEN, listed=True), _money(worst, ROUND_UP)
     quote = replace(
         plan.quote,
@@ -82,7 +82,7 @@ def quoted(plan: Plan, market: Market = Market()) -> Plan:
     )
     notes = (*quote.notes, *_notes(candidates, counted, found, worst, market), *_about_budget(most, plan.budget))
     notes += tuple(f"a credit of {format_money(one.money)} pays nothing: it ends on {one.until}" for one in ended)
-    return replace(plan, candidates=candidates, usage=tuple(stays), quote=replace(quote, notes=notes))
+    return replace(plan, candidates=candidates, usage=tuple(usage), quote=replace(quote, notes=notes))
 
 
 _Found = Sequence[tuple[Candidate, LaunchUsage, Parts]]
@@ -250,8 +250,8 @@ _DISKS = frozenset({Item.VOLUME, Item.IOPS, Item.THROUGHPUT})
 def extra_of(stay: LaunchUsage, parts: Parts) -> Extra:
     """What is at worst billed for a launch and is not in the price for an hour of its machines.
 
-    Traffic and requests at their dearest; a region's fee for dedicated machines, with the hour of the clock that a life may touch; a
-    disk's dearer hour in a short month, and what its own clock counts more than its machine's.
+    Traffic and requests at their dearest; a region's fee for dedicated machines, with the hour of the clock that a
+    life may touch; a disk's dearer hour in a short month, and what its own clock counts more than its machine's.
     """
     timed: list[tuple[Decimal, Billing]] = []
     fixed = Decimal(0)
