@@ -65,6 +65,7 @@ def make(
     )
     notes += traffic.notes(candidates, round_tasks.tasks, study.caps)
     notes += traffic.peers(candidates, round_tasks.tasks)
+    notes += _of_services(candidates)
     for one in () if on else filterfalse(free, candidates):
         notes += unpriced_notes(one, (task.becomes for task in round_tasks.of(one) if task.becomes))
     rounds = rounds_of(study, round_tasks.round_s(), start_at)
@@ -130,6 +131,14 @@ def _refuse_paths(tasks: Sequence[Task]) -> None:
         if path != "loopback":
             what = f"path: {path} cannot be measured on one machine"
             raise UserMistake.at(f"probe {task.probe}", what, "write path: loopback, or take another provider")
+
+
+def _of_services(candidates: Sequence[Candidate]) -> list[str]:
+    return [
+        f"{one.id}: its price an hour is that of the machine that asks, which no figure of the service counts"
+        for one in candidates
+        if one.service
+    ]
 
 
 def _unknowns(candidates: Sequence[Candidate]) -> list[str]:

@@ -92,6 +92,8 @@ def _candidate(candidate: Candidate) -> Data:
         "volume": str(candidate.volume) if candidate.volume else None,
         "count": candidate.count,
         "differs": candidate.differs,
+        "service": candidate.service.kind.value if candidate.service else None,
+        "unit_prices": candidate.unit_prices,
     }
 
 
