@@ -8,7 +8,7 @@ import pytest
 
 from cloudcmp.app import plan as planning
 from cloudcmp.app.compare import only
-from cloudcmp.execute.spending import asked
+from cloudcmp.execute.spending import request_for
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate, PlannedTrial
@@ -133,7 +133,8 @@ def test_p12_what_a_restart_costs_is_asked_for_before_it_is_begun() -> None:
     for name, period_s in (("aws", 60.0), ("ec2", 3600.0), ("qemu", 0.0)):
         one = Candidate(0, "small", replace(sold, provider=name), name)
         with_, without = (
-            asked(make(name), one, [replace(grows, probe=probe)], ("launch-0",)) for probe in ("resize", "recovery")
+            request_for(make(name), one, [replace(grows, probe=probe)], ("launch-0",))
+            for probe in ("resize", "recovery")
         )
         assert with_.wanted_ttl_s - without.wanted_ttl_s == period_s
         assert with_.shortest_ttl_s - without.shortest_ttl_s == period_s

@@ -11,7 +11,7 @@ from tests.emulated.pointed import pointed
 from tests.plan.clouds import planned
 
 from cloudcmp.errors import Refused, UserMistake
-from cloudcmp.execute.spending import asked, restarts_s
+from cloudcmp.execute.spending import request_for, restarts_s
 from cloudcmp.model.offering import Billing, Offering, Price
 from cloudcmp.model.plan import unit_cost
 from cloudcmp.plan import check_runnable
@@ -124,7 +124,7 @@ def test_p12_whole_hours_are_counted_where_it_is_not_known_how_an_image_is_bille
     assert (plan.quote.expected_cost.amount > by_the_second.quote.expected_cost.amount) is hourly
     assert any(f"by the hour begun, for how its image is billed is not known: {one.id}" in note
                for note in plan.quote.notes) is hourly  # fmt: skip
-    assert asked(provider(), one, plan.trials, ("launch-0",)).hourly is hourly
+    assert request_for(provider(), one, plan.trials, ("launch-0",)).hourly is hourly
 
 
 @pytest.mark.parametrize(("more", "start_s"), [("", 60), (f", {MINE}", 3600)])

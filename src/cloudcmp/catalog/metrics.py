@@ -1,6 +1,6 @@
 """The table of metrics: every quantity that cloudcmp compares, with its unit and direction.
 
-`typical` is a plausible magnitude, used only to draw what a simulated study does not plant.
+`typical` is a plausible magnitude, used only to draw values that a simulated study does not plant.
 """
 
 from cloudcmp.catalog.tables import FAMILIES

@@ -1,4 +1,4 @@
-"""The table of probes: what can be run, with which parameters. A test holds the agent's own table against it.
+"""The table of probes with their parameters. A test compares it with the agent's own table.
 
 `built=False` marks those that only the simulated provider answers so far.
 """

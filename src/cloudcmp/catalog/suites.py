@@ -1,4 +1,4 @@
-"""The table of suites: named sets of probes with parameters; several values of a parameter are all run."""
+"""The table of suites: named sets of probes with parameters; each value of a parameter is run."""
 
 from cloudcmp.catalog.tables import FAMILIES
 from cloudcmp.model.metric import Suite

@@ -1,4 +1,4 @@
-"""The answers behind a first study, and what `start` makes of them."""
+"""The answers behind a first study, and the study that `start` writes from them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How much a starter measures: rounds, runs on each launch, and what of all that matters."""
+    """The size of a first study: rounds, runs on each launch, and which of the answers' needs it measures."""
 
     launches: int
     runs: int
@@ -49,7 +49,7 @@ class FetchedPrices:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StarterStudy:
     """A first study: its file and plan, the clouds that were checked, and prices from price lists.
 
     `cheapest` are offerings of the requested size by price list, not measured. `unlisted` are clouds with the region in

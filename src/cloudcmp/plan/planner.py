@@ -1,4 +1,4 @@
-"""From a study to its plan: everything that is decided before the first trial."""
+"""Makes a plan from a study: all decisions before the first trial."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,13 +11,13 @@ from cloudcmp.model.plan import Candidate, Plan, Quote
 from cloudcmp.model.study import Decide, Study
 from cloudcmp.plan import quote as quoting
 from cloudcmp.plan import traffic
-from cloudcmp.plan.candidates import LOCAL, OfferingsOf, PricedBy, as_listed, resolve, without_facts
-from cloudcmp.plan.offered import left_to_this_machine, tasks_by_candidate
-from cloudcmp.plan.resized import unpriced_notes
+from cloudcmp.plan.candidate_tasks import local_tasks, tasks_by_candidate
+from cloudcmp.plan.candidates import LOCAL, OfferingsOf, PricedBy, only_name_known, resolve, unpriced
+from cloudcmp.plan.resize_target import unknown_price_notes
 from cloudcmp.plan.schedule import rounds_of
-from cloudcmp.plan.tasks import Task, only_built, over_loopback, shortened, tasks_of, unbuilt
+from cloudcmp.plan.tasks import Task, built_tasks, loopback_tasks, short_tasks, tasks_of, unbuilt_probes
 from cloudcmp.plan.trials import RoundTasks, launches_of, trials_of
-from cloudcmp.plan.truth import completed
+from cloudcmp.plan.truth import with_truth
 from cloudcmp.plan.usage import usage_of
 from cloudcmp.units import format_seconds
 
@@ -31,18 +31,19 @@ def make(
     offerings_of: OfferingsOf,
     host_of: Callable[[Candidate], str],
     free: Callable[[Candidate], bool] = lambda _: False,
-    priced: PricedBy = as_listed,
+    priced: PricedBy = unpriced,
     on: str | None = None,
     short: bool = False,
     start_at: float,
 ) -> Plan:
-    """The plan of a study, in quantities: what it costs is for `cost` to say.
+    """The plan of a study, in quantities; `cost` adds the money.
 
-    `offerings_of(provider, region)` is what a provider sells, () for one that cannot be asked; `host_of` names the
-    machine that a candidate shares with others; `free` says whether who runs a candidate bills nothing; `priced` gives
-    prices that neither the study nor the provider tells. `on` is the provider that stands in for all (`simulated`,
-    `local`). `short` takes one run at the smallest sizes in at most two rounds that follow each other. `start_at` is
-    the Unix time at which the plan begins. Raises UserMistake for what cannot be had or does not fit, one line each.
+    `offerings_of(provider, region)` returns a provider's offerings, () if it cannot be asked; `host_of` names the
+    machine that a candidate shares with others; `free` returns whether a candidate's runner bills nothing; `priced`
+    adds prices that neither the study nor the provider gives. `on` is the provider that stands in for all
+    (`simulated`, `local`). `short` takes one run at the smallest sizes in at most two rounds that follow each other.
+    `start_at` is the Unix time at which the plan begins. Raises UserMistake with one line for each candidate or task
+    that is not available or does not fit.
     """
     notes: list[str] = []
     if short:
@@ -59,14 +60,14 @@ def make(
     cells = tuple(dict.fromkeys(cell for task in tasks for cell in task.cells))
     commands = tuple(task.own for task in tasks if task.own)
     metrics = metrics_with(commands)
-    candidates = completed(candidates, cells, study.seed, metrics)
+    candidates = with_truth(candidates, cells, study.seed, metrics)
     round_tasks = RoundTasks(
         candidates, tuple(map(host_of, candidates)), tasks_by_candidate(candidates, tasks, offerings_of)
     )
-    notes += traffic.notes(candidates, round_tasks.tasks, study.caps)
-    notes += traffic.peers(candidates, round_tasks.tasks)
+    notes += traffic.traffic_notes(candidates, round_tasks.tasks, study.caps)
+    notes += traffic.extra_machine_notes(candidates, round_tasks.tasks)
     for one in () if on else filterfalse(free, candidates):
-        notes += unpriced_notes(one, (task.becomes for task in round_tasks.of(one) if task.becomes))
+        notes += unknown_price_notes(one, (task.becomes for task in round_tasks.of(one) if task.becomes))
     rounds = rounds_of(study, round_tasks.round_s(), start_at)
     trials_in_all = round_tasks.trials * len(rounds)
     if trials_in_all > MAX_TRIALS:
@@ -101,18 +102,18 @@ def make(
 def _tasks(
     study: Study, candidates: Sequence[Candidate], on: str | None, short: bool, notes: list[str]
 ) -> tuple[Task, ...]:
-    """What is done on each launch, as far as who runs it can do it."""
+    """The tasks of each launch that the runner can do; adds notes on those left out."""
     tasks = tasks_of(study.probes, study.runs)
     local = any(candidate.runner == LOCAL for candidate in candidates)
     if on == LOCAL:
-        if missing := unbuilt(tasks):
+        if missing := unbuilt_probes(tasks):
             notes.append(f"left out: not built yet: {', '.join(missing)}")
-        tasks, absent = left_to_this_machine(tasks)
+        tasks, absent = local_tasks(tasks)
         if absent:
             notes.append(f"left out: this machine cannot do it to itself: {', '.join(absent)}")
-        tasks = only_built(tasks)
+        tasks = built_tasks(tasks)
         if any(dict(task.params).get("path", "loopback") != "loopback" for task in tasks):
-            tasks = over_loopback(tasks)
+            tasks = loopback_tasks(tasks)
             notes.append("network probes go over loopback on this machine: they say nothing of a network")
     elif local:
         _refuse_paths(tasks)
@@ -120,11 +121,11 @@ def _tasks(
         notes.append(f"{on} stands in for every candidate: the numbers are not those of the clouds that are named")
     if on is None:
         notes.extend(_unknowns(candidates))
-    return shortened(tasks) if short else tasks
+    return short_tasks(tasks) if short else tasks
 
 
 def _refuse_paths(tasks: Sequence[Task]) -> None:
-    """One machine has no network between its agents, whatever the study calls it."""
+    """Raise UserMistake for a path between machines: one machine has no network between its agents."""
     for task in tasks:
         path = dict(task.params).get("path", "loopback")
         if path != "loopback":
@@ -133,13 +134,13 @@ def _refuse_paths(tasks: Sequence[Task]) -> None:
 
 
 def _unknowns(candidates: Sequence[Candidate]) -> list[str]:
-    return [f"{c.id}: nothing is known of this offering but its name" for c in candidates if without_facts(c)]
+    return [f"{c.id}: nothing is known of this offering but its name" for c in candidates if only_name_known(c)]
 
 
 def _still_deciding(
     decide: Sequence[Decide], cells: Sequence[str], metrics: Mapping[str, Metric], notes: list[str]
 ) -> tuple[Decide, ...]:
-    """What decides and is measured."""
+    """The cells that decide and are measured; adds notes on those left out."""
     known = {*cells, *(cell.partition(" ")[0] for cell in cells)}
     left = tuple(one for one in decide if one.cell in known)
     gone = [one.cell for one in decide if one.cell not in known]
@@ -173,7 +174,7 @@ def _quote(
         expected_s=end_s,
         expected_cost=None,
         worst_cost=None,
-        detectable=quoting.detectable(deciding, len(round_tasks.candidates), rounds, metrics),
+        detectable=quoting.detectable_ratios(deciding, len(round_tasks.candidates), rounds, metrics),
         assumed_cov=quoting.ASSUMED_COV,
         notes=tuple(notes),
     )

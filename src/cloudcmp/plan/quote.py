@@ -1,4 +1,4 @@
-"""What a plan could tell apart."""
+"""The differences that a plan can detect."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,22 +8,22 @@ from cloudcmp.model.metric import Metric
 from cloudcmp.model.study import Decide
 from cloudcmp.plan.tasks import Task
 
-# The spread between launches that a plan assumes before anything was measured; published clouds show 1 to 10 %.
+# The CoV between launches that a plan assumes before any measurement; published clouds show 1 to 10 %.
 ASSUMED_COV = 0.05
 _ALPHA = 0.05
 _POWER = 0.8
-# With fewer launches no verdict is given, so nothing can be told apart, whatever the difference.
+# With fewer launches there is no verdict, so no difference is detectable.
 LAUNCHES_MIN = 6
 
 
 def deciding_cells(decide: Sequence[Decide], tasks: Sequence[Task]) -> tuple[str, ...]:
-    """The cells that decide: those that are named or whose metric is, or all where none is named."""
+    """The cells that decide: those that are named or whose metric is, or all if none is named."""
     cells = dict.fromkeys(cell for task in tasks for cell in task.cells)
     named = {one.cell for one in decide}
     return tuple(cell for cell in cells if not named or cell in named or cell.partition(" ")[0] in named)
 
 
-def detectable(
+def detectable_ratios(
     cells: Sequence[str], candidates: int, rounds: int, metrics: Mapping[str, Metric] = METRICS
 ) -> tuple[tuple[str, float], ...]:
     """For each deciding cell the smallest true difference (a ratio - 1) that is found with 80 % power.

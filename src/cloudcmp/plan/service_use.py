@@ -1,4 +1,4 @@
-"""What the launches of a plan use of a service: requests, and bytes moved out of it."""
+"""The service usage of launches: requests, and bytes moved out."""
 
 import math
 from collections.abc import Sequence
@@ -10,15 +10,15 @@ from cloudcmp.model.price import Item
 from cloudcmp.plan.tasks import Task
 
 MOST = 10
-"""A service is taken to answer at most so many times as fast as it typically does."""
-_OUT = frozenset({"download"})  # what is moved in is not billed by any cloud
+"""The assumed ratio between a service's highest and its typical speed."""
+_OUT = frozenset({"download"})  # no cloud bills bytes moved in
 
 
 def service_use(candidate: Candidate, tasks: Sequence[Task]) -> tuple[ServiceUse, ...]:
     """The use of one launch of a service candidate, as expected and at most; empty for a machine.
 
-    Expected: requests of a trial's length, one after another in each of its lanes, each as long as is typical for the
-    metric. At most: `MOST` times as many, until the trial's deadline. Does not count what filling a data set takes.
+    Expected: requests during a trial, one after another in each of its lanes, each with the metric's typical latency.
+    At most: `MOST` times as many, until the trial's deadline. Does not count the requests that fill a data set.
     """
     if candidate.service is None:
         return ()

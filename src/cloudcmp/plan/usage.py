@@ -1,4 +1,4 @@
-"""What the launches of a plan take, in quantities: machines, seconds, starts, bytes. Money is another room's."""
+"""The usage of a plan's launches in quantities: machines, seconds, starts, bytes; `cost` adds the money."""
 
 from collections.abc import Sequence
 
@@ -12,19 +12,19 @@ from cloudcmp.plan.traffic import machines
 from cloudcmp.plan.trials import RoundTasks
 
 TIMER_S = 60.0
-"""A machine's own timer ends it within a minute of its time to live."""
+"""The longest delay of a machine's own timer after its time to live."""
 
 
 def usage_of(round_tasks: RoundTasks, rounds: int, caps: Caps) -> tuple[LaunchUsage, ...]:
-    """The stays of all candidates.
+    """The usage of each candidate's launches.
 
-    A lease is what a run asks for: all deadlines of a launch's trials and `LEASE_MARGIN_S`. Without what a resumed
-    study takes anew: its interrupted launch gets a second machine.
+    A lease is the one that a run requests: all deadlines of a launch's trials and `LEASE_MARGIN_S`. Does not count the
+    second machine of an interrupted launch when a study is resumed.
     """
-    return tuple(_stay(round_tasks, one, rounds, caps) for one in round_tasks.candidates)
+    return tuple(_launch_usage(round_tasks, one, rounds, caps) for one in round_tasks.candidates)
 
 
-def _stay(round_tasks: RoundTasks, candidate: Candidate, rounds: int, caps: Caps) -> LaunchUsage:
+def _launch_usage(round_tasks: RoundTasks, candidate: Candidate, rounds: int, caps: Caps) -> LaunchUsage:
     tasks = round_tasks.of(candidate)
     resized = [task for task in tasks if task.becomes]
     return LaunchUsage(
@@ -42,7 +42,7 @@ def _stay(round_tasks: RoundTasks, candidate: Candidate, rounds: int, caps: Caps
 
 
 def _traffic(candidate: Candidate, tasks: Sequence[Task], caps: Caps) -> tuple[Traffic, ...]:
-    """What goes between the machines of a launch, by path; nothing where they are simulated."""
+    """The traffic between the machines of a launch, by path; empty if they are simulated."""
     if candidate.simulated:
         return ()
     found: dict[str, Traffic] = {}

@@ -1,4 +1,4 @@
-"""The tables, one file a family: its metrics, what measures them, and the suites made of it."""
+"""The tables, one file for each family of metrics, probes and suites."""
 
 from cloudcmp.catalog.tables import (
     commands,

@@ -9,7 +9,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, BinaryIO, NoReturn
 
-from cloudcmp.model.price import Doubt, Item, PriceList, PriceRow, Purchase, Sold, Told
+from cloudcmp.model.price import Doubt, Item, PriceEntry, PriceList, PriceRow, Purchase, TypeFacts
 from cloudcmp.model.untrusted_text import one_line
 
 MOST = Decimal(10) ** 9
@@ -216,16 +216,16 @@ def doubt(provider: str, region: object, sku: object, name: object, why: object,
     return Doubt(provider, region, sku, name, one_line(why), item, system, purchase, tenancy)
 
 
-def collected(told: Iterable[Told], head: PriceList) -> PriceList:
+def collected(told: Iterable[PriceEntry], head: PriceList) -> PriceList:
     """All that a reader tells as one list, with the currency, the provider and the regions that its rows have."""
     rows: list[PriceRow] = []
-    sold: list[Sold] = []
+    sold: list[TypeFacts] = []
     doubts: list[Doubt] = []
     published = head.published
     for one in told:
         if isinstance(one, PriceRow):
             rows.append(one)
-        elif isinstance(one, Sold):
+        elif isinstance(one, TypeFacts):
             sold.append(one)
         elif isinstance(one, Doubt):
             doubts.append(one)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cloudcmp.errors import NOTHING_MADE, IncompleteListing, LostAnswer, ProviderFault, RefusalKind, Refused
-from cloudcmp.model.lease import FIREWALL, CreateRequest, Found
+from cloudcmp.model.lease import FIREWALL, CreateRequest, TaggedResource
 from cloudcmp.provider.common.address import allowed_v4_nets, login_ports
 from cloudcmp.provider.common.responses import left_behind, unless_missing
 from cloudcmp.provider.gcp.launch import NETWORK, beside
@@ -111,17 +111,17 @@ class Firewalls:
         """Whether any rule of a launch is there still."""
         return any([await self._get(one) is not None for one in _names(name)])
 
-    async def find(self) -> list[Found]:
+    async def find(self) -> list[TaggedResource]:
         """Every launch's rules that bear our marks, told as one thing by the name of the first."""
         pages = await self.sdk.pages("firewalls")
-        found: dict[str, Found] = {}
+        found: dict[str, TaggedResource] = {}
         for rule in (one for page in pages for one in page.items):
             said = read(str(rule.description))
             if said is None:
                 continue
             tags, token = tags_and_token(str(rule.description), {})
             first = str(said.get("first") or rule.name)
-            found[first] = Found(first, first, token, tags, "there", FIREWALL, str(said.get("region") or ""))
+            found[first] = TaggedResource(first, first, token, tags, "there", FIREWALL, str(said.get("region") or ""))
         return list(found.values())
 
 

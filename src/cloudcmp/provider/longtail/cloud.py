@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Sequence
 
 from cloudcmp.errors import NOTHING_MADE, LostAnswer, NotAllowed, Refused
-from cloudcmp.model.lease import FIREWALL, CreateRequest, Found, Handle, Listing
+from cloudcmp.model.lease import FIREWALL, CreateRequest, Handle, Listing, TaggedResource
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.protocol import UNTOLD, nothing
+from cloudcmp.model.protocol import UNKNOWN_ACCOUNT, do_nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.address import allowed_nets
@@ -68,7 +68,7 @@ class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
                 said = (await self._library.read(self._cloud.dialect.account)).said
             except NotAllowed:
                 said = {}
-            self._library.account = self._cloud.dialect.account_id(said) or UNTOLD
+            self._library.account = self._cloud.dialect.account_id(said) or UNKNOWN_ACCOUNT
         endpoint = self._library.endpoint()
         return f"{self._library.account} at {endpoint}" if endpoint else self._library.account
 
@@ -136,7 +136,9 @@ class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
             self._walls[id] = await self._cloud.dialect.firewall_reference(self._library, id)
         return self._walls[id] if id is not None else None
 
-    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+    async def find(
+        self, study: str, token: str | None = None, *, region: str | None = None
+    ) -> tuple[TaggedResource, ...]:
         """Machines, firewalls and tags of a study, by the record that each bears, and by token."""
         return await listing.find(self._library, study, token, region)
 
@@ -150,7 +152,7 @@ class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
         """How a machine is; one that is not listed yet is pending."""
         return await self._lifecycle.look(handle)
 
-    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
+    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
         """Power off, change the size, power on; raises Refused where this driver does not know how."""
         if not self._cloud.resizes:
             what = f"machines of {self.name} are not resized by this driver"

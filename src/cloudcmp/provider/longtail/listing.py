@@ -6,7 +6,7 @@ No cloud here can be asked for what bears a record, so whole lists are read and 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from cloudcmp.model.lease import FIREWALL, INSTANCE, Found, Listing
+from cloudcmp.model.lease import FIREWALL, INSTANCE, Listing, TaggedResource
 from cloudcmp.provider.common.inventory import belongs, list_leftovers
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Seen
@@ -16,7 +16,7 @@ TAG = "tag"
 """The kind of a tag that nothing bears any more, where tags stay."""
 
 
-async def find(library: Library, study: str, token: str | None, region: str | None) -> tuple[Found, ...]:
+async def find(library: Library, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
     """All that bears the study's tag or was made with the token; a firewall is of the region that it was made for.
 
     Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
@@ -60,21 +60,21 @@ def _idle(said: Json) -> bool:
     return bool(said.get("resources", {}).get("count", 1) == 0)
 
 
-async def _instances(library: Library) -> list[Found]:
+async def _instances(library: Library) -> list[TaggedResource]:
     return [found(item, INSTANCE, labels.MACHINE) for item in await machines(library)]
 
 
-async def _firewalls(library: Library) -> list[Found]:
+async def _firewalls(library: Library) -> list[TaggedResource]:
     return [found(item, FIREWALL, labels.WALL) for item in await walls(library)]
 
 
-async def _tags(library: Library) -> list[Found]:
+async def _tags(library: Library) -> list[TaggedResource]:
     """Tags that nobody bears and that no firewall is put on; a record in pieces is told where they all are idle."""
     idle = await idle_tags(library)
     held = {word for item in await walls(library) for word in item.words} if idle else set[str]()
     free = [item for item in idle if item.id not in held]
     words = [item.id for item in free]
-    told: list[Found] = []
+    told: list[TaggedResource] = []
     for mark in (labels.MACHINE, labels.WALL):
         for item in free:
             if not labels.of(item.id, mark):
@@ -82,7 +82,9 @@ async def _tags(library: Library) -> list[Found]:
             record = labels.read([item.id, *_siblings(item.id, words)], mark)
             if record is not None:
                 told.append(
-                    Found(item.id, record.name or item.id, record.token, record.tags, "idle", TAG, record.region or "")
+                    TaggedResource(
+                        item.id, record.name or item.id, record.token, record.tags, "idle", TAG, record.region or ""
+                    )
                 )
     return list({item.cloud_id: item for item in told}.values())
 
@@ -93,13 +95,13 @@ def _siblings(word: str, words: Sequence[str]) -> list[str]:
     return [other for other in words if head and other != word and other.startswith(f"{head}-")]
 
 
-def found(item: Seen, kind: str, mark: str) -> Found:
+def found(item: Seen, kind: str, mark: str) -> TaggedResource:
     """A resource as the ledger knows it; without a whole record it has no tags."""
     record = labels.read(item.words, mark) or labels.Record(())
     name = record.name or item.name
     region = item.region or record.region or ""
-    return Found(item.id, name, record.token, record.tags, item.word, kind, region, item.offering)
+    return TaggedResource(item.id, name, record.token, record.tags, item.word, kind, region, item.offering)
 
 
-Kind = Callable[[Library], Awaitable[list[Found]]]
+Kind = Callable[[Library], Awaitable[list[TaggedResource]]]
 KINDS: dict[Kind, str] = {_instances: "machines", _firewalls: "firewalls", _tags: "tags"}
