@@ -226,7 +226,7 @@ class _AgentChannel(AbstractAsyncContextManager["_AgentChannel"]):
         return OutputPieces(self._process)
 
     async def hang_up(self) -> None:
-        """Close the process's input, which tells an agent to stop."""
+        """Close the process's input, which makes an agent stop."""
         if self._writing is not None:
             await asyncio.wait([self._writing], timeout=_EXITED_S)
         with suppress(asyncssh.Error, OSError):

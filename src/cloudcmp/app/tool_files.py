@@ -226,7 +226,7 @@ def _spare_cores(path: Path) -> _SpareCoresOutput | None:
 
 
 def _begun(path: Path) -> str:
-    """The start of a run by Spare Cores' metadata, or ""; raises Unsure if the run failed."""
+    """The start of a run by Spare Cores' metadata, or ""; raises UnclearOutput if the run failed."""
     kept = _spare_cores(path)
     if kept is None or not kept.meta.is_file():
         return ""
@@ -308,7 +308,7 @@ def _lines(path: Path, most: int | None = None) -> Iterator[str]:
 
 
 def _text(path: Path) -> str:
-    """The whole text of a file of up to 64 MiB; raises Unsure for a larger one."""
+    """The whole text of a file of up to 64 MiB; raises UnclearOutput for a larger one."""
     parts, size = [], 0
     for line in _lines(path):
         size += len(line)

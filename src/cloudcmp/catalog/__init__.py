@@ -11,11 +11,9 @@ from cloudcmp.catalog.lookup import (
     refusal,
     suite_of,
 )
-from cloudcmp.catalog.metrics import METRICS, PERCENTILES
 from cloudcmp.catalog.parameters import hint, nearest
 from cloudcmp.catalog.places import PLACES, Place, place_of
-from cloudcmp.catalog.probes import PROBES
-from cloudcmp.catalog.suites import SUITES
+from cloudcmp.catalog.tables import METRICS, PERCENTILES, PROBES, SUITES
 from cloudcmp.catalog.tool_settings import (
     DEFAULT,
     TOOL,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from cloudcmp.catalog.metrics import METRICS
+from cloudcmp.catalog.tables import METRICS
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.command import Command, CommandMetric
 from cloudcmp.model.metric import Group, Metric, Reduce
@@ -21,8 +21,8 @@ def command_cells(command: Command) -> tuple[Cell, ...]:
     return tuple(Cell.of(one.name, {COMMAND: command.name}) for one in command.told)
 
 
-def _metric(told: CommandMetric) -> Metric:
+def _metric(own: CommandMetric) -> Metric:
     return Metric(
-        told.name, told.unit, told.better, Group.COMPUTE, Reduce.MEDIAN, (COMMAND,),
-        "A figure that a command tells of itself.", "What the command does not say.", 1.0, told.signed,
+        own.name, own.unit, own.better, Group.COMPUTE, Reduce.MEDIAN, (COMMAND,),
+        "A figure that a command tells of itself.", "What the command does not say.", 1.0, own.signed,
     )  # fmt: skip

@@ -3,10 +3,8 @@
 import itertools
 from collections.abc import Iterator, Mapping
 
-from cloudcmp.catalog.metrics import METRICS, PERCENTILES
 from cloudcmp.catalog.parameters import canonical_of, hint
-from cloudcmp.catalog.probes import PROBES
-from cloudcmp.catalog.suites import SUITES
+from cloudcmp.catalog.tables import METRICS, PERCENTILES, PROBES, SUITES
 from cloudcmp.catalog.tool_settings import TOOL, expected_of, tool_cells
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell

@@ -230,7 +230,7 @@ def _of_both(client: TrialResult, server: Decoder) -> TrialResult:
     if client.outcome is not Outcome.OK:
         return client
     ended = server.result((Outcome.TIMEOUT, "it did not end when it was told to"))
-    # A server that was told to stop while it still listened reports so: that is no fault.
+    # A server that is stopped while it still listens reports `aborted`: that is no fault.
     if ended.outcome in {Outcome.OK, Outcome.ABORTED}:
         return client
     return TrialResult(ended.outcome, (), f"server: {ended.why}", client.facts)

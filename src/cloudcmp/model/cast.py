@@ -94,7 +94,7 @@ Cast = tuple[CastMember, ...]
 
 
 def machines_of(cast: Cast) -> int:
-    """How many machines of a launch a cast takes."""
+    """The number of a launch's machines that a cast takes."""
     return max((one.target.number for one in cast if isinstance(one.target, Machine)), default=0)
 
 

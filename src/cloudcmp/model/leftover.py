@@ -14,7 +14,7 @@ _EXPIRES = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 
 
 class Fate(StrEnum):
-    """What happens to a leftover: it stays, it would be destroyed, it was seen gone, or it is still there."""
+    """The fate of a leftover: it stays, it would be destroyed, it was seen gone, or it is still there."""
 
     KEPT = "kept"
     DUE = "due"
@@ -74,7 +74,7 @@ class SweepResult:
 
 
 def judge(found: TaggedResource, study: str | None, now: float) -> tuple[Fate, str]:
-    """Whether a resource is due, and why: only if its tags state so exactly as cloudcmp writes them.
+    """The fate of a resource, and why: it is due only if its tags state so exactly as cloudcmp writes them.
 
     `now` in Unix seconds. A missing, repeated, misspelt or unknown tag keeps the resource.
     """

@@ -31,7 +31,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class CloudAccess:
-    """Whether a cloud can be used from here; `text` says why in one line."""
+    """The access to a cloud from here; `text` is one line about it."""
 
     provider: str
     usable: bool
@@ -40,7 +40,7 @@ class CloudAccess:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPrices:
-    """How many prices of a cloud were fetched; `fault` is one line that says why none were."""
+    """The number of prices fetched from a cloud; `fault` is one line that says why there are none."""
 
     provider: str
     region: str

@@ -39,10 +39,10 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an output says of one run of a tool.
+    """The contents of an output about one run of a tool.
 
-    `told` are the settings that the output itself names, as canonical text: some of the tool's parameters, and
-    perhaps others. `left` says, a line each, what is in the output and was not read.
+    `settings` are those that the output itself names, as canonical text: some of the tool's parameters, and perhaps
+    others. `unread` has a line for each part of the output that was not read.
     """
 
     tool: str

@@ -1,5 +1,6 @@
 """Makes a plan from a study: all decisions before the first trial."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import filterfalse
@@ -9,7 +10,6 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Candidate, Plan, Quote
 from cloudcmp.model.study import Decide, Study
-from cloudcmp.plan import quote as quoting
 from cloudcmp.plan import traffic
 from cloudcmp.plan.candidate_tasks import local_tasks, tasks_by_candidate
 from cloudcmp.plan.candidates import LOCAL, OfferingsOf, PricedBy, only_name_known, resolve, unpriced
@@ -23,6 +23,12 @@ from cloudcmp.units import format_seconds
 
 MAX_TRIALS = 1_000_000
 _SHORT_LAUNCHES = 2
+# The CoV between launches that a plan assumes before any measurement; published clouds show 1 to 10 %.
+ASSUMED_COV = 0.05
+_ALPHA = 0.05
+_POWER = 0.8
+# With fewer launches there is no verdict, so no difference is detectable.
+LAUNCHES_MIN = 6
 
 
 def make(
@@ -165,16 +171,46 @@ def _quote(
     if study.deadline_s is not None and end_s > study.deadline_s:
         what = f"the plan takes {format_seconds(end_s)}, longer than {format_seconds(study.deadline_s)}"
         raise UserMistake.at("deadline", what, "write a later deadline, fewer launches or fewer probes")
-    if rounds < quoting.LAUNCHES_MIN and len(round_tasks.candidates) > 1:
-        notes.append(f"fewer than {quoting.LAUNCHES_MIN} rounds: no verdict will be given")
-    deciding = quoting.deciding_cells(decide, round_tasks.all_tasks)
+    if rounds < LAUNCHES_MIN and len(round_tasks.candidates) > 1:
+        notes.append(f"fewer than {LAUNCHES_MIN} rounds: no verdict will be given")
+    deciding = _deciding_cells(decide, round_tasks.all_tasks)
     metrics = metrics_with(task.own for task in round_tasks.all_tasks if task.own)
     return Quote(
         trials=round_tasks.trials * rounds,
         expected_s=end_s,
         expected_cost=None,
         worst_cost=None,
-        detectable=quoting.detectable_ratios(deciding, len(round_tasks.candidates), rounds, metrics),
-        assumed_cov=quoting.ASSUMED_COV,
+        detectable=_detectable_ratios(deciding, len(round_tasks.candidates), rounds, metrics),
+        assumed_cov=ASSUMED_COV,
         notes=tuple(notes),
     )
+
+
+def _deciding_cells(decide: Sequence[Decide], tasks: Sequence[Task]) -> tuple[str, ...]:
+    """The cells that decide: those that are named or whose metric is, or all if none is named."""
+    cells = dict.fromkeys(cell for task in tasks for cell in task.cells)
+    named = {one.cell for one in decide}
+    return tuple(cell for cell in cells if not named or cell in named or cell.partition(" ")[0] in named)
+
+
+def _detectable_ratios(
+    cells: Sequence[str], candidates: int, rounds: int, metrics: Mapping[str, Metric]
+) -> tuple[tuple[str, float], ...]:
+    """For each deciding cell the smallest true difference (a ratio - 1) that is found with 80 % power.
+
+    The paired t test over rounds on log launch values, at Holm's first step (0.05 / (pairs x cells)), for launches that
+    vary by `ASSUMED_COV`. Cells compared by differences have no ratio and are left out; so is all with fewer than two
+    candidates or six rounds, which give no verdict.
+    """
+    # scipy takes a third of a second to import: only a quote pays for it.
+    from cloudcmp.stats.power import detectable_log_difference
+
+    pairs = candidates * (candidates - 1) // 2
+    if not pairs or not cells or rounds < LAUNCHES_MIN:
+        return ()
+    sd = math.sqrt(2 * math.log1p(ASSUMED_COV**2))
+    found = detectable_log_difference(sd, rounds, _ALPHA / (pairs * len(cells)), _POWER)
+    if found is None:
+        return ()
+    ratio = math.expm1(found)
+    return tuple((cell, ratio) for cell in cells if not metrics[cell.partition(" ")[0]].signed)

@@ -48,7 +48,7 @@ def target_of(candidate: Candidate, to: str, known: Sequence[Offering], candidat
 
 
 def unknown_price(candidate: Candidate, name: str) -> tuple[str, str]:
-    """That nobody says what a type costs which a machine becomes, and what to write."""
+    """The fault of a resize target without a known price, and what next."""
     currency = candidate.offering.price.currency if candidate.offering.price else "USD"
     what = f"no price in {currency} is known for {name}, which resize makes of {candidate.id}"
     own = f"write resize_price: 0.20 {currency}/h in that candidate"

@@ -49,7 +49,7 @@ class Relation:
     section: the section that states it.
     into, column: the table (and column) whose figures are derived; `column` is empty for all of them.
     of: the tables that hold the inputs, in the order that the kind asks for.
-    tables: the tables that the relation is about, where it derives none from another.
+    tables: the tables that the relation is about, if it derives none from another.
     count: how many single values stand behind one input (runs averaged, or sizes tried in a session).
     reason: why inputs are missing, if they are.
     """
@@ -91,7 +91,7 @@ class Catalogue:
     """The cells of a table that are prices, and their date.
 
     dated: the last day (ISO) on which they can have been looked up; dated_by: the document's evidence for it.
-    item, unit: one of those of `cloudcmp.model.price`. currency: `XXX` (ISO 4217: none) where none is printed.
+    item, unit: one of those of `cloudcmp.model.price`. currency: `XXX` (ISO 4217: none) if none is printed.
     provider, name, vcpus, memory_gib, amount: the columns that hold them, or the rows where the table is read `across`.
     mark: the text after the figure in the cells that count, if a column holds several kinds.
     implied_by: tables of values from which the price follows, where no amount is printed.

@@ -26,7 +26,7 @@ _LEAST = 20
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text holds the results of a job, in either form."""
+    """True if a text holds the results of a job, in either form."""
     return any(_JOB.fullmatch(line) or _TERSE.fullmatch(line) for line in text.replace("\r", "").split("\n"))
 
 

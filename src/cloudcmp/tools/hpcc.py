@@ -27,7 +27,7 @@ _MESSAGES = (
     ("AvgPingPongLatency_usec", "pingpong_latency", LATENCY, 1e-6),
     ("AvgPingPongBandwidth_GBytes", "pingpong_bandwidth", BYTES, 1e9),
 )
-"""There are none where one process runs."""
+"""Figures of messages; a run with one process has none."""
 
 
 def _looks_like(text: str) -> bool:

@@ -99,7 +99,7 @@ def _of_keys(page: Page) -> list[Report]:
 
 
 def _heads(page: Page, row: int) -> bool:
-    """Whether a line stands below those that tell of signatures, and is not one of them itself."""
+    """True if a line follows rows of signatures and is not such a row itself."""
     above = next((line for line in reversed(page.lines[:row]) if not re.fullmatch(_PUBLIC, line, re.ASCII)), "")
     return bool(re.fullmatch(_SIGNED, above)) and not re.fullmatch(_SIGNED, page.lines[row])
 

@@ -47,7 +47,7 @@ def _reports(text: str) -> tuple[Report, ...]:
     # Versions before 9.4 do not print it.
     if latency := page.maybe(r"latency average(?: =|:) (\S+) (\S+)", "the mean latency"):
         mean = scaled(latency[1][1], latency[1][2], SECONDS, latency[0])
-        # Each client waits for its answer: rate times latency is the number of clients, but for the time between.
+        # Each client waits for its answer: rate times latency is the number of clients, except for idle time.
         follows(rate_s * mean, float(settings["clients"]), 0.5, place)
         readings.append(reading("latency_mean", LATENCY, mean))
     if asked := page.maybe(r"duration: (\d+) s", "how long it ran"):

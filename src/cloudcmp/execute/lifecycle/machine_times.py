@@ -21,7 +21,7 @@ _STEPS = (("answered_s", "answered"), ("running_s", "running"), ("reachable_s", 
 
 
 def give_up_s(trials: Sequence[PlannedTrial], otherwise: float) -> float:
-    """How long to wait for what the trials time: the longest of their own deadlines, or `otherwise` without any."""
+    """The longest wait for timed machines: the longest deadline of the trials, or `otherwise` without any."""
     return max((trial.deadline_s for trial in trials), default=otherwise)
 
 
