@@ -1,4 +1,4 @@
-"""Everything that cloudcmp raises on purpose.
+"""The exceptions that cloudcmp raises on purpose.
 
 CloudcmpError                 carries one or more faults: where, what, what next
 ├── UserMistake               exit 2: the study, an argument or a table must be changed
@@ -9,21 +9,21 @@ CloudcmpError                 carries one or more faults: where, what, what next
     ├── StorageFault          a full disk, a read-only folder, an I/O error
     ├── AgentMissing          no measuring agent for the machine
     ├── BudgetSpent           creating more could cost more than was allowed
-    └── ProviderFault         a provider said no, or said nothing
-        ├── NoCapacity        told apart, because another zone may have some
+    └── ProviderFault         a provider refused, or did not answer
+        ├── NoCapacity        none left at this moment: another zone may have some
         ├── Refused           permission, bad request: asking again does not help
         │   ├── QuotaReached  the account's own limit
         │   ├── NotAllowed    the user may not do it
-        │   ├── NotOurs       it does not bear the study's marks: it is kept
+        │   ├── NotOurs       it lacks the study's tags: it is kept
         │   └── NoCredentials there are none
         │       └── BadCredentials  wrong or expired ones
-        │           └── OtherAccount  good ones, of another account than the study's
-        ├── Unreached         there is no way to it from here: nothing was sent
+        │           └── OtherAccount  valid ones, of another account than the study's
+        ├── Unreached         it cannot be reached from here: nothing was sent
         ├── Throttled         too many requests: asking later helps
         ├── LostAnswer        the request may or may not have been carried out
-        ├── IncompleteListing a list came incomplete or not at all: nothing may be concluded from it
+        ├── IncompleteListing a list is incomplete or missing: it proves nothing
         ├── Preempted         the provider took a machine back before it was up
-        ├── TooLate           it did not come about in the time that it was given
+        ├── TooLate           a wait exceeded its limit
         ├── ConnectionLost    the connection to a machine broke: the machine may be well
         └── WrongHost         the machine that answers is not the one that was launched
 """
@@ -35,7 +35,7 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong, for a person: where it is, what it is, and what to do next."""
+    """One fault, as people read it: where it is, what it is, and what to do next."""
 
     where: str
     what: str
@@ -63,7 +63,7 @@ class CloudcmpError(Exception):
 
 
 class UserMistake(CloudcmpError):
-    """What was asked cannot be done as it was written."""
+    """The request cannot be carried out as it was written."""
 
     exit_code = 2
 
@@ -93,7 +93,7 @@ class AgentMissing(OutsideFault):
 
 
 class RefusalKind(Enum):
-    """What a provider's own error code or text means, where a driver acts on it."""
+    """The meaning of a provider's own error code or text, if a driver acts on it."""
 
     MISSING = "the named resource does not exist"
     EXISTS = "the named resource or rule exists already"
@@ -115,15 +115,15 @@ class Refusal:
 
 
 class ProviderFault(OutsideFault):
-    """A provider said no, or nothing.
+    """A provider refused, or did not answer.
 
-    `reason` is the error that the provider answered with; None where it answered none, or where nobody acts on it.
+    `reason` is the provider's error response; None if there is none, or if no code acts on it.
     """
 
     reason: Refusal | None = None
 
     def because(self, reason: Refusal | None) -> Self:
-        """The same fault with its reason."""
+        """Set the reason; returns the fault."""
         self.reason = reason
         return self
 
@@ -145,11 +145,11 @@ class QuotaReached(Refused):
 
 
 class NotAllowed(Refused):
-    """Whoever asks may not do it."""
+    """The user lacks the permission."""
 
 
 class NotOurs(Refused):
-    """What was to be destroyed does not bear the marks of the study: it is kept, and asking again does not help."""
+    """A resource to destroy lacks the study's tags: it is kept, and asking again does not help."""
 
 
 class NoCredentials(Refused):
@@ -157,15 +157,15 @@ class NoCredentials(Refused):
 
 
 class BadCredentials(NoCredentials):
-    """There are credentials, and the provider does not take them, or not any more."""
+    """The provider does not accept the credentials, or not any more."""
 
 
 class OtherAccount(BadCredentials):
-    """The credentials are of another account, or for another endpoint, than what was made."""
+    """The credentials are of another account or endpoint than the study's resources."""
 
 
 class Unreached(ProviderFault):
-    """There is no way from here to the provider: nothing was sent, and nothing is known of what is there."""
+    """The provider cannot be reached from here: nothing was sent, and the state there is unknown."""
 
 
 class Throttled(ProviderFault):
@@ -177,19 +177,19 @@ class LostAnswer(ProviderFault):
 
 
 class IncompleteListing(ProviderFault):
-    """A list came incomplete, or not at all."""
+    """A list is incomplete or missing."""
 
 
 class Preempted(ProviderFault):
-    """The provider took a machine back before it was up, as it may where the market is spot."""
+    """The provider took a machine back before it was up, as it may in the spot market."""
 
 
 class TooLate(ProviderFault):
-    """What was waited for did not come about in the time that it was given."""
+    """A wait exceeded its limit."""
 
 
 class ConnectionLost(ProviderFault):
-    """The connection to a machine broke, which says nothing of the machine."""
+    """The connection to a machine broke; the machine may be well."""
 
 
 class WrongHost(ProviderFault):
@@ -201,10 +201,10 @@ class BudgetSpent(OutsideFault):
 
 
 CONTROLLER_FAULTS = (NoCredentials, Unreached)
-"""Faults that lie with whoever asks: they say nothing of what was asked for, and no candidate is to blame."""
+"""Faults on this side: the request was not the cause, and no candidate is to blame."""
 
 NOTHING_MADE = (NoCapacity, Refused, Throttled, Unreached)
-"""Answers to a request to make something after which it is known that nothing was made."""
+"""Faults of a create request after which it is known that nothing was created."""
 
 ACCOUNT_FAULTS = (QuotaReached, NotAllowed, Throttled, LostAnswer, IncompleteListing)
-"""Faults of an account or of a call: one launch cannot be had now, which says nothing of its candidate."""
+"""Faults of an account or of a call: this launch failed for reasons unrelated to the candidate."""

@@ -1,4 +1,4 @@
-"""Folders of our own on this machine: reached, read, written and removed without following a link in them."""
+"""Folders that cloudcmp owns on this machine: opened, read, written and removed without following links in them."""
 
 import errno
 import os
@@ -13,9 +13,9 @@ from typing import BinaryIO
 from cloudcmp.errors import NotOurs
 
 FOR_ALL = 0o666
-"""The mode of a file that whoever may see its folder may read, as far as the user's own mask lets them."""
+"""The mode of a file that everybody with access to its folder may read, subject to the umask."""
 SMALL_BYTES = 64 * 1024
-"""The most that a file may hold which says whose a folder is."""
+"""The largest size of a file that names the owner of a folder."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
@@ -23,7 +23,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 class OwnedPath:
     """A folder or file `parts` below a folder that the user named.
 
-    Links may lead to `trusted`, for a home may lie behind one; below it none is followed.
+    Links may lead to `trusted`, because a home may be a link; below it none is followed.
     """
 
     trusted: Path
@@ -31,18 +31,18 @@ class OwnedPath:
 
     @property
     def path(self) -> Path:
-        """The path, to be shown."""
+        """The path, as it is shown."""
         return self.trusted.joinpath(*self.parts)
 
     def below(self, *names: str) -> "OwnedPath":
-        """A place within this one."""
+        """A path within this one."""
         return OwnedPath(self.trusted, (*self.parts, *names))
 
     @contextmanager
     def folder(self, *, make: bool = False) -> Iterator[int]:
-        """A descriptor of the folder; `make` makes what is missing, for its owner alone.
+        """A descriptor of the folder; `make` creates missing folders, for their owner alone.
 
-        Raises NotOurs where a link or a file is in the way, FileNotFoundError where nothing is there, other OSErrors.
+        Raises NotOurs for a link or a file in the path, FileNotFoundError for a missing folder, other OSErrors.
         """
         if make:
             self.trusted.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -134,7 +134,7 @@ def read_small(folder: int, name: str) -> bytes:
 
 
 def write_whole(folder: int, name: str, content: bytes, mode: int = 0o600) -> None:
-    """Put a file into a folder, whole or not at all, in the place of a file or a link of its name; raises OSError."""
+    """Write a file atomically into a folder, replacing a file or link of its name; raises OSError."""
     draft = f"{name}.new"
     try:
         with new_file(folder, draft, mode) as file:
@@ -147,7 +147,7 @@ def write_whole(folder: int, name: str, content: bytes, mode: int = 0o600) -> No
 
 
 def new_file(folder: int, name: str, mode: int = 0o600) -> BinaryIO:
-    """A new file, in the place of one or of a link that has its name; raises NotOurs for a name that leads elsewhere.
+    """A new file, replacing a file or link of its name; raises NotOurs for a name that leads elsewhere.
 
     Raises OSError as well.
     """
@@ -159,10 +159,10 @@ def new_file(folder: int, name: str, mode: int = 0o600) -> BinaryIO:
 
 
 def remove_folder(parent: int, name: str, folder: int, last: str) -> None:
-    """Remove all that an opened folder holds, its file `last` after everything else, and then the folder itself.
+    """Remove the content of an opened folder, its file `last` after everything else, and then the folder itself.
 
-    A folder that is half removed so still says whose it is. Links in it are removed, not followed, also those that come
-    meanwhile. Raises OSError where something stays.
+    A half-removed folder thus still names its owner. Links in it are removed, not followed, also those created
+    meanwhile. Raises OSError if anything stays.
     """
     try:
         for entry, is_folder in _entries(folder):
@@ -188,7 +188,7 @@ def remove_empty(parent: int, name: str, folder: int) -> None:
 
 
 def _entries(folder: int) -> list[tuple[str, bool]]:
-    """The names in a folder, and whether each is a folder; a link is none."""
+    """The names in a folder, and whether each is a folder; a link is not."""
     with os.scandir(folder) as found:
         return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in found]
 
@@ -199,5 +199,5 @@ def names_in(folder: int) -> list[str]:
 
 
 def folders_in(folder: int) -> list[str]:
-    """The names of the folders in an opened folder, sorted; a link is none."""
+    """The names of the folders in an opened folder, sorted, without links."""
     return sorted(name for name, is_folder in _entries(folder) if is_folder)

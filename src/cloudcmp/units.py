@@ -1,4 +1,4 @@
-"""Quantities: read from people with their unit, kept in SI base units, shown with a prefix at the edge only."""
+"""Quantities: parsed from text with a unit, kept in SI base units, formatted with a prefix for people."""
 
 import math
 import re
@@ -17,7 +17,7 @@ CURRENCIES = frozenset(
     UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG
     """.split()  # noqa: SIM905 - a table that can be read
 )
-"""The currencies in which people pay (ISO 4217, list one, as of 2026; R).
+"""The currencies in use for payments (ISO 4217, list one, as of 2026; R).
 
 Without metals, units of account, funds and the codes for tests and for no currency (XTS, XXX).
 """
@@ -157,7 +157,7 @@ def _digits(value: float) -> str:
 
 
 def scale_of(value: float, unit: str) -> tuple[float, str]:
-    """The factor and unit in which people read such a value: value / factor is shown in that unit."""
+    """The factor and unit in which a value is shown to people: as value / factor in that unit."""
     magnitude = abs(value)
     if unit == "s":
         smallest = _SMALL[-1] if magnitude else _SMALL[0]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.emulated.tcp_proxy import KINDS, bad_line
 
-from cloudcmp.agent.connection import Line
+from cloudcmp.agent.connection import SshHost
 from cloudcmp.agent.keys import new_key
 from cloudcmp.agent.shell import Patience, SshShell
 from cloudcmp.errors import ProviderFault
@@ -109,7 +109,7 @@ async def _all(rig: _Rig, cases: list[tuple[str, int]], at_once: int) -> None:
 
 async def _session(rig: _Rig, where: tuple[str, int], kind: str) -> bool:
     """Dial, run, copy, start, leave and hang up; whether all of it went well."""
-    line = Line(Endpoint(*where, host_key=rig.host.public, client=rig.client))
+    line = SshHost(Endpoint(*where, host_key=rig.host.public, client=rig.client))
     shell: SshShell | None = None
     phase = "dial"
     try:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.agent import Decoder, Expected, JobTarget, encode_job
+from cloudcmp.agent import Decoder, ExpectedSeries, JobTarget, encode_job
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.trial import Outcome
 from cloudcmp.stats import histogram
@@ -29,7 +29,7 @@ def series_in(path):
             params = tuple(sorted(frame["params"].items()))
             text = ";".join("=".join(item) for item in params)
             is_hist = frame["type"] == "hist"
-            found[frame["metric"], params] = Expected(frame["metric"], text, is_hist, not is_hist, False)
+            found[frame["metric"], params] = ExpectedSeries(frame["metric"], text, is_hist, not is_hist, False)
     return found
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncssh
 from tests.emulated.ssh_server import SshMachine, ssh_machine
 
-from cloudcmp.agent.connection import Line
+from cloudcmp.agent.connection import SshHost
 from cloudcmp.agent.keys import new_key
 from cloudcmp.agent.shell import Patience, SshShell
 from cloudcmp.agent.ssh import dial
@@ -61,7 +61,7 @@ async def _case(case: str, home: Path, client: KeyPair) -> tuple[bool, int, int]
         if when == "first":
             machine.lies.host_keys[0] = other
             return await _refused(dial(end, 10), machine)
-        line = Line(end)
+        line = SshHost(end)
         shell = SshShell(line, await line.connect(10), Patience(rotated_s=0.2))
         try:
             if when == "rotating":

@@ -21,7 +21,7 @@ from cloudcmp.app.confirmation import (
 from cloudcmp.app.report import write_report
 from cloudcmp.cli.entry import main
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.command import CommandUse, ShellLine, Shipped
+from cloudcmp.model.command import CommandUse, ShellLine, ShippedFile
 from cloudcmp.report import documents
 from cloudcmp.store import StudyStore
 from tests.cli.command import Said
@@ -177,7 +177,7 @@ USES = st.lists(
         CommandUse,
         st.text(max_size=5),
         st.lists(st.builds(ShellLine, st.sampled_from(["setup", "run", "check"]), st.text(max_size=8))).map(tuple),
-        st.lists(st.builds(Shipped, st.text(max_size=5), st.text(max_size=5), st.integers(0, 9))).map(tuple),
+        st.lists(st.builds(ShippedFile, st.text(max_size=5), st.text(max_size=5), st.integers(0, 9))).map(tuple),
         st.just(()),
         st.booleans(),
     ),

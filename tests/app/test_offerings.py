@@ -16,7 +16,7 @@ from cloudcmp.app.offerings.search import SORTS, Filters, filters, search
 from cloudcmp.errors import BadCredentials, NoCredentials, UserMistake
 from cloudcmp.model.inventory import PricedOffering, ProviderOfferings
 from cloudcmp.model.offering import Offering
-from cloudcmp.model.price import Doubt, Item, PriceList, PriceRow, Purchase, Sold, Unit
+from cloudcmp.model.price import Doubt, Item, PriceList, PriceRow, Purchase, TypeFacts, Unit
 from cloudcmp.provider.credential_signs import signs_of
 from cloudcmp.report import list_tables, offerings
 from cloudcmp.store.prices import PriceBook
@@ -30,7 +30,9 @@ def row(name: str, purchase: Purchase = Purchase.ON_DEMAND, amount: str = "0.1",
     return replace(plain, **more)  # type: ignore[arg-type]
 
 
-def put(digest: str, rows: tuple[PriceRow, ...], sold: tuple[Sold, ...] = (), doubts: tuple[Doubt, ...] = ()) -> None:
+def put(
+    digest: str, rows: tuple[PriceRow, ...], sold: tuple[TypeFacts, ...] = (), doubts: tuple[Doubt, ...] = ()
+) -> None:
     with PriceBook() as book:
         head = PriceList("aws", "a list", "fetched", NOW + int(digest), "USD", digest * 64, rows, published=TODAY)
         book.put(replace(head, sold=sold, doubts=doubts))
@@ -128,9 +130,9 @@ def test_a_size_is_taken_from_another_list_where_that_is_sure() -> None:
     put(
         "1",
         (row("a.one"), row("b.two")),
-        (Sold("aws", "us-east-1", "a.one", 2.0, 8.0), Sold("aws", "us-east-1", "b.two", 2.0)),
+        (TypeFacts("aws", "us-east-1", "a.one", 2.0, 8.0), TypeFacts("aws", "us-east-1", "b.two", 2.0)),
     )
-    put("2", (row("a.one"), row("b.two")), (Sold("aws", "us-east-1", "b.two", 4.0),))
+    put("2", (row("a.one"), row("b.two")), (TypeFacts("aws", "us-east-1", "b.two", 4.0),))
     put("3", (row("a.one"), row("b.two")))
     found, _, lines = sales(filters(provider="aws", region="us-east-1", vcpus="2"))
     assert [(one.offering.name, one.offering.vcpus, one.offering.memory_gib) for one in found] == [("a.one", 2.0, 8.0)]
@@ -213,7 +215,9 @@ def test_the_first_are_the_first_of_all(sort: str, more: dict[str, str]) -> None
     rows = [row(name, way, f"0.{number + 1}", term_months=12 if way is Purchase.RESERVED else 0)
             for number, name in enumerate(names)
             for way in (Purchase.ON_DEMAND, Purchase.SPOT, Purchase.RESERVED)]  # fmt: skip
-    sold = [Sold("aws", "us-east-1", name, float(number % 4), float(number % 3)) for number, name in enumerate(names)]
+    sold = [
+        TypeFacts("aws", "us-east-1", name, float(number % 4), float(number % 3)) for number, name in enumerate(names)
+    ]
     put("1", tuple(rows), tuple(sold))
     wanted = filters(provider="aws", sort=sort, **more)  # type: ignore[arg-type]
     whole, count, _ = sales(wanted)

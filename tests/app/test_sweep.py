@@ -15,7 +15,7 @@ import pytest
 from cloudcmp.app.provider_clients import UnavailableProvider
 from cloudcmp.app.sweep import sweep
 from cloudcmp.errors import BadCredentials, IncompleteListing, NoCredentials, ProviderFault, Throttled
-from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Handle, Listing
+from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Handle, Listing, TaggedResource
 from cloudcmp.model.leftover import Fate, SweepResult, judge
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.safety import Safeguard
@@ -25,24 +25,26 @@ NOW = 1_763_683_200.0  # 2025-11-21T00:00:00Z
 PAST, FUTURE = "2025-11-20T23:59:59Z", "2025-11-21T00:00:01Z"
 
 
-def resource(number: int, kind: str = INSTANCE, region: str = "eu-west-1", **tags: str) -> Found:
+def resource(number: int, kind: str = INSTANCE, region: str = "eu-west-1", **tags: str) -> TaggedResource:
     """A resource of ours that has expired, but for the tags that are named otherwise; an empty one is missing."""
     all_of = {"schema": "1", "study": f"study-{number}", "slot": "launch-0", "attempt": "1", "expires": PAST} | tags
     pairs = tuple(sorted((f"cloudcmp:{key}", value) for key, value in all_of.items() if value))
     cloud_id = f"{kind[0]}-{number:05}"
-    return Found(cloud_id, f"cloudcmp-study-{number}", f"token-{number}", pairs, "running", kind, region, "small")
+    return TaggedResource(
+        cloud_id, f"cloudcmp-study-{number}", f"token-{number}", pairs, "running", kind, region, "small"
+    )
 
 
 @dataclass
 class Cloud:
     """A cloud whose truth is `holds`. It lists all of it, ours or not, and lets nothing stand on what is not there."""
 
-    holds: dict[str, Found]
+    holds: dict[str, TaggedResource]
     name: str = "cloud"
     billed: bool = True
     simulated: bool = False
     settle_s: float = 300.0
-    lists: Callable[[int, tuple[Found, ...]], Listing] = lambda _, found: Listing(found)
+    lists: Callable[[int, tuple[TaggedResource, ...]], Listing] = lambda _, found: Listing(found)
     refuses: set[str] = field(default_factory=set)
     stuck: set[str] = field(default_factory=set)
     ordered: list[str] = field(default_factory=list)
@@ -51,7 +53,7 @@ class Cloud:
     safeguards: tuple[Safeguard, ...] = (Safeguard("sweep", True, "by tags"),)
 
     @classmethod
-    def of(cls, *found: Found, **more: Any) -> "Cloud":
+    def of(cls, *found: TaggedResource, **more: Any) -> "Cloud":
         return cls({one.cloud_id: one for one in found}, **more)
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
@@ -79,7 +81,7 @@ def swept(*clouds: Any, **how: Any) -> SweepResult:
     return asyncio.run(sweep({one.name: one for one in clouds}, VirtualTime(NOW), **how))
 
 
-SPOILT: tuple[Callable[[int], Found], ...] = (
+SPOILT: tuple[Callable[[int], TaggedResource], ...] = (
     lambda n: resource(n, schema="2"),
     lambda n: resource(n, schema=""),
     lambda n: resource(n, schema="01"),
@@ -103,7 +105,7 @@ SPOILT: tuple[Callable[[int], Found], ...] = (
 )
 
 
-def decoys(count: int) -> Iterator[Found]:
+def decoys(count: int) -> Iterator[TaggedResource]:
     """Resources that look like ours and are not to be touched, of all kinds."""
     for n in range(10_000, 10_000 + count):
         one = SPOILT[n % len(SPOILT)](n)
@@ -156,7 +158,7 @@ def wrongly_deleted(n: int, seed: int) -> int:
     return wrong
 
 
-def _fails(_: int, found: tuple[Found, ...]) -> Listing:
+def _fails(_: int, found: tuple[TaggedResource, ...]) -> Listing:
     raise IncompleteListing.at("eu-west-0", "UnauthorizedOperation: DescribeTags", "")
 
 
@@ -215,7 +217,7 @@ def test_it_goes_on_until_nothing_new_comes_up() -> None:
     late = resource(2, VOLUME)
     cloud = Cloud.of(resource(1))
 
-    def lists(turn: int, found: tuple[Found, ...]) -> Listing:
+    def lists(turn: int, found: tuple[TaggedResource, ...]) -> Listing:
         if turn == 2:
             cloud.holds[late.cloud_id] = late
         return Listing(tuple(cloud.holds.values()))
@@ -308,7 +310,7 @@ def test_deletes_keep_the_pace_of_the_account() -> None:
 
 
 def test_without_credentials_a_provider_is_skipped_unless_it_was_named() -> None:
-    def without(_: int, found: tuple[Found, ...]) -> Listing:
+    def without(_: int, found: tuple[TaggedResource, ...]) -> Listing:
         raise NoCredentials.at("cloud", "there are none", "log in")
 
     cloud = Cloud.of(resource(1), lists=without)
@@ -320,7 +322,7 @@ def test_without_credentials_a_provider_is_skipped_unless_it_was_named() -> None
 
 
 def test_credentials_that_are_not_taken_are_a_place_that_was_not_listed() -> None:
-    def expired(_: int, found: tuple[Found, ...]) -> Listing:
+    def expired(_: int, found: tuple[TaggedResource, ...]) -> Listing:
         raise BadCredentials.at("cloud", "ExpiredToken", "log in again")
 
     found = swept(Cloud.of(resource(1), lists=expired))

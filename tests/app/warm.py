@@ -265,7 +265,7 @@ def shorten(
         if (provider := make(name)).billed:
             _quicken(type(provider), settle_s=settle_s, pause_s=poll_s)
     pace.Pace.__init__.__defaults__ = (pace.Tempo(interval_s=interval_s),)
-    stopping.Stopping.__init__.__defaults__ = (drain_s,)
+    stopping.StopSignals.__init__.__defaults__ = (drain_s,)
 
 
 def _quicken(driver: type, **waits: float) -> None:

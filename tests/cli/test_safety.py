@@ -14,7 +14,7 @@ import pytest
 
 from cloudcmp.cli.entry import main
 from cloudcmp.errors import IncompleteListing, NoCredentials
-from cloudcmp.model.lease import Found, Handle, Listing
+from cloudcmp.model.lease import Handle, Listing, TaggedResource
 from cloudcmp.model.offering import Billing, Offering, Price
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import SAFEGUARDS, Finding, Safeguard
@@ -26,9 +26,9 @@ from .conftest import SMALL
 PAST, FUTURE = "2020-01-01T00:00:00Z", "2999-01-01T00:00:00Z"
 
 
-def found(cloud_id: str, study: str, expires: str, kind: str = "instance") -> Found:
+def found(cloud_id: str, study: str, expires: str, kind: str = "instance") -> TaggedResource:
     tags = (("cloudcmp:expires", expires), ("cloudcmp:schema", "1"), ("cloudcmp:study", study))
-    return Found(cloud_id, f"cloudcmp-{study}", None, tags, "running", kind, "eu-west-1", "small")
+    return TaggedResource(cloud_id, f"cloudcmp-{study}", None, tags, "running", kind, "eu-west-1", "small")
 
 
 class Cloud:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from cloudcmp.model.bill import Rate, Use
 from cloudcmp.model.offering import Billing
-from cloudcmp.model.price import Doubt, Item, PriceList, PriceRow, Sold, Told, Unit
+from cloudcmp.model.price import Doubt, Item, PriceEntry, PriceList, PriceRow, TypeFacts, Unit
 
 SECOND = Billing(60.0, 1.0)
 
@@ -40,16 +40,16 @@ def at(rows: PriceRow | tuple[PriceRow, ...], billing: Billing = SECOND, **more:
     return lambda _: rate
 
 
-def collected(entries: Iterable[Told], head: PriceList) -> PriceList:
+def collected(entries: Iterable[PriceEntry], head: PriceList) -> PriceList:
     """All entries of a reader as one list, with the currency, the provider and the regions that its rows have."""
     rows: list[PriceRow] = []
-    sold: list[Sold] = []
+    sold: list[TypeFacts] = []
     doubts: list[Doubt] = []
     published = head.published
     for one in entries:
         if isinstance(one, PriceRow):
             rows.append(one)
-        elif isinstance(one, Sold):
+        elif isinstance(one, TypeFacts):
             sold.append(one)
         elif isinstance(one, Doubt):
             doubts.append(one)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from cloudcmp.agent.host import host_command, on_host
+from cloudcmp.agent.host import host_command, run_host_script
 from cloudcmp.agent.keys import new_key
 from cloudcmp.agent.ssh import dial
 from cloudcmp.errors import ProviderFault
@@ -38,11 +38,11 @@ def test_root_does_the_few_things_that_it_does_on_a_real_machine(tmp_path):
         async with ssh_machine(tmp_path, host_key=HOST, client_public=CLIENT.public) as machine:
             end = Endpoint(machine.address, machine.port, host_key=HOST.public, client=CLIENT)
             shell = await dial(end, 5)
-            assert await on_host(shell, "disk", "/dev/vdb") == str(tmp_path / "mnt/cloudcmp")
-            await on_host(shell, "ttl", "60")
+            assert await run_host_script(shell, "disk", "/dev/vdb") == str(tmp_path / "mnt/cloudcmp")
+            await run_host_script(shell, "ttl", "60")
             assert (tmp_path / ".machine/ttl").read_text() == "60\n"
             with pytest.raises(ProviderFault, match="cloudcmp-host dance: unknown word: dance"):
-                await on_host(shell, "dance")
+                await run_host_script(shell, "dance")
             with pytest.raises(ProviderFault, match="connection lost during die"):
                 await shell.run(host_command("die"))
             await shell.close()

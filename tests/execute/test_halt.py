@@ -54,10 +54,15 @@ def came(happens: Happens, monkeypatch: pytest.MonkeyPatch, drain_s: float = 0.0
     monkeypatch.setattr(rounds, "run_launch", carried)
     monkeypatch.setattr(study_run, "watch_money", watched)
     monkeypatch.setattr(study_run, "release_all", nothing)
-    monkeypatch.setattr(stopping.Stopping.__init__, "__defaults__", (drain_s,))
+    monkeypatch.setattr(stopping.StopSignals.__init__, "__defaults__", (drain_s,))
     candidates = [
         SimpleNamespace(
-            runner="a", count=1, simulated=False, id=str(n), offering=SimpleNamespace(provider="a", region="r")
+            runner="a",
+            count=1,
+            simulated=False,
+            service=None,
+            id=str(n),
+            offering=SimpleNamespace(provider="a", region="r"),
         )
         for n in range(2)
     ]
@@ -75,7 +80,8 @@ def came(happens: Happens, monkeypatch: pytest.MonkeyPatch, drain_s: float = 0.0
     def leave(ending: object) -> None:
         raise AssertionError(ending)
 
-    reason, left, asked = asyncio.run(study_run._measure(crew, leave))  # type: ignore[arg-type]
+    end = asyncio.run(study_run._measure(crew, leave))  # type: ignore[arg-type]
+    reason, left, asked = end.reason, end.left, end.interrupted
     assert left == ()
     return ended, reason, asked
 

@@ -3,20 +3,20 @@
 import asyncio
 import signal
 
-from cloudcmp.execute.interruption import Stopping
+from cloudcmp.execute.interruption import StopSignals
 
 
 def test_nothing_is_noted_any_more_once_everything_is_asked_to_go() -> None:
     noted: list[str] = []
 
     async def story() -> bool:
-        stopping, gone = Stopping(asyncio.Event(), lambda _: None), asyncio.Event()
+        stopping, gone = StopSignals(asyncio.Event(), lambda _: None), asyncio.Event()
 
         async def work() -> None:
             await gone.wait()
             noted.append("failed: it is gone")
 
-        leaving = asyncio.create_task(stopping.unless_hurried(work()))
+        leaving = asyncio.create_task(stopping.run_unless_hurried(work()))
         await asyncio.sleep(0)
         stopping.signalled()
         await asyncio.sleep(0)
@@ -36,7 +36,7 @@ def _signalled(*numbers: int, over: bool = False) -> tuple[bool, list[str]]:
     said: list[str] = []
 
     async def story() -> bool:
-        stopping = Stopping(asyncio.Event(), said.append)
+        stopping = StopSignals(asyncio.Event(), said.append)
         if over:
             stopping.end("the money is spent: everything is ended")
         for number in numbers:
@@ -64,7 +64,7 @@ def test_p08_an_end_that_is_on_its_way_is_left_at_the_first_signal_but_not_for_a
     async def story(number: int) -> bool:
         stop = asyncio.Event()
         stop.set()
-        stopping = Stopping(stop, lambda _: None)
+        stopping = StopSignals(stop, lambda _: None)
         stopping.signalled(number)
         return stopping.hurried.is_set()
 

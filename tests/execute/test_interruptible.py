@@ -9,7 +9,7 @@ import time
 import pytest
 
 from cloudcmp.errors import Unreached
-from cloudcmp.execute.interruptible import ask
+from cloudcmp.execute.interruption import run_interruptible
 
 
 def test_an_answer_and_a_fault_are_passed_on_and_all_is_closed() -> None:
@@ -22,9 +22,9 @@ def test_an_answer_and_a_fault_are_passed_on_and_all_is_closed() -> None:
             raise fault
         return "yes"
 
-    assert ask(answer(None)) == "yes"
+    assert run_interruptible(answer(None)) == "yes"
     with pytest.raises(Unreached):
-        ask(answer(Unreached.at("nimbus", "no way")))
+        run_interruptible(answer(Unreached.at("nimbus", "no way")))
     assert [one.is_closed() for one in loops] == [True, True]
 
 
@@ -38,7 +38,7 @@ def test_who_interrupts_waits_for_no_thread() -> None:
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        ask(question())
+        run_interruptible(question())
     assert not over.is_set()  # its thread still waits
     assert not loops[0].is_closed()
     timer.join()

@@ -20,7 +20,8 @@ from cloudcmp.execute.trial import TrialTask, lease_s, run_trial
 from cloudcmp.execute.trials import run_trials
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, PlannedTrial
-from cloudcmp.model.protocol import Channel, Instance
+from cloudcmp.model.protocol import Instance
+from cloudcmp.model.remote import Channel
 from cloudcmp.model.trial import TrialResult
 from cloudcmp.provider.local import LocalInstance
 from cloudcmp.provider.time import WallTime

@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudcmp.execute.command_values import at_path, one_number, values_of
-from cloudcmp.execute.regex_extract import found
-from cloudcmp.model.command import Told
+from cloudcmp.execute.command_values import metric_values, number_at_path, number_in
+from cloudcmp.execute.regex_extract import matches_of
+from cloudcmp.model.command import CommandMetric
 from cloudcmp.model.metric import Better
-from cloudcmp.model.tool import Unsure
+from cloudcmp.model.tool import UnclearOutput
 
 OUTPUT = "start\nfps=24.5 (run 1)\nfps=24.50 (run 2)\ntook 1250 ms\nloss 0 %\n"
 
 
 def told(regex=None, path=None, **more):
-    return Told("x_s", "s", Better.LOWER, regex, path, **more)
+    return CommandMetric("x_s", "s", Better.LOWER, regex, path, **more)
 
 
 def value(one, text):
-    return asyncio.run(values_of([one], text))["x_s"]
+    return asyncio.run(metric_values([one], text))["x_s"]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def value(one, text):
 )
 def test_a_value_is_read_in_its_unit(one, text, expected):
     if expected is None:
-        with pytest.raises(Unsure, match=r"it cannot be -0\.001"):
+        with pytest.raises(UnclearOutput, match=r"it cannot be -0\.001"):
             value(one, text)
     else:
         assert value(one, text) == pytest.approx(expected, rel=1e-15)
@@ -79,24 +79,24 @@ def test_a_value_is_read_in_its_unit(one, text, expected):
     ],
 )
 def test_whatever_is_in_doubt_is_refused_in_one_line(one, text, says):
-    with pytest.raises(Unsure, match=re.escape(says)) as refused:
+    with pytest.raises(UnclearOutput, match=re.escape(says)) as refused:
         value(one, text)
     assert "\n" not in str(refused.value)
 
 
 def test_an_expression_that_takes_for_ever_is_cut_short():
-    with pytest.raises(Unsure, match="more than 5 s"):
+    with pytest.raises(UnclearOutput, match="more than 5 s"):
         value(told(r"^(?:a+)+(b)$"), "a" * 60)
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=4))
 def test_numbers_survive_and_two_that_differ_are_refused(numbers):
-    texts = found(r"value=(\S+)", "\n".join(f"value={one!r}" for one in numbers))
+    texts = matches_of(r"value=(\S+)", "\n".join(f"value={one!r}" for one in numbers))
     if len(set(numbers)) == 1:
-        assert one_number(told("x"), texts) == numbers[0]
+        assert number_in(told("x"), texts) == numbers[0]
     else:
-        with pytest.raises(Unsure):
-            one_number(told("x"), texts)
+        with pytest.raises(UnclearOutput):
+            number_in(told("x"), texts)
 
 
 _JSON = st.recursive(
@@ -108,8 +108,8 @@ _JSON = st.recursive(
 @given(_JSON, st.lists(st.sampled_from(["a", "b", "0", "1", "²", "99999999999"]), min_size=1, max_size=4))
 def test_a_path_leads_to_a_number_or_is_refused(document, steps):
     try:
-        number = at_path(told(path=".".join(steps)), json.loads(json.dumps(document)))
-    except Unsure as refused:
+        number = number_at_path(told(path=".".join(steps)), json.loads(json.dumps(document)))
+    except UnclearOutput as refused:
         said = str(refused)
     else:
         said = str(math.isfinite(number))
@@ -124,4 +124,4 @@ def test_any_expression_finds_texts_or_nothing(pattern, text):
             return
     except (re.error, OverflowError):
         return
-    assert all(isinstance(one, str) and "\n" not in one for one in found(pattern, text))
+    assert all(isinstance(one, str) and "\n" not in one for one in matches_of(pattern, text))

@@ -9,7 +9,7 @@ from cloudcmp.catalog import DEFAULT, TOOL, TOOLS, settings_text, tool_settings
 from cloudcmp.errors import UserMistake
 from cloudcmp.execute.commands import check_command, command_job
 from cloudcmp.execute.shell_lines import is_free, shell_lines
-from cloudcmp.model.command import Command, Shipped
+from cloudcmp.model.command import Command, ShippedFile
 from cloudcmp.model.metric import ParamKind
 from cloudcmp.model.plan import PlannedTrial
 
@@ -41,7 +41,9 @@ def test_every_line_that_the_agent_is_sent_is_told():
 
 
 def test_an_image_is_told_with_what_runs_in_it():
-    work = command_job(planned("command", command="mine"), [Command("mine", "x", image=Shipped("i.tar", "0" * 64, 1))])
+    work = command_job(
+        planned("command", command="mine"), [Command("mine", "x", image=ShippedFile("i.tar", "0" * 64, 1))]
+    )
     assert [line.kind for line in shell_lines(work)] == ["image", "run"]
 
 
@@ -89,7 +91,7 @@ def test_a_planned_file_that_leads_out_of_the_folder_is_not_taken(tmp_path, name
     (own / "a").mkdir()
     (own / "link").symlink_to("../x")
     with pytest.raises(UserMistake, match="leads out of the study's folder"):
-        check_command(Command("mine", "x", files=(Shipped(name, "0" * 64, 1),), folder=str(own)))
+        check_command(Command("mine", "x", files=(ShippedFile(name, "0" * 64, 1),), folder=str(own)))
 
 
 def test_a_command_whose_name_leads_elsewhere_is_not_taken(tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloudcmp.model.codec import CodecError, from_json, to_json
-from cloudcmp.model.lease import LeaseEvent, LeaseRow
+from cloudcmp.model.lease import Lease, LeaseState
 from cloudcmp.model.metric import Better, Group, Metric, Reduce
 from cloudcmp.model.offering import CellTruth, Faults, Match, Offering, Price, Truth
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial, Quote
@@ -43,7 +43,7 @@ class Odd:
     rest: str = "rest"
 
 
-@pytest.mark.parametrize("cls", [Odd, Plan, Metric, LeaseRow, Attempt, Sample, Candidate, Offering, Truth])
+@pytest.mark.parametrize("cls", [Odd, Plan, Metric, Lease, Attempt, Sample, Candidate, Offering, Truth])
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_what_is_written_comes_back_equal(cls: type, data: st.DataObject) -> None:
@@ -158,7 +158,7 @@ def test_all_of_the_model_is_covered() -> None:
         Session("peak", (0, 1), 0, 3600, "Europe/Berlin"),
         Decide("study.yaml:1:1", "a_s x=1"),
         Quote(1, 2.0, Money(Decimal("0.10"), "USD"), None, (("a_s x=1", 0.03),), 0.05),
-        LeaseRow("slot", 0, LeaseEvent.INTENT, "simulated", "r", "instance", "n", "t", 0.0, "i-1", Decimal("1")),
+        Lease("slot", 0, LeaseState.INTENDED, "simulated", "r", "instance", "n", "t", "i-1", 0.0, Decimal("1")),
         Truth((("a_s", CellTruth(1.0)),), 3.0, Faults(hang=0.1)),
     )
     for value in values:

@@ -34,7 +34,7 @@ SOLD = (
     sold("local", "local", "1cpu", (1, 4), "general", None),
     sold("local", "local", "2cpu", (2, 4), "general", None),
 )
-PROVIDERS = {one.provider for one in SOLD} | plan.printed_providers() | {"azure"}
+PROVIDERS = {one.provider for one in SOLD} | plan.published_providers() | {"azure"}
 
 TWO = "[{provider: simulated, offering: small}, {provider: simulated, region: stratus, offering: medium}]"
 

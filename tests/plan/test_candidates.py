@@ -6,7 +6,7 @@ import pytest
 from tests.plan.clouds import planned
 
 from cloudcmp.errors import UserMistake
-from cloudcmp.plan import printed_offerings
+from cloudcmp.plan import published_offerings
 
 
 def ids(candidates: str, **how: object) -> list[str]:
@@ -60,7 +60,7 @@ def test_a_provider_without_a_list_is_taken_at_its_word() -> None:
     assert plan.candidates[0].id == "azure/west/B1s"
     assert any("nothing is known" in note for note in plan.quote.notes)
     known = planned("[{provider: azure, region: us, offering: Standard-A1}]").candidates[0].offering
-    assert known in printed_offerings("azure", "us")
+    assert known in published_offerings("azure", "us")
     assert (known.vcpus, known.memory_gib) == (1, 1.75)
 
 

@@ -7,7 +7,7 @@ from tests.plan.clouds import SOLD, planned
 
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.offering import Match, Offering
-from cloudcmp.plan import printed_offerings
+from cloudcmp.plan import published_offerings
 from cloudcmp.plan.match import differences, distance, nearest_offering
 
 SIZES = st.floats(0.5, 512)
@@ -42,13 +42,13 @@ DEVAL = {
 @pytest.mark.parametrize("asked", DEVAL)
 def test_deval_tables_5_to_7_are_found_again(asked: tuple[float, float, str]) -> None:
     for provider, name in DEVAL[asked].items():
-        found = nearest_offering(Match(*asked), printed_offerings(provider, "us"))
+        found = nearest_offering(Match(*asked), published_offerings(provider, "us"))
         assert found is not None
         assert found.name == name
 
 
 def test_deval_table_5_says_what_differs() -> None:
-    azure = nearest_offering(Match(1, 1, "general"), printed_offerings("azure"))
+    azure = nearest_offering(Match(1, 1, "general"), published_offerings("azure"))
     assert azure is not None
     assert differences(Match(1, 1, "general"), azure) == ("1.75 GiB of memory instead of 1",)
 

@@ -28,12 +28,12 @@ from cloudcmp.model.lease import (
     INSTANCE,
     STATE_OF,
     CreateRequest,
-    Found,
     Handle,
     Lease,
     LeaseEvent,
     LeaseRow,
     Listing,
+    TaggedResource,
 )
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
@@ -184,7 +184,9 @@ class Cloud:
             raise self._rng.choice((LostAnswer, LostAnswer, ProviderFault)).at(where, "the answer was lost")
         return thing.cloud_id
 
-    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+    async def find(
+        self, study: str, token: str | None = None, *, region: str | None = None
+    ) -> tuple[TaggedResource, ...]:
         self._begin()
         if self._hits(self.how.unlisted):
             raise IncompleteListing.at(self.name, "the second page did not come")
@@ -300,9 +302,9 @@ class Cloud:
             return ("cloudcmp:study", study) in thing.tags
         return self.how.names and thing.name.startswith(f"cloudcmp-{study}-")
 
-    def _found(self, thing: Thing) -> Found:
+    def _found(self, thing: Thing) -> TaggedResource:
         how = self.how
-        return Found(
+        return TaggedResource(
             thing.cloud_id, thing.name if how.names else thing.cloud_id,
             thing.token if how.token or how.tags else None,  # a cloud that heeds no token keeps it among the tags
             thing.tags if how.tags else (), "stopped" if thing.stopped else "running", thing.kind, "eu",

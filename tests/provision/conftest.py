@@ -8,7 +8,7 @@ import pytest
 
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import StorageFault
-from cloudcmp.model.lease import STATE_OF, CreateRequest, Found, Handle, Lease, LeaseEvent, LeaseRow
+from cloudcmp.model.lease import STATE_OF, CreateRequest, Handle, Lease, LeaseEvent, LeaseRow, TaggedResource
 from cloudcmp.model.offering import Faults, Offering, Truth
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.provider.simulated import SimulatedProvider
@@ -71,7 +71,9 @@ class Cloud(SimulatedProvider):
         self._call("create")
         return await super().create(request)
 
-    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+    async def find(
+        self, study: str, token: str | None = None, *, region: str | None = None
+    ) -> tuple[TaggedResource, ...]:
         self._call("find")
         return await super().find(study, token, region=region)
 

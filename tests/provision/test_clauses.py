@@ -11,7 +11,17 @@ from cloudcmp.catalog import METRICS
 from cloudcmp.errors import IncompleteListing, LostAnswer, NoCapacity, ProviderFault, Refused, Throttled, Unreached
 from cloudcmp.execute.connections import open_provisioning
 from cloudcmp.model.firewall import Admission
-from cloudcmp.model.lease import FIREWALL, INSTANCE, STATE_OF, CreateRequest, Found, Handle, Lease, LeaseRow, Listing
+from cloudcmp.model.lease import (
+    FIREWALL,
+    INSTANCE,
+    STATE_OF,
+    CreateRequest,
+    Handle,
+    Lease,
+    LeaseRow,
+    Listing,
+    TaggedResource,
+)
 from cloudcmp.model.offering import Offering, Truth
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.provider.simulated import SimulatedProvider
@@ -78,12 +88,16 @@ class OtherName(Honest):
 class ListsAll(Honest):
     """Lists whatever runs for every study."""
 
-    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+    async def find(
+        self, study: str, token: str | None = None, *, region: str | None = None
+    ) -> tuple[TaggedResource, ...]:
         return self._listed()
 
 
 class ForgetsTokens(Honest):
-    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+    async def find(
+        self, study: str, token: str | None = None, *, region: str | None = None
+    ) -> tuple[TaggedResource, ...]:
         return await super().find(study, None, region=region)
 
 
@@ -104,7 +118,9 @@ class AsksForTheSchema(Honest):
 class TakesAnothers(AsksForTheSchema):
     """Lists another study's for this one, once there is one."""
 
-    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+    async def find(
+        self, study: str, token: str | None = None, *, region: str | None = None
+    ) -> tuple[TaggedResource, ...]:
         return self._listed() if len(self.holds) > 1 else await super().find(study, token, region=region)
 
 
@@ -117,7 +133,9 @@ class TellsOneToken(Honest):
         self.latest = request.token
         return await super().create(request)
 
-    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+    async def find(
+        self, study: str, token: str | None = None, *, region: str | None = None
+    ) -> tuple[TaggedResource, ...]:
         found = await super().find(study, token, region=region)
         return tuple(replace(one, token=token or self.latest) for one in found)
 
@@ -279,7 +297,9 @@ def test_a_list_that_cannot_be_had_is_no_broken_clause() -> None:
 
 def test_an_interrupted_try_out_leaves_nothing() -> None:
     class Interrupted(Honest):
-        async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+        async def find(
+            self, study: str, token: str | None = None, *, region: str | None = None
+        ) -> tuple[TaggedResource, ...]:
             if study.startswith("no-study"):
                 raise KeyboardInterrupt
             return await super().find(study, token, region=region)

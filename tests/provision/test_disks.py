@@ -6,7 +6,7 @@ import pytest
 
 from cloudcmp.errors import ProviderFault
 from cloudcmp.model.offering import Volume
-from cloudcmp.model.remote import Said
+from cloudcmp.model.remote import CommandOutput
 from cloudcmp.provision.disks import mounted_volume
 
 GIB = 2**20  # in KiB, as the kernel counts
@@ -25,13 +25,13 @@ class Guest:
     async def run(self, command, **_):
         if command[0] == "cat":
             rows = "".join(f" 259 {at} {size:10} {name}\n" for at, (name, size) in enumerate(self.disks.items()))
-            return Said(0, f"major minor  #blocks  name\n\n{rows}{self.mounts}".encode(), b"")
+            return CommandOutput(0, f"major minor  #blocks  name\n\n{rows}{self.mounts}".encode(), b"")
         if "/sys/block" in command[2]:
             lines = [f"/sys/block/{name}/device/model {said}" for name, said in self.models.items()]
             lines += [f"/sys/block/{name}/serial {said}" for name, said in self.serials.items()]
-            return Said(0, "\n".join([*lines, "/sys/block/*/serial "]).encode(), b"")
+            return CommandOutput(0, "\n".join([*lines, "/sys/block/*/serial "]).encode(), b"")
         self.formatted.append(command[-1])
-        return Said(0, b"/mnt/cloudcmp\n", b"")
+        return CommandOutput(0, b"/mnt/cloudcmp\n", b"")
 
 
 def found(volume, *guest, **more):

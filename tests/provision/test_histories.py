@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.provision.history import History, histories
 
-from cloudcmp.model.lease import Found, Lease
+from cloudcmp.model.lease import Lease, TaggedResource
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provision import ledger_cost, lifecycle
 from cloudcmp.provision.budget import Guard
@@ -50,7 +50,7 @@ def _no_grace(provider: object) -> Patience:
     return Patience(grace_s=0.0, listings=1)
 
 
-def _by_tags_alone(self: Ownership, provider: Provider, found: Found, lease: Lease) -> str:
+def _by_tags_alone(self: Ownership, provider: Provider, found: TaggedResource, lease: Lease) -> str:
     return _DOUBT(self, provider, replace(found, token=lease.token), lease)
 
 

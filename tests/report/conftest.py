@@ -16,8 +16,9 @@ from cloudcmp.catalog import METRICS
 from cloudcmp.cost import with_cost
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.offering import Offering, Price
+from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial, Quote
-from cloudcmp.model.result import Analysis, Bounds, Comparison, Estimate, Verdict, Winner
+from cloudcmp.model.result import Bounds, Comparison, Estimate, Verdict, Winner
 from cloudcmp.model.trial import Attempt, Outcome
 from cloudcmp.model.values import Series
 from cloudcmp.model.view import Cdf, View

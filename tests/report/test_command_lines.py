@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from cloudcmp.model.command import CommandUse, ShellLine, Shipped
+from cloudcmp.model.command import CommandUse, ShellLine, ShippedFile
 from cloudcmp.report.command_lines import show_commands
 from cloudcmp.report.text import exact
 
@@ -58,7 +58,7 @@ def test_nothing_is_pushed_out_of_sight():
 
 
 def test_every_kind_and_every_file_is_shown_with_what_it_is():
-    files = (Shipped("bin/mi\x1bne", "ab" * 32, 14),)
+    files = (ShippedFile("bin/mi\x1bne", "ab" * 32, 14),)
     told = shown(("setup", "make"), ("warmup", "w"), ("run", "r1\nr2"), ("check", "c\u202e"), files=files, name="a\x07")
     assert "a<U+0007>, on local/local/1cpu" in told
     assert re.search(r"setup +make\n +warmup +w\n +run +1 +r1\n +2 +r2\n +check +c<U\+202E>\n", told)

@@ -12,7 +12,7 @@ from importlib import resources
 import pytest
 from tests.report.listed import Listed
 
-from cloudcmp.model.result import Analysis
+from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.trial import Outcome
 from cloudcmp.model.view import View
 from cloudcmp.report.figures import Figure

@@ -10,8 +10,9 @@ from tests.report.conftest import START, candidate, poisoned
 from tests.report.listed import Listed
 
 from cloudcmp.catalog import METRICS
+from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial, Quote
-from cloudcmp.model.result import Analysis, Bounds, Estimate, Scaling, Share
+from cloudcmp.model.result import Bounds, Estimate, Scaling, Share
 from cloudcmp.model.view import View
 from cloudcmp.report import html
 from cloudcmp.report.charts import scaling as chart

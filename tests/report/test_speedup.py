@@ -6,8 +6,9 @@ from tests.report.conftest import candidate, plan_of
 from tests.report.listed import Listed
 
 from cloudcmp.catalog import METRICS
+from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.result import Analysis, Bounds, Estimate
+from cloudcmp.model.result import Bounds, Estimate
 from cloudcmp.model.view import View
 from cloudcmp.report import html
 from cloudcmp.report.report_model import StudyView

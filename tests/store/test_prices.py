@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 
 from cloudcmp.errors import CorruptStore, NewerSchema, StorageFault
-from cloudcmp.model.price import Doubt, Item, PriceList, PriceRow, Purchase, Sold, Told, Unit
+from cloudcmp.model.price import Doubt, Item, PriceEntry, PriceList, PriceRow, Purchase, TypeFacts, Unit
 from cloudcmp.store.prices import PriceBook, book_path
 
 ROW = PriceRow(
     "aws", "eu", Item.INSTANCE, "large", Decimal("0.1234567890123"), "USD", Unit.HOUR, "linux", Purchase.RESERVED,
     "dedicated", 12, Decimal(5), Decimal(1), Decimal(9), "internet", Decimal(2), "S1", date(2026, 1, 1), "standard",
 )  # fmt: skip
-SOLD = Sold("aws", "eu", "large", 2.0, 8.0, "general", (("cpu", "one"),))
+SOLD = TypeFacts("aws", "eu", "large", 2.0, 8.0, "general", (("cpu", "one"),))
 DOUBT = Doubt("aws", "eu", "S2", "small", "odd", Item.INSTANCE, "linux", Purchase.SPOT, "shared")
 LIST = PriceList("aws", "test", "fetched", 1e9, "USD", "a" * 64, (ROW,), date(2026, 2, 2), ("eu",), (SOLD,), (DOUBT,))
 
@@ -62,7 +62,7 @@ def test_it_is_where_the_user_has_data(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_list_that_breaks_off_leaves_the_book_as_it_was(tmp_path: Path) -> None:
-    def told() -> Iterator[Told]:
+    def told() -> Iterator[PriceEntry]:
         yield from (replace(ROW, name=f"t{number}") for number in range(5000))
         raise ValueError("no more")
 
@@ -104,7 +104,7 @@ def test_prices_that_hold_everywhere_cover_every_region(tmp_path: Path) -> None:
 
 
 def test_memory_does_not_grow_with_a_list(tmp_path: Path) -> None:
-    def told(n: int) -> Iterator[Told]:
+    def told(n: int) -> Iterator[PriceEntry]:
         return (replace(ROW, name=f"t{number}") for number in range(n))
 
     with PriceBook(tmp_path / "prices.db") as book:
@@ -198,7 +198,7 @@ def test_a_row_that_is_found_by_another_name_is_a_change(tmp_path: Path) -> None
 
 def test_names_and_types_come_once_and_the_last_word_counts(tmp_path: Path) -> None:
     rows = tuple(replace(ROW, name=name, sku=f"{name}{number}") for number in range(3) for name in ("b", "a"))
-    types = tuple(Sold("aws", "eu", "a", vcpus) for vcpus in (2.0, 4.0, 2.0, 2.0))
+    types = tuple(TypeFacts("aws", "eu", "a", vcpus) for vcpus in (2.0, 4.0, 2.0, 2.0))
     with PriceBook(tmp_path / "prices.db") as book:
         book.put(replace(LIST, rows=(*rows, replace(ROW, region="us", name="c")), sold=types))
         (list_,) = book.lists()

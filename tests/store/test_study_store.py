@@ -25,7 +25,7 @@ from tests.store.conftest import (
 
 from cloudcmp.errors import CloudcmpError, CorruptStore, NewerSchema, StorageFault, StudyBusy, UserMistake
 from cloudcmp.model.trial import Attempt, Outcome, Sample
-from cloudcmp.model.values import Drawn
+from cloudcmp.model.values import SeriesLimits
 from cloudcmp.store import LaunchRecord, StudyStore, samples, values
 from cloudcmp.store.database import SCHEMA_VERSION
 from cloudcmp.store.lock import StudyLock
@@ -55,28 +55,28 @@ def test_values_of_trials(full: StudyStore) -> None:
 
 
 def test_histograms_and_series(full: StudyStore) -> None:
-    found = full.measured(TOTALS, Drawn(least=3))
+    found = full.measured(TOTALS, SeriesLimits(least=3))
     rows = found.histograms
     assert [(row.launch, row.trial, row.hist) for row in rows] == [(i, 3 * i + 2, f"HIST{3 * i + 2}") for i in range(4)]
     assert {(row.metric, row.params) for row in rows} == {("rtt_s", RTT_PARAMS)}
     series = found.series
     assert [(one.launch, one.trial, one.cell) for one in series[:3]] == [(0, 0, FMA), (0, 1, CHASE), (1, 3, FMA)]
     assert (series[0].t_s, series[0].values) == ((1.0, 2.0, 3.0), (10.0, 11.0, 12.0))
-    assert full.measured(TOTALS, Drawn(least=4)).series == full.measured(TOTALS).series == ()
-    assert len(full.measured(TOTALS, Drawn(least=3, most=2)).series) == 2
+    assert full.measured(TOTALS, SeriesLimits(least=4)).series == full.measured(TOTALS).series == ()
+    assert len(full.measured(TOTALS, SeriesLimits(least=3, most=2)).series) == 2
 
 
 def test_a_long_series_is_thinned(store: StudyStore) -> None:
     trial = store.plan.trials[0]
     store.begin_attempt(0, 0, 0.0)
     store.finish_attempt(attempt_of(trial), samples_of(trial, 1001))
-    (series,) = store.measured(TOTALS, Drawn(points=101)).series
+    (series,) = store.measured(TOTALS, SeriesLimits(points=101)).series
     assert len(series.t_s) == 101
     assert (series.t_s[0], series.t_s[1], series.t_s[-1]) == (1.0, 11.0, 1001.0)
 
 
 def test_nothing_run_has_no_values(store: StudyStore) -> None:
-    found = store.measured(TOTALS, Drawn())
+    found = store.measured(TOTALS, SeriesLimits())
     assert len(found.values.value) == 0
     assert (found.histograms, found.series, store.attempts(), store.done()) == ((), (), (), frozenset())
     store.compact()
@@ -182,12 +182,12 @@ def test_notes(store: StudyStore) -> None:
 
 
 def test_compaction_changes_no_value(full: StudyStore) -> None:
-    before, attempts = full.measured(TOTALS, Drawn(least=1)), full.attempts()
+    before, attempts = full.measured(TOTALS, SeriesLimits(least=1)), full.attempts()
     full.compact()
     full.compact()
     assert [path.name for path in (full.folder / "samples").iterdir()] == ["study-0.parquet"]
     full.verify()
-    after = full.measured(TOTALS, Drawn(least=1))
+    after = full.measured(TOTALS, SeriesLimits(least=1))
     assert after.values.value.tolist() == before.values.value.tolist()
     assert after.values.ok.tolist() == before.values.ok.tolist()
     assert (after.histograms, after.series, full.attempts()) == (before.histograms, before.series, attempts)
@@ -208,7 +208,7 @@ def test_each_file_is_read_and_checked_once_by_one_engine(full: StudyStore, monk
     opened, engine = samples._opened, values.engine
     monkeypatch.setattr(samples, "_opened", lambda source: checked.append(source.path.name) or opened(source))
     monkeypatch.setattr(values, "engine", lambda files: engines.append(len(files)) or engine(files))
-    found = full.measured(TOTALS, Drawn(least=1))
+    found = full.measured(TOTALS, SeriesLimits(least=1))
     assert found.histograms
     assert found.series
     names = [path.name for path in (full.folder / "samples").iterdir()]

@@ -15,7 +15,7 @@ import pytest
 
 from cloudcmp.catalog import fill
 from cloudcmp.model.study import Study
-from cloudcmp.plan import printed_offerings, printed_providers
+from cloudcmp.plan import published_offerings, published_providers
 from cloudcmp.study import read
 
 FOLDER = Path(__file__).parents[2] / "studies"
@@ -49,7 +49,7 @@ _DAYS = {"weekdays": (0, 1, 2, 3, 4), "weekend": (5, 6)}
 
 @cache
 def study_of(name: str) -> Study:
-    return read(FOLDER / f"{name}.yaml", providers=printed_providers() | {"aws", "qemu", "simulated", "ssh"})
+    return read(FOLDER / f"{name}.yaml", providers=published_providers() | {"aws", "qemu", "simulated", "ssh"})
 
 
 def value_at(study: Study, path: str) -> object:
@@ -79,7 +79,7 @@ def _of_candidate(study: Study, name: str, field: str) -> object:
         assert spec.price is not None
         assert spec.price.currency == "USD"
         return spec.price.amount_per_hour
-    sold = next(one for one in printed_offerings(spec.provider, spec.region) if one.name == spec.offering)
+    sold = next(one for one in published_offerings(spec.provider, spec.region) if one.name == spec.offering)
     return getattr(sold, field)
 
 
@@ -123,7 +123,7 @@ def test_every_parameter_that_a_study_sets_is_quoted(name: str) -> None:
 @pytest.mark.parametrize("name", SEEDS)
 def test_every_printed_price_is_in_the_study(name: str) -> None:
     for spec in study_of(name).candidates:
-        known = [one for one in printed_offerings(spec.provider, spec.region) if one.name == spec.offering]
+        known = [one for one in published_offerings(spec.provider, spec.region) if one.name == spec.offering]
         assert len(known) == 1
         assert (known[0].price and known[0].price.amount_per_hour) == (spec.price and spec.price.amount_per_hour)
 

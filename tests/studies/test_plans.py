@@ -29,7 +29,7 @@ def host_of(candidate: Candidate) -> str:
 
 
 def planned(name: str, on: str | None = None, *, short: bool = False) -> Plan:
-    study = read(FOLDER / f"{name}.yaml", providers=plan.printed_providers() | WITH_DRIVERS, billed={"aws"})
+    study = read(FOLDER / f"{name}.yaml", providers=plan.published_providers() | WITH_DRIVERS, billed={"aws"})
     made = plan.make(study, offerings_of=offerings_of, host_of=host_of, on=on, short=short, start_at=1767571200.0)
     return quoted(made, Market())
 

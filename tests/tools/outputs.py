@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.model.tool import Report, Unsure
+from cloudcmp.model.tool import Report, UnclearOutput
 from cloudcmp.tools import READERS
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -84,7 +84,7 @@ def values(report: Report) -> dict[str, float]:
 
 def why(reader: str, text: str) -> str:
     """Why a reader is not sure of a text."""
-    with pytest.raises(Unsure) as refused:
+    with pytest.raises(UnclearOutput) as refused:
         reports(reader, text)
     line = str(refused.value)
     assert line

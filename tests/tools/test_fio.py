@@ -5,7 +5,7 @@ import json
 import pytest
 
 from cloudcmp.catalog import tool_settings
-from cloudcmp.model.tool import Unsure
+from cloudcmp.model.tool import UnclearOutput
 from cloudcmp.tools import TOOLS
 from tests.tools.outputs import PKB, real, reports, sample, values, why
 
@@ -13,7 +13,7 @@ OLD = f"{PKB}/fio_fio-parser-sample-result.json"
 
 
 def test_version_2_counts_in_kibibytes_and_microseconds() -> None:
-    found = {report.told["job"]: values(report) for report in reports("fio", real(OLD))}
+    found = {report.settings["job"]: values(report) for report in reports("fio", real(OLD))}
     # The figures of the file by hand: 68118 KiB/s, 133 requests a second, 477734.84 us.
     assert found["sequential_write"] == pytest.approx(
         {
@@ -32,8 +32,8 @@ def test_version_2_counts_in_kibibytes_and_microseconds() -> None:
 def test_version_3_counts_in_bytes_and_nanoseconds() -> None:
     (report,) = reports("fio", sample("fio-read.json"))
     assert report.version == "fio-3.33"
-    assert report.told["bs_bytes"] == "131072"
-    assert report.told["duration_s"] == "1"
+    assert report.settings["bs_bytes"] == "131072"
+    assert report.settings["duration_s"] == "1"
     found = values(report)
     assert found["read_bandwidth"] == 880316739
     # A second witness: the requests times their size.
@@ -53,10 +53,10 @@ def test_a_run_is_read_against_what_was_asked() -> None:
     }
     readings = fio.read(sample("fio-read.json"), tool_settings("fio", asked))
     assert [one.measure for one in readings][:2] == ["read_bandwidth", "read_iops"]
-    with pytest.raises(Unsure, match="says bs_bytes 131072, 4096 was asked for"):
+    with pytest.raises(UnclearOutput, match="says bs_bytes 131072, 4096 was asked for"):
         fio.read(sample("fio-read.json"), tool_settings("fio", {**asked, "bs_bytes": "4096"}))
     assert fio.read(sample("fio-read.json"), tool_settings("fio", {**asked, "numjobs": "all"})) == readings
-    with pytest.raises(Unsure, match="write"):
+    with pytest.raises(UnclearOutput, match="write"):
         fio.read(
             sample("fio-read.json").replace('"rw" : "read"', '"rw" : "rw"'), tool_settings("fio", {**asked, "rw": "rw"})
         )

@@ -15,7 +15,7 @@ def test_text_of_version_3() -> None:
     assert found["read_latency_p50"] == pytest.approx(38144e-9)
     assert found["write_latency_p99"] == pytest.approx(33024e-9)
     assert report.version == "fio-3.33"
-    assert report.told == {
+    assert report.settings == {
         "job": "a", "numjobs": "2", "rw": "randrw", "ioengine": "psync", "iodepth": "2", "bs_bytes": "4096",
     }  # fmt: skip
 
@@ -43,7 +43,7 @@ def test_terse_lines_count_in_kib_and_microseconds() -> None:
     slow = sample("fio-terse.txt").replace(";30956;", ";30;", 1)
     (report,) = reports("fio", slow)
     assert "read_iops" not in values(report)
-    assert report.left == ("line 1: 30 reads a second, which are rounded to a whole number",)
+    assert report.unread == ("line 1: 30 reads a second, which are rounded to a whole number",)
 
 
 def test_latencies_that_were_not_measured_are_not_told() -> None:

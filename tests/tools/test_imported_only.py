@@ -31,7 +31,7 @@ def test_iperf_of_one_and_of_several_streams() -> None:
     found = [reports("iperf", real(f"{PKB}/iperf_benchmark_embedded_{number}.txt"))[0] for number in range(1, 7)]
     expected = [1.05 * MBIT, 2.10 * MBIT, 1966 * MBIT, 1970 * MBIT, 939 * MBIT, 1183 * MBIT]
     assert [values(one)["throughput"] for one in found] == pytest.approx(expected)
-    assert [one.told["streams"] for one in found] == ["1", "2", "1", "2", "1", "3"]
+    assert [one.settings["streams"] for one in found] == ["1", "2", "1", "2", "1", "3"]
     assert values(found[1])["lost"] == pytest.approx(1 / 10700)
     first = real(f"{PKB}/iperf_benchmark_embedded_5.txt").split("  1.00-2.00", 1)
     whole = first[0]
@@ -41,7 +41,7 @@ def test_iperf_of_one_and_of_several_streams() -> None:
 def test_iperf3() -> None:
     (tcp,) = reports("iperf3", real(f"{PKB}/iperf3_embedded_2.txt"))
     assert values(tcp) == {"throughput": 4670 * MBIT}
-    assert tcp.told == {"streams": "5", "protocol": "tcp", "duration_s": "3"}
+    assert tcp.settings == {"streams": "5", "protocol": "tcp", "duration_s": "3"}
     (udp,) = reports("iperf3", real(f"{PKB}/iperf3_embedded_1.txt"))
     assert values(udp) == pytest.approx({"sent": 1380 * MBIT, "lost": 35148 / 62949})
 
@@ -70,7 +70,7 @@ def test_netperf_names_its_units() -> None:
     assert values(found[0]) == pytest.approx(
         {"throughput": 1405.50, "latency_p50": 683e-6, "latency_p90": 735e-6, "latency_p99": 841e-6}
     )
-    assert {one.told["test"] for one in found} == {"tcp_rr", "tcp_crr", "tcp_stream"}
+    assert {one.settings["test"] for one in found} == {"tcp_rr", "tcp_crr", "tcp_stream"}
     for one, run in zip(found, runs, strict=True):
         figure, unit = run[2].split(",")[:2]
         by_hand = float(figure) * (1 if unit == "Trans/s" else MBIT)
@@ -81,7 +81,7 @@ def test_netperf_names_its_units() -> None:
 def test_osu_rates_follow_from_each_other() -> None:
     four, eight = reports("osu_mbw_mr", real(f"{PKB}/omb_mbw_mr.txt"))
     assert values(four) == {"bandwidth": 126.43e6, "messages": 31608531.76}
-    assert eight.told == {"pairs": "4", "window": "64", "size_bytes": "8"}
+    assert eight.settings == {"pairs": "4", "window": "64", "size_bytes": "8"}
     changed = real(f"{PKB}/omb_mbw_mr.txt").replace("126.43", "12.643")
     assert "does not follow" in why("osu_mbw_mr", changed)
 
@@ -89,7 +89,7 @@ def test_osu_rates_follow_from_each_other() -> None:
 def test_coremark_and_bonnie() -> None:
     (report,) = reports("coremark", real(f"{PKB}/coremark_sample_output.txt"))
     assert values(report) == {"iterations": pytest.approx(8000000 / 49.793, rel=1e-9)}
-    assert report.told == {"size": "666", "threads": "8"}
+    assert report.settings == {"size": "666", "threads": "8"}
     (disk,) = reports("bonnie++", real(f"{PKB}/bonnie-plus-plus-sample.txt"))
     assert values(disk) == {"write": 72853 * 1024, "rewrite": 47358 * 1024, "read": 156821 * 1024, "seeks": 537.7}
 
@@ -100,8 +100,8 @@ def _row(server: str) -> dict[str, str]:
     return next(r for r in csv.DictReader(text.splitlines()) if (r["vendor"], r["instance_type"]) == (vendor, name))
 
 
-def _of(found: tuple[Report, ...], **told: str) -> float:
-    (one,) = [report for report in found if told.items() <= report.told.items()]
+def _of(found: tuple[Report, ...], **settings: str) -> float:
+    (one,) = [report for report in found if settings.items() <= report.settings.items()]
     return one.readings[0].value
 
 
@@ -115,10 +115,12 @@ def test_spare_cores_outputs_are_what_its_table_says(server: str) -> None:
     assert _of(redis, pipeline="1") == float(row["redis_set_rps_pipe1"])
     assert max(one.readings[0].value for one in redis) == float(row["redis_set_rps_best"])
     web = reports("static_web", real(f"{RAW}/{server}__static_web__stdout"))
-    best = max(one.readings[0].value for one in web if one.told["size"] == "1k")
+    best = max(one.readings[0].value for one in web if one.settings["size"] == "1k")
     assert best == float(row["static_web_1k_rps_best"])
     packed = reports("compression", real(f"{RAW}/{server}__compression_text__stdout"))
-    of = [one.readings[0].value for one in packed if (one.told["algorithm"], one.told["level"]) == ("gzip", "5")]
+    of = [
+        one.readings[0].value for one in packed if (one.settings["algorithm"], one.settings["level"]) == ("gzip", "5")
+    ]
     assert max(of) == pytest.approx(float(row["gzip5_compress_Bps_best"]))
     memory = reports("bw_mem", real(f"{RAW}/{server}__bw_mem__stdout"))
     assert _of(memory, op="rd", size_bytes="16000000") == float(row["bw_mem_rd_16mb"]) * 1e6
@@ -156,7 +158,7 @@ MEMORY = f"{RAW}/ovh_b3-8__membench__stdout"
 def test_membench_has_megabytes_of_2_to_the_20() -> None:
     found = reports("membench", real(MEMORY))
     assert len(found) == 40
-    of = {(one.told["op"], one.told["size_bytes"]): values(one) for one in found}
+    of = {(one.settings["op"], one.settings["size_bytes"]): values(one) for one in found}
     assert of["read", "16384"] == pytest.approx({"bandwidth": 215020.53 * 2**20})
     # By hand: rounds of 16 KiB by two threads, and their time.
     assert of["read", "16384"]["bandwidth"] == pytest.approx(1190476 * 16384 * 2 / 0.173018, rel=1e-4)
@@ -168,7 +170,7 @@ def test_membench_has_megabytes_of_2_to_the_20() -> None:
 def test_workers_and_rates_are_known_by_the_files_name_only(tmp_path: Path) -> None:
     text = "1,100.5\n2,200.25\n"
     (one, two) = reports("stressngfull", text)
-    assert (one.told, values(one), values(two)) == ({"workers": "1"}, {"bogo_ops": 100.5}, {"bogo_ops": 200.25})
+    assert (one.settings, values(one), values(two)) == ({"workers": "1"}, {"bogo_ops": 100.5}, {"bogo_ops": 200.25})
     for wrong in ("2,1\n1,1\n", "1,0\n", "1,2,3\n", "1,2\n2,3"):
         why("stressngfull", wrong)
     named = tmp_path / "aws_m7i.large__stressngfull__stdout"
@@ -201,11 +203,11 @@ bytes  Bytes  bytes    bytes   secs.    per sec
 
 def test_netperf_without_chosen_columns() -> None:
     (stream,) = reports("netperf", STREAM)
-    assert (stream.told, values(stream)) == ({"test": "tcp_stream"}, {"throughput": pytest.approx(9397.15 * MBIT)})
+    assert (stream.settings, values(stream)) == ({"test": "tcp_stream"}, {"throughput": pytest.approx(9397.15 * MBIT)})
     (gigabits,) = reports("netperf", STREAM.replace("10^6bits/sec", "10^9bits/sec").replace("9397.15", "9.39"))
     assert values(gigabits) == {"throughput": pytest.approx(9390 * MBIT)}
     (answers,) = reports("netperf", ANSWERS)
-    assert (answers.told, values(answers)) == ({"test": "tcp_rr"}, {"throughput": 13862.11})
+    assert (answers.settings, values(answers)) == ({"test": "tcp_rr"}, {"throughput": 13862.11})
     assert "the units" in why("netperf", STREAM.replace("10^6bits/sec", "MBytes  /sec"))
     assert "the row" in why("netperf", STREAM.replace("9397.15", "9397.15  2.10  2.40  0.146  0.167"))
     assert "not above zero" in why("netperf", STREAM.replace("9397.15", "0.00"))
@@ -217,7 +219,7 @@ def test_netperf_without_chosen_columns() -> None:
 
 def test_lmbench_tells_microseconds() -> None:
     text = real(f"{PKB}/lmbench_output.txt")
-    found = {one.told["test"]: values(one)["latency"] for one in reports("lmbench", text)}
+    found = {one.settings["test"]: values(one)["latency"] for one in reports("lmbench", text)}
     assert found["Simple_syscall"] == pytest.approx(0.2345e-6)
     assert found["Process_fork+/bin/sh_-c"] == pytest.approx(800.2188e-6)
     assert found["TCP/IP_connection_cost_to_localhost"] == pytest.approx(1047.5714e-6)

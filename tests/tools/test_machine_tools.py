@@ -8,7 +8,7 @@ import pytest
 
 import cloudcmp.published
 from cloudcmp.catalog import tool_settings
-from cloudcmp.model.tool import Unsure
+from cloudcmp.model.tool import UnclearOutput
 from cloudcmp.tools import TOOLS
 from tests.tools.outputs import PKB, RAW, real, reports, sample, values, why
 
@@ -16,12 +16,12 @@ from tests.tools.outputs import PKB, RAW, real, reports, sample, values, why
 def test_stress_ng_of_three_ages() -> None:
     (old,) = reports("stress-ng", real(f"{PKB}/stress_ng_output.txt"))
     assert values(old) == {"bogo_ops": 4485.82, "bogo_ops_by_cpu_time": 2249.65}
-    assert old.told == {"stressor": "context", "workers": "2"}
+    assert old.settings == {"stressor": "context", "workers": "2"}
     (new,) = reports("stress-ng", real(f"{RAW}/aws_c7g.xlarge__stressng__stdout"))
     assert new.tool == "stress-ng-cpu"
     first, second = reports("stress-ng", sample("stress-ng-two.txt"))
     assert values(first) == {"bogo_ops": 425121.28, "bogo_ops_by_cpu_time": 454232.96}
-    assert second.told == {"stressor": "qsort", "workers": "1"}
+    assert second.settings == {"stressor": "qsort", "workers": "1"}
 
 
 def test_stress_ng_says_the_same_in_yaml() -> None:
@@ -29,22 +29,22 @@ def test_stress_ng_says_the_same_in_yaml() -> None:
     yaml = reports("stress-ng", sample("stress-ng-two.yaml"))
     for a, b in zip(table, yaml, strict=True):
         assert values(a) == pytest.approx(values(b), rel=2e-3)
-        assert a.told == b.told
+        assert a.settings == b.settings
     # How many worked follows from what all used and what each did; where it does not, it is not told.
     half = sample("stress-ng-two.yaml").replace("instance: 93.591024", "instance: 46.795512")
-    assert reports("stress-ng", half)[0].told["workers"] == "2"
+    assert reports("stress-ng", half)[0].settings["workers"] == "2"
     odd = sample("stress-ng-two.yaml").replace("instance: 93.591024", "instance: 70.0")
-    assert "workers" not in reports("stress-ng", odd)[0].told
+    assert "workers" not in reports("stress-ng", odd)[0].settings
 
 
 def test_dbench_counts_in_millions_of_bytes() -> None:
     (report,) = reports("dbench", sample("dbench-sync.txt"))
-    assert report.told == {"clients": "1", "duration_s": "2", "sync": "open"}
+    assert report.settings == {"clients": "1", "duration_s": "2", "sync": "open"}
     last = next(line for line in sample("dbench-sync.txt").splitlines() if line.startswith("Throughput")).split()
     assert values(report)["throughput"] == float(last[1]) * 1e6
     asked = tool_settings("dbench", {"clients": "1", "duration_s": "2 s", "sync": "open"})
     assert len(TOOLS["dbench"].read(sample("dbench-sync.txt"), asked)) == 2
-    with pytest.raises(Unsure, match="says sync open, none was asked for"):
+    with pytest.raises(UnclearOutput, match="says sync open, none was asked for"):
         TOOLS["dbench"].read(sample("dbench-sync.txt"), {**asked, "sync": "none"})
 
 
@@ -60,7 +60,7 @@ def test_postmark_counts_in_whole_seconds() -> None:
 def test_unixbench_follows_from_its_scores() -> None:
     one, eight = reports("unixbench", sample("unixbench.txt"))
     assert (values(one)["index"], values(eight)["index"]) == (357.0, 354.0)
-    assert (one.told, eight.told) == ({"copies": "1"}, {"copies": "8"})
+    assert (one.settings, eight.settings) == ({"copies": "1"}, {"copies": "8"})
     # The scores of the published table, by hand.
     table = tomllib.loads((Path(cloudcmp.published.__file__).parent / "deval_2017/appendix_a.toml").read_text())
     for printed, report in zip(table["table"], (one, eight), strict=True):
@@ -80,7 +80,7 @@ def test_hpcc_names_its_units() -> None:
     assert found["stream_triad_single"] == pytest.approx(12.2433e9)
     assert found["fft_mpi"] == pytest.approx(2.49383e9)
     assert found["pingpong_latency"] == pytest.approx(0.34659e-6)
-    assert report.told == {"processes": "4", "n": "39552", "nb": "192"}
+    assert report.settings == {"processes": "4", "n": "39552", "nb": "192"}
     (own,) = reports("hpcc", sample("hpcc.txt"))
     assert own.version == "1.5.0"
 
@@ -88,7 +88,7 @@ def test_hpcc_names_its_units() -> None:
 def test_stream_follows_from_its_arrays() -> None:
     (report,) = reports("stream", sample("stream.txt"))
     assert values(report) == {"copy": 16e9, "scale": 12.8e9, "add": 19.2e9, "triad": 18461.5e6}
-    assert report.told == {"array_bytes": "80000000", "threads": "2"}
+    assert report.settings == {"array_bytes": "80000000", "threads": "2"}
 
 
 CHANGED = [

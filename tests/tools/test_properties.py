@@ -9,8 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cloudcmp.catalog import METRICS, TOOLS, measure_cell, settings_of, settings_text, told_text, tool_settings
-from cloudcmp.model.tool import Report, Unsure
+from cloudcmp.catalog import (
+    METRICS,
+    TOOLS,
+    measure_cell,
+    output_settings_text,
+    settings_of,
+    settings_text,
+    tool_settings,
+)
+from cloudcmp.model.tool import Report, UnclearOutput
 from cloudcmp.tools import READERS
 from tests.tools.outputs import OTHERS, OWN, reader_of, text_of
 
@@ -25,7 +33,10 @@ def checked(found: tuple[Report, ...]) -> None:
         for one in report.readings:
             assert math.isfinite(one.value)
             assert one.value > 0 or METRICS[one.metric].signed
-            assert measure_cell(report.tool, told_text(report.told), one.measure, one.metric).metric == one.metric
+            assert (
+                measure_cell(report.tool, output_settings_text(report.settings), one.measure, one.metric).metric
+                == one.metric
+            )
         named = [(one.measure, one.metric) for one in report.readings]
         assert len(set(named)) == len(named)
 
@@ -45,7 +56,7 @@ def test_a_cut_output_tells_the_same_or_nothing(name: str) -> None:
     for end in cuts(text):
         try:
             found = read(text[:end])
-        except Unsure:
+        except UnclearOutput:
             continue
         assert found == whole[: len(found)], end
 
@@ -79,7 +90,7 @@ def test_changed_bytes_never_make_it_fall_over(name: str, data: st.DataObject) -
     line = "sure"
     try:
         checked(reader.reports(changed))
-    except Unsure as unsure:
+    except UnclearOutput as unsure:
         line = str(unsure)
     assert line
     assert "\n" not in line
@@ -110,7 +121,7 @@ def test_a_value_of_another_kind_anywhere_never_makes_it_fall_over(name: str) ->
         for new in ([], {}, 3, "x", None, True):
             try:
                 checked(READERS[reader_of(name)].reports(json.dumps(put(document, at, new)) + "\n"))
-            except Unsure:
+            except UnclearOutput:
                 refused += 1
     assert refused
 
@@ -127,7 +138,7 @@ ODD = [
 def test_what_once_made_a_reader_fall_over_is_refused(reader: str, name: str, old: str, new: str) -> None:
     text = text_of(next(each for each in OTHERS if each.endswith(name)))
     assert old in text
-    with pytest.raises(Unsure):
+    with pytest.raises(UnclearOutput):
         READERS[reader].reports(text.replace(old, new, 1))
 
 
@@ -135,17 +146,17 @@ def test_what_once_made_a_reader_fall_over_is_refused(reader: str, name: str, ol
 @pytest.mark.parametrize("text", ["", "\n", "command not found\n", "{}", "[]", "\x00", "{" * 5000, "1\n" * 50])
 def test_what_is_no_output_is_refused(reader: str, text: str) -> None:
     assert not READERS[reader].looks_like(text)
-    with pytest.raises(Unsure):
+    with pytest.raises(UnclearOutput):
         READERS[reader].reports(text)
 
 
 def test_what_a_hostile_output_holds_is_shown_harmless() -> None:
     text = text_of("hpcc.txt").replace("HPL_NB=", "HPL_NB=\x1b[2J; =").replace("HPL_N=", "HPL_N=\x1b]0;x\x07")
-    with pytest.raises(Unsure) as refused:
+    with pytest.raises(UnclearOutput) as refused:
         READERS["hpcc"].reports(text)
     assert str(refused.value).isprintable()
     (report,) = READERS["hpcc"].reports(text_of("hpcc.txt").replace("HPL_NB=", "HPL_NB=\x1b[2J; ="))
-    cell = measure_cell(report.tool, told_text(report.told), "hpl", "tool_flop_per_s")
+    cell = measure_cell(report.tool, output_settings_text(report.settings), "hpl", "tool_flop_per_s")
     assert "nb:_2J_" in str(cell)
     assert str(cell).isprintable()
 
@@ -165,7 +176,7 @@ def test_a_tool_is_told_in_full(name: str) -> None:
     assert tool.reader.name in READERS
     for text in (tool.doc, tool.excludes):
         assert text.endswith(".")
-    with pytest.raises(Unsure):
+    with pytest.raises(UnclearOutput):
         tool.read("", filled)
     for param in tool.params:
         for word in param.words:

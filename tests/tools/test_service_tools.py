@@ -13,7 +13,7 @@ from tests.tools.outputs import PKB, RAW, real, reports, sample, values, why
 def test_openssl_as_others_parsed_it(server: str) -> None:
     expected = json.loads(real(f"{RAW}/{server}__openssl__parsed.json"))
     found = {
-        (report.told["algorithm"], measure): value
+        (report.settings["algorithm"], measure): value
         for report in reports("openssl", real(f"{RAW}/{server}__openssl__stdout"))
         for measure, value in values(report).items()
     }
@@ -32,10 +32,10 @@ def test_openssl_in_a_table_counts_in_thousands() -> None:
 
 def test_openssl_signs() -> None:
     rsa, ecdsa = reports("openssl", sample("openssl-rsa.txt"))
-    assert (rsa.told, values(rsa)) == ({"algorithm": "rsa2048"}, {"sign": 2539.0, "verify": 46028.0})
-    assert (ecdsa.told, values(ecdsa)) == ({"algorithm": "ecdsa256"}, {"sign": 34315.6, "verify": 13008.9})
+    assert (rsa.settings, values(rsa)) == ({"algorithm": "rsa2048"}, {"sign": 2539.0, "verify": 46028.0})
+    assert (ecdsa.settings, values(ecdsa)) == ({"algorithm": "ecdsa256"}, {"sign": 34315.6, "verify": 13008.9})
     again = reports("openssl", sample("openssl-rsamr.txt"))
-    assert [report.told for report in again] == [rsa.told, ecdsa.told]
+    assert [report.settings for report in again] == [rsa.settings, ecdsa.settings]
 
 
 SOCKETS = "  Socket errors: connect 0, read 3, write 0, timeout 2460\n"
@@ -73,7 +73,7 @@ def test_wrk2_must_agree_with_its_own_spectrum() -> None:
 def test_pgbench_of_two_ages() -> None:
     (old,) = reports("pgbench", real(f"{PKB}/pgbench.stdout.txt"))
     assert values(old) == pytest.approx({"transactions": 13.062579, "latency_mean": 1.108418})
-    assert old.told["clients"] == "16"
+    assert old.settings["clients"] == "16"
     (new,) = reports("pgbench", sample("pgbench.txt"))
     assert values(new) == pytest.approx({"transactions": 249.360201, "latency_mean": 8.021e-3, "failed": 0.0})
     asked = {"scale": "1", "clients": "2", "threads": "2", "duration_s": "2"}

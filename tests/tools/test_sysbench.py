@@ -3,7 +3,7 @@
 import pytest
 
 from cloudcmp.catalog import tool_settings
-from cloudcmp.model.tool import Unsure
+from cloudcmp.model.tool import UnclearOutput
 from cloudcmp.tools import TOOLS
 from tests.tools.outputs import PKB, real, reports, sample, values, why
 
@@ -15,10 +15,10 @@ def test_memory_of_four_runs() -> None:
     assert [report.version for report in found] == ["1.0.11"] * 4
     moved = [values(report)["bandwidth"] for report in found]
     assert moved == pytest.approx([3803.18 * MIB, 5343.59 * MIB, 5353.06 * MIB, 3811.29 * MIB])
-    assert found[0].told == {
+    assert found[0].settings == {
         "threads": "1", "memory_block_bytes": "1024", "memory_oper": "write", "memory_scope": "global",
     }  # fmt: skip
-    with pytest.raises(Unsure, match="4 runs"):
+    with pytest.raises(UnclearOutput, match="4 runs"):
         TOOLS["sysbench-memory"].read(
             real(f"{PKB}/sysbench-memory-output-sample.txt"), tool_settings("sysbench-memory", {})
         )
@@ -30,7 +30,7 @@ def test_a_database_is_read_too() -> None:
     assert values(report) == pytest.approx(
         {"transactions": 986.49, "queries": 19730.45, "latency_mean": 480.02719 / 29611}
     )
-    assert report.told == {"threads": "16", "queries_per_transaction": "20"}
+    assert report.settings == {"threads": "16", "queries_per_transaction": "20"}
 
 
 def test_each_test_gives_its_measures() -> None:
@@ -92,11 +92,15 @@ def test_a_larger_unit_of_blocks_is_counted() -> None:
 
 def test_versions_before_1_0_wrote_another_form() -> None:
     (cpu,) = reports("sysbench", sample("sysbench-04-cpu.txt"))
-    assert (cpu.tool, cpu.version, cpu.told) == ("sysbench-cpu", "0.4.12", {"threads": "2", "cpu_max_prime": "20000"})
+    assert (cpu.tool, cpu.version, cpu.settings) == (
+        "sysbench-cpu",
+        "0.4.12",
+        {"threads": "2", "cpu_max_prime": "20000"},
+    )
     assert values(cpu) == pytest.approx({"events": 800.0, "latency_mean": 2.49e-3, "latency_p95": 2.61e-3})
     (memory,) = reports("sysbench", sample("sysbench-04-memory.txt"))
     assert values(memory) == pytest.approx({"bandwidth": 2048 * 2**20, "operations": 262144.0})
-    assert memory.told == {
+    assert memory.settings == {
         "threads": "2", "memory_block_bytes": "8192", "memory_oper": "read", "memory_scope": "local",
     }  # fmt: skip
     (files,) = reports("sysbench", sample("sysbench-04-fileio.txt"))
@@ -104,7 +108,7 @@ def test_versions_before_1_0_wrote_another_form() -> None:
         {"read_iops": 120.0, "read_bandwidth": 120.0 * 16384, "write_iops": 80.0, "write_bandwidth": 80.0 * 16384,
          "latency_mean": 9.7e-3}
     )  # fmt: skip
-    assert files.told["file_test_mode"] == "rndrw"
+    assert files.settings["file_test_mode"] == "rndrw"
     (oltp,) = reports("sysbench", sample("sysbench-05-oltp.txt"))
     assert (oltp.tool, oltp.version) == ("sysbench-oltp", "0.5")
     assert values(oltp) == pytest.approx({"transactions": 250.0, "latency_mean": 7.96e-3, "latency_p95": 9.2e-3})
@@ -135,8 +139,8 @@ def test_a_run_that_does_not_say_its_test_is_not_called_one_of_threads() -> None
     """Threads, mutex and scripts of one's own print the same: only who asked for threads knows it."""
     (report,) = reports("sysbench", sample("sysbench-threads.txt"))
     assert report.tool == "sysbench-untold"
-    assert "mutex" in report.left[0]
-    asked = tool_settings("sysbench-threads", {"threads": report.told["threads"]})
+    assert "mutex" in report.unread[0]
+    asked = tool_settings("sysbench-threads", {"threads": report.settings["threads"]})
     assert len(TOOLS["sysbench-threads"].read(sample("sysbench-threads.txt"), asked)) == 3
-    with pytest.raises(Unsure, match="no run of sysbench-threads"):
+    with pytest.raises(UnclearOutput, match="no run of sysbench-threads"):
         TOOLS["sysbench-threads"].read(sample("sysbench-cpu.txt"), asked)

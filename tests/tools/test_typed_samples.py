@@ -21,7 +21,7 @@ def test_iozone_has_the_columns_that_were_asked_for() -> None:
 def test_iozone_throughput_is_that_of_all_children() -> None:
     (report,) = reports("iozone", sample("iozone-throughput.txt"))
     assert values(report) == {"initial_writers": pytest.approx(123456.78 * KB), "rewriters": 200000 * KB}
-    assert report.told == {
+    assert report.settings == {
         "direct": "no", "sync": "yes", "record_bytes": "4096", "file_bytes": "524288", "processes": "2",
     }  # fmt: skip
 
@@ -29,7 +29,7 @@ def test_iozone_throughput_is_that_of_all_children() -> None:
 def test_npb_counts_millions_of_operations() -> None:
     (report,) = reports("npb", sample("npb-bt.txt"))
     assert values(report) == {"operations": 4e9, "time": 42.07}
-    assert report.told == {"benchmark": "bt", "class": "A", "threads": "2"}
+    assert report.settings == {"benchmark": "bt", "class": "A", "threads": "2"}
     assert report.readings[0].metric == "tool_flop_per_s"
     (keys,) = reports("npb", sample("npb-bt.txt").replace("floating point", "keys ranked"))
     assert keys.readings[0].metric == "tool_op_per_s"
@@ -40,7 +40,7 @@ def test_memtier_tells_milliseconds() -> None:
     assert values(report) == pytest.approx(
         {"operations": 99990.0, "latency_mean": 0.4981e-3, "latency_p50": 0.487e-3, "latency_p99": 0.871e-3}
     )
-    assert report.told == {"threads": "1", "clients": "50", "duration_s": "30"}
+    assert report.settings == {"threads": "1", "clients": "50", "duration_s": "30"}
 
 
 def test_memtier_in_json_tells_the_totals() -> None:
@@ -48,7 +48,7 @@ def test_memtier_in_json_tells_the_totals() -> None:
     assert values(report) == pytest.approx(
         {"operations": 110000.0, "latency_mean": 0.901e-3, "latency_p50": 0.871e-3, "latency_p99": 1.903e-3}
     )
-    assert report.told == {"threads": "2", "clients": "50", "duration_s": "10"}
+    assert report.settings == {"threads": "2", "clients": "50", "duration_s": "10"}
 
 
 def test_ycsb_counts_all_its_operations() -> None:
@@ -58,7 +58,7 @@ def test_ycsb_counts_all_its_operations() -> None:
     assert found["read_latency_p99"] == pytest.approx(900e-6)
     assert found["update_latency_mean"] == pytest.approx(360.5e-6)
     assert found["failed"] == 0.0
-    assert report.told == {"workload": "a", "threads": "4"}
+    assert report.settings == {"workload": "a", "threads": "4"}
 
 
 def test_ycsb_tells_of_garbage_as_a_share() -> None:

@@ -1,4 +1,4 @@
-"""What a new machine is told at its first boot, as a cloud-config text."""
+"""The cloud-config text of a new machine, for its first boot."""
 
 import json
 import math
@@ -9,15 +9,15 @@ from cloudcmp.agent.keys import ED25519
 from cloudcmp.model.remote import KeyPair
 
 USER = "cloudcmp"
-TTL_S_MAX = 9_999_999  # 115 days: what the machine's own `ttl` takes too
+TTL_S_MAX = 9_999_999  # 115 days, the limit of the machine's own `ttl` too
 BYTES_MAX = 16 * 1024
 """The largest user data that EC2 takes.
 
 Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html
 """
 
-# Runs at every boot, before anything that could hang: what is left counts from the first one, and ends with what is
-# paid. An end before the request was told by a clock that was wrong then: it holds until the clock is right.
+# Runs at every boot, before anything that could hang: the time to live counts from the first boot, and ends at the end
+# of the lease at the latest. An end before the request comes from a wrong clock: it holds until the clock is right.
 _BOOT = """{arm}
 end=$(cat /var/lib/cloudcmp/end 2>/dev/null) || end=
 now=$(date +%s)
@@ -30,12 +30,12 @@ _NEVER = 9_999_999_999  # the last Unix second of ten digits
 
 
 def cloud_config(host: KeyPair, client_public: str, ttl_s: float, asked_at: float | None = None) -> str:
-    """The user data of a machine: its host key, our login, the few things that root does for us, and its end.
+    """The user data of a machine: its host key, our login, the script for root, and its timer.
 
-    After `ttl_s` seconds from its first boot, or from the moment when it was asked for (Unix s) where that is sooner by
-    its own clock, it powers itself off; what that leaves billed is the provider's matter.
-    The injected host key is in the text, so that `rotate` must replace it at the first login. Written as JSON, which
-    every reader of cloud-config takes. Raises ValueError for a time to live out of range.
+    The machine powers itself off `ttl_s` seconds after its first boot, or after the request (`asked_at`, Unix s) if
+    that is sooner by its own clock; the provider may bill a machine that is powered off.
+    The text contains the injected host key, so `rotate` must replace it at the first login. Written as JSON, which
+    every reader of cloud-config accepts. Raises ValueError for a time to live out of range.
     Keys of cloud-config: https://docs.cloud-init.io/en/latest/reference/modules.html
     """
     seconds = math.ceil(ttl_s)
@@ -52,7 +52,7 @@ def cloud_config(host: KeyPair, client_public: str, ttl_s: float, asked_at: floa
         "allow_public_ssh_keys": False,
         "users": [_user(client_public)],
         "write_files": [{"path": SCRIPT, "owner": "root:root", "permissions": "0755", "content": host_script()}],
-        # A machine that is measured should not be updating itself meanwhile.
+        # A measured machine should not update itself during a trial.
         "package_update": False,
         "package_upgrade": False,
     }

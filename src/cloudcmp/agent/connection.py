@@ -1,4 +1,4 @@
-"""One SSH connection: opened to the one machine that was meant, and every way to fail told apart."""
+"""SSH connections to one verified host, with a distinct error for each kind of failure."""
 
 import asyncio
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ _KEEPALIVES = 4
 _WHO = "nothing was sent; destroy the machine, or see who answers there"
 _SYSTEM_KNOWN_HOSTS = Path("/etc/ssh/ssh_known_hosts")
 
-# Whatever a configuration says: nothing of ours is lent to the machine, and nothing runs but what we ask for.
+# Overrides any configuration: nothing is forwarded to the machine, and only our own commands run.
 _CLOSED: dict[str, Any] = {
     "agent_forwarding": False,
     "x11_forwarding": False,
@@ -30,7 +30,7 @@ _CLOSED: dict[str, Any] = {
     "login_timeout": 0,  # the caller's own limit holds for all phases
     "connect_timeout": None,
 }
-# With a key of our own, no other way in is tried and no file of the user's is read.
+# With a key of our own, no other login method is tried and none of the user's files is read.
 _OWN_KEY: dict[str, Any] = {
     "config": None,
     "agent_path": None,
@@ -45,8 +45,8 @@ _OWN_KEY: dict[str, Any] = {
 }
 
 
-class _Watch(asyncssh.SSHClient):
-    """Remembers how far a connection came, and which host key it showed when that was not a trusted one."""
+class _Handshake(asyncssh.SSHClient):
+    """Records the phase of a connection, and the host key that it showed if it was not a trusted one."""
 
     def __init__(self) -> None:
         self.phase = "connect"
@@ -72,8 +72,8 @@ class _Watch(asyncssh.SSHClient):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A way to a machine that can be opened again and again; `config` is an OpenSSH configuration for aliases."""
+class SshHost:
+    """A machine to which connections can be opened; `config` is an OpenSSH configuration for aliases."""
 
     endpoint: Endpoint
     config: str | None = None
@@ -85,13 +85,13 @@ class Line:
         host = f"[{end.address}]" if ":" in end.address else end.address
         return end.alias or f"{end.user}@{host}:{end.port}"
 
-    def pinned_to(self, host_key: str) -> "Line":
-        """The same way with another host key."""
+    def pinned_to(self, host_key: str) -> "SshHost":
+        """The host with another host key."""
         return replace(self, endpoint=replace(self.endpoint, host_key=host_key))
 
     async def connect(self, within_s: float) -> asyncssh.SSHClientConnection:
         """Open and log in; raises what `dial` raises."""
-        watch = _Watch()
+        watch = _Handshake()
         known: asyncssh.SSHKnownHosts | None = None
         try:
             async with asyncio.timeout(within_s):
@@ -115,7 +115,7 @@ class Line:
             raise self._fault(error, watch, known, within_s) from error
 
     def _pinned(self) -> dict[str, Any]:
-        """The options that let in the one machine, with the one key; raises where either is missing."""
+        """The options that accept one host key and use one client key; raises if either is missing."""
         end = self.endpoint
         if not end.host_key:
             raise Refused.at(self.name, "its host key is not known", "launch another machine")
@@ -134,7 +134,7 @@ class Line:
         return {} if self.config is None else {"config": [self.config]}
 
     def _known(self) -> asyncssh.SSHKnownHosts:
-        """The known hosts that the user's configuration names for the alias; raises Refused where it turns them off."""
+        """The known hosts that the user's configuration names for the alias; raises Refused if it disables them."""
         options = asyncssh.SSHClientConnectionOptions(host=self.endpoint.alias or "", **self._config())
         for hop in [] if not isinstance(options.tunnel, str) else options.tunnel.split(","):
             host = hop.rpartition("@")[2].partition(":")[0]
@@ -144,16 +144,16 @@ class Line:
         return asyncssh.import_known_hosts("\n".join(file.read_text(errors="replace") for file in found))
 
     def _named(self, options: asyncssh.SSHClientConnectionOptions, host: str) -> list[Path]:
-        """The files that the options name; none of them means the usual ones."""
+        """The known hosts files that the options name; empty for the usual ones."""
         named = options.known_hosts
         if named is None:
             raise Refused.at(host, "its UserKnownHostsFile is none, so that any machine would do", "name a file there")
         return [Path(file) for file in named if isinstance(file, str)] if isinstance(named, list) else []
 
     def _fault(
-        self, error: Exception, watch: _Watch, known: asyncssh.SSHKnownHosts | None, within_s: float
+        self, error: Exception, watch: _Handshake, known: asyncssh.SSHKnownHosts | None, within_s: float
     ) -> ProviderFault:
-        """The error as one of ours."""
+        """The error as a ProviderFault."""
         if isinstance(error, asyncssh.HostKeyNotVerifiable):
             return self._not_trusted(watch, known)
         kind, next = ProviderFault, _when_silent(watch.reached())
@@ -172,8 +172,8 @@ class Line:
                 what = f"connection lost (SSH {watch.reached()}): {one_line(str(error)) or type(error).__name__}"
         return kind.at(self.name, what, next)
 
-    def _not_trusted(self, watch: _Watch, known: asyncssh.SSHKnownHosts | None) -> ProviderFault:
-        """Another host key than the trusted one, or a host that nobody ever trusted."""
+    def _not_trusted(self, watch: _Handshake, known: asyncssh.SSHKnownHosts | None) -> ProviderFault:
+        """The error for another host key than the trusted one, or for an unknown host."""
         shown = f" ({watch.shown[3].get_fingerprint()})" if watch.shown else ""
         if known is None:
             return WrongHost.at(self.name, f"it shows another host key than the one that was given to it{shown}", _WHO)

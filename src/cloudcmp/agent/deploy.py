@@ -1,4 +1,4 @@
-"""Puts the agent on a machine that is reached by SSH, and takes it away again."""
+"""Installs the agent on a machine that is reached by SSH, and removes it."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -9,24 +9,23 @@ from pathlib import Path, PurePosixPath
 from cloudcmp.agent.locate import BINARY, locate
 from cloudcmp.errors import AgentMissing, OutsideFault, ProviderFault
 from cloudcmp.model.plan import PlannedTrial
-from cloudcmp.model.protocol import Channel
-from cloudcmp.model.remote import Shell
+from cloudcmp.model.remote import Channel, Shell
 from cloudcmp.model.untrusted_text import one_line
 
 CPUS_MAX = 4096
 _KILL_AFTER_S = 5
-_PUT_S, _PUT_BYTES_PER_S = 120.0, 2.0**17  # slower than that, a file is given up
+_PUT_S, _PUT_BYTES_PER_S = 120.0, 2.0**17  # a slower upload is given up
 _MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
 _PATH = re.compile(r"/[A-Za-z0-9/._+@-]{1,400}")
 _RANGE = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
 _UPTIME = re.compile(r"([0-9]{1,10}\.[0-9]{1,9}) ")
 _ENVIRONMENT = ("env", "-i", "PATH=/usr/bin:/bin", "LC_ALL=C")
 
-# Fresh, nobody else's to read, and told where it is with every link followed. The agent's files have their own folder.
+# Creates a fresh private folder and prints its path with all links resolved. The agent's files have their own folder.
 _MAKE = """umask 077
 mkdir -p -- "$1" && cd -- "$1" && made=$(mktemp -d "$(pwd -P)/cloudcmp.XXXXXXXX") && mkdir "$made/work" && echo "$made"
 """
-# The affinity alone may name processors that were never there; those that are online alone, ones that we may not use.
+# The affinity may include processors that do not exist; the online list may include ones that we may not use.
 _CPUS = """allowed=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)
 echo "$allowed;$(cat /sys/devices/system/cpu/online 2>/dev/null)"
 """
@@ -41,8 +40,8 @@ rm -rf -- "$1"
 class RemoteInstance:
     """A machine with the agent on it. An Instance of the model.
 
-    `home` holds the agent and `folder`, where its test files go; `prefix` is the command that ends an agent whose
-    controller never came back, empty where there is none.
+    `home` holds the agent and `folder`, the place of its test files; `prefix` is the command that ends an agent whose
+    controller is gone, empty if the machine has none.
     """
 
     shell: Shell
@@ -57,22 +56,22 @@ class RemoteInstance:
         return f"{self.home}/work"
 
     def start(self, job: bytes, trial: PlannedTrial, earlier: int) -> AbstractAsyncContextManager[Channel]:  # noqa: ARG002
-        """An agent process on the job, with nothing in its environment; leaving the context ends it."""
+        """Start an agent process on the job, with an empty environment; leaving the context ends it."""
         return self.shell.start([*self.prefix, *_ENVIRONMENT, f"{self.home}/{BINARY}"], job)
 
     async def upload(self, files: Mapping[str, Path]) -> None:
         """Copy files into the folder for test files, each under its relative name; raises ProviderFault."""
         for name, file in files.items():
             to = f"{self.folder}/{name}"
-            await _ask(self.shell, ["mkdir", "-p", "--", to.rpartition("/")[0]], "a folder for files")
+            await _output_of(self.shell, ["mkdir", "-p", "--", to.rpartition("/")[0]], "a folder for files")
             await self.shell.put(file, to, deadline_s=_PUT_S + file.stat().st_size / _PUT_BYTES_PER_S)
 
     async def uptime_s(self) -> float:
-        """How long the machine has been up, as its kernel counts, to hundredths; raises ProviderFault."""
-        text = await _ask(self.shell, ["cat", "/proc/uptime"], "its uptime")
+        """The uptime of the machine by its kernel, to hundredths; raises ProviderFault."""
+        text = await _output_of(self.shell, ["cat", "/proc/uptime"], "its uptime")
         found = _UPTIME.match(f"{text} ")
         if found is None:
-            raise _odd("its uptime", text)
+            raise _malformed("its uptime", text)
         return float(found[1])
 
 
@@ -84,22 +83,22 @@ async def deploy(
     address: str = "127.0.0.1",
     lease_s: float | None = None,
 ) -> RemoteInstance:
-    """Put the agent for the machine's kind into a fresh folder (0700) under `folder`, and see that it answers.
+    """Install the agent for the machine's architecture in a fresh folder (0700) under `folder`, and check that it runs.
 
     `folder` may be relative to the user's home. `address` is where agents of other machines reach this one; with
-    `lease_s` no agent process outlives it. Raises AgentMissing where none is built for the machine, ProviderFault
-    where the machine does not do its part. Does not protect against a machine that lies: see Decoder.
+    `lease_s` no agent process outlives it. Raises AgentMissing if none is built for the machine, ProviderFault if a
+    command on the machine fails. Does not protect against a machine that lies: see Decoder.
     """
-    agent = locate(triple_of(await _ask(shell, ["uname", "-sm"], "its kind")))
-    home = await _ask(shell, ["sh", "-c", _MAKE, "cloudcmp", folder], "a new folder")
+    agent = locate(triple_of(await _output_of(shell, ["uname", "-sm"], "its kind")))
+    home = await _output_of(shell, ["sh", "-c", _MAKE, "cloudcmp", folder], "a new folder")
     if not _PATH.fullmatch(home) or not PurePosixPath(home).name.startswith("cloudcmp."):
-        raise _odd("a new folder", home)
+        raise _malformed("a new folder", home)
     try:
         await shell.put(agent, f"{home}/{BINARY}")
-        version = await _ask(shell, [*_ENVIRONMENT, f"{home}/{BINARY}", "--version"], "its agent's version")
+        version = await _output_of(shell, [*_ENVIRONMENT, f"{home}/{BINARY}", "--version"], "its agent's version")
         if not version.startswith(f"{BINARY} "):
-            raise _odd("its agent's version", version)
-        cpus = usable_cpus(await _ask(shell, ["sh", "-c", _CPUS], "its processors"))
+            raise _malformed("its agent's version", version)
+        cpus = usable_cpus(await _output_of(shell, ["sh", "-c", _CPUS], "its processors"))
         return RemoteInstance(shell, cpus, address, home, await _prefix(shell, lease_s))
     except OutsideFault:
         with suppress(OutsideFault):
@@ -108,17 +107,18 @@ async def deploy(
 
 
 async def undeploy(shell: Shell, folder: str) -> None:
-    """Kill the processes whose program lies in a folder that `deploy` made (`RemoteInstance.home`), and remove it.
+    """Kill the processes whose program is in a folder of `deploy` (`RemoteInstance.home`), and remove the folder.
 
-    Raises ProviderFault where it cannot be removed; one that is not there is no fault. For machines that stay.
+    For machines that stay after a study. Raises ProviderFault if the folder cannot be removed; a missing one is no
+    fault.
     """
     if not _PATH.fullmatch(folder) or not PurePosixPath(folder).name.startswith("cloudcmp.") or "/../" in folder:
-        raise _odd("a folder of ours", folder)
-    await _ask(shell, ["sh", "-c", _REMOVE, "cloudcmp", folder], "removing its folder")
+        raise _malformed("a folder of ours", folder)
+    await _output_of(shell, ["sh", "-c", _REMOVE, "cloudcmp", folder], "removing its folder")
 
 
 def triple_of(uname: str) -> str:
-    """The target triple for what `uname -sm` says; raises AgentMissing for a system that has no agent."""
+    """The target triple for the output of `uname -sm`; raises AgentMissing for a system that has no agent."""
     system, _, machine = uname.strip().partition(" ")
     if system != "Linux" or machine not in _MACHINES:
         what = f"there is none for {one_line(uname, 40) or 'a machine that does not say what it is'}"
@@ -127,14 +127,14 @@ def triple_of(uname: str) -> str:
 
 
 def usable_cpus(text: str) -> tuple[int, ...]:
-    """The processors in both of two lists such as `0-3,8;0-7`: allowed, and online where the machine tells those.
+    """The processors in both of two lists such as `0-3,8;0-7`: allowed, and online if the machine lists those.
 
-    Raises ProviderFault for what is no such list, or for none.
+    Raises ProviderFault for other text, and if no processor is left.
     """
     allowed, _, online = text.partition(";")
     both = _cpu_list(allowed) & _cpu_list(online or allowed)
     if not both:
-        raise _odd("its processors", text)
+        raise _malformed("its processors", text)
     return tuple(sorted(both))
 
 
@@ -144,26 +144,26 @@ def _cpu_list(line: str) -> frozenset[int]:
         found = _RANGE.fullmatch(item)
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
         if not first <= last < CPUS_MAX:
-            raise _odd("its processors", line)
+            raise _malformed("its processors", line)
         cpus.update(range(first, last + 1))
     return frozenset(cpus)
 
 
 async def _prefix(shell: Shell, lease_s: float | None) -> Sequence[str]:
-    """What ends an agent after its lease, where the machine has it."""
+    """The command that ends an agent after its lease; empty if the machine does not have it."""
     if lease_s is None or (await shell.run(["timeout", "-k", "1", "5", "true"])).exit_code != 0:
         return ()
     return ("timeout", "-k", str(_KILL_AFTER_S), str(max(1, round(lease_s))))
 
 
-async def _ask(shell: Shell, command: Sequence[str], what: str) -> str:
-    """What a command prints, stripped and untrusted; raises ProviderFault where it fails."""
-    said = await shell.run(command, most_bytes=65536)
-    if said.exit_code != 0:
-        why = one_line(said.err.decode("utf-8", errors="replace")) or f"exit {said.exit_code}"
+async def _output_of(shell: Shell, command: Sequence[str], what: str) -> str:
+    """The output of a command, stripped and untrusted; raises ProviderFault if it fails."""
+    output = await shell.run(command, most_bytes=65536)
+    if output.exit_code != 0:
+        why = one_line(output.err.decode("utf-8", errors="replace")) or f"exit {output.exit_code}"
         raise ProviderFault.at("machine", f"{what}: {why}", "see its disk, permissions and mount options")
-    return said.out.decode("utf-8", errors="replace").strip()
+    return output.out.decode("utf-8", errors="replace").strip()
 
 
-def _odd(what: str, said: str) -> ProviderFault:
-    return ProviderFault.at("machine", f"{what} cannot be {one_line(said, 60)!r}", "see what answers there")
+def _malformed(what: str, text: str) -> ProviderFault:
+    return ProviderFault.at("machine", f"{what} cannot be {one_line(text, 60)!r}", "see what answers there")

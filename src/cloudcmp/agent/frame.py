@@ -1,4 +1,4 @@
-"""One line of an agent's output, taken apart with distrust."""
+"""Strict parsing of one line of an agent's output."""
 
 import json
 import math
@@ -15,7 +15,7 @@ _INTEGER_MAX = 1 << 64
 
 
 class BadFrame(Exception):
-    """A line that is not what the protocol allows; its text says what, in words of ours only."""
+    """A line violates the protocol; its text describes the fault without quoting the line."""
 
 
 def parse_frame(line: bytes, seq: int) -> dict[str, object]:
@@ -63,7 +63,7 @@ def number_of(frame: Mapping[str, object], key: str) -> float:
 
 
 def text_of(frame: Mapping[str, object], key: str, limit: int = 200) -> str:
-    """A cleaned text; raises BadFrame where there is none."""
+    """A cleaned text; raises BadFrame if it is missing."""
     value = frame.get(key)
     if type(value) is not str:
         raise BadFrame(f"{key} is not text")
@@ -71,7 +71,7 @@ def text_of(frame: Mapping[str, object], key: str, limit: int = 200) -> str:
 
 
 def facts_of(frame: Mapping[str, object], key: str) -> dict[str, object]:
-    """An object of facts, every text in it cleaned; raises BadFrame where it is none, too deep or too long."""
+    """An object of facts, every text in it cleaned; raises BadFrame for another type, or if too deep or too long."""
     value = frame.get(key)
     if type(value) is not dict:
         raise BadFrame(f"{key} is not an object")

@@ -1,4 +1,4 @@
-"""The one line that goes in: the job."""
+"""The job line: the agent's only input."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,10 +13,10 @@ LINE_BYTES_MAX = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class JobTarget:
-    """One of a trial's other targets, as the agent that gets the job sees it.
+    """One of a trial's other targets, as the agent of the job sees it.
 
-    `role` is the part that the target plays in the trial. A machine has an `address`: `ip:port` where it listens, else
-    `ip`. A service has an `endpoint`, a URL. `credential_ref` names a credential and is never one.
+    `role` is the target's part in the trial. A machine has an `address`: `ip:port` where it listens, else `ip`. A
+    service has an `endpoint`, a URL. `credential_ref` names a credential and never holds one.
     """
 
     role: str
@@ -25,7 +25,7 @@ class JobTarget:
     credential_ref: str | None = None
 
     def encode(self) -> dict[str, str]:
-        """The target as a JSON object; what is None is left out."""
+        """The target as a JSON object without fields that are None."""
         fields = (
             ("role", self.role),
             ("address", self.address),
@@ -51,10 +51,9 @@ def encode_job(
 
     `cpus` are processor numbers. `listen` is the `ip:port` that the agent binds (port 0: any), `targets` are the
     trial's other targets, `secret` is 64 hex digits that the agents of one trial share.
-    `caps` bound what the trial may put on the network: `bytes`, `bytes_per_s`, `packets_per_s`, `burst_s`; without
-    them the agent's own defaults hold between machines. After `lease_s` seconds of life the agent leaves.
-    Does not check targets, caps and lease: the agent refuses what it does not understand.
-    Raises UserMistake for a job longer than a line may be.
+    `caps` bound the trial's traffic: `bytes`, `bytes_per_s`, `packets_per_s`, `burst_s`; without them the agent's own
+    defaults hold between machines. After `lease_s` seconds of life the agent exits.
+    Does not check targets, caps and lease: the agent does. Raises UserMistake for a job line that is too long.
     """
     job: dict[str, object] = {
         "v": PROTOCOL_VERSION,

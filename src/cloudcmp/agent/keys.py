@@ -1,4 +1,4 @@
-"""SSH keys: made here, and read with distrust."""
+"""SSH keys: generation, and strict parsing."""
 
 import base64
 import binascii
@@ -21,7 +21,7 @@ def new_key() -> KeyPair:
 def parse_public(text: str) -> str:
     """The `ssh-ed25519 AAAA...` of a public key's one line; raises ValueError for anything else, a comment included.
 
-    Whether the 32 bytes are a point of the curve is not looked at: the key exchange does that.
+    Does not check that the 32 bytes are a point of the curve: the key exchange does.
     """
     line = text.strip(" \r\n")
     kind, _, encoded = line.partition(" ")
@@ -31,7 +31,7 @@ def parse_public(text: str) -> str:
         blob = base64.b64decode(encoded, validate=True)
     except binascii.Error as error:
         raise ValueError("is not base64") from error
-    # One key has one spelling: comparing the texts must be comparing the keys.
+    # Each key has exactly one spelling, so that equal texts mean equal keys.
     if base64.b64encode(blob).decode() != encoded:
         raise ValueError("is not base64 as it is written")
     if len(blob) != _BLOB_BYTES or not blob.startswith(struct.pack(">I", len(ED25519)) + ED25519.encode()):

@@ -62,7 +62,7 @@ def locate(
 
 
 def _places(triple: str, python: Path, scripts: Path, checkout: Path) -> Iterator[Path]:
-    """Where an agent may be, the likeliest first, none twice."""
+    """The possible paths of an agent, the likeliest first, without repetition."""
     target = checkout / "agent" / "target"
     builds = [
         folder / profile / BINARY
@@ -73,7 +73,7 @@ def _places(triple: str, python: Path, scripts: Path, checkout: Path) -> Iterato
 
 
 def _fault_of(path: Path, triple: str) -> str | None:
-    """Why a file cannot be the agent, None where it can. A file that is no ELF file (a script) may run anywhere."""
+    """Why a file cannot be the agent, None if it can. A file that is no ELF file (a script) may run anywhere."""
     try:
         with path.open("rb") as file:
             head = file.read(20)

@@ -1,4 +1,4 @@
-"""Opens connections to machines; the SSH library is only loaded when the first one is opened."""
+"""Opens SSH connections to machines; the first one loads the SSH library."""
 
 import os
 from collections.abc import Mapping
@@ -9,16 +9,16 @@ CONFIG_VARIABLE = "CLOUDCMP_SSH_CONFIG"
 
 
 async def dial(endpoint: Endpoint, within_s: float, *, environ: Mapping[str, str] | None = None) -> Shell:
-    """A Shell on a machine, within so many seconds.
+    """Open a Shell on a machine, within so many seconds.
 
     Only the endpoint's host key is accepted. With an alias, the user's OpenSSH configuration (`$CLOUDCMP_SSH_CONFIG`
     or the usual file) and known hosts decide instead. Raises WrongHost for another host key, Refused for a refused
-    login or a host that is not known, ProviderFault for a machine that is not up or stops answering. A machine that
-    still boots may show any of these for a moment; none of them lets it in.
+    login or an unknown host, ProviderFault for a machine that is not up or stops answering. A machine that still boots
+    may cause any of these for a moment; it is never accepted in spite of them.
     """
-    from cloudcmp.agent.connection import Line
+    from cloudcmp.agent.connection import SshHost
     from cloudcmp.agent.shell import SshShell
 
     variables = os.environ if environ is None else environ
-    line = Line(endpoint, variables.get(CONFIG_VARIABLE) or None)
-    return SshShell(line, await line.connect(within_s))
+    host = SshHost(endpoint, variables.get(CONFIG_VARIABLE) or None)
+    return SshShell(host, await host.connect(within_s))

@@ -1,4 +1,4 @@
-"""The decoder of what an agent prints. Everything that an agent says is untrusted until the whole stream has passed."""
+"""The decoder of an agent's output, which is untrusted until the whole stream has been checked."""
 
 import hashlib
 import ipaddress
@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from cloudcmp.agent.expected import Expected, SeriesKey
 from cloudcmp.agent.frame import BadFrame, facts_of, number_of, parse_frame, scalar_of, text_of
 from cloudcmp.agent.job import LINE_BYTES_MAX
+from cloudcmp.agent.series import ExpectedSeries, SeriesKey
 from cloudcmp.model.trial import Outcome, Sample, TrialResult
 from cloudcmp.model.untrusted_text import lines, one_line
 
@@ -21,7 +21,7 @@ _OUTPUTS = ("stdout", "stderr")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one stream may hold; `total_bytes` also bounds the memory that its samples take (about three times that)."""
+    """Limits of one stream; `total_bytes` also bounds the memory of its samples (about three times that)."""
 
     line_bytes: int = LINE_BYTES_MAX
     frames: int = 1_000_000
@@ -31,16 +31,16 @@ class Limits:
 
 
 class Decoder:
-    """Turns the bytes of one agent, cut anywhere, into a TrialResult; never raises for what they hold.
+    """Decodes the bytes of one agent, cut anywhere, into a TrialResult; never raises because of their content.
 
-    `expected` are the only series that are believed (`expected_series`); `deadline_s` bounds their times;
-    `read_histogram` raises ValueError for a histogram that cannot be read. With `listens`, the agent is a server that
-    says where it listens; with `prints`, it may tell what a command has printed.
+    `expected` are the only accepted series (`expected_series`); `deadline_s` bounds their times; `read_histogram`
+    raises ValueError for a histogram that cannot be read. With `listens`, the agent is a server that reports its
+    address; with `prints`, it may report the output of a command.
     """
 
     def __init__(
         self,
-        expected: Mapping[SeriesKey, Expected],
+        expected: Mapping[SeriesKey, ExpectedSeries],
         deadline_s: float,
         read_histogram: Callable[[str], object],
         *,
@@ -72,16 +72,16 @@ class Decoder:
 
     @property
     def ended(self) -> bool:
-        """Whether the end record came and held."""
+        """True if a valid end record came."""
         return self._outcome is not None and self.fault is None
 
     @property
     def texts(self) -> dict[str, str]:
-        """What the command has printed, cleaned, by the name of the output; nothing of a stream that did not hold."""
+        """The command's outputs by name, cleaned; empty if the stream was invalid."""
         return {name: lines("".join(pieces)) for name, pieces in self._texts.items()}
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes. After the first fault nothing is kept; `fault` says what it was."""
+        """Decode the next bytes. After the first fault, in `fault`, nothing is kept."""
         if self.fault is not None:
             return
         self._bytes += len(data)
@@ -93,7 +93,7 @@ class Decoder:
             self._forget(str(bad))
 
     def result(self, cut: tuple[Outcome, str] | None = None) -> TrialResult:
-        """What came of the stream. `cut` says why reading stopped before its end, where it did."""
+        """The result of the stream. `cut` is the outcome and reason if reading stopped before its end."""
         if self.fault is None and self._outcome is None:
             if cut is not None:
                 return TrialResult(cut[0], (), cut[1], self._facts())
@@ -121,7 +121,7 @@ class Decoder:
         return json.dumps({**self._hello, "notes": self._notes}, sort_keys=True, separators=(",", ":"))
 
     def _take(self, data: bytes) -> None:
-        """Cut the bytes into lines; what has no end of line yet waits."""
+        """Split the bytes into lines; an incomplete line waits."""
         lines = data.split(b"\n")
         if len(lines) > 1:
             lines[0] = bytes(self._rest) + lines[0]
@@ -226,7 +226,7 @@ class Decoder:
             raise BadFrame(f"the outputs are longer than {self._limits.text_chars} characters")
         self._texts.setdefault(name, []).append(text)
 
-    def _series(self, frame: dict[str, object], *, histogram: bool) -> tuple[Expected, float]:
+    def _series(self, frame: dict[str, object], *, histogram: bool) -> tuple[ExpectedSeries, float]:
         """The series that a frame belongs to, and its time, both checked."""
         metric, params = frame.get("metric"), frame.get("params")
         if type(metric) is not str or type(params) is not dict:

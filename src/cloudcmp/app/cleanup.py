@@ -7,10 +7,9 @@ from pathlib import Path
 
 from cloudcmp.app.adoption import check_maker, teardown_actions
 from cloudcmp.errors import CorruptStore, Fault, StorageFault
-from cloudcmp.execute.environment import tools
-from cloudcmp.execute.interruptible import unheld
-from cloudcmp.execute.interruption import Stopping
-from cloudcmp.execute.teardown import Leave, RunEnd, leave_at_once, left_told, line_of, lines_left
+from cloudcmp.execute.environment import open_providers
+from cloudcmp.execute.interruption import StopSignals, run_interruptible
+from cloudcmp.execute.teardown import Leave, RunEnd, leave_at_once, line_of, lines_left, reporting_leftovers
 from cloudcmp.model.lease import Lease, LeaseRow
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provision import Journal, Ledger, Release, release_all
@@ -80,17 +79,17 @@ def _sweep_command(tag: str | None) -> str:
 def _release(
     folder: Path, store: StudyStore, journal: Journal, leave: Leave | None, say: Callable[[str], None]
 ) -> tuple[Release, ...]:
-    """Release everything; if interrupted while no `Stopping` handles signals, reports leftovers through `leave`."""
+    """Release everything; if interrupted while no `StopSignals` handles signals, reports leftovers through `leave`."""
     releases: list[Release] = []
     came: list[RunEnd] = []
 
     async def work() -> None:
-        providers, ledger = tools(store, journal=journal)
+        providers, ledger = open_providers(store, journal=journal)
         releases.extend(await _release_all(ledger, providers, folder, leave, say))
         came.append(RunEnd(folder, False, "interrupted", True, lines_left(releases)))
 
-    with left_told(folder, journal, leave, came):
-        unheld(work())
+    with reporting_leftovers(folder, journal, leave, came):
+        run_interruptible(work())
     return tuple(releases)
 
 
@@ -101,12 +100,12 @@ async def _release_all(
         return await run_with_progress(release_all(ledger, providers), ledger, providers, say)
     stop, releases = asyncio.Event(), list[Release]()
     stop.set()  # there is nothing to finish first
-    stopping = Stopping(stop, lambda _: None)
+    stopping = StopSignals(stop, lambda _: None)
 
     async def work() -> None:
         releases.extend(await run_with_progress(release_all(ledger, providers), ledger, providers, say))
 
-    with stopping.heeding():
-        if not await stopping.unless_hurried(work()):
+    with stopping.handled():
+        if not await stopping.run_unless_hurried(work()):
             await leave_at_once(ledger, providers, folder, leave)
     return tuple(releases)

@@ -7,8 +7,8 @@ from cloudcmp import answer
 from cloudcmp.app.study_view import cell_names, view
 from cloudcmp.catalog import hint
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.price import Purchase
-from cloudcmp.model.result import Analysis
 from cloudcmp.model.view import View
 
 

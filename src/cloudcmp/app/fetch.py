@@ -20,7 +20,7 @@ from cloudcmp.cost.sources.fetchers import fetch as fetch_from
 from cloudcmp.cost.sources.libcloud import bundled_file
 from cloudcmp.cost.sources.web import Tell, Web, silent
 from cloudcmp.errors import CloudcmpError, Fault, ProviderFault, UserMistake
-from cloudcmp.model.price import How, PriceList, Told
+from cloudcmp.model.price import How, PriceEntry, PriceList
 from cloudcmp.model.price_import import PriceListImport
 from cloudcmp.store.faults import storage
 from cloudcmp.store.prices import PriceBook
@@ -76,7 +76,7 @@ def _fetched(name: str, regions: Sequence[str], web: Web, folder: Path, tell: Te
         raise ProviderFault(unread(name, place, address_of(name), no.what)) from None
 
 
-def _region_filter(one: Fetched, regions: Sequence[str]) -> Callable[[Told], bool] | None:
+def _region_filter(one: Fetched, regions: Sequence[str]) -> Callable[[PriceEntry], bool] | None:
     """A filter for rows of the list's region, or of the requested regions if the list has all; None takes every row.
 
     A region's list must not price other regions: it would take precedence over their own lists.
@@ -119,7 +119,7 @@ def kinds() -> tuple[str, ...]:
 
 def take_in(
     kind: str, files: Sequence[Path], *, source: str = "", how: How | None = None, as_of: date | None = None,
-    now: float | None = None, region: str = "", only: Callable[[Told], bool] | None = None,
+    now: float | None = None, region: str = "", only: Callable[[PriceEntry], bool] | None = None,
     fault: type[CloudcmpError] = UserMistake, tell: Callable[[str, int, int | None], None] | None = None,
 ) -> PriceListImport:  # fmt: skip
     """Read the files of a list and put it into the book, whole or not at all.
@@ -157,9 +157,9 @@ def take_in(
 
 
 def _counted(
-    rows: Iterable[Told], files: Sequence[BinaryIO], size: int, tell: Callable[[str, int, int | None], None] | None,
-    what: str,
-) -> Iterable[Told]:  # fmt: skip
+    rows: Iterable[PriceEntry], files: Sequence[BinaryIO], size: int,
+    tell: Callable[[str, int, int | None], None] | None, what: str,
+) -> Iterable[PriceEntry]:  # fmt: skip
     """Pass the rows on, and report progress every thousand rows."""
     for number, one in enumerate(rows):
         if tell is not None and number % 1000 == 999:
@@ -174,8 +174,8 @@ def unread(kind: str, region: str, where: object, why: str) -> Fault:
 
 
 def _selected(
-    rows: Iterable[Told], only: Callable[[Told], bool] | None, now: float, as_of: date | None
-) -> Iterable[Told]:
+    rows: Iterable[PriceEntry], only: Callable[[PriceEntry], bool] | None, now: float, as_of: date | None
+) -> Iterable[PriceEntry]:
     """The requested rows of a list; raises Unreadable if there are none, or the list is dated in the future."""
     latest = (datetime.fromtimestamp(now, UTC) + timedelta(days=1)).date()  # in the easternmost time zone
     if as_of is not None and as_of > latest:

@@ -16,7 +16,7 @@ from cloudcmp.model.offering import Price
 from cloudcmp.model.plan import Candidate, Plan, Quote
 from cloudcmp.model.price import Item, Purchase
 from cloudcmp.model.terms import Commitment
-from cloudcmp.plan import as_listed_for
+from cloudcmp.plan import list_prices_apply
 from cloudcmp.provider.registry import names
 
 # Prices that people gave; no list has them.
@@ -102,7 +102,7 @@ def _today(candidate: Candidate) -> Price | None:
     A provider's offerings are priced for Linux on shared machines; any other kind is looked up as requested.
     """
     wanted = candidate.offering
-    known = offerings_of(wanted.provider, wanted.region) if as_listed_for(candidate) else ()
+    known = offerings_of(wanted.provider, wanted.region) if list_prices_apply(candidate) else ()
     for offering in known:
         if (offering.region, offering.name) == (wanted.region, wanted.name) and offering.price is not None:
             return offering.price

@@ -77,7 +77,7 @@ def plan_stored(folder: Path) -> Plan:
 
 def known_providers() -> frozenset[str]:
     """Providers that a candidate may name: those with a driver, and those with published offerings."""
-    return frozenset(names()) | planner.printed_providers()
+    return frozenset(names()) | planner.published_providers()
 
 
 def _billed() -> frozenset[str]:
@@ -93,7 +93,7 @@ def _planned(read: Study, on: str | None, short: bool, seed: int | None) -> Plan
         offerings_of=offerings_of if on is None else _offerings_without_account,
         host_of=host_of,
         free=_free,
-        priced=catalogue.price if on is None else planner.as_listed,
+        priced=catalogue.price if on is None else planner.unpriced,
         on=on,
         short=short,
         start_at=VIRTUAL_START if simulated else time.time(),

@@ -17,10 +17,10 @@ from cloudcmp.execute.environment import (
     provenance_of,
     time_of,
 )
-from cloudcmp.execute.interruptible import ask
+from cloudcmp.execute.interruption import run_interruptible
 from cloudcmp.execute.spending import BUDGET
-from cloudcmp.execute.study import drive, left_of
-from cloudcmp.execute.teardown import Leave, RunEnd, faults_of, left_told, untouched
+from cloudcmp.execute.study import run_study, trials_left
+from cloudcmp.execute.teardown import Leave, RunEnd, faults_of, open_lease_lines, reporting_leftovers
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Progress
 from cloudcmp.owned_folder import OwnedPath
@@ -56,7 +56,7 @@ def start(
     ) as store:
         if work is not None:
             store.set_meta(WORK, str(work.absolute()))
-        return drive(store, binary, wait, progress, leave)
+        return run_study(store, binary, wait, progress, leave)
 
 
 def _preflight(plan: Plan, progress: Progress) -> None:
@@ -64,8 +64,8 @@ def _preflight(plan: Plan, progress: Progress) -> None:
     runners = {candidate.runner for candidate in plan.candidates} - {"simulated", "local"}
     if runners:
         progress.note(f"looking first: {', '.join(sorted(runners))}")
-        refuse([one.finding for one in ask(check_plan(plan, progress.note))])
-        ask(prepare(plan, progress.note))
+        refuse([one.finding for one in run_interruptible(check_plan(plan, progress.note))])
+        run_interruptible(prepare(plan, progress.note))
 
 
 def resume(
@@ -97,22 +97,22 @@ def resume(
             raise UserMistake.at(str(folder), "an imported table has nothing to run", "use compare or report")
         _check_work(store, work)
         check_unchanged(plan)
-        if left_of(store):
+        if trials_left(store):
             confirm_commands(plan, str(folder), confirm, progress.note)
         if budget is not None:
             _raise_budget(store, budget)
         try:
             _preflight(plan, progress)
         except CloudcmpError as error:
-            error.faults = (*error.faults, *faults_of(folder, untouched(store)))
+            error.faults = (*error.faults, *faults_of(folder, open_lease_lines(store)))
             raise
         except KeyboardInterrupt:
-            lines = untouched(store)
+            lines = open_lease_lines(store)
             leave(RunEnd(folder, False, "interrupted before it went on", True, lines))
-        with left_told(folder, store, leave):
+        with reporting_leftovers(folder, store, leave):
             moment = time_of(plan)
             store.interrupt_open(lambda trial: moment.at(plan.trials[trial].start_s))
-            return drive(store, agent_of(plan), wait, progress, leave)
+            return run_study(store, agent_of(plan), wait, progress, leave)
 
 
 def _check_work(store: StudyStore, work: Path | None) -> None:

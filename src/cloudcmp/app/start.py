@@ -15,11 +15,11 @@ from cloudcmp.catalog import METRICS
 from cloudcmp.cost.offering_prices import booked
 from cloudcmp.cost.sources.web import Tell, Web
 from cloudcmp.errors import CloudcmpError, ProviderFault, UserMistake
-from cloudcmp.execute.interruptible import ask
+from cloudcmp.execute.interruption import run_interruptible
 from cloudcmp.model.offering import Match, Offering
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Provider
-from cloudcmp.model.start import Answers, CloudAccess, FetchedPrices, Form, Started
+from cloudcmp.model.start import Answers, CloudAccess, FetchedPrices, Form, StarterStudy
 from cloudcmp.owned_folder import FOR_ALL, OwnedPath, new_file
 from cloudcmp.plan.match import nearest_offering
 from cloudcmp.provider.credential_signs import signs_of
@@ -48,7 +48,7 @@ def detect_clouds(within_s: float = DEADLINE_S) -> tuple[CloudAccess, ...]:
     missing = [CloudAccess(one.provider, False, ", ".join(filter(None, (one.what, one.next)))) for one in unavailable]
     missing += [CloudAccess(name, False, f"no sign of credentials; see: cloudcmp check {name}")
                 for name in known if name not in likely]  # fmt: skip
-    return tuple(sorted((*ask(_check_all(providers, within_s)), *missing), key=lambda one: one.provider))
+    return tuple(sorted((*run_interruptible(_check_all(providers, within_s)), *missing), key=lambda one: one.provider))
 
 
 async def _check_all(providers: Mapping[str, Provider], within_s: float) -> Sequence[CloudAccess]:
@@ -73,7 +73,7 @@ async def _check_cloud(name: str, provider: Provider, within_s: float) -> CloudA
 
 def start(
     answers: Answers, path: Path, seen: Sequence[CloudAccess], say: Callable[[str], None] = lambda _: None
-) -> Started:
+) -> StarterStudy:
     """Make the largest study that the answers and the budget allow, and write it to a new file.
 
     Raises UserMistake if the file exists, no offering has about the size, or the budget is too small for any study.
@@ -109,7 +109,7 @@ def start(
     text, plan = starter.starter_text(answers, clouds, form), plans[form]
     cheapest, unlisted = cheapest_by_price_list(answers)
     _write(path, text)
-    return Started(
+    return StarterStudy(
         path, text, plan, answers, form, tuple(seen), tuple(clouds), cheapest, tuple(unlisted), tuple(left_out)
     )
 

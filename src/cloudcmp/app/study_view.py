@@ -17,11 +17,12 @@ from cloudcmp.app.plan import read_terms
 from cloudcmp.catalog import metrics_with
 from cloudcmp.execute.spending import budget_of, spend_of
 from cloudcmp.model.metric import Metric, Reduce
+from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.price import Purchase
-from cloudcmp.model.result import Analysis, Estimate
+from cloudcmp.model.result import Estimate
 from cloudcmp.model.trial import Attempt
-from cloudcmp.model.values import Drawn
+from cloudcmp.model.values import SeriesLimits
 from cloudcmp.model.view import View
 from cloudcmp.provision import ACCOUNT
 from cloudcmp.report.redaction import Pseudonyms, hidden, known_ids
@@ -95,7 +96,7 @@ def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric], *, drawn
     attempts = store.attempts()
     counted = tuple(attempt for attempt in attempts if not attempt.interrupted)
     totals = frozenset(name for name, metric in metrics.items() if metric.reduce is Reduce.TOTAL)
-    measured = store.measured(totals, Drawn() if drawn else None)
+    measured = store.measured(totals, SeriesLimits() if drawn else None)
     estimates = analysis.estimate(plan, measured.values, measured.histograms, metrics)
     estimates = cost.with_cost(plan, _without_rounds(store, estimates), metrics)
     facts = analysis.facts_of(plan, counted)

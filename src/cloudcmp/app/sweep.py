@@ -16,9 +16,8 @@ from cloudcmp.app.concurrent import Say, run_concurrently
 from cloudcmp.app.provider_clients import UnavailableProvider, brief
 from cloudcmp.cost.offering_prices import with_prices
 from cloudcmp.errors import BadCredentials, CloudcmpError, IncompleteListing, NoCredentials, UserMistake
-from cloudcmp.execute.interruptible import unheld
-from cloudcmp.execute.interruption import Stopping
-from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Listing
+from cloudcmp.execute.interruption import StopSignals, run_interruptible
+from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Listing, TaggedResource
 from cloudcmp.model.leftover import Fate, Leftover, SweepResult, judge
 from cloudcmp.model.offering import Price
 from cloudcmp.model.protocol import HasServerTime, Provider
@@ -83,9 +82,9 @@ async def sweep(
     else:
         stop = asyncio.Event()
         stop.set()  # nothing is begun that a first signal could let come to its end
-        stopping = Stopping(stop, lambda _: None)
-        with stopping.heeding():
-            if not await stopping.unless_hurried(work):
+        stopping = StopSignals(stop, lambda _: None)
+        with stopping.handled():
+            if not await stopping.run_unless_hurried(work):
                 leave(_together(unmade, sweepers))
     return _together(unmade, sweepers)
 
@@ -104,7 +103,7 @@ def sweep_providers(
                                    named=bool(named), leave=leave, say=say))  # fmt: skip
 
     try:
-        unheld(run(*provider_clients.open_clients(provider_clients.select(named))))
+        run_interruptible(run(*provider_clients.open_clients(provider_clients.select(named))))
     except KeyboardInterrupt:
         leave(results[-1])
     return results[-1]
@@ -225,7 +224,7 @@ class _Sweeper:
         how = f"{ahead_s:.0f} s ahead of" if ahead_s > 0 else f"{behind_s:.0f} s behind"
         return f"this machine's clock is {how} the provider's: {refused}; set the clock"
 
-    def _leftover(self, found: Found, listing: Listing, prices: Mapping[tuple[str, str], Price]) -> Leftover:
+    def _leftover(self, found: TaggedResource, listing: Listing, prices: Mapping[tuple[str, str], Price]) -> Leftover:
         fate, why = judge(found, self._study, self._moment)
         if fate is Fate.DUE and self._clock:
             fate, why = Fate.KEPT, "whether it has expired is not known: no clock can be trusted"
@@ -294,7 +293,7 @@ def _line(name: str, fault: BaseException, word: str = "") -> str:
     return f"{name}: {word}{brief(fault).removeprefix(f'{name}: ')}"
 
 
-def _key(found: Found) -> tuple[str, str, str]:
+def _key(found: TaggedResource) -> tuple[str, str, str]:
     return found.region, found.kind, found.cloud_id
 
 

@@ -10,9 +10,9 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from cloudcmp.catalog import METRICS, READERS, hint, measure_cell, told_text
+from cloudcmp.catalog import METRICS, READERS, hint, measure_cell, output_settings_text
 from cloudcmp.errors import Fault, UserMistake
-from cloudcmp.model.tool import Reader, Unsure
+from cloudcmp.model.tool import Reader, UnclearOutput
 from cloudcmp.store.tidy import NEEDED, number_text
 from cloudcmp.tools import pkb
 from cloudcmp.tools.page import document, entry, word
@@ -111,7 +111,7 @@ def format_of(path: Path, options: ImportOptions) -> str:
     try:
         text = _text(path)
         fits += [name for name, reader in READERS.items() if reader.looks_like(text)]
-    except Unsure:
+    except UnclearOutput:
         pass
     if len(fits) > 1:
         raise UserMistake.at(str(path), f"can be read as {' and as '.join(fits)}", "say which with --format")
@@ -187,18 +187,18 @@ def _add_output(file: NamedFile, options: ImportOptions, found: ToolRows, reader
     provider, offering = _source(file, options)
     try:
         reports, begun = reader.reports(_text(file.path)), _begun(file.path)
-    except Unsure as unsure:
+    except UnclearOutput as unsure:
         next_ = "leave the file out, or run the tool again"
         raise UserMistake.at(str(file.path), f"{reader.name}: {unsure}", next_) from None
     for report in reports:
         if report.version:
             found.notes.append(f"\x00{report.tool} {word(report.version)}")
         for one in report.readings:
-            cell = measure_cell(report.tool, told_text(report.told), one.measure, one.metric)
+            cell = measure_cell(report.tool, output_settings_text(report.settings), one.measure, one.metric)
             row = [provider, options.region or "", offering, str(file.path), begun, one.metric, cell.params_text]
             found.rows.append((str(file.path), [*row, METRICS[one.metric].unit, number_text(one.value)]))
-        if report.left:
-            found.notes.append(f"{file.path}: not read: {', '.join(report.left)}")
+        if report.unread:
+            found.notes.append(f"{file.path}: not read: {', '.join(report.unread)}")
 
 
 def _source(file: NamedFile, options: ImportOptions) -> tuple[str, str]:
@@ -226,13 +226,13 @@ def _spare_cores(path: Path) -> _SpareCoresOutput | None:
 
 
 def _begun(path: Path) -> str:
-    """The start of a run by Spare Cores' metadata, or ""; raises Unsure if the run failed."""
+    """The start of a run by Spare Cores' metadata, or ""; raises UnclearOutput if the run failed."""
     kept = _spare_cores(path)
     if kept is None or not kept.meta.is_file():
         return ""
     meta = document(_text(kept.meta))
     if entry(meta, "exit_code") != 0:
-        raise Unsure(f"{kept.meta.name} says that the run ended with {str(meta['exit_code'])[:20]}")
+        raise UnclearOutput(f"{kept.meta.name} says that the run ended with {str(meta['exit_code'])[:20]}")
     return str(meta.get("start", ""))
 
 
@@ -245,7 +245,7 @@ def _add_samples(path: Path, options: ImportOptions, found: ToolRows) -> None:
             continue
         try:
             one = pkb.sample(line)
-        except Unsure as unsure:
+        except UnclearOutput as unsure:
             found.faults.append(Fault(f"{path}:{number}", str(unsure), "mend or remove the line"))
             continue
         if isinstance(one, str):
@@ -308,11 +308,11 @@ def _lines(path: Path, most: int | None = None) -> Iterator[str]:
 
 
 def _text(path: Path) -> str:
-    """The whole text of a file of up to 64 MiB; raises Unsure for a larger one."""
+    """The whole text of a file of up to 64 MiB; raises UnclearOutput for a larger one."""
     parts, size = [], 0
     for line in _lines(path):
         size += len(line)
         if size > _MOST_BYTES:
-            raise Unsure(f"the output is larger than {_MOST_BYTES >> 20} MiB")
+            raise UnclearOutput(f"the output is larger than {_MOST_BYTES >> 20} MiB")
         parts.append(line)
     return "".join(parts)

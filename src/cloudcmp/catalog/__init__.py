@@ -1,4 +1,4 @@
-"""The one table of metrics, probes and suites."""
+"""The catalogue of metrics, probes, suites and tools."""
 
 from cloudcmp.catalog.command_metrics import COMMAND, command_cells, metrics_with
 from cloudcmp.catalog.lookup import (
@@ -11,19 +11,17 @@ from cloudcmp.catalog.lookup import (
     refusal,
     suite_of,
 )
-from cloudcmp.catalog.metrics import METRICS, PERCENTILES
 from cloudcmp.catalog.parameters import hint, nearest
 from cloudcmp.catalog.places import PLACES, Place, place_of
-from cloudcmp.catalog.probes import PROBES
-from cloudcmp.catalog.suites import SUITES
-from cloudcmp.catalog.tooling import (
+from cloudcmp.catalog.tables import METRICS, PERCENTILES, PROBES, SUITES
+from cloudcmp.catalog.tool_settings import (
     DEFAULT,
     TOOL,
-    UNTOLD,
+    UNKNOWN_SETTINGS,
     measure_cell,
+    output_settings_text,
     settings_of,
     settings_text,
-    told_text,
     tool_of,
     tool_settings,
 )
@@ -40,7 +38,7 @@ __all__ = [
     "SUITES",
     "TOOL",
     "TOOLS",
-    "UNTOLD",
+    "UNKNOWN_SETTINGS",
     "Place",
     "canonical",
     "cells_of",
@@ -52,13 +50,13 @@ __all__ = [
     "metrics_with",
     "nearest",
     "once_a_launch",
+    "output_settings_text",
     "place_of",
     "probe_of",
     "refusal",
     "settings_of",
     "settings_text",
     "suite_of",
-    "told_text",
     "tool_of",
     "tool_settings",
 ]

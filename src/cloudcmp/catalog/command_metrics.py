@@ -1,10 +1,10 @@
-"""The metrics that a study's own commands bring along."""
+"""The metrics of a study's own commands."""
 
 from collections.abc import Iterable
 
-from cloudcmp.catalog.metrics import METRICS
+from cloudcmp.catalog.tables import METRICS
 from cloudcmp.model.cell import Cell
-from cloudcmp.model.command import Command, Told
+from cloudcmp.model.command import Command, CommandMetric
 from cloudcmp.model.metric import Group, Metric, Reduce
 
 COMMAND = "command"
@@ -12,17 +12,17 @@ COMMAND = "command"
 
 
 def metrics_with(commands: Iterable[Command]) -> dict[str, Metric]:
-    """The table of metrics and those that commands tell, by name."""
+    """The table of metrics with those of commands, by name."""
     return METRICS | {one.name: _metric(one) for command in commands for one in command.told}
 
 
 def command_cells(command: Command) -> tuple[Cell, ...]:
-    """The cells that a command gives beside its finishing time."""
+    """The cells that a command gives besides its finishing time."""
     return tuple(Cell.of(one.name, {COMMAND: command.name}) for one in command.told)
 
 
-def _metric(told: Told) -> Metric:
+def _metric(own: CommandMetric) -> Metric:
     return Metric(
-        told.name, told.unit, told.better, Group.COMPUTE, Reduce.MEDIAN, (COMMAND,),
-        "A figure that a command tells of itself.", "What the command does not say.", 1.0, told.signed,
+        own.name, own.unit, own.better, Group.COMPUTE, Reduce.MEDIAN, (COMMAND,),
+        "A figure that a command tells of itself.", "What the command does not say.", 1.0, own.signed,
     )  # fmt: skip

@@ -1,13 +1,11 @@
-"""Questions to the tables: what a probe's parameters mean, and which cells it gives."""
+"""Look-ups in the tables: the parameters, cells and expected time of probes."""
 
 import itertools
 from collections.abc import Iterator, Mapping
 
-from cloudcmp.catalog.metrics import METRICS, PERCENTILES
 from cloudcmp.catalog.parameters import canonical_of, hint
-from cloudcmp.catalog.probes import PROBES
-from cloudcmp.catalog.suites import SUITES
-from cloudcmp.catalog.tooling import TOOL, expected_of, tool_cells
+from cloudcmp.catalog.tables import METRICS, PERCENTILES, PROBES, SUITES
+from cloudcmp.catalog.tool_settings import TOOL, expected_of, tool_cells
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Probe
@@ -15,7 +13,7 @@ from cloudcmp.model.metric import Probe
 # Start of the agent's process, its wait for a quiet machine and its own clean-up, for each trial.
 _OVERHEAD_S = 0.05
 
-# A guest whose uptime cannot be read has no split: when its kernel started is not known.
+# These need the guest's uptime; without it, the start of its kernel is unknown.
 _OF_UPTIME = ("provisioning_latency_s", "booting_latency_s")
 
 # A datagram carries its number and time of sending in so many bytes; a smaller one has no jitter.
@@ -23,14 +21,14 @@ _STAMPED_BYTES = 20
 
 
 def probe_of(name: str) -> Probe:
-    """The probe of a name; raises UserMistake that names the nearest."""
+    """The probe of a name; raises UserMistake with the nearest name."""
     if name not in PROBES:
         raise UserMistake.at("probe", f"unknown probe {name!r}", hint(name, PROBES, "cloudcmp list probes"))
     return PROBES[name]
 
 
 def suite_of(name: str) -> tuple[tuple[str, dict[str, tuple[str, ...]]], ...]:
-    """The probes of a suite, each with its parameters' values; raises UserMistake that names the nearest."""
+    """The probes of a suite, each with its parameters' values; raises UserMistake with the nearest name."""
     if name not in SUITES:
         raise UserMistake.at("suite", f"unknown suite {name!r}", hint(name, SUITES, "cloudcmp list suites"))
     return tuple((probe, dict(params)) for probe, params in SUITES[name].probes)
@@ -86,11 +84,11 @@ def expected_s(name: str, filled: Mapping[str, str]) -> float:
 
 
 def refusal(name: str, params: Mapping[str, str]) -> tuple[str, str]:
-    """What is wrong with a probe's parameters together, and what next; empty where nothing is."""
+    """The fault of a probe's parameters together, and what next; two empty texts if they fit."""
     check = probe_of(name).refusal
     return check(fill(name, params)) if check is not None else ("", "")
 
 
 def once_a_launch(metric: str) -> bool:
-    """Whether a metric has one value a launch by its nature: what the controller times happens once to a machine."""
+    """True if a metric has one value a launch because the controller times it."""
     return any(probe.by_controller for probe in PROBES.values() if metric in probe.metrics)

@@ -1,4 +1,4 @@
-"""What people write as a parameter's value, as canonical text in base units."""
+"""Parses parameter values as people write them into canonical text in base units."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -11,13 +11,13 @@ from cloudcmp.units import parse_bytes, parse_rate, parse_seconds
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
-    """The known word that looks most like a mistyped one, None where none does."""
+    """The known word nearest to a mistyped one, None if none is near."""
     found = difflib.get_close_matches(word, list(words), n=1, cutoff=0.5)
     return found[0] if found else None
 
 
 def hint(word: str, words: Iterable[str], listing: str) -> str:
-    """What to do about an unknown word: the nearest one, and where all are listed."""
+    """The advice for an unknown word: the nearest one, and the command that lists all."""
     close = nearest(word, words)
     return f"nearest: {close}; see '{listing}'" if close else f"see '{listing}'"
 
@@ -29,7 +29,7 @@ def _number(text: str) -> str:
 
 
 def _base_units(param: Param, text: str) -> str:
-    """A parameter's value as text in base units; raises ValueError where it is not of the parameter's kind."""
+    """A parameter's value as text in base units; raises ValueError for a value of another kind."""
     bare = text.replace(".", "", 1).isdigit() and text.isascii()
     match param.kind:
         case ParamKind.COUNT | ParamKind.THREADS:

@@ -1,4 +1,4 @@
-"""Where regions are: the place and the part of the world that their providers name.
+"""The places of regions: city or area and part of the world, as their providers name them.
 
 Sources: https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-regions.html,
 https://cloud.google.com/compute/docs/regions-zones, https://learn.microsoft.com/azure/reliability/regions-list (all R:
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a region is, as its provider says, and in which part of the world."""
+    """The place of a region as its provider names it, and the part of the world."""
 
     name: str
     part: str
@@ -81,5 +81,5 @@ PLACES: dict[tuple[str, str], Place] = {
 
 
 def place_of(provider: str, region: str) -> Place | None:
-    """Where a provider's region is; None where it is not known."""
+    """The place of a provider's region; None if unknown."""
     return PLACES.get((provider, region))

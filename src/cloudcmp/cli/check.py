@@ -67,14 +67,14 @@ def check(
 def _check(named: Sequence[str], json: bool) -> int:
     from cloudcmp.app.check.preflight import check_plan, check_providers
     from cloudcmp.app.plan import plan_file
-    from cloudcmp.execute.interruptible import ask
+    from cloudcmp.execute.interruption import run_interruptible
     from cloudcmp.report import check_summary, documents
 
     study, report = _study(named), None if json else warn
     if study is None:
-        checked = ask(check_providers(named, report))
+        checked = run_interruptible(check_providers(named, report))
     else:
-        checked = ask(check_plan(plan_file(study, on=None, short=False, seed=None)[0], report))
+        checked = run_interruptible(check_plan(plan_file(study, on=None, short=False, seed=None)[0], report))
     if json:
         emit("check", documents.check(checked))
     else:

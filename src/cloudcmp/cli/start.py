@@ -13,7 +13,7 @@ from cloudcmp.cli.output import console, emit, say, warn
 from cloudcmp.errors import CloudcmpError, Fault, UserMistake
 
 if TYPE_CHECKING:
-    from cloudcmp.model.start import Answers, CloudAccess, FetchedPrices, Started
+    from cloudcmp.model.start import Answers, CloudAccess, FetchedPrices, StarterStudy
 
 
 def start(
@@ -82,7 +82,7 @@ def start(
     _show(found, fetched)
 
 
-def _show(found: "Started", fetched: "tuple[FetchedPrices, ...]") -> None:
+def _show(found: "StarterStudy", fetched: "tuple[FetchedPrices, ...]") -> None:
     from cloudcmp.report import first_study
     from cloudcmp.report.table import Head, table
 

@@ -20,7 +20,7 @@ from cloudcmp.cost.price_query import (
 )
 from cloudcmp.cost.shapes import Shape, shape_of
 from cloudcmp.model.offering import Price, Volume
-from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Doubt, How, Item, Listed, PriceRow, Purchase, Unit
+from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Doubt, How, Item, PriceListEntry, PriceRow, Purchase, Unit
 
 FRESH_DAYS = 30
 FETCHED = ("aws", "azure", "gcp")
@@ -40,15 +40,17 @@ class Prices(Protocol):
         region: str | None = None,
         item: Item | None = None,
         purchase: Purchase | None = None,
-    ) -> list[Listed]:
+    ) -> list[PriceListEntry]:
         """The lists that tell such prices, those to be asked first first."""
 
     def rows(
-        self, list_: Listed, provider: str, region: str | None, item: Item, name: str | None = None
+        self, list_: PriceListEntry, provider: str, region: str | None, item: Item, name: str | None = None
     ) -> tuple[PriceRow, ...]:
         """What a list says of a thing in a region, or everywhere."""
 
-    def doubts(self, list_: Listed, provider: str, region: str | None, name: str | None = None) -> tuple[Doubt, ...]:
+    def doubts(
+        self, list_: PriceListEntry, provider: str, region: str | None, name: str | None = None
+    ) -> tuple[Doubt, ...]:
         """The lines of a list that tell no price of a thing."""
 
 
@@ -173,7 +175,7 @@ class Lookup:
                 parts.append(found)
         return self._sum(parts, month / MONTH_HOURS)
 
-    def _offered(self, provider: str, region: str, item: Item, name: str) -> list[tuple[Listed, PriceRow]]:
+    def _offered(self, provider: str, region: str, item: Item, name: str) -> list[tuple[PriceListEntry, PriceRow]]:
         """The rows of a rate in the first list that says anything of it; raises No where that is in doubt."""
         for list_ in self.book.lists(provider, region, item):
             for one in self.book.doubts(list_, provider, region, name):
@@ -183,7 +185,9 @@ class Lookup:
                 return [(list_, row) for row in rows]
         return []
 
-    def _one(self, provider: str, region: str, item: Item, name: str, wanted: RowFilter) -> tuple[Listed, PriceRow]:
+    def _one(
+        self, provider: str, region: str, item: Item, name: str, wanted: RowFilter
+    ) -> tuple[PriceListEntry, PriceRow]:
         """The one row that prices a thing; the user's own lists are partial, every other one is the whole truth."""
         lists = self.book.lists(provider, region, item, wanted.purchase)
         if not lists:
@@ -205,7 +209,9 @@ class Lookup:
             break
         raise kept or NoPrice("the price lists at hand do not have it in this region")
 
-    def _decided(self, list_: Listed, rows: Sequence[PriceRow], doubts: Sequence[Doubt], wanted: RowFilter) -> PriceRow:
+    def _decided(
+        self, list_: PriceListEntry, rows: Sequence[PriceRow], doubts: Sequence[Doubt], wanted: RowFilter
+    ) -> PriceRow:
         fitting = [row for row in rows if wanted.row(row)]
         for one in doubts:  # a line without a name says nothing against one that has its own
             if wanted.doubt(one) and (one.name or not fitting):
@@ -233,7 +239,7 @@ class Lookup:
         self._fresh(list_, row)
         return row
 
-    def _fresh(self, list_: Listed, row: PriceRow) -> None:
+    def _fresh(self, list_: PriceListEntry, row: PriceRow) -> None:
         if list_.how in OLD_BY_NATURE:
             return
         if list_.dated is None:
@@ -246,7 +252,7 @@ class Lookup:
         if age_days < -1:
             raise NoPrice(f"its list is dated {list_.dated}, after today ({list_.source})", row.sku)
 
-    def _sum(self, parts: Sequence[tuple[Listed, PriceRow]], amount: Decimal) -> Price:
+    def _sum(self, parts: Sequence[tuple[PriceListEntry, PriceRow]], amount: Decimal) -> Price:
         """The price that several rows make together: as old as the oldest list, and by the word of the least sure."""
         currencies = sorted({row.currency for _, row in parts})
         if len(currencies) > 1:
@@ -256,7 +262,7 @@ class Lookup:
         price = self._price(unsure, parts[0][1], amount, " + ".join(row.sku for _, row in parts if row.sku))
         return replace(price, as_of=oldest.dated)
 
-    def _price(self, list_: Listed, row: PriceRow, amount: Decimal, sku: str) -> Price:
+    def _price(self, list_: PriceListEntry, row: PriceRow, amount: Decimal, sku: str) -> Price:
         short = amount if len(amount.as_tuple().digits) < _DIGITS else amount.quantize(_STEP, ROUND_UP)
         return Price(short.normalize() + 0, row.currency, list_.source, list_.dated, list_.how, sku, list_.sha256[:12])
 
@@ -311,7 +317,7 @@ def _sizes(row: PriceRow, gib: Decimal, size_bytes: Decimal) -> Decimal:
     raise NoPrice(f"{row.unit} is no unit of a volume", row.sku)
 
 
-def _not_sold(list_: Listed, rows: Sequence[PriceRow]) -> str:
+def _not_sold(list_: PriceListEntry, rows: Sequence[PriceRow]) -> str:
     if rows and all(row.item is Item.VOLUME for row in rows) and (why := missing_disk_size(rows)):
         return why
     if rows:

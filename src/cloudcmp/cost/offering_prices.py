@@ -12,7 +12,7 @@ from cloudcmp.cost.rates import rates
 from cloudcmp.model.bill import NO_RATE, Rate, Use
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.price import OLD_BY_NATURE, Doubt, How, Item, Listed, PriceList, Purchase
+from cloudcmp.model.price import OLD_BY_NATURE, Doubt, How, Item, PriceList, PriceListEntry, Purchase
 from cloudcmp.model.terms import Commitment
 from cloudcmp.store.prices import PriceBook
 from cloudcmp.units import Money
@@ -87,7 +87,7 @@ def _sold_in(book: PriceBook, provider: str, region: str) -> list[Offering]:
     return list(found.values())
 
 
-def _telling(book: PriceBook, provider: str, region: str) -> list[Listed]:
+def _telling(book: PriceBook, provider: str, region: str) -> list[PriceListEntry]:
     """The lists that say what is sold: those of prices on demand, before those of commitments and spot alone."""
     return book.lists(provider, region, Item.INSTANCE, Purchase.ON_DEMAND) or book.lists(
         provider, region, Item.INSTANCE

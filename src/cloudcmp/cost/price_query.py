@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 
-from cloudcmp.model.price import Doubt, PriceRow, Purchase, Unit, doubted
+from cloudcmp.model.price import Doubt, PriceRow, Purchase, Unit, doubt_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class UnknownPrice:
     @property
     def line(self) -> str:
         """The reason as one line."""
-        return doubted(self.provider, self.region, self.sku, self.name, self.why)
+        return doubt_line(self.provider, self.region, self.sku, self.name, self.why)
 
 
 class NoPrice(Exception):

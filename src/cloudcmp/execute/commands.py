@@ -1,4 +1,4 @@
-"""Trials of commands and tools: the job for the agent, the files that it needs, and the values in what it printed."""
+"""Trials of commands and tools: the job for the agent, the files that it needs, and the values in its output."""
 
 import asyncio
 import hashlib
@@ -10,12 +10,12 @@ from pathlib import Path
 
 from cloudcmp.catalog import COMMAND, DEFAULT, TOOL, measure_cell, settings_of, settings_text, tool_of
 from cloudcmp.errors import Fault, ProviderFault, UserMistake
-from cloudcmp.execute.command_values import values_of
+from cloudcmp.execute.command_values import metric_values
 from cloudcmp.model.cell import Cell
-from cloudcmp.model.command import Command, Shipped
+from cloudcmp.model.command import Command, ShippedFile
 from cloudcmp.model.plan import Plan, PlannedTrial
 from cloudcmp.model.protocol import AcceptsFiles, Instance
-from cloudcmp.model.tool import Settings, Tool, Unsure
+from cloudcmp.model.tool import Settings, Tool, UnclearOutput
 from cloudcmp.model.trial import Outcome, Sample, TrialResult
 from cloudcmp.model.untrusted_text import one_line
 
@@ -26,7 +26,7 @@ _PROGRAM = re.compile(r"[A-Za-z0-9_.+-]+(?=\s|$)")
 
 @dataclass(frozen=True, slots=True)
 class CommandJob:
-    """A trial as the agent is asked for it, and the cells of which the agent itself sends samples."""
+    """The agent's job for a trial, and the cells of which the agent itself sends samples."""
 
     trial: PlannedTrial
     cells: tuple[str, ...]
@@ -36,7 +36,7 @@ class CommandJob:
 
     @property
     def files(self) -> dict[str, Path]:
-        """What the machine needs beside the agent, by its name in the folder for test files."""
+        """The files that the machine needs besides the agent, by their name in the folder for test files."""
         own = self.command
         if own is None:
             return {}
@@ -45,9 +45,9 @@ class CommandJob:
 
 
 def command_job(trial: PlannedTrial, commands: Sequence[Command]) -> CommandJob | None:
-    """What the agent does for a trial of a command or of a tool; None for every other one.
+    """The agent's job for a trial of a command or of a tool; None for any other trial.
 
-    Raises UserMistake where the plan has no such command, or the table of tools no such tool or setting.
+    Raises UserMistake if the plan has no such command, or the table of tools no such tool or setting.
     """
     if trial.probe == TOOL:
         return _tool_job(trial)
@@ -92,8 +92,9 @@ def _tool_job(trial: PlannedTrial) -> CommandJob:
 
 
 async def upload_files(job: CommandJob, instance: Instance, there: set[str]) -> None:
-    """Bring the work's files to a machine, unless they are `there`; raises ProviderFault, OSError, and
-    UserMistake for a file that was changed since it was planned.
+    """Upload the job's files to a machine, except those that are `there`.
+
+    Raises ProviderFault, OSError, and UserMistake for a file that was changed since it was planned.
     """
     todo = {name: file for name, file in job.files.items() if name not in there}
     if todo and not isinstance(instance, AcceptsFiles):
@@ -107,18 +108,18 @@ async def upload_files(job: CommandJob, instance: Instance, there: set[str]) -> 
 async def parse_result(
     job: CommandJob, trial: PlannedTrial, result: TrialResult, texts: Mapping[str, str]
 ) -> TrialResult:
-    """The result with the values that the texts tell, `invalid` where one of the trial's cells is in doubt."""
+    """The result with the values in the texts; `invalid` if one of the trial's cells is in doubt."""
     result = replace(result, texts=tuple(texts.items()))
     if result.outcome is not Outcome.OK:
         return result
     try:
-        told = await _values(job, result, texts.get("stdout", ""))
+        values = await _values(job, result, texts.get("stdout", ""))
         result = _with_version(job, result, texts.get("stdout", ""))
-    except Unsure as doubt:
+    except UnclearOutput as doubt:
         return replace(result, outcome=Outcome.INVALID, samples=(), why=str(doubt))
     ended_s = result.samples[-1].t_s
     samples = [*result.samples] if job.command else []  # of a tool, its own figures alone
-    for cell, value in told.items():
+    for cell, value in values.items():
         samples.append(Sample(len(samples), cell.metric, cell.params_text, ended_s, value, None))
     given = {f"{one.metric} {one.params}" for one in samples}
     if given != set(trial.cells):
@@ -128,7 +129,7 @@ async def parse_result(
 
 
 async def _values(job: CommandJob, result: TrialResult, stdout: str) -> dict[Cell, float]:
-    """The cells that an output tells; raises Unsure."""
+    """The values of the cells in an output; raises UnclearOutput."""
     own = job.command
     if own is None or own.told:
         _refuse_parts(result)
@@ -138,43 +139,43 @@ async def _values(job: CommandJob, result: TrialResult, stdout: str) -> dict[Cel
         return {measure_cell(name, settings, one.measure, one.metric): one.value for one in readings}
     if own is None:
         return {}
-    values = await values_of(own.told, stdout)
+    values = await metric_values(own.told, stdout)
     return {Cell.of(metric, {COMMAND: own.name}): value for metric, value in values.items()}
 
 
 def _with_version(job: CommandJob, result: TrialResult, stdout: str) -> TrialResult:
-    """The result with the version that a tool tells of itself among its notes."""
+    """The result with the version in the tool's output among its notes."""
     if job.tool is None:
         return result
     facts = json.loads(result.facts)
-    told = dict.fromkeys(one.version for one in job.tool.reader.reports(stdout) if one.tool == job.tool.name)
-    facts["notes"] = {**facts.get("notes", {}), "tool_version": one_line(", ".join(filter(None, told)))}
+    versions = dict.fromkeys(one.version for one in job.tool.reader.reports(stdout) if one.tool == job.tool.name)
+    facts["notes"] = {**facts.get("notes", {}), "tool_version": one_line(", ".join(filter(None, versions)))}
     return replace(result, facts=json.dumps(facts, sort_keys=True, separators=(",", ":")))
 
 
 def _refuse_parts(result: TrialResult) -> None:
-    """An output that is not all that was printed says nothing surely."""
+    """Raise UnclearOutput for an output that was cut or is not UTF-8."""
     notes = json.loads(result.facts).get("notes", {})
     if notes.get("stdout_cut"):
-        raise Unsure("the output is longer than 1 MiB and was cut: print less, or what matters alone")
+        raise UnclearOutput("the output is longer than 1 MiB and was cut: print less, or what matters alone")
     if notes.get("stdout_not_utf8"):
-        raise Unsure("the output is not UTF-8")
+        raise UnclearOutput("the output is not UTF-8")
 
 
 def check_unchanged(plan: Plan) -> None:
-    """Raise UserMistake with a line for each file that is gone or holds something else than when it was planned.
+    """Raise UserMistake with a line for each file that is gone or was changed since it was planned.
 
-    So it is for one whose name leads out of the study's folder: its copy would lead out of the machine's as well.
+    Also for a path that leads out of the study's folder: its copy would lead out of the machine's folder as well.
     """
     if all(candidate.simulated for candidate in plan.candidates):
         return
-    for_all = [fault for command in plan.commands for fault in _changed(command)]
-    if for_all:
-        raise UserMistake(*for_all)
+    faults = [fault for command in plan.commands for fault in _changed(command)]
+    if faults:
+        raise UserMistake(*faults)
 
 
 def check_command(command: Command) -> None:
-    """The same for the files of one command."""
+    """Raise UserMistake as `check_unchanged` does, for the files of one command."""
     faults = _changed(command)
     if faults:
         raise UserMistake(*faults)
@@ -183,11 +184,11 @@ def check_command(command: Command) -> None:
 def _changed(command: Command) -> list[Fault]:
     if not _NAME.fullmatch(command.name):
         return [Fault(f"command {command.name!r}", "it cannot name a folder of files", "begin a new study")]
-    of_all = (*command.files, *((command.image,) if command.image else ()))
-    return [fault for one in of_all if (fault := _file_fault(Path(command.folder), one)) is not None]
+    files = (*command.files, *((command.image,) if command.image else ()))
+    return [fault for one in files if (fault := _file_fault(Path(command.folder), one)) is not None]
 
 
-def _file_fault(folder: Path, one: Shipped) -> Fault | None:
+def _file_fault(folder: Path, one: ShippedFile) -> Fault | None:
     path = folder / one.path
     if Path(one.path).is_absolute() or ".." in Path(one.path).parts:
         return Fault(repr(one.path), "it leads out of the study's folder", "begin a new study")

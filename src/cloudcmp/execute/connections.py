@@ -19,7 +19,7 @@ _RECONNECT_S = 20.0
 
 
 def open_provisioning(ledger: Ledger, providers: Iterable[Provider]) -> ProvisionContext:
-    """What setting up launches takes. The key is in memory only; a study without SSH has none."""
+    """The context for setting up launches. Its SSH key is in memory only; a study without SSH has none."""
     some = tuple(providers)
     connector = Connector(ledger.time, dial, _deploy, KeyPair("", ""))
     if not any(isinstance(one, Remote) for one in some):

@@ -1,4 +1,4 @@
-"""What the parts of a running study share, one context a level: the run, one launch, its trials."""
+"""The contexts of a running study, one a level: the run, one launch, its trials."""
 
 import asyncio
 import math
@@ -30,7 +30,7 @@ class Records(Protocol):
         ...
 
     def earlier(self, trial: int) -> int:
-        """How many attempts at a trial ended by themselves."""
+        """The number of attempts at a trial that ended by themselves."""
         ...
 
     def begin_attempt(self, trial: int, attempt: int, started_at: float) -> None:
@@ -59,7 +59,7 @@ def _slept_s() -> float:
 
 @dataclass(frozen=True, slots=True)
 class TrialContext:
-    """All that running trials takes: records, tables, clock, progress, and the signal to stop.
+    """The context of trials: records, tables, clock, progress, and the signal to stop.
 
     `read_histogram` raises ValueError for a histogram that cannot be read. `stop` ends the launch after the trial that
     runs. `grace_s` is what the controller waits beyond a trial's own deadline. `secret` returns 64 hex digits for one

@@ -1,4 +1,4 @@
-"""What a study works with: its time, its providers, its ledger, and the names that its things are given."""
+"""The environment of a study: its clock, providers, ledger, folders and limits."""
 
 import hashlib
 import os
@@ -12,7 +12,7 @@ from cloudcmp.errors import Fault, StorageFault, UserMistake
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Provider
 from cloudcmp.owned_folder import OwnedPath
-from cloudcmp.plan import at_once
+from cloudcmp.plan import machine_limit
 from cloudcmp.provider.registry import ProviderOptions, make
 from cloudcmp.provider.time import Time, VirtualTime, WallTime
 from cloudcmp.provision import Accounts, Journal, Ledger, Limits
@@ -20,39 +20,39 @@ from cloudcmp.stats.histogram import encode
 from cloudcmp.store import StudyStore
 
 WORK = "work_folder"
-"""Names the folder of test files among what a study remembers."""
+"""The note in a study that holds its folder for test files."""
 
 
-def tools(
+def open_providers(
     store: StudyStore, binary: Path | None = None, journal: Journal | None = None
 ) -> tuple[dict[str, Provider], Ledger]:
-    """A study's providers and its ledger, which keep the same time; `journal` where it is not the store itself."""
+    """A study's providers and its ledger, on one clock; the ledger writes to `journal`, by default the store."""
     moment = time_of(store.plan)
     return providers_of(store, binary, moment), ledger_of(store, moment, journal)
 
 
 def ledger_of(store: StudyStore, moment: Time, journal: Journal | None = None) -> Ledger:
-    """A study's ledger, which keeps in the store what it has to remember."""
+    """A study's ledger, with its account notes in the store."""
     accounts = Accounts(store.meta, store.set_meta)
     return Ledger(journal or store, store.tag, moment, owner=owner_of(), accounts=accounts)
 
 
 def work_of(store: StudyStore) -> OwnedPath:
-    """Where the study has its test files: the folder that it was begun with, or its own.
+    """The folder of the study's test files: the one that it was begun with, or its own.
 
-    Links may lead to what the user named, which is that folder or the study's; below it none is followed.
+    Links may lead to the folder that the user named; below it none is followed.
     """
     kept = store.meta(WORK)
     return OwnedPath(Path(kept)) if kept else OwnedPath(store.folder, ("work",))
 
 
 def is_simulated(plan: Plan) -> bool:
-    """Whether every candidate is simulated, and time with them."""
+    """True if every candidate is simulated; then time is virtual."""
     return all(candidate.simulated for candidate in plan.candidates)
 
 
 def time_of(plan: Plan) -> Time:
-    """The wall's time, or virtual time when every candidate is simulated; raises UserMistake for a mixture."""
+    """Wall time, or virtual time if every candidate is simulated; raises UserMistake for a mixture."""
     if is_simulated(plan):
         return VirtualTime(plan.start_at)
     if any(candidate.simulated for candidate in plan.candidates):
@@ -61,14 +61,14 @@ def time_of(plan: Plan) -> Time:
 
 
 def agent_of(plan: Plan) -> Path | None:
-    """The agent for this machine, None where nothing is measured for real; raises AgentMissing."""
+    """The agent for this machine, None if all candidates are simulated; raises AgentMissing."""
     return None if is_simulated(plan) else agent.locate()
 
 
 def providers_of(store: StudyStore, binary: Path | None, moment: Time) -> dict[str, Provider]:
-    """The plan's providers; simulated clouds must share the ledger's time, or waiting for them takes none of theirs."""
+    """The plan's providers; simulated clouds share the ledger's virtual time, so that a wait advances it."""
     plan = store.plan
-    means = ProviderOptions(
+    options = ProviderOptions(
         work=work_of(store),
         agent=binary,
         metrics=metrics_with(plan.commands),
@@ -78,11 +78,11 @@ def providers_of(store: StudyStore, binary: Path | None, moment: Time) -> dict[s
         dial=dial,
         study=store.tag,
     )
-    return {name: make(name, means) for name in dict.fromkeys(one.runner for one in plan.candidates)}
+    return {name: make(name, options) for name in dict.fromkeys(one.runner for one in plan.candidates)}
 
 
 def make_folder(place: OwnedPath) -> None:
-    """Make a folder for test files; raises StorageFault, and NotOurs where a link stands in its way."""
+    """Make a folder for test files; raises StorageFault, and NotOurs if a link is in its place."""
     try:
         with place.folder(make=True):
             return
@@ -92,17 +92,17 @@ def make_folder(place: OwnedPath) -> None:
 
 
 def limits_of(plan: Plan) -> Limits:
-    """The caps of a study, and those of every study."""
-    return Limits(at_once=at_once(plan), traffic_bytes=plan.caps.bytes)
+    """The limits of a study on machines at once and traffic."""
+    return Limits(at_once=machine_limit(plan), traffic_bytes=plan.caps.bytes)
 
 
 def owner_of() -> str:
-    """A hash that tells users of one account apart, never a name."""
+    """A hash that distinguishes the users of one account; never a name."""
     return hashlib.sha256(f"{os.getuid()}\n{platform.node()}\n{Path.home()}".encode()).hexdigest()[:12]
 
 
 def provenance_of(plan: Plan, binary: Path | None) -> dict[str, str]:
-    """What a study was measured with: versions, digests, and where its prices are from."""
+    """The provenance of a study: versions, digests, and the sources of its prices."""
     found = {"cloudcmp": __version__}
     if binary is not None:
         found["agent sha256"] = hashlib.sha256(binary.read_bytes()).hexdigest()

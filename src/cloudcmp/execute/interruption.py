@@ -7,22 +7,40 @@ import signal
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 DRAIN_S = 50.0
-"""How long the trial that runs may go on after the first signal, before it is cut short and machines are ended."""
+"""The longest time that the running trial gets after the first signal; then it is cut short and machines are ended."""
 
-_SAID = "stopping after the trial that runs, within 50 s; once more to leave at once"
-_ENDING = "everything is being ended; once more to leave at once"
+_STOP_NOTE = "stopping after the trial that runs, within 50 s; once more to leave at once"
+_END_NOTE = "everything is being ended; once more to leave at once"
 
 
-class Stopping:
-    """The signals of a run. `stop` ends it after the trial that runs; `hurried` is set by the second signal.
+def run_interruptible(work: Coroutine[Any, Any, T]) -> T:
+    """The result of the work, once its threads have ended.
 
-    A closed terminal (SIGHUP) is never the second one: a shell passes on the one that the system sends as well, within
-    a millisecond, and there is nobody left to whom a list could be shown. Where `stop` is set from the beginning, it is
-    the end already, and the first signal counts as the second. `asked` is whether any came.
+    Raises KeyboardInterrupt at once, even while threads still run: the process must then end without waiting for them,
+    as the `cloudcmp` command does.
+    """
+    runner, interrupted = asyncio.Runner(), False
+    try:
+        return runner.run(work)
+    except KeyboardInterrupt:
+        interrupted = True
+        raise
+    finally:
+        if not interrupted:  # closing waits for all threads
+            runner.close()
+
+
+class StopSignals:
+    """The signals of a run. `stop` ends it after the current trial; `hurried` is set by the second signal.
+
+    A closed terminal (SIGHUP) never counts as the second signal: a shell forwards the one that the system sends as
+    well, within a millisecond, and nobody is left to read a list. If `stop` is set from the start, the end has begun,
+    and the first signal counts as the second. `asked` is true once any signal came.
     """
 
     def __init__(self, stop: asyncio.Event, say: Callable[[str], None], drain_s: float = DRAIN_S) -> None:
@@ -35,17 +53,17 @@ class Stopping:
         self.asked = stop.is_set()
 
     @contextmanager
-    def heeding(self) -> Iterator[None]:
-        """Inside, signals are ours; in another thread than the main one whoever embeds us minds them.
+    def handled(self) -> Iterator[None]:
+        """Handles the signals inside the context; does nothing outside of the main thread.
 
-        One that is ignored (`nohup`, a job of a script in the background) stays so.
+        An ignored signal (`nohup`, a background job of a script) stays ignored.
         """
         loop, before = asyncio.get_running_loop(), {}
 
         def came(number: int, _frame: FrameType | None) -> None:
             loop.call_soon_threadsafe(self.signalled, number)
 
-        # Not by the loop's own handlers: it would give a signal back to the system before whoever had it.
+        # Not by the loop's own handlers: it would restore the system's default instead of the former handler.
         for number in SIGNALS:
             former = signal.getsignal(number)
             if former not in {None, signal.SIG_IGN}:
@@ -59,12 +77,12 @@ class Stopping:
                 signal.signal(number, former)
 
     def signalled(self, number: int = signal.SIGINT) -> None:
-        """One signal came."""
-        let_go_of_closed_terminals()
+        """Take one signal."""
+        _detach_closed_terminals()
         if not self.asked:
             self.asked = True
             self._stop.set()
-            self._say(_ENDING if self._over.is_set() else _SAID)
+            self._say(_END_NOTE if self._over.is_set() else _STOP_NOTE)
         elif number != signal.SIGHUP:
             self.hurried.set()
 
@@ -74,8 +92,8 @@ class Stopping:
         self._stop.set()
         self._over.set()
 
-    async def draining(self, work: Coroutine[Any, Any, str]) -> str:
-        """What the work returns; cut short where it goes on too long after the first signal, or at once by `end`."""
+    async def drain(self, work: Coroutine[Any, Any, str]) -> str:
+        """The result of the work; cut short if it takes too long after the first signal, or at once by `end`."""
         task = asyncio.create_task(work)
         stopped, over = asyncio.create_task(self._stop.wait()), asyncio.create_task(self._over.wait())
         try:
@@ -94,10 +112,10 @@ class Stopping:
             task.cancel()
             await asyncio.wait({task})
 
-    async def unless_hurried(self, work: Coroutine[Any, Any, None]) -> bool:
-        """Do the work to its end; False as soon as the second signal comes, with the work cut short where it was.
+    async def run_unless_hurried(self, work: Coroutine[Any, Any, None]) -> bool:
+        """Run the work to its end; False as soon as the second signal comes, with the work cancelled.
 
-        What is cut short is not waited for: it only must not take what we then do to its machines for their own doing.
+        The cancelled work is not awaited: it must only not record what the teardown then does to its machines.
         """
         task = asyncio.create_task(work)
         hurried = asyncio.create_task(self.hurried.wait())
@@ -110,8 +128,8 @@ class Stopping:
         return True
 
 
-def let_go_of_closed_terminals() -> None:
-    """What was said to a terminal that is closed now goes nowhere: a write to it would be a fault."""
+def _detach_closed_terminals() -> None:
+    """Redirect output to a closed terminal into nowhere: a write to it would fail."""
     for stream in (1, 2):
         try:
             os.tcgetpgrp(stream)

@@ -97,12 +97,12 @@ async def _set_up_and_run(context: LaunchContext) -> LaunchResult:
     except ProviderFault as fault:
         missing = fault
     if missing is not None:
-        return _missing_machines(context, ways.poll_s, missing)
+        return _record_missing(context, ways.poll_s, missing)
     _record_arrival(context, ways.poll_s)
     return await _run_trials(context)
 
 
-def _missing_machines(context: LaunchContext, poll_s: float, missing: ProviderFault) -> LaunchResult:
+def _record_missing(context: LaunchContext, poll_s: float, missing: ProviderFault) -> LaunchResult:
     """Record the trials of machines that did not all come."""
     run, turns, candidate = context.run, context.turns, context.candidate
     if context.sleep_note():

@@ -1,7 +1,7 @@
-"""What a regular expression finds in an output: run as a program of its own, which can be killed.
+"""Matches regular expressions in an output, as a separate program that can be killed.
 
-Matching can take for ever, and nothing stops a thread that does. This program limits its own processor time, reads one
-JSON document `{"text", "patterns"}` and writes, for each pattern, the different texts of its group.
+Matching can take forever, and a thread cannot be stopped. This program limits its own processor time, reads one JSON
+document `{"text", "patterns"}` and writes the distinct texts of each pattern's group.
 """
 
 import json
@@ -11,27 +11,27 @@ import sys
 
 CPU_S = 5
 LINE_CHARS = 65536
-FOUND_MAX = 100
+MATCHES_MAX = 100
 _GOES_ON = re.compile(r"[0-9]|\.[0-9]|,[0-9]{3}(?![0-9])|[eE][+-]?[0-9]", re.ASCII)
-"""What stands behind a number of which a pattern took the beginning only: 12 of 12.5, 12,500, 12e3 or 125."""
+"""The rest of a number of which a pattern matched only the start: 12 of 12.5, 12,500, 12e3 or 125."""
 
 
-def found(pattern: str, text: str) -> list[str]:
-    """The different texts of the pattern's one group in any line, in their order, and no more than FOUND_MAX.
+def matches_of(pattern: str, text: str) -> list[str]:
+    """The distinct texts of the pattern's one group in any line, in order, at most MATCHES_MAX.
 
-    A group that took no part in a match counts as empty text. A number that goes on behind it is told with the rest,
-    unless the pattern itself says what follows. Raises ValueError for a line longer than LINE_CHARS.
+    A group that took no part in a match counts as empty text. If a number continues after the match, its rest is
+    appended, unless the pattern itself matches what follows. Raises ValueError for a line longer than LINE_CHARS.
     """
     compiled = re.compile(pattern)
-    said: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for line in text.split("\n"):
         if len(line) > LINE_CHARS:
             raise ValueError(f"it has a line of more than {LINE_CHARS} characters")
         for match in compiled.finditer(line):
-            said[_whole(line, match)] = None
-            if len(said) >= FOUND_MAX:
-                return list(said)
-    return list(said)
+            texts[_whole(line, match)] = None
+            if len(texts) >= MATCHES_MAX:
+                return list(texts)
+    return list(texts)
 
 
 def _whole(line: str, match: re.Match[str]) -> str:
@@ -43,11 +43,11 @@ def _whole(line: str, match: re.Match[str]) -> str:
 
 
 def main() -> None:
-    """Answer the question on standard input."""
+    """Match the document on standard input."""
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
-    asked = json.load(sys.stdin)
+    request = json.load(sys.stdin)
     try:
-        answer: object = [found(pattern, asked["text"]) for pattern in asked["patterns"]]
+        answer: object = [matches_of(pattern, request["text"]) for pattern in request["patterns"]]
     except ValueError as error:
         answer = str(error)
     json.dump(answer, sys.stdout)

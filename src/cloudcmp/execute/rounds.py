@@ -10,7 +10,7 @@ from cloudcmp.execute.context import RunContext
 from cloudcmp.execute.launch import run_launch
 from cloudcmp.model.plan import Launch, Plan, PlannedTrial
 from cloudcmp.model.trial import Outcome
-from cloudcmp.plan import at_once, machines, next_opening
+from cloudcmp.plan import machine_limit, machines, next_opening
 from cloudcmp.provider.time import Time, VirtualTime
 
 _POLL_S = 1.0  # how often a wait for a session checks whether it should stop
@@ -62,7 +62,7 @@ async def _side_by_side(
 
     A launch waits if it would take the study above the number of machines that it may have at once.
     """
-    limit = MachineLimit(at_once(run.plan))
+    limit = MachineLimit(machine_limit(run.plan))
     hosts: dict[str, list[Launch]] = {}
     for launch in launches:
         candidate = run.plan.candidates[launch.candidate]

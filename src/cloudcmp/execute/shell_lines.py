@@ -1,4 +1,4 @@
-"""What a shell gets for a trial of a command or of a tool, as the agent is sent it."""
+"""The shell lines that the agent runs for a trial of a command or of a tool."""
 
 from cloudcmp.execute.commands import CommandJob
 from cloudcmp.model.command import ShellLine
@@ -13,7 +13,7 @@ _INSTALLERS = {
 
 
 def shell_lines(job: CommandJob) -> tuple[ShellLine, ...]:
-    """The lines of a trial in the order in which they are run: the study's own whole, the agent's own in short.
+    """The lines of a trial in the order in which they run: the study's lines in full, the agent's own summarised.
 
     The agent's own lines look for a tool's program, install it, and load an image.
     """
@@ -28,7 +28,7 @@ def shell_lines(job: CommandJob) -> tuple[ShellLine, ...]:
 
 
 def is_free(job: CommandJob) -> bool:
-    """Whether a line holds text that the study chose: a command's own, a tool's path, host, database or URL.
+    """True if a line holds text that the study chose: a command, or a tool's path, host, database or URL.
 
     A tool that may be installed counts as well, because its packages change the machine.
     """
@@ -48,7 +48,7 @@ def _image(job: CommandJob) -> list[ShellLine]:
 
 
 def _install(packages: str) -> list[ShellLine]:
-    """How the agent installs what is missing: by the first package manager that is there."""
+    """The line with which the agent installs a missing tool: by the first package manager that it finds."""
     pairs = dict(pair.split("=", 1) for pair in packages.split())
     ways = [f"{_INSTALLERS[manager]} {name}" for manager, name in pairs.items()]
     return [ShellLine("install", f"if it is missing, as root or by sudo -n: {' | '.join(ways)}")] if ways else []

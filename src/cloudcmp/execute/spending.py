@@ -1,4 +1,4 @@
-"""What a launch asks of the budget, and what is done as the money goes."""
+"""The budget request of a launch, and the watch over the money that a study spends."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -13,29 +13,29 @@ from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, Extra, Plan, PlannedT
 from cloudcmp.model.price import OLD_BY_NATURE
 from cloudcmp.model.protocol import Progress, Provider
 from cloudcmp.model.safety import Spend
-from cloudcmp.plan import as_listed_for, price_of_resized
+from cloudcmp.plan import list_prices_apply, resize_price
 from cloudcmp.provider.registry import make, names
 from cloudcmp.provision import Ask, Beside, Guard, charges, committed, launch_of, spent, terms_of
 from cloudcmp.store import StudyStore
 from cloudcmp.units import Money, format_money, parse_money
 
 _SHORTEST_MARGIN_S = 600.0
-"""The least that a machine gets beyond its trials' deadlines: to boot, to be made ready and to be ended."""
-_LOOK_S = 2.0
+"""The least time that a machine gets beyond its trials' deadlines: to boot, to be set up and to be deleted."""
+_POLL_S = 2.0
 BUDGET = "budget"
 """The note in a study that holds a budget raised after it was planned."""
 
 
 def budget_of(store: StudyStore) -> Money | None:
-    """What may be spent: as the plan says, or as it was raised when the study went on."""
+    """The plan's budget, or the one to which it was raised on resume."""
     raised = store.meta(BUDGET)
     return parse_money(raised) if raised else store.plan.budget
 
 
 def request_for(provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial], slots: tuple[str, ...]) -> Ask:
-    """What a launch of a candidate wants: a machine for each slot, for the deadlines of its trials and a margin.
+    """The budget request of a launch: a machine for each slot, for the deadlines of its trials and a margin.
 
-    What its restarts cost is counted as time that it lives.
+    The cost of restarts is counted as additional time to live.
     """
     beside_s = restarts_s(provider, candidate, todo)
     sold, work_s = candidate.offering, sum(trial.deadline_s for trial in todo)
@@ -52,13 +52,13 @@ def request_for(provider: Provider, candidate: Candidate, todo: Sequence[Planned
 
 
 def restarts_s(provider: Provider, candidate: Candidate, todo: Iterable[PlannedTrial]) -> float:
-    """Seconds that are paid beside a machine's time to live: each start begins a period of billing anew."""
+    """Seconds that are billed beyond a machine's time to live: each start begins a new billing period."""
     billing = provider.billing.in_hours() if provider.billing.hourly(dict(candidate.options)) else provider.billing
     return sum(billing.anew_s for trial in todo if trial.probe == "resize" and provider.billed)
 
 
 def beside_of(plan: Plan) -> Beside:
-    """What is counted beside the prices in a ledger's rows, as the plan bounds it: of each launch, and for support."""
+    """The costs that the prices in a ledger's rows do not include, as the plan bounds them: per launch, and support."""
     extra = {one.candidate: one.extra for one in plan.usage}
     of_launch = {launch.index: extra.get(launch.candidate, Extra()) for launch in plan.launches}
 
@@ -68,7 +68,7 @@ def beside_of(plan: Plan) -> Beside:
         return found if first else Extra(found.timed)
 
     def on_top(spend: Decimal) -> Decimal:
-        """What support plans add: at most as if each were of all that is spent."""
+        """The cost of support plans, at most: as if each applied to everything that is spent."""
         return sum((added_support(one, spend) for one in plan.terms.support), Decimal(0))
 
     return Beside(of, on_top)
@@ -77,23 +77,23 @@ def beside_of(plan: Plan) -> Beside:
 def dearest_candidate(
     provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial], candidates: Sequence[Candidate] = ()
 ) -> Candidate:
-    """The candidate at the dearest price that its machine will have: a trial may make it another type.
+    """The candidate at the highest price that its machine will have: a trial may resize it to another type.
 
-    What the study says counts, by the candidate itself or by another one of its `candidates`; then what is listed.
-    Raises Refused where that type's price is not known and the provider bills it.
+    The study's own price for that type counts first, given by the candidate or by another one of `candidates`; then the
+    listed price. Raises Refused if the provider bills the type and its price is unknown.
     """
     sold = candidate.offering
     types = {dict(trial.params)["to"] for trial in todo if trial.probe == "resize"}
     if not types or not provider.billed or sold.price is None:
         return candidate
-    said = {name: price_of_resized(candidate, name, candidates) for name in types}
-    missing = any(price is None for price in said.values())
+    own = {name: resize_price(candidate, name, candidates) for name in types}
+    missing = any(price is None for price in own.values())
     known = provider.offerings(sold.region) if missing else ()
-    known = with_prices(known) if as_listed_for(candidate) else known
+    known = with_prices(known) if list_prices_apply(candidate) else known
     listed = {one.name: one.price for one in known}
     prices = [sold.price]
     for name in types:
-        price = said[name] or listed.get(name)
+        price = own[name] or listed.get(name)
         if price is None or price.how in OLD_BY_NATURE or price.currency != sold.price.currency:
             what = f"its price is not known in {sold.price.currency}, and a trial makes the machine one"
             raise Refused.at(f"{sold.provider}/{sold.region}/{name}", what, "write resize_price, or leave resize out")
@@ -107,11 +107,11 @@ async def watch_money(
     progress: Progress,
     drain: Callable[[str], None],
     teardown: Callable[[str], None],
-    look_s: float = _LOOK_S,
+    poll_s: float = _POLL_S,
 ) -> None:
-    """Look at the money until cancelled: tell it, launch nothing new from 95 % on, and end all at 100 %.
+    """Watch the money until cancelled: report it, launch nothing new from 95 % of the budget on, end all at 100 %.
 
-    What cannot be counted any more may be above the budget: then all is ended too.
+    All is ended too if the spend cannot be counted any more, because it may be above the budget.
     """
     level = "ok"
     while True:
@@ -133,11 +133,11 @@ async def watch_money(
                 drain(f"{line}: nothing new is launched")
             elif level == "teardown":
                 teardown(f"{line}: everything is ended")
-        await asyncio.sleep(look_s)
+        await asyncio.sleep(poll_s)
 
 
 def spend_of(plan: Plan, rows: Iterable[LeaseRow], budget: Money | None, now: float) -> Spend | None:
-    """What a study has spent by its own ledger, None where nothing of it is billed; `now` in Unix seconds."""
+    """The spend of a study by its own ledger, None if nothing of it is billed; `now` in Unix seconds."""
     runners = dict.fromkeys(one.runner for one in plan.candidates)
     terms = terms_of({name: make(name) for name in runners if name in names()})
     if not terms or budget is None:
@@ -150,7 +150,7 @@ def spend_of(plan: Plan, rows: Iterable[LeaseRow], budget: Money | None, now: fl
 
 
 def spent_line(spend: Spend) -> str:
-    """The money in a line: spent, at worst, allowed."""
+    """One line: money spent, at worst, and allowed."""
     if spend.accrued is None or spend.committed is None or spend.budget is None:
         return spend.note
     worst = f"at worst {format_money(spend.committed)}"

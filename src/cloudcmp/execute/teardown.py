@@ -1,4 +1,4 @@
-"""The end of all that a study owns, and the lines that tell what could not be seen to go."""
+"""The end of a run, and lines about leases that were not seen gone."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,14 +15,14 @@ from cloudcmp.provision.progress import lease_label
 from cloudcmp.units import Money, format_money
 
 HURRY_S = 1.0
-"""How long leaving at once waits for requests to destroy to be sent."""
+"""The longest wait for deletions to be requested when leaving at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How a run ended: whether all trials were run, else why not; `left` are machines that could not be seen gone.
+    """How a run ended: whether all trials were run, else why not; `left` has a line for each lease not seen gone.
 
-    `fault`: what is to be mended outside kept trials from being run, and not only money or time that was over.
+    `fault` is true if something outside must be mended first, and not only money or time has run out.
     """
 
     folder: Path
@@ -34,53 +34,56 @@ class RunEnd:
 
 
 Leave = Callable[[RunEnd], NoReturn]
-"""Tells how it ended and ends the process, whatever its threads still wait for."""
+"""Reports how the run ended and ends the process without waiting for its threads."""
 
 
 async def leave_at_once(ledger: Ledger, providers: Mapping[str, Provider], folder: Path, leave: Leave) -> NoReturn:
-    """Ask all that is open to go, tell it, and end the process."""
+    """Request the deletion of all open leases, report them, and end the process."""
     lines = lines_left(await request_deletes(ledger, providers, HURRY_S))
     leave(RunEnd(folder, False, "left at once", True, lines))
 
 
 @contextmanager
-def left_told(folder: Path, journal: Journal, leave: Leave | None, came: Sequence[RunEnd] = ()) -> Iterator[None]:
-    """Whoever interrupts what is inside while no `Stopping` heeds signals is told what is left, by `leave`.
+def reporting_leftovers(
+    folder: Path, journal: Journal, leave: Leave | None, ends: Sequence[RunEnd] = ()
+) -> Iterator[None]:
+    """If interrupted while no `StopSignals` handles signals, reports leftovers through `leave`.
 
-    That is what already `came` of it, else what may be there by the ledger.
+    They are those of the last of `ends`, else all open leases in the ledger.
     """
     try:
         yield
     except KeyboardInterrupt:
         if leave is None:
             raise
-        known = came[-1] if came else RunEnd(folder, False, left=untouched(journal, "not seen gone"))
+        known = ends[-1] if ends else RunEnd(folder, False, left=open_lease_lines(journal, "not seen gone"))
         leave(replace(known, finished=False, reason=known.reason or "interrupted", interrupted=True))
 
 
-def untouched(journal: Journal, why: str = "not asked to go") -> tuple[str, ...]:
-    """A line for each thing that may be there by the ledger, and was not asked to go, or `why` it is told."""
+def open_lease_lines(journal: Journal, why: str = "not asked to go") -> tuple[str, ...]:
+    """A line for each lease that is open in the ledger, with `why` it is reported."""
     left = [one for one in journal.leases() if one.state is not LeaseState.GONE]
     return tuple(line_of(Release(one, None, why)) for one in left)
 
 
 def faults_of(folder: Path, left: Iterable[str]) -> tuple[Fault, ...]:
-    """A fault for each line of what is left, with what ends it."""
+    """A fault for each line of a leftover, with the command that deletes it."""
     return tuple(Fault("left", line, f"end it with: cloudcmp cleanup {folder}") for line in left)
 
 
 def lines_left(releases: Iterable[Release]) -> tuple[str, ...]:
-    """A line for each thing that was not seen gone."""
+    """A line for each lease that was not seen gone."""
     return tuple(line_of(one) for one in releases if one.evidence is None)
 
 
 def line_of(one: Release) -> str:
-    price = "" if one.evidence else _priced(one.lease)
+    """A lease, the evidence that it is gone or why there is none, and its price if it may still be billed."""
+    price = "" if one.evidence else _price_text(one.lease)
     return f"{lease_label(one.lease)}: {one.evidence or one.why}{price}"
 
 
-def _priced(lease: Lease) -> str:
-    """What it costs as long as it is there; a firewall costs nothing, and a listing may be of nothing at all."""
+def _price_text(lease: Lease) -> str:
+    """The price of a lease that still exists; empty for a firewall, and for a lease without id and token."""
     if lease.kind == FIREWALL or not (lease.cloud_id or lease.token):
         return ""
     if lease.price_per_hour is not None and lease.currency is not None:

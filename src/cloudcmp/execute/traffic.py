@@ -1,4 +1,4 @@
-"""What trials may put on the network: caps for each, and the study's bytes shared out among those that run at once."""
+"""Traffic limits of trials: caps for each, and the study's bytes shared among the trials that run at once."""
 
 import asyncio
 import math
@@ -11,15 +11,15 @@ from cloudcmp.model.trial import Attempt
 from cloudcmp.plan import caps_of, most_bytes
 from cloudcmp.store import StudyStore
 
-_LOOK_S = 0.1
+_POLL_S = 0.1
 _LOOPBACK = "loopback"
 
 
 @asynccontextmanager
 async def allowance(launch: LaunchContext, trial: PlannedTrial) -> AsyncIterator[dict[str, float]]:
-    """The caps of a trial between two agents; its share of the study's bytes is nobody else's until it is left.
+    """The caps of a trial between two agents; reserves its share of the study's bytes until the context is left.
 
-    Waits while others that run hold too much of what is left. Raises BudgetSpent where nothing is left.
+    Waits while running trials hold too much of the remaining bytes. Raises BudgetSpent if none are left.
     """
     run = launch.run
     caps = caps_of(run.plan.caps, launch.candidate.runner)
@@ -28,7 +28,7 @@ async def allowance(launch: LaunchContext, trial: PlannedTrial) -> AsyncIterator
         return
     most, where = most_bytes(caps, trial.probe, dict(trial.params)), f"{launch.candidate.id}: {trial.probe}"
     while (held := run.guard.hold_traffic(where, most)) is None and not run.trials.stop.is_set():
-        await asyncio.sleep(_LOOK_S)
+        await asyncio.sleep(_POLL_S)
     number = run.store.next_attempt(trial.index)
     try:
         yield caps if held is None else {**caps, "bytes": held}
@@ -38,9 +38,9 @@ async def allowance(launch: LaunchContext, trial: PlannedTrial) -> AsyncIterator
 
 
 def sent_in_all(plan: Plan, attempts: Iterable[Attempt]) -> int:
-    """The payload that attempts put on the network between machines, as their agents noted it.
+    """The payload bytes that attempts sent between machines, as their agents noted.
 
-    One whose note never came counts as all that it may have sent, at most what the study's cap left to it.
+    An attempt without a note counts with all that it may have sent, at most the rest of the study's cap.
     """
     cap, total = plan.caps.bytes, 0
     for one in attempts:
@@ -53,7 +53,7 @@ def sent_in_all(plan: Plan, attempts: Iterable[Attempt]) -> int:
 
 
 def _sent_by(store: StudyStore, trial: PlannedTrial, number: int, held: int) -> int:
-    """What an attempt made of its allowance: nothing where it was never begun, all of it while it is open."""
+    """The bytes that an attempt used of its allowance: none if it never began, all while it is open."""
     if store.next_attempt(trial.index) == number:
         return 0
     return next(
@@ -62,7 +62,7 @@ def _sent_by(store: StudyStore, trial: PlannedTrial, number: int, held: int) -> 
 
 
 def _sent(attempt: Attempt, most: int) -> int:
-    """The payload of an attempt, `most` where it does not tell; nothing where its machine never came."""
+    """The payload bytes of an attempt, `most` if it has no note; none if its machine never came."""
     from cloudcmp.analysis.facts import note, reported  # loads scipy, which a list of studies need not wait for
 
     if attempt.ended_at == attempt.started_at:
@@ -72,5 +72,5 @@ def _sent(attempt: Attempt, most: int) -> int:
 
 
 def _counts(candidate: Candidate, trial: PlannedTrial) -> bool:
-    """Whether a trial puts anything on a network: it leaves its machine, and that machine is there."""
+    """True if a trial sends anything over a network: between real machines."""
     return not candidate.simulated and dict(trial.params).get("path", _LOOPBACK) != _LOOPBACK

@@ -12,13 +12,13 @@ from cloudcmp.execute.commands import CommandJob, parse_result, upload_files
 from cloudcmp.execute.context import TrialContext
 from cloudcmp.model.cast import Role
 from cloudcmp.model.plan import PlannedTrial
-from cloudcmp.model.protocol import Channel
+from cloudcmp.model.remote import Channel
 from cloudcmp.model.trial import Outcome, TrialResult
 from cloudcmp.model.untrusted_text import one_line
 
 READY_S = 10.0
 _LEASE_MARGIN_S = 30.0
-LINGER_S = 1.0  # how long an agent may take to leave once it has said that it ends
+LINGER_S = 1.0  # how long an agent may take to exit after its end record
 
 
 class Unreachable(Exception):
@@ -202,7 +202,7 @@ def _job(
 
 
 def lease_s(context: TrialContext, trial: PlannedTrial) -> float:
-    """The longest life of an agent's process, whatever becomes of the controller: its deadline, and time to be read."""
+    """The longest life of an agent's process, even if the controller dies: its deadline, and time to be read."""
     return trial.deadline_s + 3 * context.grace_s + _LEASE_MARGIN_S
 
 
@@ -230,7 +230,7 @@ def _of_both(client: TrialResult, server: Decoder) -> TrialResult:
     if client.outcome is not Outcome.OK:
         return client
     ended = server.result((Outcome.TIMEOUT, "it did not end when it was told to"))
-    # A server that was told to stop while it still listened reports so: that is no fault.
+    # A server that is stopped while it still listens reports `aborted`: that is no fault.
     if ended.outcome in {Outcome.OK, Outcome.ABORTED}:
         return client
     return TrialResult(ended.outcome, (), f"server: {ended.why}", client.facts)

@@ -1,4 +1,4 @@
-"""What was used, what it costs by the rows of a price list, and the bill that comes of both."""
+"""Uses of cloud resources, their rates in price lists, and the bill computed from both."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from cloudcmp.units import Money
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One kind of thing that is used: `count` of it at once, `times` after one another.
+    """A use of one kind of resource: `count` of it at once, `times` one after another.
 
-    `size` is that of each, in base units: bytes of a volume, a snapshot, storage or egress; operations a second; bytes
-    a second; operations, requests or capacity units as numbers; 1 for a machine. `periods_s` are the seconds of each
-    period of one of the times, for each start begins a new one; () for what is counted and not timed. `about` says in
-    words what it is for. The other fields are those of the price row that is looked for.
+    `size` is the size of each in base units: bytes of a volume, a snapshot, storage or egress; operations a second;
+    bytes a second; operations, requests or capacity units as numbers; 1 for a machine. `periods_s` are the seconds of
+    each period within one of the times, because each start begins a new period; () for a use that is counted and not
+    timed. `about` is its purpose in words. The other fields select the price row.
     """
 
     provider: str
@@ -36,7 +36,7 @@ class Use:
     about: str = ""
 
     def label(self) -> str:
-        """What people read of it: `instance m7i.large, aws/eu-west-1`."""
+        """The use as people read it: `instance m7i.large, aws/eu-west-1`."""
         kind = f"{self.item.value} to {self.to}" if self.to else self.item.value
         words = kind if self.name in {"", self.item.value} else f"{kind} {self.name}"
         return f"{words}, {self.provider}/{self.region}" if self.region else f"{words}, {self.provider}"
@@ -44,12 +44,12 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """The price of a use: the tiers of one row, in their order, or `why` there is none.
+    """The price of a use: the tiers of one row, in order, or `why` there is none.
 
-    `billing` says how its time is billed. `included` is what comes with each thing and is not billed, in the row's
-    unit. `monthly` are the shares of the price in equal parts of a month, where long use is cheaper by itself.
-    `source` and `dated` say whose word it is and of when. `unlisted` is where no list has a price at all; else a list
-    has one, and `why` says why it is not believed.
+    `billing` is how its time is billed. `included` is the quantity that comes free with each resource, in the row's
+    unit. `monthly` are the shares of the price in equal parts of a month, if long use is cheaper. `source` and `dated`
+    are the price list and its date. `unlisted` is true if no list has a price; else `why` says why the listed one does
+    not count.
     """
 
     rows: tuple[PriceRow, ...] = ()
@@ -63,17 +63,17 @@ class Rate:
 
 
 NO_RATE = Rate(why="no price is known for it", unlisted=True)
-"""The rate of what no list has."""
+"""The rate of a use that no list has."""
 RateOf = Callable[[Use], Rate]
-"""Looks the price of a use up; it raises nothing: what is not known is a rate that says why."""
+"""Looks up the price of a use; never raises: an unknown price is a rate with `why`."""
 
 
 @dataclass(frozen=True, slots=True)
 class BillLine:
-    """One line of a bill: so much of a unit, at so much for each, and why.
+    """One line of a bill: a quantity, the price of one unit, and the amount.
 
-    `amount` is None where it is unknown, and `why` then says so. `price` is of one unit. `quantity` is None also
-    for what is taken off or added as a whole, such as what long use takes off.
+    `amount` is None if unknown, with the reason in `why`. `quantity` is also None for a flat amount, such as the
+    discount for long use.
     """
 
     item: str
@@ -87,9 +87,9 @@ class BillLine:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """The lines at list price, those that the account's own terms add or take away, and what comes of them.
+    """The lines at list price, the lines that the account's own terms add, and both totals.
 
-    `listed` and `total` are None where a line is unknown; `unknown` names each such line and says why.
+    `listed` and `total` are None if a line is unknown; `unknown` names each such line with the reason.
     """
 
     lines: tuple[BillLine, ...]

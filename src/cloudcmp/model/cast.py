@@ -1,11 +1,11 @@
-"""Who takes part in a trial: targets of three kinds, each in one role of its probe."""
+"""The participants of a trial: targets of three kinds, each in one role of its probe."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What a target does in a trial.
+    """The part that a target plays in a trial.
 
     `solo`, `server`, `client`, `peer`, `victim` and `neighbour` are played by agents on machines. `service` and
     `endpoint` are measured from outside, by a `client` and from a `vantage`. `controller`: no agent takes part, the
@@ -68,7 +68,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Vantage:
-    """A place from which an endpoint is looked at."""
+    """A place from which an endpoint is measured."""
 
     name: str
 
@@ -94,7 +94,7 @@ Cast = tuple[CastMember, ...]
 
 
 def machines_of(cast: Cast) -> int:
-    """How many machines of a launch a cast takes."""
+    """The number of a launch's machines that a cast takes."""
     return max((one.target.number for one in cast if isinstance(one.target, Machine)), default=0)
 
 

@@ -1,4 +1,4 @@
-"""Cells: the only things that are ever compared."""
+"""Cells: the units of comparison."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Cell:
 
     @classmethod
     def of(cls, metric: str, params: Mapping[str, str]) -> "Cell":
-        """The cell of a metric and its parameters; raises UserMistake for text that would not survive a round trip."""
+        """The cell of a metric and its parameters; raises UserMistake for text that `parse` could not read back."""
         for part in (metric, *params.keys(), *params.values()):
             if not part or _RESERVED & set(part):
                 raise UserMistake.at("cell", f"{part!r} is empty or holds one of '=; '", "use plain words")
@@ -28,7 +28,7 @@ class Cell:
 
     @classmethod
     def parse(cls, text: str) -> "Cell":
-        """The cell that a text form names; raises UserMistake where the text is not of that form."""
+        """The cell of a text form; raises UserMistake for any other text."""
         metric, _, rest = text.strip().partition(" ")
         return cls.of(metric, parse_params(rest))
 
@@ -38,7 +38,7 @@ class Cell:
         return ";".join(f"{key}={value}" for key, value in self.params)
 
     def get(self, key: str) -> str | None:
-        """The value of one parameter, None where the cell has no such parameter."""
+        """The value of one parameter, None if the cell has no such parameter."""
         return dict(self.params).get(key)
 
     def __str__(self) -> str:

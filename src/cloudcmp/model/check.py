@@ -1,4 +1,4 @@
-"""What a check found of the providers, and what a live check of one provider would do."""
+"""The findings of a check of providers, and a live check of one provider before it starts."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The one way in which frozen dataclasses become text and come back: JSON, the same bytes for the same data."""
+"""The JSON codec of frozen dataclasses: equal data give equal bytes."""
 
 import json
 import math
@@ -16,7 +16,7 @@ _Turn = Callable[[Any], Any]
 
 
 class CodecError(ValueError):
-    """Data or text that is not of the wanted type; `path` leads to the place, outermost step first."""
+    """Data or text is not of the wanted type; `path` leads to the place, outermost step first."""
 
     def __init__(self, what: str, path: tuple[str, ...] = ()) -> None:
         self.what = what
@@ -24,16 +24,16 @@ class CodecError(ValueError):
         super().__init__(f"{''.join(path).lstrip('.')}: {what}" if path else what)
 
     def inside(self, step: str) -> "CodecError":
-        """The same error, seen from one level further out."""
+        """The error with one more outer step in its path."""
         return CodecError(self.what, (step, *self.path))
 
 
 def to_json(value: object, cls: Any = None) -> str:
-    """`value` as JSON text on one line of ASCII; the same data give the same text.
+    """`value` as JSON text on one line of ASCII; equal data give equal text.
 
     Dataclasses become objects in the order of their fields, tuples arrays, enums their values, Decimal and date
     strings; the keys of a dict are sorted. `cls` is the type to write it as, the value's own class by default.
-    Raises CodecError for NaN, infinities and what is not of the type.
+    Raises CodecError for NaN, infinities and values that are not of the type.
     """
     wanted: Any = type(value) if cls is None else cls
     return json.dumps(_encoder(wanted)(value), separators=(",", ":"))
@@ -42,8 +42,8 @@ def to_json(value: object, cls: Any = None) -> str:
 def from_json(cls: type[T], text: str) -> T:
     """The value of type `cls` (a dataclass, or e.g. `tuple[Launch, ...]`) that `to_json` wrote.
 
-    A missing field takes its default. Raises CodecError, with the way to the place, for text that is no JSON, a missing
-    or unknown field, and a value of another type: numbers are never guessed from text.
+    A missing field takes its default. Raises CodecError, with the path to the place, for text that is no JSON, a
+    missing or unknown field, and a value of another type: numbers are never guessed from text.
     """
     try:
         plain = json.loads(text)
@@ -78,7 +78,7 @@ def _decoder(cls: Any) -> _Turn:
 
 
 def _generic(cls: Any, turn: Callable[[Any], _Turn], *, encode: bool) -> _Turn:
-    """What writes or reads an `X | None`, one of several dataclasses, a tuple or a dict with text keys."""
+    """The writer or reader of an `X | None`, one of several dataclasses, a tuple or a dict with text keys."""
     origin, args = get_origin(cls), get_args(cls)
     if origin in (Union, UnionType) and len(args) == 2 and NoneType in args:
         inner = turn(next(arg for arg in args if arg is not NoneType))
@@ -120,7 +120,7 @@ def _every(inner: _Turn, source: type[Any], target: type[Any]) -> _Turn:
         index = -1
         try:
             done = []
-            for index, value in enumerate(values):  # noqa: B007 (told in the error)
+            for index, value in enumerate(values):  # noqa: B007 (named in the error)
                 done.append(inner(value))
         except CodecError as error:
             raise error.inside(f"[{index}]") from None
@@ -205,7 +205,7 @@ def _decode_dataclass(cls: Any) -> _Turn:
 
 
 def _step(name: str, inner: _Turn, value: Any) -> None:
-    """Go through one field again after a failure, to name it: the happy path stays without a try in each field."""
+    """Convert one field again after a failure, to name it: the happy path has no try in each field."""
     try:
         inner(value)
     except CodecError as error:

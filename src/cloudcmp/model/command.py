@@ -1,4 +1,4 @@
-"""Commands of the user's own: what is run, and what is read from what they print; what a shell gets of any study."""
+"""The user's own commands: their shell lines, files and metrics; and the shell lines of any study."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,10 @@ _START_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A metric that a command tells, and where: the one group of `regex`, in any line, or `json`, a dotted path.
+class CommandMetric:
+    """A metric in a command's output: the one group of `regex`, in any line, or `json`, a dotted path.
 
-    What is found is multiplied by `scale`, which gives it in `unit`. `signed` says that it can be 0 or less.
+    The number is multiplied by `scale` to be in `unit`. `signed` is true if it can be 0 or less.
     """
 
     name: str
@@ -24,8 +24,8 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Shipped:
-    """A file that goes to every machine: its path within the study's folder, and what it held when it was planned."""
+class ShippedFile:
+    """A file that is uploaded to every machine: its path within the study's folder, digest and size when planned."""
 
     path: str
     sha256: str
@@ -34,10 +34,11 @@ class Shipped:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of a study, its lines for a shell, and what a run is expected to take, seconds.
+    """A command of a study: its shell lines, and the seconds that a run is expected to take.
 
-    `setup` is run once a launch, `warmup` before each run and `check` after it, none of them timed; `limit_s` is for
-    each of them but the setup. `files` are relative to `folder`; `image` is an archive that the run's line runs in.
+    `setup` runs once a launch, `warmup` before each run and `check` after it; none of them is timed. `limit_s` limits
+    each line except the setup. `told` are its metrics. `files` are relative to `folder`; `image` is an archive of the
+    container image in which `run` runs.
     """
 
     name: str
@@ -49,24 +50,23 @@ class Command:
     expected_s: float = 30.0
     limit_s: float = 150.0
     setup_limit_s: float = 600.0
-    told: tuple[Told, ...] = ()
-    files: tuple[Shipped, ...] = ()
-    image: Shipped | None = None
+    told: tuple[CommandMetric, ...] = ()
+    files: tuple[ShippedFile, ...] = ()
+    image: ShippedFile | None = None
     folder: str = ""
 
     @property
     def deadline_s(self) -> float:
-        """When a trial of it is given up, whichever of its phases it is in."""
+        """The deadline of a trial, for all phases together."""
         phases = 1 + bool(self.warmup) + bool(self.check)
         return phases * self.limit_s + (self.setup_limit_s if self.setup or self.image else 0.0) + _START_S
 
 
 @dataclass(frozen=True, slots=True)
 class ShellLine:
-    """A line, or several, that a shell gets on a machine.
+    """One or several lines for the shell of a machine.
 
-    `kind` is when: setup, image, warmup, run or check of a command; program, install or run of a tool. `unknown` is
-    what cannot be run, and why.
+    `kind` is the phase: setup, image, warmup, run or check of a command; program, install or run of a tool.
     """
 
     kind: str
@@ -75,14 +75,14 @@ class ShellLine:
 
 @dataclass(frozen=True, slots=True)
 class CommandUse:
-    """What a study runs under one name: its lines in the order in which they are run, and the files they come with.
+    """A command or tool of a study: its lines in the order in which they run, and its files.
 
-    `on` are the ids of the candidates. `free` says that a line holds text that the study chose: all lines of a command
-    do, and those of a tool whose program, path, host, database or URL is not the default, or that may be installed.
+    `on` are the ids of the candidates. `free` is true if a line holds text that the study chose: always for a command,
+    and for a tool whose program, path, host, database or URL is not the default, or that may be installed.
     """
 
     name: str
     lines: tuple[ShellLine, ...]
-    files: tuple[Shipped, ...]
+    files: tuple[ShippedFile, ...]
     on: tuple[str, ...]
     free: bool

@@ -1,4 +1,4 @@
-"""What `list` shows: offerings with their prices, and items of every other kind."""
+"""The items of `list`: offerings with their prices, and items of every other kind."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ PUBLISHED_PRICES = "published prices"
 
 @dataclass(frozen=True, slots=True)
 class ProviderOfferings:
-    """What a provider sells. `why` says why it is unknown; `no_credentials` if credentials are missing."""
+    """A provider's offerings. `why` says why they are unknown; `no_credentials` if credentials are missing."""
 
     offerings: tuple[Offering, ...] = ()
     why: str = ""

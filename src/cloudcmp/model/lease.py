@@ -1,4 +1,4 @@
-"""Resources that we created and must destroy."""
+"""Leases: resources that cloudcmp created and must destroy, and their rows in the ledger."""
 
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -12,17 +12,17 @@ FIREWALL = "firewall"
 DATA_SET = "data-set"
 VOLUME = "volume"
 ADDRESS = "address"
-"""What can be leased. A data set is made in a service. A volume is made in its machine's own call and ends with it, an
-address is made for its machine and given back with it; either of these two is only ever listed alone.
+"""Kinds of leases. A data set is created in a service. A volume is created in its machine's own call and ends with it;
+an address is created for its machine and released with it. Leftovers of the latter two are only listed.
 """
 INCOMPLETE = "incomplete"
-"""The state in which a provider that bills nothing lists what was begun and never finished: it bears no tags yet."""
+"""The state of an untagged resource whose creation never finished, at a provider that bills nothing."""
 ZONE = "zone"
-"""The option of a request that names the zone in which a machine is to stand."""
+"""The option of a request that names the zone of a machine."""
 
 
 class LeaseEvent(StrEnum):
-    """The rows of the ledger, in the order in which a lease passes through them."""
+    """The events of a lease, in order; each is a row of the ledger."""
 
     INTENT = "INTENT"
     CREATED = "CREATED"
@@ -33,7 +33,7 @@ class LeaseEvent(StrEnum):
 
 
 class LeaseState(StrEnum):
-    """What the last row says of a lease."""
+    """The state of a lease after its last row."""
 
     INTENDED = "intended"
     INDETERMINATE = "indeterminate"
@@ -68,7 +68,7 @@ class LeaseNote(StrEnum):
 class LeaseRow:
     """One append-only row of the ledger. `slot` is what the resource is for; `attempt` counts tries at the slot.
 
-    `detail` is text for people; what the bill rests on is in `notes`.
+    `detail` is text for people; `notes` are the facts on which the bill rests.
     """
 
     slot: str
@@ -90,7 +90,7 @@ class LeaseRow:
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """How a provider knows one of its resources."""
+    """A provider's identification of one of its resources."""
 
     kind: str
     region: str
@@ -99,7 +99,7 @@ class Handle:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A lease as its rows leave it. Price and end of its time to live (Unix s) are its intent's, None where unknown."""
+    """The state of a lease after all its rows. Price and expiry (Unix s) are those of its intent, None if unknown."""
 
     slot: str
     attempt: int
@@ -116,18 +116,18 @@ class Lease:
     expires_at: float | None = None
 
     def handle(self) -> Handle | None:
-        """How its provider knows it; None while no id is known."""
+        """The provider's identification; None while no id is known."""
         return None if self.cloud_id is None else Handle(self.kind, self.region, self.cloud_id)
 
 
 @dataclass(frozen=True, slots=True)
 class CreateRequest:
-    """All that a provider needs to create one resource in one call, with its tags, token and time to live.
+    """A request to create one resource in one call, with its tags, token and time to live.
 
-    `options` are the candidate's own and what the resource stands on, as sorted text pairs: `image`, `market` (spot),
+    `options` are the candidate's own and the resource's dependencies, as sorted text pairs: `image`, `market` (spot),
     `tenancy`, `placement`, `credits`; `firewall` (the cloud id of the launch's own), `allow` (addresses in CIDR form
-    that a firewall lets in, with commas between). `access` is for machines that are reached by SSH. `price` is what the
-    machine is counted at, without its volume and what is billed beside: where its price moves, it may cost no more.
+    that a firewall lets in, separated by commas). `access` is for machines that are reached by SSH. `price` is the
+    machine's own price in the budget, without volumes and other charges; a spot machine must not cost more.
     """
 
     slot: str
@@ -150,8 +150,8 @@ class CreateRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A resource that a provider lists as ours. `state` is the provider's own word; stopped is not gone."""
+class TaggedResource:
+    """A resource with cloudcmp's tags, as its provider lists it. `state` is its provider's; stopped is not gone."""
 
     cloud_id: str
     name: str
@@ -163,13 +163,13 @@ class Found:
     offering: str | None = None
 
     def handle(self) -> Handle:
-        """How its provider knows it."""
+        """The provider's identification."""
         return Handle(self.kind, self.region, self.cloud_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """All resources that bear our tags, of every study, and a line for each place that could not be listed."""
+    """All resources with cloudcmp's tags, of every study, and a line for each place that could not be listed."""
 
-    found: tuple[Found, ...]
+    found: tuple[TaggedResource, ...]
     unlisted: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from cloudcmp.model.lease import Found
+from cloudcmp.model.lease import TaggedResource
 from cloudcmp.model.offering import Price
 
 _SCHEMA = "1"
@@ -14,7 +14,7 @@ _EXPIRES = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 
 
 class Fate(StrEnum):
-    """What happens to a leftover: it stays, it would be destroyed, it was seen gone, or it is still there."""
+    """The fate of a leftover: it stays, it would be destroyed, it was seen gone, or it is still there."""
 
     KEPT = "kept"
     DUE = "due"
@@ -22,7 +22,7 @@ class Fate(StrEnum):
     LEFT = "left"
 
 
-def tag(found: Found, key: str) -> str | None:
+def tag(found: TaggedResource, key: str) -> str | None:
     """The value of a tag; None if it is missing or appears twice."""
     values = [value for name, value in found.tags if name == key]
     return values[0] if len(values) == 1 else None
@@ -33,7 +33,7 @@ class Leftover:
     """A resource with cloudcmp's tags, what happens to it, and why."""
 
     provider: str
-    found: Found
+    found: TaggedResource
     fate: Fate
     why: str
     price: Price | None = None
@@ -73,8 +73,8 @@ class SweepResult:
         return tuple(one for one in self.leftovers if one.fate is fate)
 
 
-def judge(found: Found, study: str | None, now: float) -> tuple[Fate, str]:
-    """Whether a resource is due, and why: only if its tags state so exactly as cloudcmp writes them.
+def judge(found: TaggedResource, study: str | None, now: float) -> tuple[Fate, str]:
+    """The fate of a resource, and why: it is due only if its tags state so exactly as cloudcmp writes them.
 
     `now` in Unix seconds. A missing, repeated, misspelt or unknown tag keeps the resource.
     """
@@ -92,7 +92,7 @@ def judge(found: Found, study: str | None, now: float) -> tuple[Fate, str]:
     )
 
 
-def _unreadable(found: Found) -> str:
+def _unreadable(found: TaggedResource) -> str:
     """Why a resource's tags do not prove that it is ours; empty if they do."""
     schema = tag(found, "cloudcmp:schema")
     if schema is None:

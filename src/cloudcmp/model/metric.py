@@ -1,4 +1,4 @@
-"""What is measured, and what measures it, as data."""
+"""Metrics, probes and suites, as data."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -39,8 +39,8 @@ class Reduce(StrEnum):
 class Metric:
     """A measured quantity: name with its unit in it, unit, direction, and the parameters that make it a cell.
 
-    `free` are parameters that no probe takes: one trial gives a cell for each of their values. Where the metric is
-    `sparse`, a trial may end well without some of them: what did not happen in it has no value.
+    `free` are parameters that no probe takes: one trial gives a cell for each of their values. A trial may succeed
+    without some cells of a `sparse` metric: events that did not happen have no value.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Metric:
 
 
 class ParamKind(StrEnum):
-    """What a probe's parameter holds."""
+    """The kind of value of a probe's parameter."""
 
     CHOICE = "choice"
     COUNT = "count"
@@ -71,9 +71,9 @@ class ParamKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A parameter of a probe. `words` are allowed beside a number of the kind (or are the only choices).
+    """A parameter of a probe. `words` are allowed besides a number of the kind (or are the only choices).
 
-    `short` is what a short study takes instead: where it is less than the number that is asked, or always for a word.
+    `short` is the value in a short study: if it is less than the requested number, or always for a word.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Param:
 
 
 class When(StrEnum):
-    """When in a launch a probe has its turn: as the machine comes, among the others, after them, or as it goes."""
+    """The turn of a probe within a launch: on arrival of the machine, among other trials, after them, or on release."""
 
     ARRIVAL = "arrival"
     DURING = "during"
@@ -97,11 +97,11 @@ class When(StrEnum):
 class Probe:
     """One way to measure. `built` is false while only the simulated provider can answer it.
 
-    `roles` are those of a trial's cast; a probe of the controller gives one value a launch. `typical_s` is
-    what a run takes where nothing else is known; `expected_s` tells it of filled parameters, where they decide.
-    `refusal` tells what is wrong with filled parameters that do not go together, and what next; empty texts where
-    nothing is. `by` is the agent's probe that runs it, where that has another name. `no_peer` says why no figure of
-    benchmarks/ sets it beside another tool; it is empty where one does.
+    `roles` are those of a trial's cast; a probe of the controller gives one value a launch. `typical_s` is the usual
+    length of a run; `expected_s` computes it from filled parameters, if they matter. `refusal` returns the fault of
+    filled parameters that do not fit together, and what next; two empty texts if they fit. `by` is the agent's probe
+    that runs it, if that has another name. `no_peer` says why no figure of benchmarks/ sets it beside another tool; it
+    is empty if one does.
     """
 
     name: str
@@ -120,18 +120,18 @@ class Probe:
 
     @property
     def agents(self) -> int:
-        """How many of its roles agents play."""
+        """The number of its roles that agents play."""
         return sum(role not in PASSIVE for role in self.roles)
 
     @property
     def by_controller(self) -> bool:
-        """Whether no agent runs it."""
+        """True if the controller measures it, without an agent."""
         return Role.CONTROLLER in self.roles
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A named set of probes with parameters; a parameter may hold several values, which are all run."""
+    """A named set of probes with parameters; each value of a parameter is run."""
 
     name: str
     probes: tuple[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]], ...]

@@ -1,4 +1,4 @@
-"""Things sold with a price."""
+"""Offerings of providers, their prices and billing, and the planted truth of simulated ones."""
 
 import math
 from collections.abc import Mapping
@@ -13,8 +13,8 @@ _HOUR_S = 3600.0
 class Price:
     """A price for one hour of one unit; never zero: a price of zero or none is unknown (None).
 
-    `how` is that of the price list that told it (`cloudcmp.model.price`), empty where none did; `list` is the
-    beginning of that list's SHA-256, and `sku` the list's own name for what is sold.
+    `how` is that of its price list (`cloudcmp.model.price`), empty without one; `list` is the start of the list's
+    SHA-256, and `sku` the list's own name of the resource.
     """
 
     amount_per_hour: Decimal
@@ -28,7 +28,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Offering:
-    """A thing sold: an instance type, or a storage service, in a region. Unknown facts are None.
+    """An instance type, or a storage service, in a region. Unknown facts are None.
 
     `attributes` are further advertised facts (cpu, network_bytes_per_s, disk_class, ...), as sorted text pairs.
     """
@@ -45,9 +45,9 @@ class Offering:
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """A volume beside or under a machine: `type` is the provider's own word, None where it is not said.
+    """A volume of a machine: `type` is the provider's own term; size and IOPS are None if not given.
 
-    `root` puts it under the operating system; else it is a disk of its own, formatted and mounted for test files.
+    A `root` volume holds the operating system; any other is a separate disk, formatted and mounted for test files.
     """
 
     type: str
@@ -66,12 +66,12 @@ class Volume:
 class Billing:
     """How time is billed: at least `minimum_s`, then every `step_s` begun.
 
-    `beside` is what each machine costs an hour beside its type and its volumes; `uncounted` are in words what else is
-    billed and in no price. `ends`: machines end by themselves, and with them what they cost, at their time to live.
-    `images` are those that are known to be billed so, where it rests on the image. `dedicated` is billed in each region
-    for every hour of the clock in which a machine of tenancy: dedicated runs there. `root` is the disk that is counted
-    under the system where the study writes none. Traffic over the paths of `free` is not billed. `spot_capped`: the
-    price of a spot machine is told to its provider as the most that may be paid, and it is taken back above that.
+    `beside` is the hourly price of each machine besides its type and volumes; `uncounted` names, in words, charges that
+    no price includes. `ends`: machines, and their cost, end by themselves at their time to live. `images` are those
+    known to be billed this way, if billing depends on the image. `dedicated` is charged in each region for every clock
+    hour in which a machine of tenancy: dedicated runs there. `root` is the default system disk. Traffic over the paths
+    of `free` is not billed. `spot_capped`: the price of a spot machine is passed to the provider as its maximum, and
+    the machine is taken back above that.
     """
 
     minimum_s: float = _HOUR_S
@@ -86,25 +86,26 @@ class Billing:
     spot_capped: bool = False
 
     def hourly(self, options: Mapping[str, str]) -> bool:
-        """Whether a machine with these options is counted by the hour begun: how its image is billed is not known."""
+        """True if a machine with these options counts by the hour begun, because its image's billing is unknown."""
         image = options.get("image", "")
         return bool(self.images and image) and image not in self.images
 
     @property
     def anew_s(self) -> float:
-        """The seconds by which a life may be longer in place of a further start: paid(a) + paid(b) <= paid(a + b +
-        anew_s), for lives that are no shorter than the minimum or than a step.
+        """Seconds to add to a life in place of a further start: paid(a) + paid(b) <= paid(a + b + anew_s).
+
+        Holds for lives that are no shorter than the minimum or than a step.
         """
         if self.step_s <= 0 or self.minimum_s % self.step_s == 0:
             return max(self.minimum_s, self.step_s)
         return self.minimum_s + self.step_s if self.minimum_s > self.step_s else 2 * self.step_s
 
     def in_hours(self) -> "Billing":
-        """The same, by the hour begun."""
+        """This billing, by the hour begun."""
         return replace(self, minimum_s=_HOUR_S, step_s=_HOUR_S)
 
     def paid_s(self, seconds: float) -> float:
-        """Seconds that are paid for so many used: never fewer than those."""
+        """The seconds billed for so many seconds of use; never fewer."""
         if seconds <= self.minimum_s:
             return self.minimum_s
         steps = math.ceil((seconds - self.minimum_s) / self.step_s) if self.step_s > 0 else 0
@@ -113,7 +114,7 @@ class Billing:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What an offering must have: the study's way to name like offerings of several providers."""
+    """Requested properties of an offering, to name similar offerings of several providers."""
 
     vcpus: float | None = None
     memory_gib: float | None = None
@@ -122,7 +123,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class CellTruth:
-    """What is planted in one cell of a simulated candidate.
+    """The planted distribution of one cell of a simulated candidate.
 
     `mean` in the metric's unit; `cov` between runs of one launch and `between` launches, as ratios;
     `drift` relative change per day; `daily` relative amplitude of a daily cycle.
@@ -137,7 +138,7 @@ class CellTruth:
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """What goes wrong on a simulated candidate: shares of events between 0 and 1, and a read lag in seconds."""
+    """Planted faults of a simulated candidate: shares of events between 0 and 1, and a read lag in seconds."""
 
     capacity: float = 0.0
     preemption: float = 0.0

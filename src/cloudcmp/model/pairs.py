@@ -1,13 +1,14 @@
 """The comparisons of a study as sequences that need not hold an object for each pair.
 
-A study of 1,000 candidates has 499,500 pairs in each cell, of which a reader sees a few: what is asked of a pair is
-asked by its two candidates, and a `Comparison` is made when it is.
+A study of 1,000 candidates has 499,500 pairs in each cell, of which a reader sees a few: pairs are looked up by their
+two candidates, and a `Comparison` is created on request.
 """
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 
-from cloudcmp.model.result import Clause, Comparison, Verdict
+from cloudcmp.model.result import Clause, Comparison, Estimate, Verdict, Winner
 
 
 class CellPairs(Sequence[Comparison]):
@@ -18,19 +19,19 @@ class CellPairs(Sequence[Comparison]):
 
     @abstractmethod
     def between(self, a: int, b: int) -> Comparison | None:
-        """The comparison of two candidates as it is stored, whichever comes first in it; None where there is none.
+        """The comparison of two candidates in its stored order; None if there is none.
 
-        Its robust figures (`hodges_lehmann`, `cliffs_delta`), which are dear, are None: going through the pairs, or
-        taking one by its place, gives them.
+        Its robust figures (`hodges_lehmann`, `cliffs_delta`), which are slow to compute, are None; iteration and
+        indexing compute them.
         """
 
     @abstractmethod
     def verdict(self, a: int, b: int) -> Verdict | None:
-        """The verdict on `a` against `b`; None in an exploratory cell, and for a pair that is not here."""
+        """The verdict on `a` against `b`; None in an exploratory cell, and for an unknown pair."""
 
     @abstractmethod
     def reason(self, a: int, b: int) -> str:
-        """Why a pair that is here has no better verdict, empty where there is nothing to say."""
+        """Why a pair has no better verdict; may be empty."""
 
     @abstractmethod
     def spread(self, a: int, b: int) -> float | None:
@@ -42,25 +43,25 @@ class CellPairs(Sequence[Comparison]):
 
     @abstractmethod
     def settled(self) -> bool:
-        """True if some pair is told apart, or is practically the same."""
+        """True if some pair is distinguished, or practically the same."""
 
     @abstractmethod
     def beaten(self) -> frozenset[int]:
-        """The candidates that some verdict puts behind another."""
+        """The candidates that some verdict ranks below another."""
 
     @abstractmethod
     def undecided(self, members: Collection[int]) -> Iterator[tuple[int, int]]:
-        """The pairs of members that cannot be told apart yet, in order."""
+        """The undecided pairs of members, in order."""
 
     @abstractmethod
     def clauses(self) -> Iterator[Clause]:
-        """The parts of the reasons of the pairs in their order; one that says nothing new may be left out."""
+        """The parts of the pairs' reasons, in order; repeated ones may be left out."""
 
 
 class Pairs(Sequence[Comparison]):
     """Every pair in every cell, by cell in the order of the estimates; `family` counts the questions that decide.
 
-    `replication_known` is whether the values of one launch are told apart from those of another.
+    `replication_known` is true if the launch of each value is known.
     """
 
     family: int
@@ -68,12 +69,22 @@ class Pairs(Sequence[Comparison]):
 
     @abstractmethod
     def of(self, cell: str) -> CellPairs:
-        """The pairs of a cell; none where it has none."""
+        """The pairs of a cell; may be empty."""
 
     @abstractmethod
     def only(self, cells: Collection[str]) -> "Pairs":
-        """The pairs of some cells, with the family that the verdicts were corrected for."""
+        """The pairs of some cells; the family stays the one for which the verdicts were corrected."""
 
     @abstractmethod
     def worded(self, text: Callable[[str], str]) -> "Pairs":
-        """The same with every reason and mark as `text` gives it."""
+        """The pairs with every reason and mark converted by `text`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """All figures of a study that reports show, computed once from the store."""
+
+    estimates: tuple[Estimate, ...]
+    comparisons: Pairs
+    winners: tuple[Winner, ...]
+    answer: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from cloudcmp.model.study import Caps, Decide, Session
 from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.units import Money
 
-# What a machine may take beyond its trials' deadlines: booting, copying, tearing down. It ends by itself after that.
+# The time of a machine beyond its trials' deadlines: boot, upload, teardown. It ends by itself after that.
 LEASE_MARGIN_S = 1800.0
 
 AGGREGATION = ("runs:median", "launch:median", "session:median")
@@ -20,13 +20,13 @@ AGGREGATION = ("runs:median", "launch:median", "session:median")
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What is chosen between, resolved: `id` is unique and is what people see.
+    """A candidate of a study, resolved: `id` is unique and shown to people.
 
     `runner` is the provider that runs it (the offering's own, or the one that stands in for it).
-    `differs` says how a matched offering differs from what was asked for. `options` are sorted text pairs:
-    account, credits, image, market, os, placement, tenancy, zone. `beside` is what its provider bills for each machine
-    beside the type and the volumes. With a `service` that is what is chosen, at its `unit_prices`; the offering is the
-    machine that it is seen from, an instrument whose own cost is quoted apart.
+    `differs` has a line for each difference between a matched offering and the request. `options` are sorted text
+    pairs: account, credits, image, market, os, placement, tenancy, zone. `beside` is its provider's charge for each
+    machine besides the type and the volumes. With a `service`, the service is the candidate, at its `unit_prices`; the
+    offering is the machine that measures it, whose own cost is quoted separately.
     """
 
     index: int
@@ -46,7 +46,7 @@ class Candidate:
 
     @property
     def simulated(self) -> bool:
-        """Whether its numbers are planted rather than measured."""
+        """True if its values are planted rather than measured."""
         return self.runner == "simulated"
 
 
@@ -66,7 +66,7 @@ class Launch:
 class PlannedTrial:
     """One probe to be run once on one launch, with all parameters filled in and the cells that it gives.
 
-    `cast` says which target plays which role; empty for one agent on the first machine, and in plans of version 1.
+    `cast` assigns targets to roles; empty for one agent on the first machine, and in plans of version 1.
     """
 
     index: int
@@ -84,7 +84,7 @@ class PlannedTrial:
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What one launch sends between its machines over a path: bytes as expected, and at most within its caps."""
+    """The bytes that one launch sends between its machines over a path: expected, and at most within its caps."""
 
     path: str
     expected_bytes: int
@@ -93,7 +93,7 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class ServiceUse:
-    """What one launch uses of a service: requests as a number or bytes, as expected and at most."""
+    """One launch's use of a service, in requests or bytes: expected, and at most."""
 
     item: Item
     expected: int
@@ -102,9 +102,9 @@ class ServiceUse:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """What a launch costs beyond the price for an hour of its machines, in the currency of that price.
+    """The cost of a launch beyond the hourly price of its machines, in the currency of that price.
 
-    `timed` is of each machine, for an hour and how its time is billed; `fixed` is of the launch, whatever it lives.
+    `timed` are hourly amounts of each machine with their billing; `fixed` is the amount of a launch of any length.
     """
 
     timed: tuple[tuple[Decimal, Billing], ...] = ()
@@ -113,11 +113,11 @@ class Extra:
 
 @dataclass(frozen=True, slots=True)
 class LaunchUsage:
-    """What the launches of one candidate take, in quantities; seconds and traffic are of each launch.
+    """The usage of one candidate's launches, in quantities; seconds and traffic are of each launch.
 
-    `worst_s` is the lease that a run asks for, and the minute in which a machine's own timer ends it. `starts` is how
-    often each machine is started again, and `becomes` what it is made then, each for its part of `after_s`, the last of
-    what it is expected to live.
+    `worst_s` is the lease that a run requests, and the minute in which a machine's own timer ends it. `starts` is the
+    number of restarts of each machine, and `becomes` its type after each, each for its part of `after_s`, the last
+    seconds of its expected life.
     """
 
     candidate: int
@@ -135,10 +135,10 @@ class LaunchUsage:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What the plan takes. Money is None where a price is unknown; `detectable` is a ratio - 1 at 80 % power.
+    """The trials, time and money of a plan. Money is None if unknown; `detectable` is a ratio - 1 at 80 % power.
 
-    `expected_cost` is at list price; `lines` say what it is made of, and `own` what the account's terms make of it,
-    which comes to `with_terms`.
+    `expected_cost` is at list price, with its items in `lines`; `own` are the lines of the account's terms, and
+    `with_terms` the total with them.
     """
 
     trials: int
@@ -155,7 +155,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that is decided before the first trial.
+    """The plan of a study: all decisions before the first trial.
 
     `start_at` is the Unix time (s) at which virtual time begins, for simulated studies; the launches are in the order
     in which they are run. With `every_s` a round starts at each such step (s), else one round follows the other.
@@ -191,7 +191,7 @@ class Plan:
 
 
 def steps_of(plan: Plan) -> tuple[str, str, str]:
-    """How runs, launches and sessions are reduced, each `median` or `mean`.
+    """The reductions of runs, launches and sessions, each `median` or `mean`.
 
     `plan.aggregation` names one step a level, in order, as `runs:median`. Raises ValueError for anything else.
     """
@@ -204,15 +204,15 @@ def steps_of(plan: Plan) -> tuple[str, str, str]:
 
 
 def hourly_cost(candidate: Candidate) -> Decimal | None:
-    """Money per hour for all instances of a candidate, None where the price is unknown."""
+    """Money per hour for all instances of a candidate, None if the price is unknown."""
     one = unit_cost(candidate)
     return None if one is None else one * candidate.count
 
 
 def unit_cost(candidate: Candidate) -> Decimal | None:
-    """Money per hour for one instance with all that comes with it.
+    """Money per hour for one instance with its volumes and other charges.
 
-    None where the instance's price is unknown, or where what comes with it is in another currency: no rate is at hand.
+    None if the instance's price is unknown, or if another charge is in another currency: exchange rates are unknown.
     """
     price, volume = candidate.offering.price, candidate.volume
     if price is None:

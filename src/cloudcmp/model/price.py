@@ -1,4 +1,4 @@
-"""Price lists: what was asked for each thing sold, when, by whose word."""
+"""Price lists: rows, sources and dates."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -7,9 +7,9 @@ from enum import StrEnum
 
 
 class Item(StrEnum):
-    """What is priced. VCPU and MEMORY are the parts of a custom machine; IO is billed by the operation.
+    """The kind of a priced item. VCPU and MEMORY are the parts of a custom machine; IO is billed by the operation.
 
-    FEE is what is billed beside, such as for each region in which machines of tenancy: dedicated run.
+    FEE is an additional charge, such as for each region in which machines of tenancy: dedicated run.
     """
 
     INSTANCE = "instance"
@@ -30,7 +30,7 @@ class Item(StrEnum):
 
 
 class Purchase(StrEnum):
-    """How a thing is bought."""
+    """The purchase option of a price."""
 
     ON_DEMAND = "on-demand"
     SPOT = "spot"
@@ -39,7 +39,7 @@ class Purchase(StrEnum):
 
 
 class Unit(StrEnum):
-    """For how much a price is. A month has 730 hours; GB is 10^9 bytes and GiB is 2^30."""
+    """The unit of a price. A month has 730 hours; GB is 10^9 bytes and GiB is 2^30."""
 
     HOUR = "h"
     GB_MONTH = "GB month"
@@ -63,13 +63,13 @@ MONTH_HOURS = 730
 class PriceRow:
     """One line of a price list.
 
-    `name` is the provider's own word (an instance type, a volume type, a service; for VCPU and MEMORY a family of
-    machines); `region` is empty where one price holds everywhere. `system` is linux, rhel, suse or windows, empty where
-    it does not matter; `tenancy` is shared or dedicated. `term_months`, `upfront` and `plan` (which of a provider's
-    kinds: `standard no upfront`) are of a commitment: `amount` may be zero only where `upfront` is more. A price holds
+    `name` is the provider's own term (an instance type, a volume type, a service; for VCPU and MEMORY a family of
+    machines); `region` is empty if one price holds everywhere. `system` is linux, rhel, suse or windows, empty if it
+    does not matter; `tenancy` is shared or dedicated. `term_months`, `upfront` and `plan` (the provider's kind:
+    `standard no upfront`) describe a commitment: `amount` may be zero only if `upfront` is more. A price holds
     from `tier_from` (in its unit, in a month) up to `tier_until`; for a VOLUME by the MONTH the tier is its size in
-    GiB, and the price that of the whole disk. `to` is where egress goes: internet, region, zone, or a region's name.
-    `least` is the smallest quantity that is billed. `starts` is the first day of the price, where the list tells one.
+    GiB, and the price that of the whole disk. `to` is the destination of egress: internet, region, zone, or a region's
+    name. `least` is the smallest billed quantity. `starts` is the first day of the price, if the list has one.
     """
 
     provider: str
@@ -106,8 +106,8 @@ class UnitPrice:
 
 
 @dataclass(frozen=True, slots=True)
-class Sold:
-    """What a price list tells of an instance type beside its price; unknown facts are None."""
+class TypeFacts:
+    """The facts about an instance type in a price list, without its price; unknown facts are None."""
 
     provider: str
     region: str
@@ -120,10 +120,10 @@ class Sold:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A line of a price list that tells no price, and why; such a price is unknown.
+    """A line of a price list without a usable price, and why; such a price is unknown.
 
-    What is said of the thing (`item`, `system`, `purchase`, `tenancy`) narrows the doubt to it; what is not said (None,
-    or empty) leaves every such thing of that name in doubt, and without a name every thing of the region.
+    `item`, `system`, `purchase` and `tenancy` narrow the doubt; None or empty leaves every price of that name in doubt,
+    and an empty `name` every price of the region.
     """
 
     provider: str
@@ -138,20 +138,20 @@ class Doubt:
 
     def line(self) -> str:
         """The doubt as one line."""
-        return doubted(self.provider, self.region, self.sku, self.name, self.why)
+        return doubt_line(self.provider, self.region, self.sku, self.name, self.why)
 
 
-def doubted(provider: str, region: str, sku: str, name: str, why: str) -> str:
-    """One line that names what is sold, its SKU, its region and why its price is unknown."""
+def doubt_line(provider: str, region: str, sku: str, name: str, why: str) -> str:
+    """One line with the name, SKU and region of a resource, and why its price is unknown."""
     return f"{provider}/{region or 'all regions'} {name or 'everything'}, SKU {sku or 'unknown'}: {why}"
 
 
-Told = PriceRow | Sold | Doubt | date
-"""What a reader of a price list yields; a date is the list's own, and comes before anything else."""
+PriceEntry = PriceRow | TypeFacts | Doubt | date
+"""An entry of a price list, as readers yield it; a date is the list's own and comes first."""
 
 
 class How(StrEnum):
-    """How a list came to us; see `PriceList`."""
+    """The origin of a price list; see `PriceList`."""
 
     GIVEN = "given"
     FETCHED = "fetched"
@@ -161,16 +161,16 @@ class How(StrEnum):
 
 
 OLD_BY_NATURE = (How.BUNDLED, How.PUBLISHED)
-"""Lists whose prices are shown, and never rented at."""
+"""Origins of lists whose prices are only shown; nothing is rented at them."""
 
 
 LIVES_DAYS = 366
-"""How long a provider may leave its list as it is; the lists of Amazon change every few days."""
+"""The longest time that a provider may leave its list unchanged; Amazon's lists change every few days."""
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A list as the price book names it; `id` is the book's own number."""
+class PriceListEntry:
+    """A price list in the price book; `id` is the book's own number."""
 
     id: int
     source: str
@@ -181,10 +181,10 @@ class Listed:
 
     @property
     def dated(self) -> date | None:
-        """The day on which its prices held: of a given list, unless it says itself, when it came.
+        """The day on which its prices held: the list's own date, or for a given list without one its import day.
 
-        A fetched one is of the day on which it came, whenever it was last changed, but not one that says itself that it
-        is of the year before, or of the days to come: that is another one's copy.
+        A fetched list is of the day of its fetch, even if it was changed earlier; but if its own date is more than a
+        year old or in the future, it is a copy from elsewhere, and its own date counts.
         """
         came = datetime.fromtimestamp(self.fetched_at, UTC).date()
         if self.how == How.FETCHED:
@@ -195,12 +195,12 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class PriceList:
-    """A provider's prices as they were told at one time.
+    """A provider's prices at one time.
 
-    `how` is fetched (from the provider, just then), recorded (an answer kept in a file), given (the user's own word),
-    bundled (comes with a library), or published (printed in a paper). `fetched_at` is a Unix time (s); `published` the
-    list's own date; `sha256` is of the bytes that were read. `provider` and `currency` are empty where the rows have
-    several. `regions` are those that the list covers, empty where all.
+    `how` is fetched (from the provider, at that time), recorded (a response kept in a file), given (by the user),
+    bundled (with a library), or published (printed in a paper). `fetched_at` is a Unix time (s); `published` the
+    list's own date; `sha256` is of the bytes that were read. `provider` and `currency` are empty if the rows have
+    several. `regions` are those that the list covers, empty for all.
     """
 
     provider: str
@@ -212,5 +212,5 @@ class PriceList:
     rows: tuple[PriceRow, ...]
     published: date | None = None
     regions: tuple[str, ...] = ()
-    sold: tuple[Sold, ...] = ()
+    sold: tuple[TypeFacts, ...] = ()
     doubts: tuple[Doubt, ...] = ()

@@ -1,4 +1,4 @@
-"""A price list that was taken into the price book."""
+"""A price list that was imported into the price book."""
 
 from dataclasses import dataclass
 from datetime import date

@@ -1,45 +1,30 @@
-"""The seams: what real, local and simulated execution have in common."""
+"""The protocols that real, local and simulated execution share."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from cloudcmp.model.lease import CreateRequest, Found, Handle, Lease, Listing
+from cloudcmp.model.lease import CreateRequest, Handle, Lease, Listing, TaggedResource
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
+from cloudcmp.model.remote import Channel
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.model.trial import Outcome
 
-UNTOLD = "untold"
-"""Stands for an account that a cloud does not tell."""
+UNKNOWN_ACCOUNT = "untold"
+"""Stands for an account that a cloud does not name."""
 
 
-def nothing() -> None:
-    """What is done at a moment of which nobody wants to know."""
+def do_nothing() -> None:
+    """The default of callbacks: does nothing."""
 
 
 class Clock(Protocol):
-    """Where times come from: the wall for real studies, the plan for simulated ones."""
+    """The clock of a study: wall time for real studies, planned time for simulated ones."""
 
     def at(self, planned_s: float) -> float:
         """The Unix time (s) of a step that the plan puts `planned_s` seconds after its start."""
-        ...
-
-
-class Channel(Protocol):
-    """A way to one agent process: the bytes that it prints, while its standard input is held open."""
-
-    def stdout(self) -> AsyncIterator[bytes]:
-        """What the agent prints, in pieces of any size, until it ends."""
-        ...
-
-    async def hang_up(self) -> None:
-        """Close the agent's standard input, which tells it to stop."""
-        ...
-
-    async def last_words(self) -> str:
-        """How the agent ended and the beginning of its error output, as it came: never shown uncleaned."""
         ...
 
 
@@ -58,7 +43,7 @@ class Instance(Protocol):
 
     @property
     def folder(self) -> str | None:
-        """The folder for test files, None where there is none."""
+        """The folder for test files, None if there is none."""
         ...
 
     def start(self, job: bytes, trial: PlannedTrial, earlier: int) -> AbstractAsyncContextManager[Channel]:
@@ -71,20 +56,20 @@ class Instance(Protocol):
 
 @runtime_checkable
 class AcceptsFiles(Instance, Protocol):
-    """A machine to which files can be brought."""
+    """A machine to which files can be uploaded."""
 
     async def upload(self, files: Mapping[str, Path]) -> None:
-        """Bring files, executable, into its folder, each under its relative name; raises ProviderFault, OSError."""
+        """Upload files, executable, into its folder, each under its relative name; raises ProviderFault, OSError."""
         ...
 
 
 class Provider(Protocol):
-    """One cloud. Blocking look-ups are plain methods; what happens during a study is async.
+    """One cloud. Blocking look-ups are plain methods; calls during a study are async.
 
-    Lifecycle calls raise the kinds of ProviderFault, told apart, with the provider's own code in the line.
-    `parts` are the kinds of resources that a launch leases, in the order in which they are made; `safeguards` are told
-    in the order of `safety.SAFEGUARDS`. `settle_s` is how long the absence of something new is not believed to be its
-    end; 0 where `gone` answers on more than absence.
+    Lifecycle calls raise the kinds of ProviderFault, with the provider's own code in the line. `parts` are the kinds of
+    resources that a launch leases, in the order of their creation; `safeguards` are in the order of
+    `safety.SAFEGUARDS`. `settle_s` is how long a new resource may be missing from lists without being gone; 0 if `gone`
+    relies on more than absence.
     """
 
     name: str
@@ -96,7 +81,7 @@ class Provider(Protocol):
     safeguards: tuple[Safeguard, ...]
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """What can be had, with price, date and source where known."""
+        """The offerings, with price, date and source if known."""
         ...
 
     def host(self, candidate: Candidate) -> str:
@@ -104,30 +89,32 @@ class Provider(Protocol):
         ...
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        """What must hold before anything is created for these candidates, looked at without creating anything."""
+        """The preflight findings for these candidates; creates nothing."""
         ...
 
     async def create(self, request: CreateRequest) -> str:
         """Ask for one resource, tags and token in the same call; returns its cloud id."""
         ...
 
-    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
-        """All that this study owns here, by tag, and by token when one is given; in one region, or where it may be.
+    async def find(
+        self, study: str, token: str | None = None, *, region: str | None = None
+    ) -> tuple[TaggedResource, ...]:
+        """The resources of a study, by tag, and by token if one is given; in one region, or wherever they may be.
 
-        Raises IncompleteListing where the list is not complete.
+        Raises IncompleteListing if the list is not complete.
         """
         ...
 
     async def leftovers(self) -> Listing:
-        """Whatever bears our tags in all regions and of all kinds that we can make, whichever study made it."""
+        """All resources with cloudcmp's tags, of every study, kind and region."""
         ...
 
     async def destroy(self, handle: Handle) -> None:
-        """Ask for a resource to be destroyed; destroying what is gone is no error."""
+        """Request the deletion of a resource; deleting one that is gone is no error."""
         ...
 
     async def gone(self, handle: Handle) -> str | None:
-        """Evidence that a resource is gone, None while it is not seen gone; stopped is not gone."""
+        """Evidence that a resource is gone, None while there is none; stopped is not gone."""
         ...
 
 
@@ -142,28 +129,28 @@ class Direct(Provider, Protocol):
 
 @runtime_checkable
 class NeedsPreparation(Protocol):
-    """A provider that fetches or builds on this computer what its machines are made of."""
+    """A provider that fetches or builds machine images on this computer."""
 
     async def prepare(self, candidates: Sequence[Candidate], say: Callable[[str], None]) -> None:
-        """Have it there before anything is timed; `say` is told what takes long. Raises the kinds of ProviderFault."""
+        """Prepare the images before anything is timed; `say` reports long steps. Raises the kinds of ProviderFault."""
         ...
 
 
 @runtime_checkable
 class PlanSafeguards(Provider, Protocol):
-    """A provider at which safeguards rest on what a plan asks for."""
+    """A provider whose safeguards depend on the plan."""
 
     def safeguards_of(self, plan: Plan) -> tuple[Safeguard, ...]:
-        """The safeguards as they are for a plan's own candidates and trials."""
+        """The safeguards for a plan's candidates and trials."""
         ...
 
 
 @runtime_checkable
 class SelfTerminating(Protocol):
-    """A provider at which it rests on what is asked for whether a machine ends by itself at its time to live."""
+    """A provider whose machines end by themselves at their time to live, depending on the request."""
 
     def ends(self, request: CreateRequest) -> bool:
-        """Whether it is known that what is asked for does."""
+        """True if the requested machine is known to end by itself."""
         ...
 
 
@@ -172,20 +159,20 @@ class Remote(Provider, Protocol):
     """A provider whose machines are reached by SSH."""
 
     async def look(self, handle: Handle) -> MachineStatus:
-        """How a machine is now, and where it is reached once it runs."""
+        """The status of a machine, and its address once it runs."""
         ...
 
-    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
-        """Make a machine another type of the same region, stopping and starting it; raises Refused where none can.
+    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
+        """Resize a machine to another type of its region, with a stop and a start; raises Refused if it cannot.
 
-        `stopped` is called while it stands still.
+        `stopped` is called while the machine is stopped.
         """
         ...
 
 
 @runtime_checkable
 class Untagged(Protocol):
-    """A provider of whose clouds some keep no tags: what they list without any is known by its token alone."""
+    """A provider some of whose clouds keep no tags: their resources are recognised by token alone."""
 
     may_lack_tags: bool
 
@@ -195,25 +182,25 @@ class Zoned(Protocol):
     """A provider whose regions have zones, in one of which a machine can be asked for (option `zone`)."""
 
     async def zone(self, handle: Handle) -> str | None:
-        """The zone in which a machine stands, None while that is not told."""
+        """The zone of a machine, None while it is unknown."""
         ...
 
 
 @runtime_checkable
 class HasServerTime(Protocol):
-    """A provider whose answers bear the time, by a clock that is not this machine's."""
+    """A provider whose responses carry the time of its own clock."""
 
     async def date(self) -> float | None:
-        """The time there (Unix s), None where an answer bears none."""
+        """The provider's time (Unix s), None if a response carries none."""
         ...
 
 
 @runtime_checkable
 class Accounted(Protocol):
-    """A provider whose things belong to an account: under the credentials of another one they look gone."""
+    """A provider whose resources belong to an account: with another account's credentials they look gone."""
 
     async def account(self) -> str:
-        """The account that it acts in or UNTOLD, and with ` at ` the endpoint where one is named.
+        """The account in use or UNKNOWN_ACCOUNT, followed by ` at ` and the endpoint if one is configured.
 
         Raises the kinds of ProviderFault.
         """
@@ -221,7 +208,7 @@ class Accounted(Protocol):
 
 
 class Progress(Protocol):
-    """Who wants to know how a study goes."""
+    """The receiver of a study's progress."""
 
     def begin(self, trials: int, expected_s: float) -> None:
         """A study starts or goes on, with this much left."""
@@ -236,13 +223,13 @@ class Progress(Protocol):
         ...
 
     def money(self, text: str) -> None:
-        """What has been spent so far, in one line."""
+        """The money spent so far, in one line."""
         ...
 
     def note(self, text: str) -> None:
-        """Something that whoever watches should know, in one line."""
+        """A note for the user, in one line."""
         ...
 
     def end(self) -> None:
-        """Nothing more will come."""
+        """The study ends; nothing more is reported."""
         ...

@@ -1,4 +1,4 @@
-"""Why a launch ended as it did: values that code branches on; sentences are made from them where they are shown."""
+"""The reasons for the end of a launch: values for code to branch on; sentences are made where they are shown."""
 
 from enum import StrEnum
 
@@ -19,7 +19,7 @@ class LaunchReason(StrEnum):
 
     @property
     def text(self) -> str:
-        """The reason as one line, where nothing more is known; empty where the fault itself says it."""
+        """The reason as one line without details; empty if the fault itself has the text."""
         return _TEXTS.get(self, "")
 
 

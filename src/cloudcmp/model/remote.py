@@ -1,13 +1,10 @@
-"""Machines that are reached by SSH: where they listen, who they are, and what can be done there."""
+"""Machines that are reached by SSH: keys, endpoints, and the protocols of connections and processes."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from cloudcmp.model.protocol import Channel
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +17,10 @@ class KeyPair:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a new machine is given so that only we get in, and so that we know that it is the one.
+    """The keys of a new machine: its host key, which identifies it, and the only client key that may log in.
 
-    `user_data` is the same as a cloud-config text. The host key in it is replaced at the first login, because whoever
-    may describe the machine may read it.
+    `user_data` is a cloud-config text with both. Its host key is replaced at the first login, because every user who
+    may describe the machine can read it.
     """
 
     host: KeyPair
@@ -33,10 +30,10 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a machine's SSH server listens and the only host key (public) that is accepted there.
+    """The address of a machine's SSH server and the only public host key that is accepted there.
 
-    `client` is the key that we log in with; with `alias`, a host of the user's own SSH configuration, address, port,
-    user, keys and known hosts are taken from there instead.
+    `client` is the key for the login. With `alias`, a host of the user's own SSH configuration, address, port, user,
+    keys and known hosts are taken from there instead.
     """
 
     address: str = ""
@@ -48,12 +45,28 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a command on a machine came to; `out` and `err` are cut to the asked-for length, untrusted."""
+class CommandOutput:
+    """The exit code and untrusted output of a command on a machine; `out` and `err` are cut to the requested length."""
 
     exit_code: int
     out: bytes
     err: bytes
+
+
+class Channel(Protocol):
+    """The controller's end of one agent process: its output, and its standard input, which is held open."""
+
+    def stdout(self) -> AsyncIterator[bytes]:
+        """The output in pieces of any size, until the agent ends."""
+        ...
+
+    async def hang_up(self) -> None:
+        """Close the agent's standard input, which makes it stop."""
+        ...
+
+    async def last_words(self) -> str:
+        """How the agent ended and the start of its error output, unchanged: clean it before it is shown."""
+        ...
 
 
 class Shell(Protocol):
@@ -61,7 +74,7 @@ class Shell(Protocol):
 
     async def run(
         self, command: Sequence[str], *, input: bytes = b"", deadline_s: float = 30.0, most_bytes: int = 65536
-    ) -> Said:
+    ) -> CommandOutput:
         """Run one command (its words are quoted for the remote shell) to its end; a deadline passed is a fault."""
         ...
 
@@ -69,21 +82,21 @@ class Shell(Protocol):
         """Copy a file and make it executable (0755); its SHA-256 is compared on the machine before it is used."""
         ...
 
-    def start(self, command: Sequence[str], job: bytes) -> "AbstractAsyncContextManager[Channel]":
+    def start(self, command: Sequence[str], job: bytes) -> AbstractAsyncContextManager[Channel]:
         """Start a process, write the job to its held-open input; leaving the context ends it."""
         ...
 
     async def rotate(self) -> str:
-        """Have the machine make a new host key, pin it, and drop the injected one; returns the new public key.
+        """Make the machine replace its injected host key, and pin the new one; returns the new public key.
 
         The machine's `cloudcmp-host rotate` prints it over the authenticated connection.
         """
         ...
 
     async def again(self, within_s: float) -> bool:
-        """Connect again where the connection was lost, to the same host key only; whether that was so.
+        """Connect again if the connection was lost, to the same host key only; returns whether it was lost.
 
-        Raises what `Dial` raises where the machine cannot be reached.
+        Raises what `Dial` raises if the machine cannot be reached.
         """
         ...
 

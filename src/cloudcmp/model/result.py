@@ -1,21 +1,16 @@
-"""What the samples say: estimates and comparisons."""
+"""The results of a study: estimates, comparisons and verdicts."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from cloudcmp.units import Money
-
-if TYPE_CHECKING:
-    from cloudcmp.model.pairs import Pairs
-
 
 NOT_IN_DOCUMENTS = {"in_documents": False}
 """The metadata of fields that JSON documents leave out: values to branch on, of which they hold the words."""
 
 
 class Verdict(StrEnum):
-    """What can be said of one candidate against another in one cell."""
+    """The verdict on one candidate against another in one cell."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -29,7 +24,7 @@ class NoVerdict(StrEnum):
     BARRED = "BARRED"
     """A candidate failed, or has too few launches or no values: it can neither win nor lose."""
     UNLIKE = "UNLIKE"
-    """They differ in what refuses a verdict."""
+    """They differ in a property that excludes a verdict."""
     NOT_COMPARABLE = "NOT_COMPARABLE"
     """No round has both, or a value is 0 or below."""
     TOO_FEW = "TOO_FEW"
@@ -37,12 +32,12 @@ class NoVerdict(StrEnum):
     TOO_WIDE = "TOO_WIDE"
     """The interval is too wide."""
     TOO_WIDE_FOR_ALL = "TOO_WIDE_FOR_ALL"
-    """The pair alone would be told apart; corrected for all questions of the family it is not."""
+    """The pair alone would be distinguished; corrected for all questions of the family it is not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One part of a reason, in words: what or whom it is about (empty: the pair), and what holds of it."""
+    """One part of a reason, in words: its subject (empty: the pair), and the statement."""
 
     subject: str
     text: str
@@ -65,9 +60,9 @@ class Estimate:
     """A candidate's figures in one cell, over launches; in the metric's unit. None is unknown, never zero.
 
     `n_ok` of `n_started` trials gave values; `n` launches did. `values` are the launch values in plan order, `rounds`
-    their rounds (None where unknown). `offered` is whether the plan gives the candidate this cell at all; `reason` says
-    in words why there is no estimate. `value` follows the plan's whole order of
-    aggregation (launches within sessions, then sessions); without sessions it is what the plan names, median or mean.
+    their rounds (None if unknown). `offered` is false if the plan does not give the candidate this cell; `reason` is,
+    in words, why there is no estimate. `value` follows the plan's whole order of aggregation (launches within sessions,
+    then sessions); without sessions it is the plan's reduction of launches, median or mean.
     """
 
     candidate: int
@@ -99,9 +94,9 @@ class Comparison:
     """Candidate `a` against candidate `b` in one cell; `effect` is a/b, or a - b for a metric that can be 0.
 
     `p_paired` decides, after Holm over the family (`p_adjusted`); for exploratory cells `p_adjusted` is
-    Benjamini-Hochberg's and `verdict` is None. `hodges_lehmann` and `cliffs_delta` are None also where they were not
-    asked for (`CellPairs.between`). `detectable` is the smallest true effect found with 80 % power. `no_verdict` is why
-    there is no better verdict, `reason` the same in words.
+    Benjamini-Hochberg's and `verdict` is None. `hodges_lehmann` and `cliffs_delta` are also None if they were not
+    requested (`CellPairs.between`). `detectable` is the smallest true effect found with 80 % power. `no_verdict` is why
+    there is no better verdict, and `reason` puts it in words.
     """
 
     cell: str
@@ -129,7 +124,7 @@ class Comparison:
 class Winner:
     """The winners of one cell: best first; `starred` is the cheapest of those practically the same as the best.
 
-    `reason` says in words what is open; `left_out` the part of it on candidates that could not win, a sentence each.
+    `reason` is, in words, what is undecided; `left_out` has a sentence for each candidate that could not win.
     """
 
     cell: str
@@ -141,7 +136,7 @@ class Winner:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How often something came true: `k` of `n`, as a ratio with its exact 95 % interval; n is at least 1."""
+    """The share of events, `k` of `n`, as a ratio with its exact 95 % interval; n is at least 1."""
 
     k: int
     n: int
@@ -151,12 +146,12 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """How fast one candidate's machines come; `cell` is its scaling latency.
+    """How fast one candidate's machines arrive; `cell` is its scaling latency.
 
-    `provisioning` and `booting` are the cells of its parts, None where the guest's uptime cannot be read. `by` is how
-    launches are summed up, median or mean, as the study says. `in_time` gives for each deadline (s) the share of the
-    started launches whose machines could all be used by then; a launch that failed was not in time. `failed` is the
-    share that failed. `poll_s` is the longest interval at which the controller looked, None where none is known.
+    `provisioning` and `booting` are the cells of its parts, None if the guest's uptime cannot be read. `by` is the
+    study's reduction of launches, median or mean. `in_time` gives for each deadline (s) the share of the started
+    launches whose machines were all usable by then; a failed launch is not in time. `failed` is the share that failed.
+    `poll_s` is the longest poll interval of the controller, None if unknown.
     """
 
     candidate: int
@@ -167,13 +162,3 @@ class Scaling:
     in_time: tuple[tuple[float, Share], ...]
     failed: Share | None
     poll_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Analysis:
-    """Everything that the report shows about a study's numbers, computed once from the store."""
-
-    estimates: tuple[Estimate, ...]
-    comparisons: "Pairs"
-    winners: tuple[Winner, ...]
-    answer: tuple[str, ...] = ()

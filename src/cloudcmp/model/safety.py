@@ -1,16 +1,16 @@
-"""What keeps a study from leaving things behind, and what is looked at before it may begin."""
+"""Safeguards against leftovers, preflight findings, machine status and spend."""
 
 from dataclasses import dataclass
 
 from cloudcmp.units import Money
 
 SAFEGUARDS = ("teardown", "cleanup", "death", "sweep")
-"""Orderly teardown; `cleanup DIR`; the death built into the machine; `sweep` by tags from an empty home."""
+"""Orderly teardown; `cleanup DIR`; the machine's own timer (death); `sweep` by tags, without any file of the study."""
 
 
 @dataclass(frozen=True, slots=True)
 class Safeguard:
-    """One of the four safeguards at a provider: whether it holds, how, and what stays billed when only it holds."""
+    """One of the four safeguards at a provider: whether it holds, how, and what stays billed if only it holds."""
 
     name: str
     holds: bool
@@ -19,7 +19,7 @@ class Safeguard:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at before a study: `ok` is None where it could not be told."""
+    """One preflight finding: `ok` is None if it could not be determined."""
 
     what: str
     ok: bool | None
@@ -29,13 +29,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class MachineStatus:
-    """How a machine is now: `state` is pending, running, stopped or gone, with the provider's reason.
+    """The status of a machine: `state` is pending, running, stopped or gone, with the provider's reason in `why`.
 
-    `address` and `port` are where the controller reaches it, `peer_address` where other machines of its launch do;
-    `alias` names a host of the user's own SSH configuration instead. `host_key` is one that the provider itself vouches
-    for, where the machine could not be given ours. `folder` is where the agent and its test files go, below the user's
-    home unless absolute. `taken` is whether the provider says that it took the machine back; None where it tells of no
-    cause.
+    The controller reaches it at `address` and `port`, other machines of its launch at `peer_address`; `alias` names a
+    host of the user's own SSH configuration instead. `host_key` is one that the provider itself vouches for, if the
+    machine could not be given ours. `folder` is the place of the agent and its test files, below the user's home unless
+    absolute. `taken` is true if the provider reports that it took the machine back; None if it reports no cause.
     """
 
     state: str
@@ -52,7 +51,7 @@ class MachineStatus:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Seconds from just before the launch's first request was sent until each step was seen, None where it was not.
+    """Seconds from just before the launch's first request until each step was observed, None if it was not.
 
     `uptime_s` is the guest's own uptime when it was usable (CloudCmp, IMC 2010, section 5.1.2: booting is the uptime,
     provisioning the rest).
@@ -67,7 +66,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """Money so far and at worst, None where nothing is billed or a price is not known; `note` says which.
+    """Money so far and at worst, None if nothing is billed or a price is unknown, as `note` says.
 
     `accrued` counts minimum periods and steps begun in full. `level` is `ok`, `warn` from 80 % of the budget on,
     `drain` from 95 % (nothing new is launched), `teardown` at 100 %, or when more is committed than was allowed.

@@ -1,4 +1,4 @@
-"""The answers behind a first study, and what `start` makes of them."""
+"""The answers behind a first study, and the study that `start` writes from them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How much a starter measures: rounds, runs on each launch, and what of all that matters."""
+    """The size of a first study: rounds, runs on each launch, and which of the answers' needs it measures."""
 
     launches: int
     runs: int
@@ -31,7 +31,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class CloudAccess:
-    """Whether a cloud can be used from here; `text` says why in one line."""
+    """The access to a cloud from here; `text` is one line about it."""
 
     provider: str
     usable: bool
@@ -40,7 +40,7 @@ class CloudAccess:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPrices:
-    """How many prices of a cloud were fetched; `fault` is one line that says why none were."""
+    """The number of prices fetched from a cloud; `fault` is one line that says why there are none."""
 
     provider: str
     region: str
@@ -49,7 +49,7 @@ class FetchedPrices:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StarterStudy:
     """A first study: its file and plan, the clouds that were checked, and prices from price lists.
 
     `cheapest` are offerings of the requested size by price list, not measured. `unlisted` are clouds with the region in

@@ -1,4 +1,4 @@
-"""The question asked."""
+"""A study file, read and checked."""
 
 from dataclasses import dataclass
 
@@ -14,9 +14,9 @@ SCHEMA = 1
 
 @dataclass(frozen=True, slots=True)
 class CandidateSpec:
-    """What the user wrote for one candidate; exactly one of `offering` and `match` is set. `where` is file:line:col.
+    """One candidate as the user wrote it; exactly one of `offering` and `match` is set. `where` is file:line:col.
 
-    With a `service`, `offering` or `match` is the machine from which it is seen.
+    With a `service`, `offering` or `match` is the machine that measures it.
     """
 
     where: str
@@ -36,10 +36,10 @@ class CandidateSpec:
 
 @dataclass(frozen=True, slots=True)
 class ProbeSpec:
-    """One probe with one set of parameter values as the user wrote them, suites and lists already spread out.
+    """One probe with one set of parameter values as the user wrote them, with suites and lists expanded.
 
-    `params` holds only what was written, as text in base units; defaults are the catalogue's. `runs` is None where the
-    study's own number holds. `own` is the command of the user's own that it runs, if any.
+    `params` holds only the written parameters, as text in base units; defaults are the catalogue's. `runs` is None for
+    the study's own number. `own` is the user's own command that it runs, if any.
     """
 
     where: str
@@ -71,11 +71,11 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """What a study may put on the network between two machines, and how many machines it may hold at once.
+    """The caps of a study on traffic between two machines, and on the number of machines at once.
 
     `burst_s` is the longest bulk transfer, `bytes_per_s` and `packets_per_s` the fastest one; `duty` the share of a
     launch's time in which bulk may flow; `bytes` is of the whole study. None is the default: the agent's own for the
-    first three, 5 % and no more than that gives, and 100 machines.
+    first three, 5 % duty, no further cap on bytes, and 100 machines.
     """
 
     burst_s: float | None = None

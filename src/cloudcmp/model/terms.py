@@ -1,4 +1,4 @@
-"""The terms of an account: what its owner pays beside or in place of the list price."""
+"""The terms of an account: payments besides or in place of the list price."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -10,7 +10,7 @@ from cloudcmp.units import Money
 
 @dataclass(frozen=True, slots=True)
 class Discount:
-    """A share (0.1 is 10 %) off a provider's things, off one kind of item, or off everything."""
+    """A share (0.1 is 10 %) off a provider's prices, off one kind of item, or off everything."""
 
     share: Decimal
     provider: str = ""
@@ -19,7 +19,7 @@ class Discount:
 
 @dataclass(frozen=True, slots=True)
 class Credit:
-    """Money that was given and pays bills up to a day, the last one included; None: without an end."""
+    """Granted money that pays bills until a day, inclusive; None: without an end."""
 
     money: Money
     until: date | None = None
@@ -30,8 +30,8 @@ class Credit:
 class Commitment:
     """A machine type that is paid for a term, whether it is used or not.
 
-    `upfront` is paid at the beginning, `hourly` each hour of the term; `count` machines at once are covered, of this
-    `system` (linux or windows) and `tenancy` alone: what Windows or a machine of one's own costs more is in no other.
+    `upfront` is paid at the start, `hourly` each hour of the term; `count` machines at once are covered, of this
+    `system` (linux or windows) and `tenancy` only: others do not include the surcharge for Windows or dedicated hosts.
     """
 
     provider: str
@@ -48,7 +48,7 @@ class Commitment:
 
 @dataclass(frozen=True, slots=True)
 class SupportTier:
-    """A share of the month's spend, up to a sum of it; None: of all that is above the tier before."""
+    """A share of the month's spend up to a sum; None: of everything above the tier before."""
 
     share: Decimal
     up_to: Decimal | None = None
@@ -56,9 +56,9 @@ class SupportTier:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """A support plan: the greater of a minimum and of the tiers' shares of the spend, on what one provider bills.
+    """A support plan of one provider: the greater of a minimum and the tiers' shares of the month's spend.
 
-    `spend` is what else that provider bills in the month: then only the difference that a study makes is counted.
+    `spend` is the provider's other bill of the month: then only the difference that a study makes is counted.
     """
 
     provider: str
@@ -69,7 +69,7 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """All of an account's terms. `currency` is the one that the account is billed in; None where nobody says."""
+    """All of an account's terms. `currency` is that of the account's bills; None if not given."""
 
     discounts: tuple[Discount, ...] = ()
     credits: tuple[Credit, ...] = ()
@@ -78,7 +78,7 @@ class Terms:
     currency: str | None = None
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """True if there are any terms."""
         return self != Terms()
 
 

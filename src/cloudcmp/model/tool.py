@@ -1,4 +1,4 @@
-"""Tools of other people: what they are asked, and what their output says."""
+"""Third-party tools: how each is run, and how its output is read."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ Settings = Mapping[str, str]
 """The parameters of one run of a tool as canonical text, defaults filled in."""
 
 
-class Unsure(Exception):
-    """An output of which a reader cannot be sure what it says; one line tells where in it, and what is wrong.
+class UnclearOutput(Exception):
+    """An output cannot be read with certainty; one line gives the place in it and the fault.
 
-    What an output holds is untrusted: letters that do not print are shown as a mark.
+    Outputs are untrusted: characters that do not print are replaced by a mark.
     """
 
     def __init__(self, line: str) -> None:
@@ -22,7 +22,7 @@ class Unsure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One thing that a tool tells of a run: its name, and the metric (`tool_bytes_per_s`, ...) that says its unit."""
+    """A figure that a tool reports of a run: its name, and the metric (`tool_bytes_per_s`, ...) with its unit."""
 
     name: str
     metric: str
@@ -39,25 +39,25 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an output says of one run of a tool.
+    """The contents of an output about one run of a tool.
 
-    `told` are the settings that the output itself names, as canonical text: some of the tool's parameters, and
-    perhaps others. `left` says, a line each, what is in the output and was not read.
+    `settings` are those that the output itself names, as canonical text: some of the tool's parameters, and perhaps
+    others. `unread` has a line for each part of the output that was not read.
     """
 
     tool: str
     version: str
-    told: Settings
+    settings: Settings
     readings: tuple[Reading, ...]
-    left: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """How the output of a tool, or of several that write alike, is known and read.
+    """How the output of a tool, or of several with one format, is recognised and read.
 
-    `looks_like` says whether a text is such an output, whole or not. `reports` is what it says of each run in it, in
-    its order, at least one; it raises Unsure.
+    `looks_like` returns whether a text is such an output, whole or cut. `reports` returns a report of each run in it,
+    in order, at least one; raises UnclearOutput.
     """
 
     name: str
@@ -70,9 +70,9 @@ class Reader:
 class Tool:
     """A tool that runs on the measured machine, and how its output is read.
 
-    `packages` names its package in Debian's, Fedora's and Alpine's own lists, where there is one. `command` is the line
-    for a shell, run in an empty folder that is the run's own; `measures` what a run with these settings tells.
-    `typical_s` is what a run is expected to take.
+    `packages` maps Debian, Fedora and Alpine to the name of its package there. `command` returns the shell line, which
+    runs in an empty folder of its own; `measures` the figures that a run with these settings reports; `typical_s` the
+    seconds that a run is expected to take.
     """
 
     name: str
@@ -86,26 +86,26 @@ class Tool:
     typical_s: Callable[[Settings], float]
 
     def read(self, text: str, settings: Settings) -> tuple[Reading, ...]:
-        """What the standard output of a run with these settings said: exactly its measures, each once.
+        """The readings in the standard output of a run with these settings: exactly its measures, each once.
 
-        Raises Unsure where the output is not whole, names other settings, or tells of no such run or of two.
+        Raises UnclearOutput if the output is cut, names other settings, or reports no such run or two.
         """
         found = [one for one in self.reader.reports(text) if one.tool == self.name]
-        fits = [one for one in found if not _other(one.told, settings)]
+        fits = [one for one in found if not _difference(one.settings, settings)]
         if not found:
-            raise Unsure(f"the output tells of no run of {self.name}")
+            raise UnclearOutput(f"the output tells of no run of {self.name}")
         if not fits:
-            raise Unsure(_other(found[0].told, settings))
+            raise UnclearOutput(_difference(found[0].settings, settings))
         if len(fits) > 1:
-            raise Unsure(f"the output tells of {len(fits)} runs of {self.name}, one was asked for")
+            raise UnclearOutput(f"the output tells of {len(fits)} runs of {self.name}, one was asked for")
         return tuple(_one(fits[0], measure) for measure in self.measures(settings))
 
 
-def _other(told: Settings, asked: Settings) -> str:
-    """The first setting that an output names otherwise than it was asked; empty where all agree."""
-    for key in sorted(told.keys() & asked.keys()):
-        if asked[key] not in (told[key], "all"):
-            return f"the output says {key} {told[key]}, {asked[key]} was asked for"
+def _difference(found: Settings, asked: Settings) -> str:
+    """The first setting whose value in the output differs from the requested one, as a line; empty if all agree."""
+    for key in sorted(found.keys() & asked.keys()):
+        if asked[key] not in (found[key], "all"):
+            return f"the output says {key} {found[key]}, {asked[key]} was asked for"
     return ""
 
 
@@ -113,5 +113,5 @@ def _one(report: Report, measure: Measure) -> Reading:
     found = [one for one in report.readings if one.measure == measure.name]
     if len(found) != 1 or found[0].metric != measure.metric:
         times = f"{len(found)} times" if found else "nowhere"
-        raise Unsure(f"the output tells {measure.name} {times}")
+        raise UnclearOutput(f"the output tells {measure.name} {times}")
     return found[0]

@@ -1,4 +1,4 @@
-"""What came of the plan: outcomes, attempts and samples."""
+"""The outcomes, attempts and samples of trials."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -31,7 +31,7 @@ class Sample:
 class Attempt:
     """One try at a trial. Times are Unix seconds (virtual ones in a simulated study).
 
-    `interrupted` marks one cut short by the controller's own end: it is no failure of the candidate. `why` is one
+    `interrupted` marks one cut short by the controller's own end, which is no failure of the candidate. `why` is one
     line of text for people, `reason` the name of the reason on which code may branch. `facts` is the JSON text of the
     agent's hello and notes. `sha256` is that of the samples' file.
     """
@@ -51,9 +51,9 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """What the agent's bytes said, checked: the outcome, the samples (none unless ok) and the facts.
+    """The checked result of a trial: the outcome, the samples (none unless ok) and the agent's facts.
 
-    `texts` are what a command printed, by the name of the output.
+    `texts` are a command's outputs by name.
     """
 
     outcome: Outcome

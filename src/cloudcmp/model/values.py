@@ -16,8 +16,8 @@ LARGEST_VALUE = 1e60
 class TrialValues:
     """One row for each started trial and cell that it should give; columns of equal length.
 
-    `launch` indexes the plan's launches, `cell` indexes `cells`; `value` means something only where `ok`, is in the
-    metric's unit, and is undefined (0) for percentile cells, whose values come from `HistogramRow`s.
+    `launch` indexes the plan's launches, `cell` indexes `cells`; `value`, in the metric's unit, is defined only if
+    `ok`, and is undefined (0) for percentile cells, whose values come from `HistogramRow`s.
     """
 
     cells: tuple[str, ...]
@@ -50,9 +50,12 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """Which samples over time are wanted for drawing: of each cell and trial with at least `least` samples, the first
-    `most` of these, each thinned to `points` evenly spaced ones with the first and the last."""
+class SeriesLimits:
+    """Limits on the samples over time that are read for charts.
+
+    Only cells and trials with at least `least` samples, of these the first `most`, each thinned to `points` evenly
+    spaced samples including the first and the last.
+    """
 
     least: int = 10
     most: int = 100
@@ -60,9 +63,11 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measured:
-    """All that a study's samples say, read at once: values of trials, histograms of ok trials in the order of trial and
-    frame, and series where they were asked for."""
+class StudyValues:
+    """The values of a study's samples, read at once.
+
+    Values of trials, histograms of ok trials in the order of trial and frame, and series if they were requested.
+    """
 
     values: TrialValues
     histograms: tuple[HistogramRow, ...] = ()

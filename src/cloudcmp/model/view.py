@@ -1,11 +1,12 @@
-"""All that a reader is shown of a study: the one argument of every report."""
+"""The view of a study: the one argument of every report."""
 
 from dataclasses import dataclass
 
 from cloudcmp.model.command import CommandUse
 from cloudcmp.model.metric import Metric
+from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Plan
-from cloudcmp.model.result import Analysis, Scaling
+from cloudcmp.model.result import Scaling
 from cloudcmp.model.safety import Spend
 from cloudcmp.model.terms import Terms
 from cloudcmp.model.trial import Attempt
@@ -25,12 +26,12 @@ class Cdf:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the report is made of.
+    """The data of a report.
 
-    `hosts` holds for each candidate the facts that its agents told, as sorted text pairs;
-    `spend` is None where nothing was billed; `under` are the terms of the figures of cost, None at list price.
-    `provenance` holds versions, seed, dates and digests as text pairs; `interruptions` one line each.
-    `commands` is what the plan has a shell run, which is what ran; the text of the study file is not asked for it.
+    `hosts` holds for each candidate the facts from its agents, as sorted text pairs; `spend` is None if nothing was
+    billed; `under` are the account terms of the cost figures, None at list price. `provenance` holds versions, seed,
+    dates and digests as text pairs; `interruptions` one line each. `commands` are the plan's shell lines, which are
+    the ones that ran; they are not read from the study file.
     """
 
     plan: Plan

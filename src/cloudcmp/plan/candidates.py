@@ -1,4 +1,4 @@
-"""From what the study names to what is sold: every candidate with its offering, its runner and an id of its own."""
+"""Resolves the candidates of a study: each gets its offering, its runner and a unique id."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -6,45 +6,45 @@ from dataclasses import replace
 from cloudcmp.catalog import hint
 from cloudcmp.errors import CloudcmpError, Fault, UserMistake
 from cloudcmp.model.cast import Service
-from cloudcmp.model.made_to_order import custom_type
+from cloudcmp.model.custom_types import custom_type
 from cloudcmp.model.offering import Match, Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.study import CandidateSpec
 from cloudcmp.plan.match import differences, nearest_offering
-from cloudcmp.plan.printed import printed_offerings
+from cloudcmp.plan.published_offerings import published_offerings
 
 SIMULATED = "simulated"
 LOCAL = "local"
 _CREDITED = "aws"
 _LINED = frozenset({"aws", "azure", "gcp"})
-"""Providers whose well-known images have names of their own here."""
+"""Providers whose well-known images have names in cloudcmp."""
 _WINDOWS = "windows-"
 STAND_INS = (SIMULATED, LOCAL)
 
-# What sets machines of one type apart, and is said where it is not what one gets unasked.
+# Options that distinguish machines of one type; an id shows those that are not the default.
 _SHOWN = ("credits", "market", "os", "placement", "tenancy", "zone")
 _USUAL = ("linux", "on-demand", "shared", "standard")
 
 OfferingsOf = Callable[[str, str | None], Sequence[Offering]]
 PricedBy = Callable[[Candidate], tuple[Candidate, tuple[str, ...]]]
-"""A candidate with the prices of a price list, and a line for each that is not known there."""
+"""Adds the prices of a price list to a candidate; also returns a line for each unknown price."""
 
 
-def as_listed(candidate: Candidate) -> tuple[Candidate, tuple[str, ...]]:
-    """The candidate as it is: there is no price list."""
+def unpriced(candidate: Candidate) -> tuple[Candidate, tuple[str, ...]]:
+    """The candidate unchanged, without a price list."""
     return candidate, ()
 
 
 def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str | None) -> tuple[Candidate, ...]:
-    """The candidates of a study; raises UserMistake with one line for each that cannot be had."""
+    """The candidates of a study; raises UserMistake with one line for each that cannot be resolved."""
     if on is not None and on not in STAND_INS:
         raise UserMistake.at("--on", f"{on!r} cannot stand in for a cloud", "use --on simulated or --on local")
     found: list[Candidate] = []
     faults: list[Fault] = []
     taken: set[str] = set()
-    for index, said in enumerate(specs):
+    for index, written in enumerate(specs):
         try:
-            spec = _with_system(said)
+            spec = _with_system(written)
             sold = _offering(spec, offerings_of, on)
         except CloudcmpError as error:
             faults.extend(error.faults)
@@ -75,9 +75,9 @@ def _service(spec: CandidateSpec, sold: Offering) -> Service | None:
 
 
 def _with_system(spec: CandidateSpec) -> CandidateSpec:
-    """The candidate with the guest system that its image's line names: a machine of Windows costs more than of Linux.
+    """The candidate with the guest system of its named image, because Windows costs more than Linux.
 
-    Raises UserMistake where the study names another one.
+    Raises UserMistake if the study names another system.
     """
     options = dict(spec.options)
     if spec.provider not in _LINED or not options.get("image", "").startswith(_WINDOWS):
@@ -89,19 +89,19 @@ def _with_system(spec: CandidateSpec) -> CandidateSpec:
 
 
 def _offering(spec: CandidateSpec, offerings_of: OfferingsOf, on: str | None) -> Offering:
-    """What a candidate stands for, with the study's own price where it gives one."""
+    """The offering of a candidate, with the study's own price if it has one."""
     listed = tuple(offerings_of(spec.provider, spec.region))
-    known = listed or printed_offerings(spec.provider, spec.region)
+    known = listed or published_offerings(spec.provider, spec.region)
     certain = any("source" not in dict(one.attributes) for one in listed)
     sold = _matching(spec, spec.match, known) if spec.match else _named(spec, known, certain=certain)
     if spec.price is not None or _dearer(spec):
         sold = replace(sold, price=spec.price)
-    # A cloud's price says nothing of what this machine does in its place.
+    # A cloud's price does not apply to this machine, which only stands in for it.
     return replace(sold, price=None) if on == LOCAL and spec.provider != LOCAL else sold
 
 
 def _options(spec: CandidateSpec, sold: Offering) -> tuple[tuple[str, str], ...]:
-    """What is asked for; a type of AWS with CPU credits is told what becomes of them, for AWS's own default is dearer.
+    """The options of a candidate; a burstable AWS type gets credits: standard, because AWS's default costs more.
 
     https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/burstable-performance-instances-unlimited-mode-concepts.html
     """
@@ -111,7 +111,7 @@ def _options(spec: CandidateSpec, sold: Offering) -> tuple[tuple[str, str], ...]
 
 
 def _dearer(spec: CandidateSpec) -> bool:
-    """Whether what is asked for costs more than the type's own price, by an amount that no list of ours tells."""
+    """True if the options cost more than the type's own price, by an amount that no list has."""
     return ("os", "windows") in spec.options or ("tenancy", "dedicated") in spec.options
 
 
@@ -124,14 +124,14 @@ def _matching(spec: CandidateSpec, asked: Match, known: Sequence[Offering]) -> O
 
 
 def _named(spec: CandidateSpec, known: Sequence[Offering], *, certain: bool) -> Offering:
-    """The offering of a name. A provider that can be asked knows all its own; a published study prints only some."""
+    """The offering of a name. A provider's own list is complete; a published study prints only some offerings."""
     name = spec.offering or ""
     for sold in known:
         if sold.name == name:
             return sold
-    ordered = _to_order(spec, name)
-    if ordered is not None:
-        return ordered
+    custom = _custom(spec, name)
+    if custom is not None:
+        return custom
     invented = spec.provider == SIMULATED and (spec.truth is not None or spec.price is not None)
     if certain and not invented:
         advice = hint(name, [sold.name for sold in known], f"cloudcmp list offerings {spec.provider}")
@@ -139,8 +139,8 @@ def _named(spec: CandidateSpec, known: Sequence[Offering], *, certain: bool) -> 
     return Offering(spec.provider, spec.region or "unknown", name)
 
 
-def _to_order(spec: CandidateSpec, name: str) -> Offering | None:
-    """A machine type that is made to order, which no list holds: its name says what it is."""
+def _custom(spec: CandidateSpec, name: str) -> Offering | None:
+    """The offering of a custom machine type, which no list holds; None for any other name."""
     try:
         custom = custom_type(spec.provider, name)
     except ValueError as error:
@@ -155,7 +155,7 @@ def _place(spec: CandidateSpec) -> str:
 
 
 def _id(spec: CandidateSpec, sold: Offering, on: str | None) -> str:
-    """What people see: provider, region and offering, what is added to it, and who really runs it."""
+    """The id of a candidate: provider, region and offering, additions, and the provider that stands in."""
     what = f"{spec.service.value} from {sold.name}" if spec.service else sold.name
     text = f"{sold.provider}/{sold.region}/{what}"
     text += f"+{spec.volume}" if spec.volume else ""
@@ -165,7 +165,7 @@ def _id(spec: CandidateSpec, sold: Offering, on: str | None) -> str:
 
 
 def _unique(text: str, taken: set[str]) -> str:
-    """The text, numbered where an earlier candidate has it: the same thing twice shows what chance alone does."""
+    """The text, numbered if an earlier candidate has it: two equal candidates show the effect of chance."""
     number = 1
     numbered = text
     while numbered in taken:
@@ -175,8 +175,8 @@ def _unique(text: str, taken: set[str]) -> str:
     return numbered
 
 
-def without_facts(candidate: Candidate) -> bool:
-    """Whether nothing but its name is known of a candidate's offering."""
+def only_name_known(candidate: Candidate) -> bool:
+    """True if only the name of a candidate's offering is known."""
     return candidate.offering == Offering(
         candidate.offering.provider, candidate.offering.region, candidate.offering.name
     )

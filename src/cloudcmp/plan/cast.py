@@ -1,4 +1,4 @@
-"""Which target plays which role in a trial."""
+"""The cast of a trial: targets in the roles of its probe."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,21 +1,21 @@
-"""Which offering is most like what was asked for, and how it differs."""
+"""Finds the offering nearest to a match, and its differences."""
 
 import math
 from collections.abc import Iterable
 
 from cloudcmp.model.offering import Match, Offering
 
-# Which kinds of instance may stand for each other: those whose memory for each processor is next to each other.
+# Categories of instances that may stand for each other: their memory per processor is adjacent.
 _ADJACENT = {frozenset({"compute", "general"}), frozenset({"general", "memory"})}
-# Another kind, or an unknown one, weighs as much as half as many processors again: exp(0.4) = 1.5.
+# Another category, or an unknown one, weighs as much as 50 % more processors: exp(0.4) = 1.5.
 _OTHER_CATEGORY = 0.4
 
 
 def distance(asked: Match, sold: Offering) -> float | None:
-    """How far an offering is from a match, None where it cannot stand for it.
+    """The distance of an offering from a match, None if it cannot stand for it.
 
-    |ln(vcpus / asked)| + |ln(memory / asked)|, plus 0.4 where the category is an adjacent or an unknown one; what was
-    not asked for does not count. An offering whose asked-for size is unknown cannot stand for it.
+    |ln(vcpus / asked)| + |ln(memory / asked)|, plus 0.4 for an adjacent or unknown category; properties that the match
+    does not name do not count. An offering cannot stand for a match if a requested size of it is unknown.
     """
     total = 0.0
     for wanted, had in ((asked.vcpus, sold.vcpus), (asked.memory_gib, sold.memory_gib)):
@@ -32,19 +32,19 @@ def distance(asked: Match, sold: Offering) -> float | None:
 
 
 def nearest_offering(asked: Match, offerings: Iterable[Offering]) -> Offering | None:
-    """The offering at the least distance, the cheaper and then the first by name among equals; None for none."""
+    """The offering at the smallest distance, among equals the cheapest, then the first by name; None for none."""
     reachable = [(found, sold) for sold in offerings if (found := distance(asked, sold)) is not None]
     return min(reachable, key=lambda pair: (round(pair[0], 9), *_price(pair[1])))[1] if reachable else None
 
 
 def _price(sold: Offering) -> tuple[float, str, str, str]:
-    """What decides among the equally near; the last part only so that the order of a list never does."""
+    """The sort key among equally near offerings; its last part makes the result independent of the list's order."""
     amount = math.inf if sold.price is None else float(sold.price.amount_per_hour)
     return amount, sold.region, sold.name, repr(sold)
 
 
 def differences(asked: Match, sold: Offering) -> tuple[str, ...]:
-    """How an offering differs from what was asked for, in words."""
+    """The differences between an offering and a match, in words."""
     found = []
     if asked.vcpus is not None and sold.vcpus != asked.vcpus:
         found.append(f"{_number(sold.vcpus)} vCPUs instead of {_number(asked.vcpus)}")

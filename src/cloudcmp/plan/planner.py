@@ -1,5 +1,6 @@
-"""From a study to its plan: everything that is decided before the first trial."""
+"""Makes a plan from a study: all decisions before the first trial."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import filterfalse
@@ -9,20 +10,25 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Candidate, Plan, Quote
 from cloudcmp.model.study import Decide, Study
-from cloudcmp.plan import quote as quoting
 from cloudcmp.plan import traffic
-from cloudcmp.plan.candidates import LOCAL, OfferingsOf, PricedBy, as_listed, resolve, without_facts
-from cloudcmp.plan.offered import left_to_this_machine, tasks_by_candidate
-from cloudcmp.plan.resized import unpriced_notes
+from cloudcmp.plan.candidate_tasks import local_tasks, tasks_by_candidate
+from cloudcmp.plan.candidates import LOCAL, OfferingsOf, PricedBy, only_name_known, resolve, unpriced
+from cloudcmp.plan.resize_target import unknown_price_notes
 from cloudcmp.plan.schedule import rounds_of
-from cloudcmp.plan.tasks import Task, only_built, over_loopback, shortened, tasks_of, unbuilt
+from cloudcmp.plan.tasks import Task, built_tasks, loopback_tasks, short_tasks, tasks_of, unbuilt_probes
 from cloudcmp.plan.trials import RoundTasks, launches_of, trials_of
-from cloudcmp.plan.truth import completed
+from cloudcmp.plan.truth import with_truth
 from cloudcmp.plan.usage import usage_of
 from cloudcmp.units import format_seconds
 
 MAX_TRIALS = 1_000_000
 _SHORT_LAUNCHES = 2
+# The CoV between launches that a plan assumes before any measurement; published clouds show 1 to 10 %.
+ASSUMED_COV = 0.05
+_ALPHA = 0.05
+_POWER = 0.8
+# With fewer launches there is no verdict, so no difference is detectable.
+LAUNCHES_MIN = 6
 
 
 def make(
@@ -31,18 +37,19 @@ def make(
     offerings_of: OfferingsOf,
     host_of: Callable[[Candidate], str],
     free: Callable[[Candidate], bool] = lambda _: False,
-    priced: PricedBy = as_listed,
+    priced: PricedBy = unpriced,
     on: str | None = None,
     short: bool = False,
     start_at: float,
 ) -> Plan:
-    """The plan of a study, in quantities: what it costs is for `cost` to say.
+    """The plan of a study, in quantities; `cost` adds the money.
 
-    `offerings_of(provider, region)` is what a provider sells, () for one that cannot be asked; `host_of` names the
-    machine that a candidate shares with others; `free` says whether who runs a candidate bills nothing; `priced` gives
-    prices that neither the study nor the provider tells. `on` is the provider that stands in for all (`simulated`,
-    `local`). `short` takes one run at the smallest sizes in at most two rounds that follow each other. `start_at` is
-    the Unix time at which the plan begins. Raises UserMistake for what cannot be had or does not fit, one line each.
+    `offerings_of(provider, region)` returns a provider's offerings, () if it cannot be asked; `host_of` names the
+    machine that a candidate shares with others; `free` returns whether a candidate's runner bills nothing; `priced`
+    adds prices that neither the study nor the provider gives. `on` is the provider that stands in for all
+    (`simulated`, `local`). `short` takes one run at the smallest sizes in at most two rounds that follow each other.
+    `start_at` is the Unix time at which the plan begins. Raises UserMistake with one line for each candidate or task
+    that is not available or does not fit.
     """
     notes: list[str] = []
     if short:
@@ -59,15 +66,15 @@ def make(
     cells = tuple(dict.fromkeys(cell for task in tasks for cell in task.cells))
     commands = tuple(task.own for task in tasks if task.own)
     metrics = metrics_with(commands)
-    candidates = completed(candidates, cells, study.seed, metrics)
+    candidates = with_truth(candidates, cells, study.seed, metrics)
     round_tasks = RoundTasks(
         candidates, tuple(map(host_of, candidates)), tasks_by_candidate(candidates, tasks, offerings_of)
     )
-    notes += traffic.notes(candidates, round_tasks.tasks, study.caps)
-    notes += traffic.peers(candidates, round_tasks.tasks)
+    notes += traffic.traffic_notes(candidates, round_tasks.tasks, study.caps)
+    notes += traffic.extra_machine_notes(candidates, round_tasks.tasks)
     notes += _of_services(candidates)
     for one in () if on else filterfalse(free, candidates):
-        notes += unpriced_notes(one, (task.becomes for task in round_tasks.of(one) if task.becomes))
+        notes += unknown_price_notes(one, (task.becomes for task in round_tasks.of(one) if task.becomes))
     rounds = rounds_of(study, round_tasks.round_s(), start_at)
     trials_in_all = round_tasks.trials * len(rounds)
     if trials_in_all > MAX_TRIALS:
@@ -102,18 +109,18 @@ def make(
 def _tasks(
     study: Study, candidates: Sequence[Candidate], on: str | None, short: bool, notes: list[str]
 ) -> tuple[Task, ...]:
-    """What is done on each launch, as far as who runs it can do it."""
+    """The tasks of each launch that the runner can do; adds notes on those left out."""
     tasks = tasks_of(study.probes, study.runs)
     local = any(candidate.runner == LOCAL for candidate in candidates)
     if on == LOCAL:
-        if missing := unbuilt(tasks):
+        if missing := unbuilt_probes(tasks):
             notes.append(f"left out: not built yet: {', '.join(missing)}")
-        tasks, absent = left_to_this_machine(tasks)
+        tasks, absent = local_tasks(tasks)
         if absent:
             notes.append(f"left out: this machine cannot do it to itself: {', '.join(absent)}")
-        tasks = only_built(tasks)
+        tasks = built_tasks(tasks)
         if any(dict(task.params).get("path", "loopback") != "loopback" for task in tasks):
-            tasks = over_loopback(tasks)
+            tasks = loopback_tasks(tasks)
             notes.append("network probes go over loopback on this machine: they say nothing of a network")
     elif local:
         _refuse_paths(tasks)
@@ -121,11 +128,11 @@ def _tasks(
         notes.append(f"{on} stands in for every candidate: the numbers are not those of the clouds that are named")
     if on is None:
         notes.extend(_unknowns(candidates))
-    return shortened(tasks) if short else tasks
+    return short_tasks(tasks) if short else tasks
 
 
 def _refuse_paths(tasks: Sequence[Task]) -> None:
-    """One machine has no network between its agents, whatever the study calls it."""
+    """Raise UserMistake for a path between machines: one machine has no network between its agents."""
     for task in tasks:
         path = dict(task.params).get("path", "loopback")
         if path != "loopback":
@@ -142,13 +149,13 @@ def _of_services(candidates: Sequence[Candidate]) -> list[str]:
 
 
 def _unknowns(candidates: Sequence[Candidate]) -> list[str]:
-    return [f"{c.id}: nothing is known of this offering but its name" for c in candidates if without_facts(c)]
+    return [f"{c.id}: nothing is known of this offering but its name" for c in candidates if only_name_known(c)]
 
 
 def _still_deciding(
     decide: Sequence[Decide], cells: Sequence[str], metrics: Mapping[str, Metric], notes: list[str]
 ) -> tuple[Decide, ...]:
-    """What decides and is measured."""
+    """The cells that decide and are measured; adds notes on those left out."""
     known = {*cells, *(cell.partition(" ")[0] for cell in cells)}
     left = tuple(one for one in decide if one.cell in known)
     gone = [one.cell for one in decide if one.cell not in known]
@@ -173,16 +180,46 @@ def _quote(
     if study.deadline_s is not None and end_s > study.deadline_s:
         what = f"the plan takes {format_seconds(end_s)}, longer than {format_seconds(study.deadline_s)}"
         raise UserMistake.at("deadline", what, "write a later deadline, fewer launches or fewer probes")
-    if rounds < quoting.LAUNCHES_MIN and len(round_tasks.candidates) > 1:
-        notes.append(f"fewer than {quoting.LAUNCHES_MIN} rounds: no verdict will be given")
-    deciding = quoting.deciding_cells(decide, round_tasks.all_tasks)
+    if rounds < LAUNCHES_MIN and len(round_tasks.candidates) > 1:
+        notes.append(f"fewer than {LAUNCHES_MIN} rounds: no verdict will be given")
+    deciding = _deciding_cells(decide, round_tasks.all_tasks)
     metrics = metrics_with(task.own for task in round_tasks.all_tasks if task.own)
     return Quote(
         trials=round_tasks.trials * rounds,
         expected_s=end_s,
         expected_cost=None,
         worst_cost=None,
-        detectable=quoting.detectable(deciding, len(round_tasks.candidates), rounds, metrics),
-        assumed_cov=quoting.ASSUMED_COV,
+        detectable=_detectable_ratios(deciding, len(round_tasks.candidates), rounds, metrics),
+        assumed_cov=ASSUMED_COV,
         notes=tuple(notes),
     )
+
+
+def _deciding_cells(decide: Sequence[Decide], tasks: Sequence[Task]) -> tuple[str, ...]:
+    """The cells that decide: those that are named or whose metric is, or all if none is named."""
+    cells = dict.fromkeys(cell for task in tasks for cell in task.cells)
+    named = {one.cell for one in decide}
+    return tuple(cell for cell in cells if not named or cell in named or cell.partition(" ")[0] in named)
+
+
+def _detectable_ratios(
+    cells: Sequence[str], candidates: int, rounds: int, metrics: Mapping[str, Metric]
+) -> tuple[tuple[str, float], ...]:
+    """For each deciding cell the smallest true difference (a ratio - 1) that is found with 80 % power.
+
+    The paired t test over rounds on log launch values, at Holm's first step (0.05 / (pairs x cells)), for launches that
+    vary by `ASSUMED_COV`. Cells compared by differences have no ratio and are left out; so is all with fewer than two
+    candidates or six rounds, which give no verdict.
+    """
+    # scipy takes a third of a second to import: only a quote pays for it.
+    from cloudcmp.stats.power import detectable_log_difference
+
+    pairs = candidates * (candidates - 1) // 2
+    if not pairs or not cells or rounds < LAUNCHES_MIN:
+        return ()
+    sd = math.sqrt(2 * math.log1p(ASSUMED_COV**2))
+    found = detectable_log_difference(sd, rounds, _ALPHA / (pairs * len(cells)), _POWER)
+    if found is None:
+        return ()
+    ratio = math.expm1(found)
+    return tuple((cell, ratio) for cell in cells if not metrics[cell.partition(" ")[0]].signed)

@@ -1,4 +1,4 @@
-"""When each round starts."""
+"""The start times of rounds."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,13 +9,13 @@ from cloudcmp.model.study import Session, Study
 from cloudcmp.plan.sessions import windows
 from cloudcmp.units import format_seconds
 
-# Windows that are looked at for one round before a plan is said not to fit: two years of days.
+# The windows that are tried for one round before a plan is refused: two years of days.
 _WINDOWS_MAX = 800
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One visit to every candidate. `start_s` counts from the plan's start."""
+    """A round: one launch of every candidate. `start_s` counts from the plan's start."""
 
     number: int
     session: str | None
@@ -27,7 +27,7 @@ def rounds_of(study: Study, round_s: float, start_at: float) -> tuple[Round, ...
 
     With `every`, a round starts at a step of it at which a session is open (or at every step, without sessions).
     Without it, sessions get one round an opening, so that a session's rounds are on different days; without sessions
-    rounds follow each other. Raises UserMistake where they do not fit, with how many would.
+    rounds follow each other. Raises UserMistake if they do not fit, with the number that does.
     """
     if study.every_s is not None and study.for_s is not None:
         starts = _at_steps(study, study.every_s, study.for_s, round_s, start_at)
@@ -78,11 +78,11 @@ def _steps_in_sessions(
 
 
 def _at_openings(study: Study, round_s: float, start_at: float) -> list[tuple[float, str | None]]:
-    """For each session the first openings, one round in each; a round that would meet another waits for its end."""
+    """For each session the first openings, one round in each; a round that would overlap another starts after it."""
     calendars = {session.name: windows(session, start_at) for session in study.sessions}
     upcoming = {name: next(calendar) for name, calendar in calendars.items()}
     missing = {session.name: study.launches for session in study.sessions}
-    looked, free_at = 0, start_at
+    tried, free_at = 0, start_at
     found: list[tuple[float, str | None]] = []
     while missing:
         name = min(missing, key=lambda name: max(upcoming[name][0], free_at))
@@ -91,13 +91,13 @@ def _at_openings(study: Study, round_s: float, start_at: float) -> list[tuple[fl
         begins = max(opens, free_at)
         if begins + round_s <= closes:
             found.append((begins - start_at, name))
-            free_at, looked = begins + round_s, 0
+            free_at, tried = begins + round_s, 0
             missing[name] -= 1
             if not missing[name]:
                 del missing[name]
-        elif looked == _WINDOWS_MAX:
+        elif tried == _WINDOWS_MAX:
             raise _too_long(study.sessions, name, round_s, len(found))
-        looked += 1
+        tried += 1
     return found
 
 

@@ -1,4 +1,4 @@
-"""When time windows are open, by the clocks of their own time zones."""
+"""The opening times of sessions, in local time of their time zones."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -11,10 +11,10 @@ _DAY_S = 86400
 
 
 def windows(session: Session, after: float) -> Iterator[tuple[float, float]]:
-    """The windows (opens, closes) that are open at Unix time `after` or later, in order and without end.
+    """The windows (opens, closes) that are open at Unix time `after` or later, in order, endlessly.
 
-    Hours are those that the clocks on the wall show, so a window keeps its hours when summer time begins or ends, and
-    is an hour shorter or longer if that happens inside it. A window that this leaves empty is passed over.
+    Hours are local time, so a window keeps its hours when daylight saving time begins or ends, and is an hour shorter
+    or longer if that happens inside it. A window that becomes empty is skipped.
     """
     zone = ZoneInfo(session.timezone)
     day = datetime.fromtimestamp(after, zone).date() - timedelta(days=1)
@@ -27,16 +27,16 @@ def windows(session: Session, after: float) -> Iterator[tuple[float, float]]:
 
 
 def _wall(day: date, seconds: int, zone: ZoneInfo) -> float:
-    """The Unix time at which the clocks of a zone show so many seconds past a day's midnight."""
+    """The Unix time of a local time of day, in seconds past a day's midnight."""
     days, rest = divmod(seconds, _DAY_S)
     shown = datetime.combine(day + timedelta(days=days), datetime.min.time()) + timedelta(seconds=rest)
     return shown.replace(tzinfo=zone).astimezone(UTC).timestamp()
 
 
 def next_opening(sessions: Sequence[Session], now: float) -> tuple[Session, float] | None:
-    """The session that is open at Unix time `now`, with `now`, or else the next to open, with when it opens.
+    """The session that is open at Unix time `now`, with `now`, or else the next one, with its opening time.
 
-    None without sessions: then it is always time.
+    None without sessions: then every time is open.
     """
     openings = [(max(next(windows(session, now))[0], now), session) for session in sessions]
     if not openings:

@@ -1,4 +1,4 @@
-"""What is done on one launch: probes with all their parameters, the cells that they give, and how long they take."""
+"""The tasks of one launch: probes with all their parameters, their cells and expected times."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,19 +21,19 @@ from cloudcmp.model.metric import When
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.study import ProbeSpec
 
-# Parameters that set how much data or work a cell is about: of several values, a short study takes the smallest.
+# Parameters for the amount of data or work in a cell: of several values, a short study takes the smallest.
 _SIZES = ("size_bytes", "block_bytes", "record_bytes", "file_bytes", "n", "entries", "digits", "files", "transactions")
 _SHORT_S = {"duration_s": 0.2, "interval_s": 0.1, "warmup_s": 0.05}
 _SHORT_BYTES = {"file_bytes": 16 * 2**20, "array_bytes": 16 * 2**20}
 _TOOL_STARTS_S, _INSTALL_S = 60.0, 600.0
-_BLOCKS = 4  # that a short test file holds at least
+_BLOCKS = 4  # the least number of blocks in a short test file
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """One probe with one set of parameters, run `runs` times on each launch. Seconds are those of one run.
 
-    `becomes` is what a machine is resized to, which it costs from then on.
+    `becomes` is the offering to which the machine is resized, and billed as from then on.
     """
 
     probe: str
@@ -46,9 +46,9 @@ class Task:
 
     @property
     def deadline_s(self) -> float:
-        """When a run is given up: twice what is expected, and 20 s for a machine that is slow to start it.
+        """The deadline of a run: twice the expected time, and 20 s for a machine that is slow to start it.
 
-        What the controller waits for is given up when the study says, and a command at its own limits.
+        A probe of the controller has the study's own deadline, and a command its own limits.
         """
         if self.own:
             return self.own.deadline_s
@@ -60,17 +60,17 @@ class Task:
 
     @property
     def when(self) -> When:
-        """When in a launch it has its turn."""
+        """Its turn within a launch."""
         return PROBES[self.probe].when
 
     @property
     def by_controller(self) -> bool:
-        """Whether no agent runs it."""
+        """True if the controller measures it, without an agent."""
         return PROBES[self.probe].by_controller
 
 
 def tasks_of(specs: Sequence[ProbeSpec], runs: int) -> tuple[Task, ...]:
-    """All that a study measures on one launch; raises UserMistake for several runs of what happens once a launch."""
+    """The tasks of a study on one launch; raises UserMistake for several runs of a probe that runs once a launch."""
     return tuple(_task_of(spec, _runs(spec, runs)) for spec in specs)
 
 
@@ -96,26 +96,26 @@ def _task(probe: str, filled: dict[str, str], runs: int) -> Task:
 
 
 def work_s(tasks: Sequence[Task]) -> float:
-    """Seconds that all runs of all tasks are expected to take, once the machine is there."""
+    """The expected seconds of all runs of all tasks, after the machine's arrival."""
     return sum(task.expected_s * task.runs for task in tasks if task.when is not When.ARRIVAL)
 
 
-def unbuilt(tasks: Sequence[Task]) -> tuple[str, ...]:
+def unbuilt_probes(tasks: Sequence[Task]) -> tuple[str, ...]:
     """The probes that only the simulated provider can answer so far, each once."""
     return tuple(dict.fromkeys(task.probe for task in tasks if not PROBES[task.probe].built))
 
 
-def only_built(tasks: Sequence[Task]) -> tuple[Task, ...]:
-    """The tasks that the agent can do; raises UserMistake where none is left."""
+def built_tasks(tasks: Sequence[Task]) -> tuple[Task, ...]:
+    """The tasks that the agent can do; raises UserMistake if none is left."""
     left = tuple(task for task in tasks if PROBES[task.probe].built)
     if not left:
-        what = f"the agent has none of the probes yet: {', '.join(unbuilt(tasks))}"
+        what = f"the agent has none of the probes yet: {', '.join(unbuilt_probes(tasks))}"
         raise UserMistake.at("--on local", what, "use --on simulated")
     return left
 
 
-def over_loopback(tasks: Sequence[Task]) -> tuple[Task, ...]:
-    """The tasks as one machine can do them: what goes between machines goes over loopback, and its cells say so."""
+def loopback_tasks(tasks: Sequence[Task]) -> tuple[Task, ...]:
+    """The tasks as one machine can do them: traffic between machines goes over loopback, as its cells show."""
     moved = (
         _task(task.probe, dict(task.params) | {"path": "loopback"}, task.runs) if "path" in dict(task.params) else task
         for task in tasks
@@ -123,11 +123,11 @@ def over_loopback(tasks: Sequence[Task]) -> tuple[Task, ...]:
     return tuple({task.cells: task for task in moved}.values())
 
 
-def shortened(tasks: Sequence[Task]) -> tuple[Task, ...]:
+def short_tasks(tasks: Sequence[Task]) -> tuple[Task, ...]:
     """One short run of each task at the smallest of its sizes.
 
-    The cells of larger sizes are left out. What is no part of a cell's parameters is made smaller; what is, only where
-    the parameter says what a short study takes, and then the cell says so.
+    The cells of larger sizes are left out. A parameter that is not part of a cell is reduced; one that is part of a
+    cell only if it has a `short` value, which the cell then shows.
     """
     smallest: dict[tuple[object, ...], Task] = {}
     for task in tasks:
@@ -154,7 +154,7 @@ def _size(params: dict[str, str]) -> tuple[int, ...]:
 
 
 def _short(task: Task) -> Task:
-    """The task with less time and smaller files, where these are no part of its cells, and with its short values."""
+    """The task with less time and smaller files, if these are not part of its cells, and with its short values."""
     if task.own:
         return replace(task, runs=1)
     params = dict(task.params)

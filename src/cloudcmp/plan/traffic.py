@@ -1,4 +1,4 @@
-"""What goes between machines: who can have it, how much of a launch it takes, and what the defaults allow."""
+"""Traffic between machines: casts and machines of a launch, and the duty of bulk transfers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
@@ -14,12 +14,12 @@ from cloudcmp.units import format_quantity, format_seconds
 DUTY = 0.05
 """The share of a launch's time in which bulk may flow between machines, unless the study says otherwise."""
 MACHINES = 100
-"""The most machines at once unless the study says more: a slip of the pen must not launch thousands."""
+"""The most machines at once unless the study says more: a typing error must not launch thousands."""
 _BULK = frozenset({"tcp", "udp"})
 
 
 def between_machines(task: Task) -> bool:
-    """Whether a task goes from one machine to another."""
+    """True if a task sends traffic from one machine to another."""
     return dict(task.params).get("path", LOOPBACK) != LOOPBACK
 
 
@@ -42,11 +42,11 @@ def cast_for(candidate: Candidate, work: Work) -> Cast:
 
 
 def machines(candidate: Candidate, work: Iterable[Work]) -> int:
-    """How many machines a launch of a candidate takes for this work: its count, or more if a cast has more."""
+    """The number of machines in a launch of a candidate for this work: its count, or more if a cast has more."""
     return max([candidate.count, *(machines_of(cast_for(candidate, one)) for one in work)])
 
 
-def at_once(plan: Plan) -> int:
+def machine_limit(plan: Plan) -> int:
     """The most machines that a study may have at once."""
     return plan.caps.machines or MACHINES
 
@@ -60,17 +60,17 @@ def duty(work: Iterable[tuple[str, Mapping[str, str], float]]) -> float:
     return sum(spent_s for bulk, spent_s in seconds if bulk) / whole_s if whole_s > 0 else 0.0
 
 
-def notes(candidates: Sequence[Candidate], tasks: Sequence[Sequence[Task]], caps: Caps) -> list[str]:
-    """What the plan tells of traffic: the caps that a study raises, and where it takes more than its share."""
-    found = [f"caps of this study: {_told(caps)}"] if caps != Caps() else []
+def traffic_notes(candidates: Sequence[Candidate], tasks: Sequence[Sequence[Task]], caps: Caps) -> list[str]:
+    """The plan's notes on traffic: the study's own caps, and candidates with more bulk than allowed."""
+    found = [f"caps of this study: {_caps_text(caps)}"] if caps != Caps() else []
     for one, some in zip(candidates, tasks, strict=True):
         share = duty((task.probe, dict(task.params), task.expected_s * task.runs) for task in some)
         found += _over(one, share, caps)
     return found
 
 
-def peers(candidates: Sequence[Candidate], tasks: Sequence[Sequence[Task]]) -> list[str]:
-    """A line for each candidate whose launches take more machines than it is."""
+def extra_machine_notes(candidates: Sequence[Candidate], tasks: Sequence[Sequence[Task]]) -> list[str]:
+    """A line for each candidate whose launches take more machines than its count."""
     found = []
     for one, some in zip(candidates, tasks, strict=True):
         needed = machines(one, some)
@@ -81,8 +81,8 @@ def peers(candidates: Sequence[Candidate], tasks: Sequence[Sequence[Task]]) -> l
     return found
 
 
-def over_duty(plan: Plan) -> list[str]:
-    """A line for each candidate whose bulk transfers take more of a launch than the study may."""
+def duty_excess(plan: Plan) -> list[str]:
+    """A line for each candidate whose bulk transfers take more of a launch than the study allows."""
     found = []
     for one in plan.candidates:
         launches = {launch.index for launch in plan.launches if launch.candidate == one.index}
@@ -96,11 +96,11 @@ def _over(one: Candidate, share: float, caps: Caps) -> list[str]:
     allowed = DUTY if caps.duty is None else caps.duty
     if one.simulated or one.runner in OWN_GUESTS or share <= allowed:
         return []
-    told, most = format_quantity(share, "ratio"), format_quantity(allowed, "ratio")
-    return [f"{one.id}: bulk flows between machines for {told} of a launch, more than {most}"]
+    part, most = format_quantity(share, "ratio"), format_quantity(allowed, "ratio")
+    return [f"{one.id}: bulk flows between machines for {part} of a launch, more than {most}"]
 
 
-def _told(caps: Caps) -> str:
+def _caps_text(caps: Caps) -> str:
     parts = (
         ("burst", caps.burst_s and format_seconds(caps.burst_s)),
         ("rate", caps.bytes_per_s and format_quantity(caps.bytes_per_s, "B/s")),

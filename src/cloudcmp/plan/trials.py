@@ -11,14 +11,14 @@ from cloudcmp.plan.tasks import Task, work_s
 from cloudcmp.plan.traffic import cast_for
 
 _AFTERWARDS = (When.LAST, When.RELEASE)
-# What a launch takes before its first trial where no boot time is planted: a process on this machine, or an instance.
+# The seconds before a launch's first trial without a planted boot time: of a process on this machine, of an instance.
 LOCAL_BOOT_S = 0.2
 CLOUD_BOOT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class RoundTasks:
-    """What every round does: on a launch of each candidate its tasks; those with one host come after one another."""
+    """The tasks of every round, on a launch of each candidate; launches on one host follow one another."""
 
     candidates: Sequence[Candidate]
     hosts: Sequence[str]
@@ -35,15 +35,15 @@ class RoundTasks:
 
     @property
     def trials(self) -> int:
-        """How many trials a round takes."""
+        """The number of trials in a round."""
         return sum(task.runs for some in self.tasks for task in some)
 
     def launch_s(self, candidate: Candidate) -> float:
-        """How long a launch of a candidate is expected to live."""
+        """The expected life of a candidate's launch."""
         return boot_s(candidate) + work_s(self.of(candidate))
 
     def round_s(self) -> float:
-        """How long a round takes: as long as the host with the most to do."""
+        """The length of a round: that of its busiest host."""
         busy: dict[str, float] = {}
         for candidate, host in zip(self.candidates, self.hosts, strict=True):
             busy[host] = busy.get(host, 0.0) + self.launch_s(candidate)
@@ -51,7 +51,7 @@ class RoundTasks:
 
 
 def boot_s(candidate: Candidate) -> float:
-    """Seconds from asking for a launch to its first trial."""
+    """Seconds from a launch's first request to its first trial."""
     if candidate.simulated and candidate.truth and candidate.truth.boot_s is not None:
         return candidate.truth.boot_s
     return LOCAL_BOOT_S if candidate.runner == "local" else CLOUD_BOOT_S
@@ -76,7 +76,7 @@ def launches_of(round_tasks: RoundTasks, rounds: Sequence[Round], seed: int) -> 
 def trials_of(launches: Sequence[Launch], round_tasks: RoundTasks, seed: int) -> tuple[PlannedTrial, ...]:
     """Every run of every task on every launch, shuffled within the launch.
 
-    What times the machine's coming is first, what disturbs it comes after all others, what times its going is last.
+    Trials of arrival come first, those that disturb the machine after all others, those of release last.
     """
     found: list[PlannedTrial] = []
     for launch in launches:

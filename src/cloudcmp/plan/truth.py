@@ -1,4 +1,4 @@
-"""What is planted in simulated candidates: what the study says, and plausible numbers for the rest."""
+"""The planted truth of simulated candidates: the study's own values, and plausible ones for the rest."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,52 +9,52 @@ from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Group, Metric, Reduce
 from cloudcmp.model.offering import CellTruth, Truth
 from cloudcmp.model.plan import Candidate
-from cloudcmp.plan.offered import system_of
+from cloudcmp.plan.candidate_tasks import system_of
 from cloudcmp.plan.seeds import generator
 
-# How far candidates lie apart, on the log scale, where nothing is planted: a factor of 1.2 is one standard deviation.
+# The spread of candidates without planted values, on the log scale: a factor of 1.2 is one standard deviation.
 _APART = 0.18
 _COV = (0.01, 0.05)
 _BETWEEN = (0.01, 0.04)
 _BOOT_S = (20.0, 90.0)
 SCALING = "scaling_latency_s"
 _SPLIT = ("provisioning_latency_s", "booting_latency_s")
-# Provisioning's share of the wait; the answer's and "running"'s share of provisioning; being reached within the boot.
+# Ranges of shares: provisioning of the wait, the API's answer and "running" of provisioning, reachable of the boot.
 _SHARES = ((0.35, 0.75), (0.02, 0.1), (0.8, 1.0), (0.5, 0.95))
 _STEPS = (*_SPLIT, "api_latency_s", "running_latency_s", "reachable_latency_s")
-# A tail as services have it: the 95th and 99th percentile as powers of one factor above the median.
+# A typical tail of services: the 95th and 99th percentile as powers of one factor above the median.
 _TAIL = (1.2, 1.8)
 _TAIL_POWER = {"50": 0.0, "95": 1.0, "99": 1.7, "99.9": 2.6}
-# What n threads give on as many processors: nearly n times as much.
+# The speedup of n threads on n processors, as a power of n.
 _SCALING = 0.95
 
 
-def completed(
+def with_truth(
     candidates: Sequence[Candidate], cells: Sequence[str], seed: int, metrics: Mapping[str, Metric] = METRICS
 ) -> tuple[Candidate, ...]:
-    """The candidates, the simulated ones among them with a truth in every cell of the plan and a boot time.
+    """The candidates; simulated ones get a truth in every cell of the plan and a boot time.
 
-    What the study plants is kept; the text that names most of a cell's parameters is the one that counts. For a
-    percentile metric a text without `percentile` plants the median, and the tail is drawn alike for all candidates, so
-    that what is planted alike is alike. What else is drawn follows from (seed, candidate, cell) alone.
+    The study's own values are kept; the text with most of a cell's parameters counts. For a percentile metric, a text
+    without `percentile` plants the median, and the tail is drawn once for all candidates, so that equal planted values
+    give equal truths. All other draws depend on (seed, candidate, cell) only.
     """
     parsed = [Cell.parse(text) for text in cells]
     return tuple(
-        _completed(candidate, parsed, seed, metrics) if candidate.simulated else candidate for candidate in candidates
+        _with_truth(candidate, parsed, seed, metrics) if candidate.simulated else candidate for candidate in candidates
     )
 
 
-def _completed(candidate: Candidate, cells: Sequence[Cell], seed: int, metrics: Mapping[str, Metric]) -> Candidate:
+def _with_truth(candidate: Candidate, cells: Sequence[Cell], seed: int, metrics: Mapping[str, Metric]) -> Candidate:
     given = candidate.truth or Truth()
-    # By its index, not by its id: the same study drawn on another stand-in plants the same.
-    written = [_Written(Cell.parse(text), truth) for text, truth in given.cells]
+    # By its index, not by its id: a study on another stand-in plants equal values.
+    written = [_PlantedCell(Cell.parse(text), truth) for text, truth in given.cells]
     boot_s = given.boot_s if given.boot_s is not None else _boot_s(candidate, cells, written, seed)
     drawn = tuple((str(cell), _truth(candidate, metrics[cell.metric], cell, written, boot_s, seed)) for cell in cells)
     return replace(candidate, truth=Truth(drawn, boot_s, given.faults))
 
 
-def _boot_s(candidate: Candidate, cells: Sequence[Cell], written: Sequence["_Written"], seed: int) -> float:
-    """How long its machines take to come: as long as is planted for asking for them, where it is."""
+def _boot_s(candidate: Candidate, cells: Sequence[Cell], written: Sequence["_PlantedCell"], seed: int) -> float:
+    """The boot time of its machines: the planted scaling latency, else a drawn one."""
     own = {"count": str(candidate.count), "os": system_of(candidate)}
     wholes = (_whole(cell, written) for cell in cells if cell.metric == SCALING and dict(cell.params) == own)
     drawn = round(generator(seed, "boot", candidate.index).uniform(*_BOOT_S), 1)
@@ -62,28 +62,28 @@ def _boot_s(candidate: Candidate, cells: Sequence[Cell], written: Sequence["_Wri
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
-    """What the study plants in the cells that have these parameters."""
+class _PlantedCell:
+    """The truth that the study plants in all cells with these parameters."""
 
     cell: Cell
     truth: CellTruth
 
 
-def _planted(cell: Cell, written: Sequence[_Written]) -> CellTruth | None:
-    """What the study plants in a cell, by the text that names most of its parameters."""
+def _planted(cell: Cell, written: Sequence[_PlantedCell]) -> CellTruth | None:
+    """The truth that the study plants in a cell, by the text with most of its parameters; None if it plants none."""
     best = _best(cell, written)
     return best.truth if best else None
 
 
-def _best(cell: Cell, written: Sequence[_Written]) -> _Written | None:
+def _best(cell: Cell, written: Sequence[_PlantedCell]) -> _PlantedCell | None:
     fitting = [one for one in written if one.cell.metric == cell.metric and set(one.cell.params) <= set(cell.params)]
     return max(fitting, key=lambda one: len(one.cell.params), default=None)
 
 
 def _truth(
-    candidate: Candidate, metric: Metric, cell: Cell, written: Sequence[_Written], boot_s: float, seed: int
+    candidate: Candidate, metric: Metric, cell: Cell, written: Sequence[_PlantedCell], boot_s: float, seed: int
 ) -> CellTruth:
-    """What is planted in one cell."""
+    """The truth of one cell."""
     best = _best(cell, written)
     if best is None and cell.metric in (SCALING, *_STEPS):
         return _step(candidate, cell, written, boot_s, seed)
@@ -94,16 +94,16 @@ def _truth(
     return best.truth
 
 
-def _whole(cell: Cell, written: Sequence[_Written]) -> CellTruth | None:
-    """What is planted for a machine's coming, by itself or in its two parts."""
+def _whole(cell: Cell, written: Sequence[_PlantedCell]) -> CellTruth | None:
+    """The planted scaling latency of a machine, as a whole or as the sum of its two parts."""
     whole, first, second = (_planted(Cell(name, cell.params), written) for name in (SCALING, *_SPLIT))
     if whole is None and first is not None and second is not None:
         return replace(first, mean=first.mean + second.mean)
     return whole
 
 
-def _step(candidate: Candidate, cell: Cell, written: Sequence[_Written], boot_s: float, seed: int) -> CellTruth:
-    """One step of a machine's coming: the whole takes the boot time, and its parts add up to it."""
+def _step(candidate: Candidate, cell: Cell, written: Sequence[_PlantedCell], boot_s: float, seed: int) -> CellTruth:
+    """The truth of one step of a machine's arrival: the whole takes the boot time, and its parts add up to it."""
     whole = _whole(cell, written)
     if whole is None:
         drawn = _drawn(candidate, METRICS[SCALING], Cell(SCALING, cell.params), seed)
@@ -139,14 +139,14 @@ def _drawn(candidate: Candidate, metric: Metric, cell: Cell, seed: int) -> CellT
 
 
 def _threads(cell: Cell, vcpus: float | None) -> float:
-    """How many processors a cell's threads keep busy."""
+    """The number of processors that a cell's threads keep busy."""
     most = max(1.0, vcpus or 1.0)
     threads = cell.get("threads")
     return most if threads == "all" else min(most, float(threads)) if threads and threads.isdigit() else 1.0
 
 
 def _tail(whose: int | str, cell: Cell, seed: int) -> float:
-    """How far a percentile lies above the median."""
+    """The ratio of a percentile to the median."""
     draw = generator(seed, "tail", whose, _without_percentile(cell))
     return math.pow(draw.uniform(*_TAIL), _TAIL_POWER.get(cell.get("percentile") or "50", 1.0))
 

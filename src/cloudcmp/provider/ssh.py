@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cloudcmp.errors import IncompleteListing, ProviderFault, Refused
-from cloudcmp.model.lease import INCOMPLETE, INSTANCE, CreateRequest, Found, Handle, Listing
+from cloudcmp.model.lease import INCOMPLETE, INSTANCE, CreateRequest, Handle, Listing, TaggedResource
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.protocol import nothing
-from cloudcmp.model.remote import Dial, Endpoint, Said, Shell
+from cloudcmp.model.protocol import do_nothing
+from cloudcmp.model.remote import CommandOutput, Dial, Endpoint, Shell
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.model.untrusted_text import one_line
 
@@ -131,7 +131,13 @@ class SshProvider:
             raise Refused.at(alias, f"no folder can be made there: {_words(said)}", "see the disk and permissions")
         return f"{alias}/{request.token}"
 
-    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:  # noqa: ARG002
+    async def find(
+        self,
+        study: str,
+        token: str | None = None,
+        *,
+        region: str | None = None,  # noqa: ARG002
+    ) -> tuple[TaggedResource, ...]:
         """The folders on the plan's machines whose tags name the study, or whose name is the token.
 
         Machines of one's own are in no region, whatever a study calls it.
@@ -143,7 +149,7 @@ class SshProvider:
 
     async def leftovers(self) -> Listing:
         """The folders on the plan's machines that bear our tags; without a plan no machine is asked."""
-        found: list[Found] = []
+        found: list[TaggedResource] = []
         unlisted: list[str] = []
         for alias in self._aliases:
             try:
@@ -176,12 +182,12 @@ class SshProvider:
         self,
         handle: Handle,
         offering: str,  # noqa: ARG002
-        stopped: Callable[[], None] = nothing,  # noqa: ARG002
+        stopped: Callable[[], None] = do_nothing,  # noqa: ARG002
     ) -> None:
         """Raises Refused: the machine is the user's own."""
         raise Refused.at(handle.cloud_id, "a machine of one's own has no other size", "leave resize out")
 
-    async def _listed(self, alias: str) -> list[Found]:
+    async def _listed(self, alias: str) -> list[TaggedResource]:
         try:
             said = await self._sh(alias, _LIST, _FOLDER, most_bytes=_FOLDERS_MAX * _CARD_BYTES)
         except ProviderFault as fault:
@@ -191,7 +197,9 @@ class SshProvider:
         lines = said.out.decode("utf-8", errors="replace").splitlines()
         return [item for line in lines if (item := _found(alias, line)) is not None]
 
-    async def _sh(self, alias: str, script: str, *words: str, input: bytes = b"", most_bytes: int = 65536) -> Said:
+    async def _sh(
+        self, alias: str, script: str, *words: str, input: bytes = b"", most_bytes: int = 65536
+    ) -> CommandOutput:
         async with self._shell(alias) as shell:
             return await shell.run(["sh", "-c", script, "sh", *words], input=input, most_bytes=most_bytes)
 
@@ -245,7 +253,7 @@ def _names(config: Path) -> Iterator[str]:
             yield from (word for word in words[1:] if not re.search(r"[*?!]", word))
 
 
-def _found(alias: str, line: str) -> Found | None:
+def _found(alias: str, line: str) -> TaggedResource | None:
     """What a line of the list says: the folder's name, and its card where it has one; None for another's folder."""
     token, _, card = line.partition(" ")
     if not _TOKEN.fullmatch(token):
@@ -254,10 +262,12 @@ def _found(alias: str, line: str) -> Found | None:
     try:
         read = json.loads(card)
         tags = tuple(sorted((str(key), str(value)) for key, value in read["tags"].items()))
-        return Found(cloud_id, str(read["name"]), str(read["token"]), tags, "there", region=REGION, offering=alias)
+        return TaggedResource(
+            cloud_id, str(read["name"]), str(read["token"]), tags, "there", region=REGION, offering=alias
+        )
     except (ValueError, KeyError, TypeError, AttributeError):
-        return Found(cloud_id, token, token, (), INCOMPLETE, region=REGION, offering=alias)
+        return TaggedResource(cloud_id, token, token, (), INCOMPLETE, region=REGION, offering=alias)
 
 
-def _words(said: Said) -> str:
+def _words(said: CommandOutput) -> str:
     return one_line(said.err.decode("utf-8", errors="replace"), 120) or f"exit {said.exit_code}"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from cloudcmp.errors import OtherAccount
-from cloudcmp.model.protocol import UNTOLD, Accounted, Provider
+from cloudcmp.model.protocol import UNKNOWN_ACCOUNT, Accounted, Provider
 
 ACCOUNT = "account."
 """With a provider's name, names the account among what a study remembers."""
@@ -52,9 +52,9 @@ class Accounts:
         """The account that was kept and the one of now, twice the same where there is nothing to compare."""
         kept = self._read(ACCOUNT + provider.name)
         if kept is None or not isinstance(provider, Accounted):
-            return UNTOLD, UNTOLD
+            return UNKNOWN_ACCOUNT, UNKNOWN_ACCOUNT
         now = await provider.account()
-        if len({_id(kept), _id(now)} - {UNTOLD}) > 1:
+        if len({_id(kept), _id(now)} - {UNKNOWN_ACCOUNT}) > 1:
             what = f"these credentials are of account {now}, it was made in account {kept}"
             raise OtherAccount.at(provider.name, what, "use the credentials of that account")
         return kept, now

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cloudcmp.errors import NOTHING_MADE
-from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Lease, LeaseEvent
+from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, Lease, LeaseEvent, TaggedResource
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider, Remote
 from cloudcmp.model.remote import Access
@@ -106,9 +106,9 @@ def part(run: ContractRun, kind: str) -> Part:
     return Part(kind, options=options, access=Access(host, client, run.context.keys.user_data(host, client, run.ttl_s)))
 
 
-async def listed(run: ContractRun, handle: Handle, study: str, token: str | None) -> Found:
+async def listed(run: ContractRun, handle: Handle, study: str, token: str | None) -> TaggedResource:
     """The resource as it is listed, once lists have caught up; raises Broken where they never do."""
-    seen: list[Found] = []
+    seen: list[TaggedResource] = []
 
     async def look() -> bool:
         found = await run.provider.find(study, token, region=handle.region)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cloudcmp.agent.host import on_host
+from cloudcmp.agent.host import run_host_script
 from cloudcmp.errors import ProviderFault
 from cloudcmp.model.offering import Volume
 from cloudcmp.model.remote import Shell
@@ -42,7 +42,7 @@ async def mounted_volume(shell: Shell, volume: Volume | None) -> str | None:
     tables = await shell.run(["cat", "/proc/partitions", "/proc/mounts"])
     output = await shell.run(["sh", "-c", _IDENTITIES])
     disk = chosen(volume, blank_disks(_text(tables.out), identities(_text(output.out))))
-    folder = await on_host(shell, "disk", disk, deadline_s=_FORMAT_S)
+    folder = await run_host_script(shell, "disk", disk, deadline_s=_FORMAT_S)
     if not re.fullmatch(r"/[A-Za-z0-9/_-]+", folder):
         raise ProviderFault.at(str(volume), f"{disk} could not be formatted and mounted", "see the machine's console")
     return folder

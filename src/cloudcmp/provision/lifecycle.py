@@ -16,7 +16,7 @@ from cloudcmp.errors import (
     ProviderFault,
     Refused,
 )
-from cloudcmp.model.lease import INSTANCE, Found, Handle, Lease, LeaseEvent, LeaseNote, LeaseState
+from cloudcmp.model.lease import INSTANCE, Handle, Lease, LeaseEvent, LeaseNote, LeaseState, TaggedResource
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider, Remote
 from cloudcmp.provision.arrival import Stopwatch
@@ -225,7 +225,7 @@ async def _created(ledger: Ledger, provider: Provider, lease: Lease, cloud_id: s
         raise
 
 
-async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: Patience) -> tuple[Found, ...]:
+async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: Patience) -> tuple[TaggedResource, ...]:
     """The machines of a lease, by tags and token; none only after the grace and enough complete listings.
 
     Raises ProviderFault, in the kind of the last fault, where the provider could not be listed often enough in twice
@@ -234,7 +234,7 @@ async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: 
     """
     began, listings, last, doubt = ledger.time.monotonic(), 0, LastFault(), ""
     while True:
-        mine: tuple[Found, ...] = ()
+        mine: tuple[TaggedResource, ...] = ()
         try:
             listed = await provider.find(ledger.study, lease.token, region=lease.region)
             mine = tuple(item for item in listed if _is(ledger, provider, item, lease))
@@ -262,12 +262,12 @@ async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: 
         await ledger.time.sleep(min(patience.poll_s, patience.grace_s) if listings else patience.poll_s)
 
 
-def _is(ledger: Ledger, provider: Provider, item: Found, lease: Lease) -> bool:
+def _is(ledger: Ledger, provider: Provider, item: TaggedResource, lease: Lease) -> bool:
     """Whether an item is surely the lease's, by its tags and its token."""
     return item.kind == lease.kind and not ledger.ownership.doubt(provider, item, lease)
 
 
-def _doubt(ledger: Ledger, provider: Provider, lease: Lease, listed: Iterable[Found]) -> str:
+def _doubt(ledger: Ledger, provider: Provider, lease: Lease, listed: Iterable[TaggedResource]) -> str:
     """Why something that bears a lease's token is not proved to be its own; empty where nothing bears it."""
     for item in listed:
         why = ledger.ownership.doubt(provider, item, lease) if item.token == lease.token else ""
@@ -276,7 +276,7 @@ def _doubt(ledger: Ledger, provider: Provider, lease: Lease, listed: Iterable[Fo
     return ""
 
 
-def _named(ledger: Ledger, provider: Provider, item: Found) -> bool:
+def _named(ledger: Ledger, provider: Provider, item: TaggedResource) -> bool:
     """Whether an item names this study: providers that ignore filters list all that an account has."""
     if tag(item, STUDY) == ledger.study:
         return True
@@ -292,7 +292,7 @@ def _absence(patience: Patience) -> str:
     return f"not found by tags and token in {patience.listings} listings or more over {patience.grace_s:g} s"
 
 
-def _known(ledger: Ledger, provider: Provider, found: Found, taken: Set[tuple[str, int]]) -> Lease:
+def _known(ledger: Ledger, provider: Provider, found: TaggedResource, taken: Set[tuple[str, int]]) -> Lease:
     """The ledger's own lease of a resource that a provider lists as ours, or one beside it.
 
     A second machine of a lease gets rows of its own, so that neither is forgotten for the other.
@@ -307,7 +307,7 @@ def _known(ledger: Ledger, provider: Provider, found: Found, taken: Set[tuple[st
     return replace(costs, name=lease.name, token=lease.token)
 
 
-def _stray(ledger: Ledger, provider: str, found: Found | None) -> Lease:
+def _stray(ledger: Ledger, provider: str, found: TaggedResource | None) -> Lease:
     """A lease of what no row is for; its token is the one that its tags' slot and attempt have in this study."""
     if found is None:
         return Lease("listing", 0, LeaseState.LIVE, provider, "", INSTANCE, provider, "", None, None)

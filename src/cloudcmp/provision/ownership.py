@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from cloudcmp.model.lease import INCOMPLETE, Found, Handle, Lease
+from cloudcmp.model.lease import INCOMPLETE, Handle, Lease, TaggedResource
 from cloudcmp.model.protocol import Provider, Untagged
 from cloudcmp.provider.time import Time
 
@@ -47,7 +47,7 @@ class _List:
     """All that a study has in a region, and when that was read (monotonic s)."""
 
     at: float
-    found: Mapping[Key, Found]
+    found: Mapping[Key, TaggedResource]
 
 
 class Ownership:
@@ -86,7 +86,7 @@ class Ownership:
         why = self.doubt(provider, found, lease)
         return Proof(Sighting.FOREIGN, f"{why}; {KEPT}") if why else PROVED
 
-    def doubt(self, provider: Provider, found: Found, lease: Lease) -> str:
+    def doubt(self, provider: Provider, found: TaggedResource, lease: Lease) -> str:
         """Why a listed resource is not surely what was made for a lease; empty where it is."""
         if found.token != lease.token:
             return "it bears no token" if found.token is None else "it bears another token than its lease"
@@ -106,7 +106,7 @@ class Ownership:
         own = (tag(found, SLOT), tag(found, ATTEMPT)) == (lease.slot, str(lease.attempt))
         return "" if own or is_stray(lease) else f"it is of another slot ({SLOT}={tag(found, SLOT)})"
 
-    async def _listed(self, provider: Provider, region: str, key: Key) -> Mapping[Key, Found]:
+    async def _listed(self, provider: Provider, region: str, key: Key) -> Mapping[Key, TaggedResource]:
         """A recent list that shows what is asked for, else one that is read now, once for all who ask meanwhile."""
         where = (provider.name, region)
         task = self._lists.get(where)
@@ -126,7 +126,7 @@ class Ownership:
         return _List(self._time.monotonic(), {(one.kind, one.cloud_id): one for one in found})
 
 
-def is_untagged(provider: Provider, found: Found) -> bool:
+def is_untagged(provider: Provider, found: TaggedResource) -> bool:
     """Whether a resource bears none of our tags where that is no wonder: some clouds keep none, and what was never
     finished on a machine of one's own has none yet.
     """
@@ -135,7 +135,7 @@ def is_untagged(provider: Provider, found: Found) -> bool:
     return lacks and not any(key.startswith(_OURS) for key, _ in found.tags)
 
 
-def tag(found: Found, key: str) -> str | None:
+def tag(found: TaggedResource, key: str) -> str | None:
     """The value of a tag, None where it is missing or stands there twice."""
     values = [value for name, value in found.tags if name == key]
     return values[0] if len(values) == 1 else None

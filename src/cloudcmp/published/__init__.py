@@ -16,13 +16,13 @@ __all__ = ["Catalogue", "Claim", "Document", "Relation", "Table", "documents", "
 
 
 def documents() -> tuple[str, ...]:
-    """The names of the documents that are held, in alphabetical order."""
+    """The names of the stored documents, in alphabetical order."""
     folders = resources.files(__package__).iterdir()
     return tuple(sorted(_name(folder) for folder in folders if folder.joinpath("document.toml").is_file()))
 
 
 def load(name: str) -> Document:
-    """The document of that name; UserMistake when there is none."""
+    """The document of a name; raises UserMistake if there is none."""
     known = documents()
     if name not in known:
         raise UserMistake.at("", f"no published document {name!r}", f"there are: {', '.join(known)}")

@@ -1,4 +1,4 @@
-"""What a published document says: its tables, how it says that its figures were made, and its checkable sentences."""
+"""A published document as data: its tables, the stated derivation of its figures, and its checkable sentences."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,11 +30,11 @@ class Table:
         return self.columns[self.keys :]
 
     def names(self) -> tuple[str, ...]:
-        """What each row is called: its key cells, joined by a comma."""
+        """The name of each row: its key cells, joined by a comma."""
         return tuple(", ".join(row[: self.keys]) for row in self.rows)
 
     def column(self, name: str) -> dict[str, str]:
-        """The cells of one column by the names of their rows; KeyError when the table has no such column."""
+        """The cells of one column by the names of their rows; raises KeyError if the table has no such column."""
         if name not in self.columns:
             raise KeyError(f"table {self.number} has no column {name!r}; it has {', '.join(self.columns)}")
         place = self.columns.index(name)
@@ -43,15 +43,15 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """How the document says that figures of one table come from those of others.
+    """The stated derivation of one table's figures from those of others.
 
     kind: the statistic, one of those that `cloudcmp.analysis.published` lists.
-    section: where the document says so.
+    section: the section that states it.
     into, column: the table (and column) whose figures are derived; `column` is empty for all of them.
     of: the tables that hold the inputs, in the order that the kind asks for.
-    tables: the tables that the relation is about, where it derives none from another.
+    tables: the tables that the relation is about, if it derives none from another.
     count: how many single values stand behind one input (runs averaged, or sizes tried in a session).
-    reason: why inputs are missing, where they are.
+    reason: why inputs are missing, if they are.
     """
 
     kind: str
@@ -66,11 +66,11 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One sentence of the text that says something about the document's own figures.
+    """One sentence of the text about the document's own figures.
 
-    kind: what it says, one of those that `cloudcmp.analysis.published` lists.
-    quote: the few words that say it; `page` and `section` where they stand.
-    tables: what it speaks of, each `table` or `table:column` (without a column: all columns of figures).
+    kind: the kind of statement, one of those that `cloudcmp.analysis.published` lists.
+    quote: its few words; `page` and `section` are their place.
+    tables: its subject, each `table` or `table:column` (without a column: all columns of figures).
     names: the platforms, pairs or things that it names.
     stated: the figure in words or digits that it gives.
     against: further tables that the kind compares with.
@@ -88,12 +88,12 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """Which cells of a table are prices, and when they held.
+    """The cells of a table that are prices, and their date.
 
-    dated: the last day (ISO) on which they can have been looked up; dated_by: what the document says of that.
-    item, unit: one of those of `cloudcmp.model.price`. currency: `XXX` (ISO 4217: none) where none is printed.
+    dated: the last day (ISO) on which they can have been looked up; dated_by: the document's evidence for it.
+    item, unit: one of those of `cloudcmp.model.price`. currency: `XXX` (ISO 4217: none) if none is printed.
     provider, name, vcpus, memory_gib, amount: the columns that hold them, or the rows where the table is read `across`.
-    mark: what follows the figure in those cells that count, where a column holds several kinds.
+    mark: the text after the figure in the cells that count, if a column holds several kinds.
     implied_by: tables of values from which the price follows, where no amount is printed.
     left_out: why a cell without a price has none.
     """
@@ -119,7 +119,7 @@ class Catalogue:
 class Document:
     """A published study as data.
 
-    name: what `load` calls it. labels: the short form of the names that its tables use.
+    name: its name for `load`. labels: short forms of the names in its tables.
     """
 
     name: str
@@ -134,7 +134,7 @@ class Document:
     catalogues: tuple[Catalogue, ...] = ()
 
     def table(self, number: str) -> Table:
-        """The table of that number; KeyError when the document holds none."""
+        """The table of a number; raises KeyError if the document has none."""
         for table in self.tables:
             if table.number == number:
                 return table

@@ -7,7 +7,7 @@ from rich.cells import chop_cells
 from rich.console import Console
 from rich.text import Text
 
-from cloudcmp.model.command import CommandUse, ShellLine, Shipped
+from cloudcmp.model.command import CommandUse, ShellLine, ShippedFile
 from cloudcmp.report.table import WIDEST, ascii_only, say
 from cloudcmp.report.text import exact
 
@@ -51,7 +51,7 @@ def script_lines(text: str, *, ascii_only: bool = False) -> Iterator[tuple[str, 
             yield str(number) if len(numbered) > 1 else "", exact(line, ascii_only=ascii_only)
 
 
-def file_line(file: Shipped, *, ascii_only: bool = False) -> str:
+def file_line(file: ShippedFile, *, ascii_only: bool = False) -> str:
     """A file that goes to each machine: its name, size and digest."""
     return f"{exact(file.path, ascii_only=ascii_only)}, {file.size_bytes} B, SHA-256 {file.sha256}"
 

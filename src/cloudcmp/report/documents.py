@@ -11,7 +11,7 @@ from cloudcmp.model.leftover import SweepResult
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.price_import import PriceListImport
 from cloudcmp.model.safety import Safeguard
-from cloudcmp.model.start import FetchedPrices, Started
+from cloudcmp.model.start import FetchedPrices, StarterStudy
 from cloudcmp.model.view import View
 from cloudcmp.report.first_study import next_commands
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Data = dict[str, Any]
 
 
-def started(found: Started, fetched: Sequence[FetchedPrices]) -> Data:
+def started(found: StarterStudy, fetched: Sequence[FetchedPrices]) -> Data:
     """The document of `start`."""
     return {
         "study": found.path,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from cloudcmp.model.offering import Offering
-from cloudcmp.model.start import FetchedPrices, Started
+from cloudcmp.model.start import FetchedPrices, StarterStudy
 from cloudcmp.units import Money, format_money, format_seconds
 
 
@@ -33,7 +33,7 @@ def _dated(one: Offering) -> str:
     return "unknown" if one.price is None else f"{one.price.as_of or 'undated'}"
 
 
-def summary_lines(found: Started) -> Iterator[str]:
+def summary_lines(found: StarterStudy) -> Iterator[str]:
     """What the study takes, and what to know about it, one line each."""
     quote, answers = found.plan.quote, found.answers
     runs = "1 run" if found.form.runs == 1 else f"{found.form.runs} runs"
@@ -69,7 +69,7 @@ def _money_lines(worst: Money | None, budget: Money, *, billed: bool) -> Iterato
             yield f"its prices are in {worst.currency}, the budget in {budget.currency}: write one"
 
 
-def next_commands(found: Started) -> list[str]:
+def next_commands(found: StarterStudy) -> list[str]:
     """The commands to run next, in order."""
     folder = found.path.with_suffix("")
     unknown = found.clouds and found.plan.quote.worst_cost is None

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 from cloudcmp.model.command import CommandUse
+from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Candidate, Plan
-from cloudcmp.model.result import Analysis
 from cloudcmp.model.view import View
 
 _LETTERS = 8

@@ -5,11 +5,11 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from cloudcmp.model.price import Doubt, Item, PriceRow, Purchase, Sold, Unit
+from cloudcmp.model.price import Doubt, Item, PriceRow, Purchase, TypeFacts, Unit
 from cloudcmp.store.seals import row_digest
 
 
-def values_of(one: PriceRow | Sold | Doubt) -> tuple[str, tuple[object, ...]]:
+def values_of(one: PriceRow | TypeFacts | Doubt) -> tuple[str, tuple[object, ...]]:
     """The table that a row goes to, and its columns after the list."""
     if isinstance(one, PriceRow):
         fields = json.dumps([
@@ -19,7 +19,7 @@ def values_of(one: PriceRow | Sold | Doubt) -> tuple[str, tuple[object, ...]]:
             one.starts.isoformat() if one.starts else None, one.plan,
         ])  # fmt: skip
         return "row", (one.provider, one.region, one.item.value, one.name, fields, row_digest("row", fields))
-    if isinstance(one, Sold):
+    if isinstance(one, TypeFacts):
         fields = json.dumps(
             [one.provider, one.region, one.name, one.vcpus, one.memory_gib, one.category, one.attributes]
         )
@@ -40,10 +40,12 @@ def price_row(fields: list[Any]) -> PriceRow:
     )  # fmt: skip
 
 
-def sold_of(fields: list[Any]) -> Sold:
+def sold_of(fields: list[Any]) -> TypeFacts:
     """What such a text tells of an instance type."""
     provider, region, name, vcpus, memory_gib, category, attributes = fields
-    return Sold(provider, region, name, vcpus, memory_gib, category, tuple((key, value) for key, value in attributes))
+    return TypeFacts(
+        provider, region, name, vcpus, memory_gib, category, tuple((key, value) for key, value in attributes)
+    )
 
 
 def doubt_of(fields: list[Any]) -> Doubt:

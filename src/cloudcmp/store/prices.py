@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 from cloudcmp.errors import CloudcmpError, Fault, NewerSchema, StorageFault
-from cloudcmp.model.price import Doubt, How, Item, Listed, PriceList, PriceRow, Purchase, Sold, Told
+from cloudcmp.model.price import Doubt, How, Item, PriceEntry, PriceList, PriceListEntry, PriceRow, Purchase, TypeFacts
 from cloudcmp.store.faults import corrupt, storage, understood
 from cloudcmp.store.price_text import doubt_of, price_row, sold_of, values_of
 from cloudcmp.store.seals import row_digest
@@ -99,7 +99,7 @@ class PriceBook:
 
     # -- writing
 
-    def put(self, head: PriceList, entries: Iterable[Told] | None = None) -> Kept:
+    def put(self, head: PriceList, entries: Iterable[PriceEntry] | None = None) -> Kept:
         """Put a list into the book, in whole or not at all; `entries` streams its rows in place of `head`'s.
 
         A list that repeats, row by row, what an earlier list of the same source had takes no more room. Equal bytes
@@ -192,7 +192,7 @@ class PriceBook:
         region: str | None = None,
         item: Item | None = None,
         purchase: Purchase | None = None,
-    ) -> list[Listed]:
+    ) -> list[PriceListEntry]:
         """The lists that tell such prices, those to be asked first first; all of the book where nothing is named.
 
         The user's own lists go before the providers', those before what is old by nature, and the newer before the
@@ -206,7 +206,7 @@ class PriceBook:
         return sorted(found, key=_turn)
 
     def rows(
-        self, list_: Listed, provider: str, region: str | None, item: Item, name: str | None = None
+        self, list_: PriceListEntry, provider: str, region: str | None, item: Item, name: str | None = None
     ) -> tuple[PriceRow, ...]:
         """What a list says of a thing in a region, or everywhere; of all things or regions where none is named."""
         where, values = _where(provider, region, name)
@@ -218,20 +218,22 @@ class PriceBook:
             raise corrupt_book(self.path, f"a row of it is not of {name!r}, by which it is found")
         return rows
 
-    def names(self, list_: Listed, provider: str, region: str | None, item: Item) -> tuple[str, ...]:
+    def names(self, list_: PriceListEntry, provider: str, region: str | None, item: Item) -> tuple[str, ...]:
         """The things that a list prices in a region, or everywhere, each once, in order; no row of them is read."""
         where, values = _where(provider, region, None)
         statement = f"SELECT DISTINCT name FROM row WHERE list = ? AND item = ?{where} ORDER BY 1"
         return tuple(str(name) for (name,) in self._rows(statement, [self._body(list_), item.value, *values]))
 
-    def sold(self, list_: Listed, provider: str, region: str | None = None) -> tuple[Sold, ...]:
+    def sold(self, list_: PriceListEntry, provider: str, region: str | None = None) -> tuple[TypeFacts, ...]:
         """What a list tells of instance types beside their prices, the same thing once."""
         where, values = _where(provider, region, None)
         statement = f"SELECT said, seal FROM sold WHERE list = ?{where} GROUP BY said, seal ORDER BY max(rowid)"
         found = self._rows(statement, [self._body(list_), *values])
         return tuple(sold_of(self._checked("sold", *one)) for one in found)
 
-    def doubts(self, list_: Listed, provider: str, region: str | None, name: str | None = None) -> tuple[Doubt, ...]:
+    def doubts(
+        self, list_: PriceListEntry, provider: str, region: str | None, name: str | None = None
+    ) -> tuple[Doubt, ...]:
         """The lines of a list that tell no price of a thing; those that name no thing are in every answer."""
         where, values = _where(provider, region, None)
         where, values = (where + " AND name IN (?, '')", [*values, name]) if name else (where, values)
@@ -250,15 +252,15 @@ class PriceBook:
         with _told(self.path):
             return self._connection.execute(statement, values).fetchall()
 
-    def _listed(self, row: tuple[Any, ...]) -> Listed:
+    def _listed(self, row: tuple[Any, ...]) -> PriceListEntry:
         *values, sealed = row
         if row_digest("list", *values) != sealed:
             raise corrupt_book(self.path, f"its list {values[0]} was changed")
         with understood(self.path, "a list"):
             day = date.fromisoformat(values[5]) if values[5] else None
-            return Listed(values[0], values[1], How(values[2]).value, values[3], values[4], day)
+            return PriceListEntry(values[0], values[1], How(values[2]).value, values[3], values[4], day)
 
-    def _body(self, list_: Listed) -> int:
+    def _body(self, list_: PriceListEntry) -> int:
         return int(self._rows("SELECT body FROM list WHERE id = ?", [list_.id])[0][0])
 
     def _checked(self, table: str, text: str, sealed: str) -> list[Any]:
@@ -268,7 +270,7 @@ class PriceBook:
             return list(json.loads(text))
 
 
-def _turn(one: Listed) -> tuple[int, int, float, int]:
+def _turn(one: PriceListEntry) -> tuple[int, int, float, int]:
     """Where a list stands among those that are asked."""
     return _RANK[How(one.how)], -one.dated.toordinal() if one.dated else 0, -one.fetched_at, -one.id
 
@@ -327,14 +329,14 @@ class _Filler:
         self._waiting: dict[str, list[tuple[object, ...]]] = {"row": [], "sold": [], "doubt": []}
         self._covers: set[tuple[str, str, str, str]] = set()
 
-    def fill(self, entries: Iterable[Told]) -> None:
+    def fill(self, entries: Iterable[PriceEntry]) -> None:
         for one in entries:
             if isinstance(one, date):
                 self.published = min(one, self.published or one)  # the oldest: a list is as sure as that
                 continue
             table, values = values_of(one)
             self._waiting[table].append((self.list, *values))
-            if not isinstance(one, Sold) and one.item is not None:
+            if not isinstance(one, TypeFacts) and one.item is not None:
                 bought = one.purchase or Purchase.ON_DEMAND
                 self._covers.add((one.provider, one.region, one.item.value, bought.value))
             if len(self._waiting[table]) >= 1000:

@@ -15,7 +15,7 @@ from cloudcmp.model.metric import Metric
 from cloudcmp.model.offering import Price
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.trial import Attempt, Sample
-from cloudcmp.model.values import Drawn, Measured, TrialValues
+from cloudcmp.model.values import SeriesLimits, StudyValues, TrialValues
 from cloudcmp.store import attempts as attempt_rows
 from cloudcmp.store import imported, ledger, outputs, planned, samples, values
 from cloudcmp.store.access import lock_of, open_database
@@ -282,13 +282,13 @@ class StudyStore:
         """
         return self.measured(totals).values
 
-    def measured(self, totals: frozenset[str], drawn: Drawn | None = None) -> Measured:
+    def measured(self, totals: frozenset[str], drawn: SeriesLimits | None = None) -> StudyValues:
         """All that the samples of every trial's first ok attempt say, read at once: the values of `trial_values`, the
         histograms, and what `drawn` asks for, if anything."""
         if self.plan.imported:
-            return Measured(imported.trial_values(self.imported_rows()))
+            return StudyValues(imported.trial_values(self.imported_rows()))
 
-        def read(rows: _Ended, files: Sequence[Path]) -> Measured:
+        def read(rows: _Ended, files: Sequence[Path]) -> StudyValues:
             started = frozenset(attempt.trial for attempt, _ in rows if not attempt.interrupted)
             chosen = [(attempt.trial, attempt.attempt, attempt.n_samples) for attempt, _ in self._chosen(rows)]
             return values.measured(self.plan, started, chosen, files, totals, drawn)

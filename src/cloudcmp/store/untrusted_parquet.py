@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.protocol import nothing
+from cloudcmp.model.protocol import do_nothing
 from cloudcmp.store.faults import storage
 from cloudcmp.store.signals import held_signals
 from cloudcmp.store.values import Engine, scratch_folder
@@ -75,7 +75,7 @@ def _longest(path: Path, schema: "pa.Schema", columns: Sequence[str]) -> dict[st
     long = [name for name in names if not any(is_(schema.field(name).type) for is_ in fixed)]
     if not long:
         return {}
-    with held_signals(nothing):
+    with held_signals(do_nothing):
         import duckdb
     with scratch_folder() as scratch:
         link = scratch / "table.parquet"  # a path with `*`, `?` or `[` would be read as a pattern

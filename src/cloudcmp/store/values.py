@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cloudcmp.errors import Fault, StorageFault
 from cloudcmp.model.cell import parse_params
 from cloudcmp.model.plan import Plan
-from cloudcmp.model.protocol import nothing
-from cloudcmp.model.values import Drawn, HistogramRow, Measured, Series, TrialValues
+from cloudcmp.model.protocol import do_nothing
+from cloudcmp.model.values import HistogramRow, Series, SeriesLimits, StudyValues, TrialValues
 from cloudcmp.store.arrow import numbers, texts
 from cloudcmp.store.faults import corrupt, from_os
 from cloudcmp.store.signals import held_signals
@@ -99,7 +99,7 @@ def engine(files: Sequence[Path]) -> Iterator[Engine]:
 
     The files are named through a link, because DuckDB would read `*`, `?` and `[` in a path as a pattern.
     """
-    with held_signals(nothing):  # whose module ends the process when what a signal raises comes while it is made
+    with held_signals(do_nothing):  # whose module ends the process when what a signal raises comes while it is made
         import duckdb
 
     with scratch_folder() as scratch:
@@ -145,8 +145,8 @@ def measured(
     chosen: Sequence[Chosen],
     files: Sequence[Path],
     totals: frozenset[str],
-    drawn: Drawn | None = None,
-) -> Measured:
+    drawn: SeriesLimits | None = None,
+) -> StudyValues:
     """What the files say, each read by one engine: a value for each trial of `started` and each of its cells, in the
     order of the plan, the histograms, and the series where `drawn` asks for them.
 
@@ -181,7 +181,7 @@ def measured(
             ok = (keys[at] == wanted) & np.isfinite(found[at])
             value[ok] = found[at][ok]
     values = TrialValues(tuple(cells), launch.astype(np.int32), cell.astype(np.int32), ok, value)
-    return Measured(values, histograms, series)
+    return StudyValues(values, histograms, series)
 
 
 def _keyed(
@@ -280,7 +280,7 @@ GROUP BY trial_id, cell ORDER BY trial_id, cell
 """
 
 
-def _series(one: Engine, cells: Sequence[str], launches: Mapping[int, int], drawn: Drawn) -> tuple[Series, ...]:
+def _series(one: Engine, cells: Sequence[str], launches: Mapping[int, int], drawn: SeriesLimits) -> tuple[Series, ...]:
     """The samples over time of each cell with at least `least` of them, thinned to `points`; at most `most` series."""
     rows = one.rows(_SERIES, {"least": drawn.least, "most": drawn.most, "points": drawn.points})
     return tuple(

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 from cloudcmp.catalog import METRICS
 from cloudcmp.catalog.parameters import canonical_of
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.command import Command, Told
+from cloudcmp.model.command import Command, CommandMetric
 from cloudcmp.model.metric import Better, Param, ParamKind
 from cloudcmp.study import quantities
 from cloudcmp.study.faults import Faults, Path, shown
@@ -180,7 +180,7 @@ def _threads(text: str, path: Path, tree: Tree, faults: Faults) -> str | None:
         return None
 
 
-def _told(data: Any, path: Path, tree: Tree, faults: Faults) -> Told | None:
+def _told(data: Any, path: Path, tree: Tree, faults: Faults) -> CommandMetric | None:
     shape = fit(ToldShape, tree, data, path, faults)
     if shape is None:
         return None
@@ -193,7 +193,7 @@ def _told(data: Any, path: Path, tree: Tree, faults: Faults) -> Told | None:
         faults.add(tree.place((*path, "name")), what, f"write e.g. {shape.name[:20].rstrip('_')}{ending}")
         return None
     better, signed = Better(shape.better), shape.signed is True
-    return Told(shape.name, shape.unit, better, shape.regex, shape.json_, shape.scale, signed)
+    return CommandMetric(shape.name, shape.unit, better, shape.regex, shape.json_, shape.scale, signed)
 
 
 def ending_of(unit: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from cloudcmp.catalog import COMMAND, PROBES, SUITES, TOOL, canonical, cells_of, command_cells, hint, refusal, suite_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
-from cloudcmp.model.command import Told
+from cloudcmp.model.command import CommandMetric
 from cloudcmp.model.metric import ParamKind
 from cloudcmp.model.study import ProbeSpec
 from cloudcmp.study.commands import command
@@ -61,7 +61,7 @@ def probe_specs(entries: list[tuple[int, ProbeShape]], tree: Tree, faults: Fault
 
 def _agree(specs: list[ProbeSpec], tree: Tree, faults: Faults) -> bool:
     """Whether a metric that several commands tell is the same in all of them."""
-    seen: dict[str, Told] = {}
+    seen: dict[str, CommandMetric] = {}
     for spec in specs:
         for told in spec.own.told if spec.own else ():
             first = seen.setdefault(told.name, told)

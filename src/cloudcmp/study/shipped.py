@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path as File
 from typing import Any
 
-from cloudcmp.model.command import Shipped
+from cloudcmp.model.command import ShippedFile
 from cloudcmp.study.faults import Faults, Path, shown
 from cloudcmp.study.tree import Tree
 
@@ -14,7 +14,7 @@ _FILES_MAX = 200
 _NEXT = "name a file beside the study, e.g. bin/mine"
 
 
-def shipped(items: list[Any], path: Path, tree: Tree, faults: Faults) -> tuple[Shipped, ...] | None:
+def shipped(items: list[Any], path: Path, tree: Tree, faults: Faults) -> tuple[ShippedFile, ...] | None:
     """The files of a list, with their digests; None where one is wrong, each fault added."""
     if len(items) > _FILES_MAX:
         faults.add(tree.place(path), f"more than {_FILES_MAX} files", "pack them into one, and unpack it in setup:")
@@ -30,7 +30,7 @@ def shipped(items: list[Any], path: Path, tree: Tree, faults: Faults) -> tuple[S
     return files if len(files) == len(items) else None
 
 
-def one_shipped(item: Any, path: Path, tree: Tree, faults: Faults) -> Shipped | None:
+def one_shipped(item: Any, path: Path, tree: Tree, faults: Faults) -> ShippedFile | None:
     """A file of the study's folder; None where it is not there, is none, leads out of the folder or is too large."""
     place = tree.place(path)
     if not isinstance(item, str) or not item.strip() or not item.isprintable() or len(item) > 400:
@@ -41,13 +41,13 @@ def one_shipped(item: Any, path: Path, tree: Tree, faults: Faults) -> Shipped | 
         faults.add(place, f"{shown(item)} is not within the study's folder", _NEXT)
         return None
     found = _measured(faults.folder.resolve(), named)
-    if isinstance(found, Shipped):
+    if isinstance(found, ShippedFile):
         return found
     faults.add(place, f"{shown(item)} {found[0]}", found[1])
     return None
 
 
-def _measured(folder: File, named: File) -> Shipped | tuple[str, str]:
+def _measured(folder: File, named: File) -> ShippedFile | tuple[str, str]:
     """A file of a folder as it is now, or what is wrong with it and what next."""
     try:
         real = (folder / named).resolve(strict=True)
@@ -63,4 +63,4 @@ def _measured(folder: File, named: File) -> Shipped | tuple[str, str]:
     except (OSError, ValueError, RuntimeError) as error:
         reason = (getattr(error, "strerror", None) or "it cannot be read").lower()
         return f"cannot be taken: {reason}", _NEXT
-    return Shipped(named.as_posix(), digest, size)
+    return ShippedFile(named.as_posix(), digest, size)

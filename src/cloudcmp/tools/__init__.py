@@ -1,4 +1,4 @@
-"""Tools that others trust: how they are run, and what their outputs say."""
+"""Third-party benchmark tools: how each is run, and how its output is read."""
 
 from cloudcmp.model.tool import Reader, Tool
 from cloudcmp.tools import (

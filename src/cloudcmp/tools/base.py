@@ -1,10 +1,10 @@
-"""What the tables of tools are written with."""
+"""Helpers of the tool tables: readings, measures, parameters and shell words."""
 
 import math
 import shlex
 
 from cloudcmp.model.metric import Param, ParamKind
-from cloudcmp.model.tool import Measure, Reading, Settings, Unsure
+from cloudcmp.model.tool import Measure, Reading, Settings, UnclearOutput
 
 RATE, BYTES, FLOPS = "tool_op_per_s", "tool_bytes_per_s", "tool_flop_per_s"
 LATENCY, TIME, INDEX = "tool_latency_s", "tool_time_s", "tool_index"
@@ -13,9 +13,9 @@ KIB, MIB, GIB = 2.0**10, 2.0**20, 2.0**30
 
 
 def reading(name: str, metric: str, value: float) -> Reading:
-    """A reading; the metric says its unit. Raises Unsure for a figure beyond all numbers."""
+    """A reading in the unit of its metric; raises UnclearOutput for a figure that is not finite."""
     if not math.isfinite(value):
-        raise Unsure(f"{name}: the figure is too large to be one")
+        raise UnclearOutput(f"{name}: the figure is too large to be one")
     return Reading(name, value, metric)
 
 
@@ -25,48 +25,48 @@ def measures(**named: str) -> tuple[Measure, ...]:
 
 
 def choice(name: str, words: str, doc: str) -> Param:
-    """One of some words, the first of which is the default."""
+    """A parameter with a choice of words; the first one is the default."""
     choices = tuple(words.split())
     return Param(name, ParamKind.CHOICE, choices[0], doc, choices)
 
 
 def count(name: str, default: str, doc: str, short: str | None = None, words: tuple[str, ...] = ()) -> Param:
-    """A whole number of at least 1."""
+    """A parameter: a whole number of at least 1."""
     return Param(name, ParamKind.COUNT, default, doc, words, short)
 
 
 def at_once(
     name: str = "threads", doc: str = "how many work at once: all (one for each processor), or a number"
 ) -> Param:
-    """How many work at once."""
+    """A parameter: the number of concurrent workers."""
     return Param(name, ParamKind.COUNT, "1", doc, ("all",))
 
 
 def size(name: str, default: str, doc: str, short: str | None = None) -> Param:
-    """A number of bytes."""
+    """A parameter: a number of bytes."""
     return Param(name, ParamKind.BYTES, default, doc, short=short)
 
 
 def duration(default: str, short: str = "1", doc: str = "length of the measured phase") -> Param:
-    """How long the tool measures."""
+    """A parameter: the length of the measurement."""
     return Param("duration_s", ParamKind.SECONDS, default, doc, short=short)
 
 
 def path(name: str, default: str, doc: str) -> Param:
-    """Where something is on the measured machine."""
+    """A parameter: a path on the measured machine."""
     return Param(name, ParamKind.TEXT, default, doc)
 
 
 def processors(settings: Settings, name: str = "threads") -> str:
-    """How many work at once, for a shell."""
+    """The number of concurrent workers, as text for a shell."""
     return '"$(nproc)"' if settings[name] == "all" else settings[name]
 
 
 def whole_seconds(settings: Settings, name: str = "duration_s") -> str:
-    """A duration for a tool that takes whole seconds, at least one: never shorter than it was asked for."""
+    """A duration rounded up to whole seconds, at least one."""
     return str(max(1, -int(-float(settings[name]) // 1)))
 
 
 def quoted(settings: Settings, name: str) -> str:
-    """A text for a shell, as one word that it does not interpret."""
+    """A setting quoted as one word for a shell."""
     return shlex.quote(settings[name])

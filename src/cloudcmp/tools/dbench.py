@@ -1,8 +1,8 @@
-"""dbench 4, Andrew Tridgell's: the disk side of a recorded file server's load."""
+"""dbench 4 (Andrew Tridgell): the disk side of a recorded file server load."""
 
 import re
 
-from cloudcmp.model.tool import Reader, Report, Settings, Tool, Unsure
+from cloudcmp.model.tool import Reader, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import BYTES, LATENCY, choice, count, duration, measures, reading, whole_seconds
 from cloudcmp.tools.page import NUMBER, Page, above_zero, near
 
@@ -19,7 +19,7 @@ def _looks_like(text: str) -> bool:
 def _reports(text: str) -> tuple[Report, ...]:
     runs = Page(text).parts(lambda line: _BEGINS.fullmatch(line) is not None)
     if not runs:
-        raise Unsure("no line tells the version of dbench")
+        raise UnclearOutput("no line tells the version of dbench")
     return tuple(map(_report, runs))
 
 
@@ -34,16 +34,16 @@ def _report(run: Page) -> Report:
     # Tools of other versions take another number of bytes for a MB; the last line before the end is the same figure.
     steps = run.all(rf"\s*\d+\s+\d+\s+({NUMBER}) MB/sec\s+execute\s+\d+ sec\s+latency {NUMBER} ms")
     if not steps or not near(above_zero(steps[-1][1][1], steps[-1][0]), moved, 0.001 + 0.006 / moved):
-        raise Unsure(f"{place}: the throughput is not that of the last line before")
+        raise UnclearOutput(f"{place}: the throughput is not that of the last line before")
     sync = _SYNC.get(" ".join(re.findall(r"\(sync (\w+)\)", last[2])))
     if sync is None:
-        raise Unsure(f"{place}: {last[2].strip()[:40]!r} is not known")
-    told = {"clients": last[3], "duration_s": asked[1], "sync": sync}
+        raise UnclearOutput(f"{place}: {last[2].strip()[:40]!r} is not known")
+    settings = {"clients": last[3], "duration_s": asked[1], "sync": sync}
     readings = (
         reading("throughput", BYTES, moved * 1e6),
         reading("latency_max", LATENCY, above_zero(last[5], place) * 1e-3),
     )
-    return Report("dbench", begins[1], told, readings)
+    return Report("dbench", begins[1], settings, readings)
 
 
 READER = Reader("dbench", "text of dbench 4", _looks_like, _reports)

@@ -1,10 +1,10 @@
-"""fio, Jens Axboe's tester of disks; its output from version 2 on, as JSON or text."""
+"""fio (Jens Axboe), a disk benchmark: its output from version 2 on, as JSON or text."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from cloudcmp.model.tool import Measure, Reader, Reading, Report, Settings, Tool, Unsure
+from cloudcmp.model.tool import Measure, Reader, Reading, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools import fio_text
 from cloudcmp.tools.base import BYTES, KIB, LATENCY, RATE, at_once, choice, count, duration, reading, size
 from cloudcmp.tools.page import amount, document, entry, follows, positive, whole, word
@@ -58,9 +58,9 @@ def _reports(text: str) -> tuple[Report, ...]:
     found = _of_json(text) if '"fio version"' in text or not fio_text.looks_like(text) else fio_text.reports(text)
     # Clones of a job run at once: each has a share of what they do together, and is no sample of it.
     for i, one in enumerate(found):
-        if one.told in [other.told for other in found[:i]]:
-            name = one.told["job"]
-            raise Unsure(
+        if one.settings in [other.settings for other in found[:i]]:
+            name = one.settings["job"]
+            raise UnclearOutput(
                 f"jobs.{i}: the job {name[:40]!r} is told again, each its share; run fio with --group_reporting"
             )
     return found
@@ -71,31 +71,31 @@ def _of_json(text: str) -> tuple[Report, ...]:
     version = str(entry(output, "fio version"))
     known = re.fullmatch(r"fio-([23])\.\d.*", version)
     if known is None:
-        raise Unsure(f"fio version: {version[:40]!r} is neither 2 nor 3, which are read")
+        raise UnclearOutput(f"fio version: {version[:40]!r} is neither 2 nor 3, which are read")
     shared = output.get("global options", {})
     jobs = entry(output, "jobs")
     if not isinstance(jobs, list) or not jobs:
-        raise Unsure("jobs: the output tells of no job")
+        raise UnclearOutput("jobs: the output tells of no job")
     return tuple(_report(job, shared, version, f"jobs.{i}") for i, job in enumerate(jobs))
 
 
 def _report(job: Any, shared: Any, version: str, where: str) -> Report:
     name = str(entry(job, "jobname"))
     if amount(job, "error") != 0:
-        raise Unsure(f"{where}: the job {name[:40]!r} ended with error {amount(job, 'error'):g}")
-    told = {"job": word(name), **_told(shared), **_told(job.get("job options", {}))}
+        raise UnclearOutput(f"{where}: the job {name[:40]!r} ended with error {amount(job, 'error'):g}")
+    settings = {"job": word(name), **_settings(shared), **_settings(job.get("job options", {}))}
     readings: list[Reading] = []
     for way in ("read", "write"):
         if amount(job, way, "iops") or amount(job, way, "bw"):
             readings += _of_way(entry(job, way), way, version, f"{where}.{way}")
     if not readings:
-        raise Unsure(f"{where}: nothing was read and nothing written")
+        raise UnclearOutput(f"{where}: nothing was read and nothing written")
     trimmed = "trim" in job and amount(job, "trim", "iops") > 0
-    return Report("fio", version, told, tuple(readings), (f"{where}.trim",) if trimmed else ())
+    return Report("fio", version, settings, tuple(readings), (f"{where}.trim",) if trimmed else ())
 
 
 def _of_way(data: Any, way: str, version: str, where: str) -> list[Reading]:
-    """What one direction of a job tells; fio 2 counts in KiB and microseconds, fio 3 in bytes and nanoseconds."""
+    """The readings of one direction of a job; fio 2 counts in KiB and microseconds, fio 3 in bytes and nanoseconds."""
     if version.startswith("fio-2"):
         bandwidth, latency, per = positive(data, "bw") * KIB, entry(data, "clat"), 1e-6
         moved = positive(data, "io_bytes") * KIB
@@ -114,8 +114,8 @@ def _of_way(data: Any, way: str, version: str, where: str) -> list[Reading]:
     ]
 
 
-def _told(options: Any) -> Mapping[str, str]:
-    """The options of a job that are parameters here, as canonical text; what is not understood stays as it is."""
+def _settings(options: Any) -> Mapping[str, str]:
+    """The options of a job that are parameters here, as canonical text; a value that cannot be parsed stays as is."""
     if not isinstance(options, dict):
         return {}
     found = {}

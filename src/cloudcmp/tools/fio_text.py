@@ -1,8 +1,8 @@
-"""fio's output for people, and its terse lines of version 3: rounded figures, each checked against its counts."""
+"""fio's plain text output and its terse lines of version 3: rounded figures, each checked against its counts."""
 
 import re
 
-from cloudcmp.model.tool import Reading, Report, Unsure
+from cloudcmp.model.tool import Reading, Report, UnclearOutput
 from cloudcmp.tools.base import BYTES, LATENCY, RATE, reading
 from cloudcmp.tools.page import NUMBER, SECONDS, Page, above_zero, follows, number, scaled, whole, word
 
@@ -26,18 +26,18 @@ _LEAST = 20
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text holds the results of a job, in either form."""
+    """True if a text holds the results of a job, in either form."""
     return any(_JOB.fullmatch(line) or _TERSE.fullmatch(line) for line in text.replace("\r", "").split("\n"))
 
 
 def reports(text: str) -> tuple[Report, ...]:
-    """What a text says of each job; raises Unsure."""
+    """A report of each job in a text; raises UnclearOutput."""
     page = Page(text)
     if lines := [(page.place(i), line) for i, line in enumerate(page.lines) if _TERSE.fullmatch(line)]:
         return tuple(_terse(line.split(";"), place) for place, line in lines)
     runs = page.parts(lambda line: _JOB.fullmatch(line) is not None)
     if not runs:
-        raise Unsure("no line begins the results of a job")
+        raise UnclearOutput("no line begins the results of a job")
     versions = {match[1] for _, match in page.all(r"(fio-\S+)")}
     return tuple(_report(page, run, versions.pop() if len(versions) == 1 else "") for run in runs)
 
@@ -46,13 +46,13 @@ def _report(page: Page, run: Page, version: str) -> Report:
     job = _JOB.fullmatch(run.lines[0])
     assert job is not None
     if job[4] != "0":
-        raise Unsure(f"{run.place(0)}: the job {job[1][:40]!r} ended with error {job[4][:9]}")
-    told, blocks = {"job": word(job[1]), "numjobs": job[3]}, {}
+        raise UnclearOutput(f"{run.place(0)}: the job {job[1][:40]!r} ended with error {job[4][:9]}")
+    settings, blocks = {"job": word(job[1]), "numjobs": job[3]}, {}
     if head := next((match for _, match in page.all(_HEAD) if match[1] == job[1]), None):
-        told |= {"rw": head[2], "ioengine": head[4], "iodepth": head[5]}
+        settings |= {"rw": head[2], "ioengine": head[4], "iodepth": head[5]}
         blocks = _blocks(head[3])
         if len(set(blocks.values())) == 1:
-            told["bs_bytes"] = whole(next(iter(blocks.values())))
+            settings["bs_bytes"] = whole(next(iter(blocks.values())))
     ended = _ended(page, job[2])
     place, issued = run.one(_ISSUED, "how many requests were issued")
     counts = {"read": number(issued[1], place), "write": number(issued[2], place)}
@@ -61,18 +61,18 @@ def _report(page: Page, run: Page, version: str) -> Report:
     for section in run.parts(lambda line: _WAY.fullmatch(line) is not None):
         way = section.lines[0].split(":")[0].strip()
         if way not in ended:
-            raise Unsure(f"no line of group {job[2]} sums up what was {way}: the output is cut")
+            raise UnclearOutput(f"no line of group {job[2]} sums up what was {way}: the output is cut")
         if way == "trim":
             left.append(f"{section.place(0)}: trim")
             continue
         readings += _of_way(section, way, counts[way], blocks.get(way))
     if not readings:
-        raise Unsure(f"{run.place(0)}: nothing was read and nothing written")
-    return Report("fio", version[:40], told, tuple(readings), tuple(left))
+        raise UnclearOutput(f"{run.place(0)}: nothing was read and nothing written")
+    return Report("fio", version[:40], settings, tuple(readings), tuple(left))
 
 
 def _blocks(text: str) -> dict[str, float]:
-    """The size of a read and of a write, where it is one size."""
+    """The sizes of a read and of a write, as far as each is a single size."""
     found = re.findall(r"(?:\(\w\) )?([\d.]+)(\w*?)-([\d.]+)(\w*)", text, re.ASCII)
     return {
         way: float(low) * _BLOCKS[unit]
@@ -82,10 +82,10 @@ def _blocks(text: str) -> dict[str, float]:
 
 
 def _ended(page: Page, group: str) -> set[str]:
-    """The ways that the last lines sum up for a group of jobs."""
+    """The directions (read, write) that the last lines sum up for a group of jobs."""
     at = [i for i, line in enumerate(page.lines) if line == f"Run status group {group} (all jobs):"]
     if len(at) != 1:
-        raise Unsure(f"{len(at)} lines begin the sum of group {group}, one is needed: the output is cut")
+        raise UnclearOutput(f"{len(at)} lines begin the sum of group {group}, one is needed: the output is cut")
     found = set()
     for line in page.lines[at[0] + 1 : at[0] + 4]:
         if match := re.fullmatch(r"\s*(READ|WRITE|TRIM): .*(?:run=\d+-|maxt=)\d+msec", line, re.ASCII):
@@ -111,7 +111,7 @@ def _of_way(section: Page, way: str, count: float, block: float | None) -> list[
         follows(rate * block, moved, 0.012, place)
         moved = rate * block
     elif units is _UNITS_2:
-        raise Unsure(
+        raise UnclearOutput(
             f"{place}: the size of a request is not told, and without it not whether a KB is 1000 or 1024 bytes"
         )
     found = [reading(f"{way}_bandwidth", BYTES, moved), reading(f"{way}_iops", RATE, rate)]
@@ -119,28 +119,28 @@ def _of_way(section: Page, way: str, count: float, block: float | None) -> list[
 
 
 def _latencies(section: Page) -> list[tuple[str, float]]:
-    """Completion latencies, where they were measured."""
+    """Completion latencies; empty if they were not measured."""
     found = []
     mean = rf"\s*clat \((\w+)\): min=\s*\S+, max=\s*\S+, avg=\s*({NUMBER}), stdev=\s*\S+"
     if line := section.maybe(mean, "the mean latency"):
         found.append(("mean", scaled(line[1][2], line[1][1], SECONDS, line[0])))
     if line := section.maybe(r"\s*clat percentiles \((\w+)\):", "the unit of percentiles"):
         if line[1][1] not in SECONDS:
-            raise Unsure(f"{line[0]}: the unit {line[1][1][:20]!r} is not known")
+            raise UnclearOutput(f"{line[0]}: the unit {line[1][1][:20]!r} is not known")
         rows = [match[0] for _, match in section.all(r"\s*\|.*")]
-        told = dict(re.findall(r"([\d.]+)th=\[\s*(\d+)\]", "".join(rows), re.ASCII))
+        values = dict(re.findall(r"([\d.]+)th=\[\s*(\d+)\]", "".join(rows), re.ASCII))
         for name, key in (("p50", "50.00"), ("p99", "99.00")):
-            if key in told and number(told[key], line[0]) >= _LEAST:
-                found.append((name, float(told[key]) * SECONDS[line[1][1]]))
+            if key in values and number(values[key], line[0]) >= _LEAST:
+                found.append((name, float(values[key]) * SECONDS[line[1][1]]))
     return found
 
 
 def _terse(cells: list[str], place: str) -> Report:
     """A line of terse version 3: KiB, KiB a second, milliseconds, and microseconds for latencies."""
     if cells[0] != "3" or len(cells) < 88:
-        raise Unsure(f"{place}: this is no whole line of terse version 3, which is read")
+        raise UnclearOutput(f"{place}: this is no whole line of terse version 3, which is read")
     if cells[4] != "0":
-        raise Unsure(f"{place}: the job {cells[2][:40]!r} ended with error {cells[4][:9]}")
+        raise UnclearOutput(f"{place}: the job {cells[2][:40]!r} ended with error {cells[4][:9]}")
     readings: list[Reading] = []
     left = []
     for way, at in _TERSE_PLACES.items():
@@ -160,5 +160,5 @@ def _terse(cells: list[str], place: str) -> Report:
             if key in shares and number(shares[key], place) >= _LEAST:
                 readings.append(reading(f"{way}_latency_{name}", LATENCY, float(shares[key]) * 1e-6))
     if not readings:
-        raise Unsure(f"{place}: nothing was read and nothing written")
+        raise UnclearOutput(f"{place}: nothing was read and nothing written")
     return Report("fio", cells[1][:40], {"job": word(cells[2])}, tuple(readings), tuple(left))

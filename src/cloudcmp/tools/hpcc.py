@@ -2,7 +2,7 @@
 
 import re
 
-from cloudcmp.model.tool import Reader, Report, Settings, Tool, Unsure
+from cloudcmp.model.tool import Reader, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import BYTES, FLOPS, LATENCY, RATE, at_once, count, measures, processors, reading
 from cloudcmp.tools.page import Page, above_zero, follows, number
 
@@ -27,7 +27,7 @@ _MESSAGES = (
     ("AvgPingPongLatency_usec", "pingpong_latency", LATENCY, 1e-6),
     ("AvgPingPongBandwidth_GBytes", "pingpong_bandwidth", BYTES, 1e9),
 )
-"""There are none where one process runs."""
+"""Figures of messages; a run with one process has none."""
 
 
 def _looks_like(text: str) -> bool:
@@ -42,38 +42,38 @@ def _reports(text: str) -> tuple[Report, ...]:
     page.one(r"End of Summary section\.", "where the summary ends")
     for place, match in page.all(r"\s*(\d+) tests completed and failed residual checks[.,]"):
         if int(match[1][:9]):
-            raise Unsure(f"{place}: {match[1][:9]} tests failed their residual checks")
+            raise UnclearOutput(f"{place}: {match[1][:9]} tests failed their residual checks")
     first, last = page.lines.index("Begin of Summary section."), page.lines.index("End of Summary section.")
-    told: dict[str, tuple[str, str]] = {}
+    entries: dict[str, tuple[str, str]] = {}
     for i in range(first + 1, last):
         key, equals, value = page.lines[i].partition("=")
-        if equals and key in told:
-            raise Unsure(f"{page.place(i)}: {key[:40]} is told again, first on {told[key][0]}")
-        told[key] = (page.place(i), value)
-    return (_report(told),)
+        if equals and key in entries:
+            raise UnclearOutput(f"{page.place(i)}: {key[:40]} is told again, first on {entries[key][0]}")
+        entries[key] = (page.place(i), value)
+    return (_report(entries),)
 
 
-def _entry(told: dict[str, tuple[str, str]], key: str) -> tuple[str, str]:
-    if key not in told:
-        raise Unsure(f"the summary does not tell {key}")
-    return told[key]
+def _entry(entries: dict[str, tuple[str, str]], key: str) -> tuple[str, str]:
+    if key not in entries:
+        raise UnclearOutput(f"the summary does not tell {key}")
+    return entries[key]
 
 
-def _report(told: dict[str, tuple[str, str]]) -> Report:
-    if _entry(told, "Success")[1] != "1":
-        raise Unsure(f"{told['Success'][0]}: a test of HPC Challenge failed")
-    values = {key: above_zero(_entry(told, key)[1], _entry(told, key)[0]) for key, *_ in _READ}
-    processes = _entry(told, "CommWorldProcs")[1]
+def _report(entries: dict[str, tuple[str, str]]) -> Report:
+    if _entry(entries, "Success")[1] != "1":
+        raise UnclearOutput(f"{entries['Success'][0]}: a test of HPC Challenge failed")
+    values = {key: above_zero(_entry(entries, key)[1], _entry(entries, key)[0]) for key, *_ in _READ}
+    processes = _entry(entries, "CommWorldProcs")[1]
     if processes != "1":
-        values |= {key: above_zero(_entry(told, key)[1], _entry(told, key)[0]) for key, *_ in _MESSAGES}
-    where, errors = _entry(told, "MPIRandomAccess_ErrorsFraction")
+        values |= {key: above_zero(_entry(entries, key)[1], _entry(entries, key)[0]) for key, *_ in _MESSAGES}
+    where, errors = _entry(entries, "MPIRandomAccess_ErrorsFraction")
     if number(errors, where) > 0.01:
-        raise Unsure(f"{where}: more than a hundredth of the updates is wrong")
+        raise UnclearOutput(f"{where}: more than a hundredth of the updates is wrong")
     # The rate of HPL is 2/3 n^3 + 3/2 n^2 operations over its time (HPL's own definition).
-    n, seconds = (above_zero(_entry(told, key)[1], _entry(told, key)[0]) for key in ("HPL_N", "HPL_time"))
-    follows(values["HPL_Tflops"] * 1e12, (2 / 3 * n**3 + 1.5 * n**2) / seconds, 0.01, told["HPL_Tflops"][0])
-    version = ".".join(_entry(told, f"Version{part}")[1] for part in ("Major", "Minor", "Micro"))
-    settings = {"processes": processes, "n": told["HPL_N"][1], "nb": _entry(told, "HPL_NB")[1]}
+    n, seconds = (above_zero(_entry(entries, key)[1], _entry(entries, key)[0]) for key in ("HPL_N", "HPL_time"))
+    follows(values["HPL_Tflops"] * 1e12, (2 / 3 * n**3 + 1.5 * n**2) / seconds, 0.01, entries["HPL_Tflops"][0])
+    version = ".".join(_entry(entries, f"Version{part}")[1] for part in ("Major", "Minor", "Micro"))
+    settings = {"processes": processes, "n": entries["HPL_N"][1], "nb": _entry(entries, "HPL_NB")[1]}
     found = [
         reading(name, metric, values[key] * unit) for key, name, metric, unit in (*_READ, *_MESSAGES) if key in values
     ]

@@ -2,7 +2,7 @@
 
 import re
 
-from cloudcmp.model.tool import Reader, Reading, Report, Tool, Unsure
+from cloudcmp.model.tool import Reader, Reading, Report, Tool, UnclearOutput
 from cloudcmp.tools.base import BYTES, KIB, LATENCY, MIB, RATE, reading
 from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, number, whole
 
@@ -16,37 +16,37 @@ def _is_membench(text: str) -> bool:
 def _whole_rows(text: str, what: str) -> Page:
     page = Page(text)
     if page.rest.strip():
-        raise Unsure("the last line has no end: the output is cut")
+        raise UnclearOutput("the last line has no end: the output is cut")
     if not any(line.strip() for line in page.lines):
-        raise Unsure(f"there is no {what}")
+        raise UnclearOutput(f"there is no {what}")
     return page
 
 
 def _membench(text: str) -> tuple[Report, ...]:
     page = _whole_rows(text, "table")
     if page.lines[0] != _HEAD:
-        raise Unsure("line 1: these are not the columns of this table")
+        raise UnclearOutput("line 1: these are not the columns of this table")
     found: list[Report] = []
     for i, line in enumerate(page.lines[1:], 1):
         cells, where = line.split(","), page.place(i)
         if len(cells) != len(_HEAD.split(",")) or cells[1] not in {"read", "write", "copy", "latency"}:
-            raise Unsure(f"{where}: this is no row of the table")
+            raise UnclearOutput(f"{where}: this is no row of the table")
         size = above_zero(cells[0], where) * KIB
         threads = above_zero(cells[6], where)
-        told = {"op": cells[1], "size_bytes": whole(size), "threads": whole(threads)}
-        if any(one.told == told for one in found):
-            raise Unsure(f"{where}: {cells[1]} of this size is told again")
-        found.append(Report("membench", "", told, (_figure(cells, size * threads, where),)))
+        settings = {"op": cells[1], "size_bytes": whole(size), "threads": whole(threads)}
+        if any(one.settings == settings for one in found):
+            raise UnclearOutput(f"{where}: {cells[1]} of this size is told again")
+        found.append(Report("membench", "", settings, (_figure(cells, size * threads, where),)))
     if not found:
-        raise Unsure("the table has no row")
+        raise UnclearOutput("the table has no row")
     return tuple(found)
 
 
 def _figure(cells: list[str], round_bytes: float, where: str) -> Reading:
-    """The figure of a row. Its megabytes are of 2^20 bytes: so say its rounds and their time."""
+    """The figure of a row. Its megabytes have 2^20 bytes, as its rounds and their time show."""
     if cells[1] == "latency":
         if number(cells[2], where):
-            raise Unsure(f"{where}: a latency with a bandwidth")
+            raise UnclearOutput(f"{where}: a latency with a bandwidth")
         return reading("latency", LATENCY, above_zero(cells[3], where) * 1e-9)
     rate, seconds = above_zero(cells[2], where) * MIB, above_zero(cells[8], where)
     follows(rate, above_zero(cells[7], where) * round_bytes / seconds, 0.001 + 1e-6 / seconds, where)
@@ -61,7 +61,7 @@ def _scaling(text: str) -> tuple[Report, ...]:
     for i, line in enumerate(page.lines):
         match = re.fullmatch(rf"(\d+),({NUMBER})", line, re.ASCII)
         if match is None or number(match[1], page.place(i)) <= last:
-            raise Unsure(f"{page.place(i)}: this is no number of workers above the last, and a rate")
+            raise UnclearOutput(f"{page.place(i)}: this is no number of workers above the last, and a rate")
         last = number(match[1], page.place(i))
         rate = above_zero(match[2], page.place(i))
         found.append(Report("stressngfull", "", {"workers": match[1]}, (reading("bogo_ops", RATE, rate),)))

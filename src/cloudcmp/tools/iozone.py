@@ -2,7 +2,7 @@
 
 import re
 
-from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, Unsure
+from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import BYTES, choice, measures, path, quoted, reading, size
 from cloudcmp.tools.page import NUMBER, Page, above_zero, whole
 
@@ -28,58 +28,62 @@ def _reports(text: str) -> tuple[Report, ...]:
     version = page.one(r"\s*Version \$Revision: ([\d.]+) \$", "the version")[1][1]
     place, match = page.one(r"\s*Command line used: (\S+)(.*)", "the command line")
     words = match[2].split()
-    told = {"direct": "yes" if "-I" in words else "no", "sync": "yes" if "-o" in words else "no"}
+    settings = {"direct": "yes" if "-I" in words else "no", "sync": "yes" if "-o" in words else "no"}
     if page.all(r"\s*Children see throughput for .*"):
-        return (_throughput(page, version, told),)
-    return _table(page, version, told, _columns(words, place))
+        return (_throughput(page, version, settings),)
+    return _table(page, version, settings, _columns(words, place))
 
 
 def _columns(words: list[str], place: str) -> tuple[str, ...]:
-    """The columns that a row has: those of the tests that were asked for, of all without `-i`."""
+    """The columns of a row: those of the tests that `-i` names, else of all tests."""
     given = [
         word[2:] or following for word, following in zip(words, [*words[1:], ""], strict=False) if word.startswith("-i")
     ]
     if unknown := [each for each in given if each not in _TESTS]:
-        raise Unsure(f"{place}: -i {unknown[0][:20]} is not known")
+        raise UnclearOutput(f"{place}: -i {unknown[0][:20]} is not known")
     return tuple(name for test, names in _TESTS.items() if not given or test in given for name in names)
 
 
-def _table(page: Page, version: str, told: dict[str, str], columns: tuple[str, ...]) -> tuple[Report, ...]:
+def _table(page: Page, version: str, settings: dict[str, str], columns: tuple[str, ...]) -> tuple[Report, ...]:
     heads = [i for i, line in enumerate(page.lines) if re.fullmatch(_HEAD, line)]
     if len(heads) != 1:
-        raise Unsure("there is not one line that names the columns")
+        raise UnclearOutput("there is not one line that names the columns")
     found = []
     for i in range(heads[0] + 1, len(page.lines)):
         cells = page.lines[i].split()
         if not cells:
             break
         if len(cells) != 2 + len(columns):
-            raise Unsure(f"{page.place(i)}: {len(cells) - 2} rates where the command line asks for {len(columns)}")
+            raise UnclearOutput(
+                f"{page.place(i)}: {len(cells) - 2} rates where the command line asks for {len(columns)}"
+            )
         sizes = [whole(above_zero(cell, page.place(i)) * _KB) for cell in cells[:2]]
         rates = [above_zero(cell, page.place(i)) * _KB for cell in cells[2:]]
         readings = tuple(reading(name, BYTES, rate) for name, rate in zip(columns, rates, strict=True))
-        found.append(Report("iozone", version, {**told, "file_bytes": sizes[0], "record_bytes": sizes[1]}, readings))
-    if len({tuple(one.told.items()) for one in found}) < max(1, len(found)):
-        raise Unsure("the table has no row, or one of a size twice")
+        found.append(
+            Report("iozone", version, {**settings, "file_bytes": sizes[0], "record_bytes": sizes[1]}, readings)
+        )
+    if len({tuple(one.settings.items()) for one in found}) < max(1, len(found)):
+        raise UnclearOutput("the table has no row, or one of a size twice")
     return tuple(found)
 
 
-def _throughput(page: Page, version: str, told: dict[str, str]) -> Report:
-    """What all children together moved, for each test; the processes are told with each."""
+def _throughput(page: Page, version: str, settings: dict[str, str]) -> Report:
+    """The bytes that all children together moved in each test, with the number of processes."""
     readings: list[Reading] = []
     counts = set()
     for place, match in page.all(_SEEN):
         name = match[2].replace("-", "").replace(" ", "_")
         if any(one.measure == name for one in readings):
-            raise Unsure(f"{place}: {name[:40]} is told again")
+            raise UnclearOutput(f"{place}: {name[:40]} is told again")
         readings.append(reading(name, BYTES, above_zero(match[3], place) * _KB))
         counts.add(match[1])
     if len(readings) != len(page.all(r"\s*Children see throughput for .*")) or len(counts) != 1:
-        raise Unsure("the throughput of the children is not told in one way for all tests")
+        raise UnclearOutput("the throughput of the children is not told in one way for all tests")
     for key, label in (("record_bytes", "Record Size"), ("file_bytes", "File size set to")):
         if found := page.maybe(rf"\s*{label} (\d+) [kK]B", label):
-            told[key] = whole(above_zero(found[1][1], found[0]) * _KB)
-    return Report("iozone-throughput", version, {**told, "processes": counts.pop()}, tuple(readings))
+            settings[key] = whole(above_zero(found[1][1], found[0]) * _KB)
+    return Report("iozone-throughput", version, {**settings, "processes": counts.pop()}, tuple(readings))
 
 
 READER = Reader("iozone", "text of IOzone 3: a table of sizes, or the throughput mode (-t)", _looks_like, _reports)

@@ -1,8 +1,8 @@
-"""lmbench 3's report of a whole run: its latencies, each with its unit; its tables have none and are left."""
+"""lmbench 3's report of a whole run: its latencies, each with its unit; tables without units are not read."""
 
 import re
 
-from cloudcmp.model.tool import Reader, Report, Tool, Unsure
+from cloudcmp.model.tool import Reader, Report, Tool, UnclearOutput
 from cloudcmp.tools.base import LATENCY, reading
 from cloudcmp.tools.page import NUMBER, Page, above_zero, word
 
@@ -20,20 +20,20 @@ def _reports(text: str) -> tuple[Report, ...]:
     version = page.one(_BEGINS, "the version of lmbench")[1][1]
     # Context switching comes after the last of the latencies that are read: with it they are all there.
     if not page.all(_SWITCHES):
-        raise Unsure("no line begins the table of context switches: the output is cut")
+        raise UnclearOutput("no line begins the table of context switches: the output is cut")
     found: dict[str, Report] = {}
     for place, match in page.all(_TIME):
         name = word(match[1])
         if name in found:
-            raise Unsure(f"{place}: {name[:40]} is told again")
+            raise UnclearOutput(f"{place}: {name[:40]} is told again")
         found[name] = Report(
             "lmbench", version, {"test": name}, (reading("latency", LATENCY, above_zero(match[2], place) * 1e-6),)
         )
     if not found:
-        raise Unsure("no line tells a latency in microseconds")
+        raise UnclearOutput("no line tells a latency in microseconds")
     first, *more = found.values()
-    left = ("bandwidths and tables, whose figures have no unit or one of two meanings",)
-    return (Report(first.tool, first.version, first.told, first.readings, left), *more)
+    unread = ("bandwidths and tables, whose figures have no unit or one of two meanings",)
+    return (Report(first.tool, first.version, first.settings, first.readings, unread), *more)
 
 
 READERS = (Reader("lmbench", "the report of lmbench 3: its latencies in microseconds", _looks_like, _reports),)

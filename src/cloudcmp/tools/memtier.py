@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, Unsure
+from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import (
     LATENCY,
     RATE,
@@ -42,58 +42,63 @@ def _reports(text: str) -> tuple[Report, ...]:
     page = Page(text)
     titles = [i for i, line in enumerate(page.lines) if _TITLE.fullmatch(line.strip())]
     if len(titles) != 1 or page.lines[titles[0]].strip() != "ALL STATS":
-        raise Unsure("there is not one table of ALL STATS")
+        raise UnclearOutput("there is not one table of ALL STATS")
     place, head = page.one(r"Type\s{2,}(.+?)\s*", "the columns")
     columns = re.split(r"\s{2,}", head[1])
     if columns[:3] != ["Ops/sec", "Hits/sec", "Misses/sec"] or len(set(columns)) != len(columns):
-        raise Unsure(f"{place}: these columns are not known")
-    told = {}
+        raise UnclearOutput(f"{place}: these columns are not known")
+    settings = {}
     for key, label in (("threads", "Threads"), ("clients", "Connections per thread"), ("requests", "Requests per client"),
                        ("duration_s", "Seconds")):  # fmt: skip
         if found := page.maybe(rf"(\d+)\s+{label}", label):
-            told[key] = found[1][1]
+            settings[key] = found[1][1]
     place, totals = page.one(r"Totals\s+(\S.*?)\s*", "the totals")
     cells = totals[1].split()
     if len(cells) != len(columns):
-        raise Unsure(f"{place}: {len(cells)} figures in {len(columns)} columns")
+        raise UnclearOutput(f"{place}: {len(cells)} figures in {len(columns)} columns")
     of = dict(zip(columns, cells, strict=True))
     found_: list[Reading] = [reading("operations", RATE, above_zero(of["Ops/sec"], place))]
     for column, name in _COLUMNS.items():
         if column in of:
             found_.append(reading(name, LATENCY, above_zero(of[column], place) * 1e-3))
     if len(found_) == 1:
-        raise Unsure(f"{place}: no column tells a latency")
-    return (Report("memtier", "", told, tuple(found_), tuple(column for column in columns if column == "KB/sec")),)
+        raise UnclearOutput(f"{place}: no column tells a latency")
+    return (Report("memtier", "", settings, tuple(found_), tuple(column for column in columns if column == "KB/sec")),)
 
 
 def _of_json(output: Any) -> Report:
     """The totals of one run: operations a second, and milliseconds."""
     if "ALL STATS" not in output:
-        raise Unsure("there is no ALL STATS: of several runs the best, the worst and their mean are told, and no run")
+        raise UnclearOutput(
+            "there is no ALL STATS: of several runs the best, the worst and their mean are told, and no run"
+        )
     totals, about = entry(output, "ALL STATS", "Totals"), entry(output, "run information")
     rate = positive(totals, "Ops/sec")
-    told = {"threads": whole(positive(about, "Threads")), "clients": whole(positive(about, "Connections per thread"))}
+    settings = {
+        "threads": whole(positive(about, "Threads")),
+        "clients": whole(positive(about, "Connections per thread")),
+    }
     for key, theirs in (("requests", "Requests per client"), ("duration_s", "Seconds")):
         if about.get(theirs, 0):
-            told[key] = whole(positive(about, theirs))
+            settings[key] = whole(positive(about, theirs))
     if "Runtime" in output["ALL STATS"]:
         run = entry(output, "ALL STATS", "Runtime")
         if entry(run, "Time unit") != "MILLISECONDS":
-            raise Unsure("ALL STATS.Runtime: the unit of time is not MILLISECONDS")
+            raise UnclearOutput("ALL STATS.Runtime: the unit of time is not MILLISECONDS")
         follows(rate, positive(totals, "Count") / positive(run, "Total duration") * 1e3, 0.01, "Totals.Ops/sec")
     mean_s = positive(totals, "Average Latency" if "Average Latency" in totals else "Latency") * 1e-3
     asked, shares = output.get("configuration", {}), totals.get("Percentile Latencies", {})
     if not isinstance(asked, dict) or not isinstance(shares, dict):
-        raise Unsure("configuration or Percentile Latencies is no JSON object")
+        raise UnclearOutput("configuration or Percentile Latencies is no JSON object")
     if "pipeline" in asked:
-        at_once = float(told["threads"]) * float(told["clients"]) * amount(asked, "pipeline")
+        at_once = float(settings["threads"]) * float(settings["clients"]) * amount(asked, "pipeline")
         if rate * mean_s > 1.1 * at_once:
-            raise Unsure(f"Totals: {mean_s:g} s for one do not fit {rate:g} a second of {at_once:g} at once")
+            raise UnclearOutput(f"Totals: {mean_s:g} s for one do not fit {rate:g} a second of {at_once:g} at once")
     found = [reading("operations", RATE, rate), reading("latency_mean", LATENCY, mean_s)]
     for name, key in (("p50", "p50.00"), ("p99", "p99.00")):
         if key in shares:
             found.append(reading(f"latency_{name}", LATENCY, positive(shares, key) * 1e-3))
-    return Report("memtier", "", told, tuple(found), tuple(key for key in totals if key == "KB/sec"))
+    return Report("memtier", "", settings, tuple(found), tuple(key for key in totals if key == "KB/sec"))
 
 
 READER = Reader("memtier", "text or JSON of memtier_benchmark, one run", _looks_like, _reports)

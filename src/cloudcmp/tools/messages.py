@@ -1,8 +1,8 @@
-"""netperf, and the message rates of the OSU benchmarks: their outputs are imported."""
+"""netperf, and the message rates of the OSU benchmarks; import only."""
 
 import re
 
-from cloudcmp.model.tool import Reader, Reading, Report, Tool, Unsure
+from cloudcmp.model.tool import Reader, Reading, Report, Tool, UnclearOutput
 from cloudcmp.tools.base import BYTES, LATENCY, RATE, reading
 from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, word
 
@@ -32,10 +32,10 @@ def _netperf(text: str) -> tuple[Report, ...]:
 
 
 def _usual(page: Page, title: re.Match[str]) -> tuple[Report, ...]:
-    """The table of a test without -o: the units below the columns, and one row."""
+    """The report of a test without -o: a table with the units below the columns, and one row."""
     test = f"{title[1].lower()}_{_KINDS[title[2]]}"
     if test == "udp_stream":
-        raise Unsure("the usual table of UDP_STREAM is not read; choose columns with -o")
+        raise UnclearOutput("the usual table of UDP_STREAM is not read; choose columns with -o")
     if test == "tcp_stream":
         _, units = page.one(r"bytes\s+bytes\s+bytes\s+secs\.\s+(10\^[369]bits)/sec\s*", "the units of the table")
         place, row = page.one(rf"\s*\d+\s+\d+\s+\d+\s+{NUMBER}\s+({NUMBER})\s*", "the row of the table")
@@ -49,27 +49,29 @@ def _usual(page: Page, title: re.Match[str]) -> tuple[Report, ...]:
 
 
 def _chosen(page: Page, title: re.Match[str]) -> tuple[Report, ...]:
-    """The columns that were asked for with -o: a title, their names, their values."""
+    """The report of a test with -o: a title, the names of the columns, their values."""
     head, _ = page.one(_HEAD, "the columns")
     at = next(i for i, line in enumerate(page.lines) if re.fullmatch(_HEAD, line))
     names = page.lines[at].split(",")
     cells = page.lines[at + 1].split(",") if at + 1 < len(page.lines) else []
     if len(cells) != len(names) or len(set(names)) != len(names):
-        raise Unsure(f"{head}: {len(cells)} values for {len(names)} columns; a wrapped line must be made one again")
+        raise UnclearOutput(
+            f"{head}: {len(cells)} values for {len(names)} columns; a wrapped line must be made one again"
+        )
     of, where = dict(zip(names, cells, strict=True)), page.place(at + 1)
     if of["Throughput Units"] not in _UNITS:
-        raise Unsure(f"{where}: the unit {word(of['Throughput Units'])} is none of {', '.join(_UNITS)}")
+        raise UnclearOutput(f"{where}: the unit {word(of['Throughput Units'])} is none of {', '.join(_UNITS)}")
     metric, unit = _UNITS[of["Throughput Units"]]
     kind = _KINDS[title[2]]
     if (metric == RATE) != (kind != "stream"):
-        raise Unsure(f"{where}: {of['Throughput Units']} is no unit of this test")
+        raise UnclearOutput(f"{where}: {of['Throughput Units']} is no unit of this test")
     found: list[Reading] = [reading("throughput", metric, above_zero(of["Throughput"], where) * unit)]
     if kind != "stream":
         known = [(name, of[column]) for column, name in _LATENCIES.items() if column in of]
         found += [reading(name, LATENCY, above_zero(value, where) * 1e-6) for name, value in known]
         values = [one.value for one in found[1:]]
         if values != sorted(values):
-            raise Unsure(f"{where}: the latencies do not grow with their percentile")
+            raise UnclearOutput(f"{where}: the latencies do not grow with their percentile")
     return (Report("netperf", "", {"test": f"{title[1].lower()}_{kind}"}, tuple(found)),)
 
 
@@ -90,17 +92,19 @@ def _osu(text: str) -> tuple[Report, ...]:
             continue
         row = re.fullmatch(rf"(\d+)\s+({NUMBER})\s+({NUMBER})\s*", page.lines[i], re.ASCII)
         if row is None:
-            raise Unsure(f"{page.place(i)}: this is no size with two rates")
+            raise UnclearOutput(f"{page.place(i)}: this is no size with two rates")
         moved, rate = above_zero(row[2], page.place(i)) * 1e6, above_zero(row[3], page.place(i))
         follows(moved, rate * above_zero(row[1], page.place(i)), 0.001 + 0.006e6 / moved, page.place(i))
-        told = {"pairs": pairs[1], "window": pairs[2], "size_bytes": row[1]}
-        if any(one.told == told for one in found):
-            raise Unsure(f"{page.place(i)}: this size is told again")
+        settings = {"pairs": pairs[1], "window": pairs[2], "size_bytes": row[1]}
+        if any(one.settings == settings for one in found):
+            raise UnclearOutput(f"{page.place(i)}: this size is told again")
         found.append(
-            Report("osu_mbw_mr", version, told, (reading("bandwidth", BYTES, moved), reading("messages", RATE, rate)))
+            Report(
+                "osu_mbw_mr", version, settings, (reading("bandwidth", BYTES, moved), reading("messages", RATE, rate))
+            )
         )
     if not found:
-        raise Unsure("the table has no row")
+        raise UnclearOutput("the table has no row")
     return tuple(found)
 
 

@@ -1,10 +1,10 @@
-"""ping, iperf and iperf3: what a path between two machines does. Their outputs are imported; cloudcmp has its own probes."""
+"""ping, iperf and iperf3 between two machines; import only, because cloudcmp has probes of its own."""
 
 import math
 import re
 from typing import Any
 
-from cloudcmp.model.tool import Reader, Reading, Report, Tool, Unsure
+from cloudcmp.model.tool import Reader, Reading, Report, Tool, UnclearOutput
 from cloudcmp.tools.base import BYTES, KIB, LATENCY, LOSS, MIB, reading
 from cloudcmp.tools.page import (
     NUMBER,
@@ -43,11 +43,11 @@ def _ping(text: str) -> tuple[Report, ...]:
     place, lost = page.one(_LOST, "how many packets were lost")
     sent, back = above_zero(lost[1], place), number(lost[2], place)
     if back > sent or abs(100 * (1 - back / sent) - number(lost[3], place)) > 1:
-        raise Unsure(f"{place}: the loss does not follow from the packets")
+        raise UnclearOutput(f"{place}: the loss does not follow from the packets")
     place, rtt = page.one(_RTT, "the round-trip times")
     low, mean, high = (above_zero(rtt[i], place) * 1e-3 for i in (1, 2, 3))
     if not low <= mean <= high:
-        raise Unsure(f"{place}: the mean is not between the least and the largest")
+        raise UnclearOutput(f"{place}: the mean is not between the least and the largest")
     times = [above_zero(match[1], where) * 1e-3 for where, match in page.all(rf".*icmp_seq=\d+ .*time=({NUMBER}) ms")]
     if len(times) == back and times:
         follows(mean, math.fsum(times) / len(times), 0.02 + 1e-6 / mean, place)
@@ -61,11 +61,11 @@ def _ping(text: str) -> tuple[Report, ...]:
 
 
 def _rate(place: str, line: re.Match[str]) -> float:
-    """Bytes a second of a line of an interval, which must follow from what was moved in it."""
+    """Bytes a second of an interval's line; they must agree with the bytes moved in it."""
     rate = scaled(line[6], line[7], _RATES, place)
     seconds = number(line[3], place) - number(line[2], place)
     if seconds <= 0:
-        raise Unsure(f"{place}: the interval has no length")
+        raise UnclearOutput(f"{place}: the interval has no length")
     follows(rate, scaled(line[4], line[5], _MOVED, place) / seconds, 0.05 + 0.011 / seconds, place)
     return rate
 
@@ -79,34 +79,36 @@ def _iperf(text: str) -> tuple[Report, ...]:
     _, begins = page.one(_CLIENT, "the protocol")
     streams = sorted({match[1] for _, match in page.all(_STREAM)})
     if not streams:
-        raise Unsure("no line tells a connection")
-    told = {"protocol": begins[1].lower(), "streams": str(len(streams))}
+        raise UnclearOutput("no line tells a connection")
+    settings = {"protocol": begins[1].lower(), "streams": str(len(streams))}
     lines = page.all(_INTERVAL)
     of_server = [(place, line) for place, line in lines if re.fullmatch(_UDP, line[8], re.ASCII)]
     if begins[1] == "UDP":
-        return (Report("iperf", "", told, _datagrams(of_server, streams)),)
+        return (Report("iperf", "", settings, _datagrams(of_server, streams)),)
     totals = {one: _total(lines, one) for one in ([*streams, "SUM"] if len(streams) > 1 else streams)}
     place, last = totals["SUM" if len(streams) > 1 else streams[0]]
-    told["duration_s"] = whole(float(round(number(last[3], place))))
-    return (Report("iperf", "", told, (reading("throughput", BYTES, _rate(place, last)),)),)
+    settings["duration_s"] = whole(float(round(number(last[3], place))))
+    return (Report("iperf", "", settings, (reading("throughput", BYTES, _rate(place, last)),)),)
 
 
 def _total(lines: list[tuple[str, re.Match[str]]], stream: str) -> tuple[str, re.Match[str]]:
     """The line of a stream's whole time: the last, from 0, marked as such or longer than one before."""
     mine = [(place, line) for place, line in lines if line[1] == stream]
     if not mine:
-        raise Unsure(f"no line tells the throughput of [{stream}]: the output is cut")
+        raise UnclearOutput(f"no line tells the throughput of [{stream}]: the output is cut")
     place, last = mine[-1]
     alone = len(mine) == 1 and stream != "SUM" and "-1K/" not in last[8]
     if number(last[2], place) != 0 or alone or any(number(line[3], at) > number(last[3], place) for at, line in mine):
-        raise Unsure(f"{place}: whether this is all of [{stream}] or its first interval is not told; run iperf with -e")
+        raise UnclearOutput(
+            f"{place}: whether this is all of [{stream}] or its first interval is not told; run iperf with -e"
+        )
     return place, last
 
 
 def _datagrams(reports: list[tuple[str, re.Match[str]]], streams: list[str]) -> tuple[Reading, ...]:
-    """What the server reported of each stream: the rates added, the losses of all datagrams."""
+    """The server's report of all streams: the sum of the rates, and the share of datagrams lost."""
     if sorted(line[1] for _, line in reports) != streams:
-        raise Unsure("not each stream has one report of the server")
+        raise UnclearOutput("not each stream has one report of the server")
     rate = lost = sent = 0.0
     for place, line in reports:
         udp = re.fullmatch(_UDP, line[8], re.ASCII)
@@ -129,50 +131,50 @@ def _of_text(page: Page) -> tuple[Report, ...]:
     page.one(r"\s*iperf Done\.", "that the run is done")
     streams = sorted({match[1] for _, match in page.all(_STREAM)})
     lines = page.all(_INTERVAL)
-    told = {"streams": str(len(streams))}
+    settings = {"streams": str(len(streams))}
     ends = [(place, line) for place, line in lines if line[8].strip().endswith("receiver")]
     udp = [(place, line) for place, line in lines if re.fullmatch(_UDP, line[8].replace("receiver", ""), re.ASCII)]
     if udp:
-        return (Report("iperf3", "", {**told, "protocol": "udp"}, _datagrams3(udp, streams)),)
+        return (Report("iperf3", "", {**settings, "protocol": "udp"}, _datagrams3(udp, streams)),)
     wanted = "SUM" if len(streams) > 1 else (streams[0] if streams else "")
     found = [(place, line) for place, line in ends if line[1] == wanted]
     if len(found) != 1:
-        raise Unsure(f"{len(found)} lines tell what the receiver of [{wanted}] got, one is needed")
+        raise UnclearOutput(f"{len(found)} lines tell what the receiver of [{wanted}] got, one is needed")
     place, line = found[0]
-    told["duration_s"] = whole(float(round(number(line[3], place))))
-    return (Report("iperf3", "", {**told, "protocol": "tcp"}, (reading("throughput", BYTES, _rate(place, line)),)),)
+    settings["duration_s"] = whole(float(round(number(line[3], place))))
+    return (Report("iperf3", "", {**settings, "protocol": "tcp"}, (reading("throughput", BYTES, _rate(place, line)),)),)
 
 
 def _datagrams3(lines: list[tuple[str, re.Match[str]]], streams: list[str]) -> tuple[Reading, ...]:
-    """Rate and loss of one stream of datagrams; the rate is the sender's, less what was lost."""
+    """Rate and loss of one stream of datagrams; the rate is the sender's minus the loss."""
     if len(lines) != 1 or len(streams) != 1:
-        raise Unsure("several streams of datagrams are not read")
+        raise UnclearOutput("several streams of datagrams are not read")
     place, line = lines[0]
     udp = re.fullmatch(_UDP, line[8].replace("receiver", ""), re.ASCII)
     assert udp is not None
     share = number(udp[2], place) / above_zero(udp[3], place)
     if share > 1:
-        raise Unsure(f"{place}: more was lost than sent")
+        raise UnclearOutput(f"{place}: more was lost than sent")
     return reading("sent", BYTES, _rate(place, line)), reading("lost", LOSS, share)
 
 
 def _of_json(output: Any) -> tuple[Report, ...]:
     """`iperf3 -J`: bits a second of all streams, as they were received."""
     if isinstance(output, dict) and output.get("error"):
-        raise Unsure(f"the run ended with an error: {str(output['error'])[:60]}")
+        raise UnclearOutput(f"the run ended with an error: {str(output['error'])[:60]}")
     test = entry(output, "start", "test_start")
-    told = {"protocol": word(str(entry(test, "protocol"))).lower(), "streams": whole(positive(test, "num_streams")),
+    settings = {"protocol": word(str(entry(test, "protocol"))).lower(), "streams": whole(positive(test, "num_streams")),
             "duration_s": whole(positive(test, "duration"))}  # fmt: skip
     version = str(output["start"].get("version", ""))[:40]
-    if told["protocol"] == "udp":
+    if settings["protocol"] == "udp":
         total = entry(output, "end", "sum")
         lost = amount(total, "lost_packets") / positive(total, "packets")
         rate = positive(total, "bits_per_second") / 8
-        return (Report("iperf3", version, told, (reading("sent", BYTES, rate), reading("lost", LOSS, lost))),)
+        return (Report("iperf3", version, settings, (reading("sent", BYTES, rate), reading("lost", LOSS, lost))),)
     total = entry(output, "end", "sum_received")
     rate = positive(total, "bits_per_second") / 8
     follows(rate, positive(total, "bytes") / positive(total, "seconds"), 0.01, "end.sum_received")
-    return (Report("iperf3", version, told, (reading("throughput", BYTES, rate),)),)
+    return (Report("iperf3", version, settings, (reading("throughput", BYTES, rate),)),)
 
 
 READERS = (

@@ -1,14 +1,14 @@
-"""NAS Parallel Benchmarks 3: what each of the programs says when it has completed."""
+"""NAS Parallel Benchmarks 3: the summary that each program prints at its end."""
 
 import re
 
-from cloudcmp.model.tool import Reader, Report, Settings, Tool, Unsure
+from cloudcmp.model.tool import Reader, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import FLOPS, RATE, TIME, at_once, measures, path, processors, quoted, reading
 from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, word
 
 _BEGINS = re.compile(r"\s*(BT|CG|EP|FT|IS|LU|MG|SP|UA|DC) Benchmark Completed\.?")
 _KINDS = {"floating point": FLOPS}
-"""Programs that count something else (keys, random numbers) are told as operations."""
+"""Counts of other things (keys, random numbers) are read as operations."""
 
 
 def _looks_like(text: str) -> bool:
@@ -18,7 +18,7 @@ def _looks_like(text: str) -> bool:
 def _reports(text: str) -> tuple[Report, ...]:
     runs = Page(text).parts(lambda line: _BEGINS.fullmatch(line) is not None)
     if not runs:
-        raise Unsure("no line says that a benchmark is completed")
+        raise UnclearOutput("no line says that a benchmark is completed")
     return tuple(map(_report, runs))
 
 
@@ -32,22 +32,22 @@ def _report(run: Page) -> Report:
     assert begins is not None
     place, verified = _field(run, "Verification")
     if verified != "SUCCESSFUL":
-        raise Unsure(f"{place}: the verification is {verified[:40]!r}, not SUCCESSFUL")
-    told = {"benchmark": begins[1].lower(), "class": word(_field(run, "Class")[1])}
+        raise UnclearOutput(f"{place}: the verification is {verified[:40]!r}, not SUCCESSFUL")
+    settings = {"benchmark": begins[1].lower(), "class": word(_field(run, "Class")[1])}
     place, seconds = _field(run, "Time in seconds")
     time_s = above_zero(seconds, place)
     place, millions = _field(run, "Mop/s total")
     rate = above_zero(millions, place) * 1e6
     for label, one in (("threads", "thread"), ("processes", "process")):
         if found := run.maybe(rf"\s*Total {label}\s*=\s*(\d+)\s*", label):
-            told[label] = found[1][1]
+            settings[label] = found[1][1]
             if each := run.maybe(rf"\s*Mop/s/{one}\s*=\s*({NUMBER})\s*", f"the share of a {one}"):
                 all_s = above_zero(each[1][1], each[0]) * 1e6 * above_zero(found[1][1], found[0])
                 follows(rate, all_s, 0.01, place)
     kind = _field(run, "Operation type")[1]
     version = _field(run, "Version")[1]
     metric = _KINDS.get(kind, RATE)
-    return Report("npb", version[:20], told, (reading("operations", metric, rate), reading("time", TIME, time_s)))
+    return Report("npb", version[:20], settings, (reading("operations", metric, rate), reading("time", TIME, time_s)))
 
 
 READER = Reader("npb", "text of the NAS Parallel Benchmarks 3, OpenMP, MPI or serial", _looks_like, _reports)

@@ -2,7 +2,7 @@
 
 import re
 
-from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, Unsure
+from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import BYTES, RATE, at_once, choice, duration, measures, processors, reading, whole_seconds
 from cloudcmp.tools.page import NUMBER, Page, above_zero, number, word
 
@@ -26,10 +26,10 @@ def _reports(text: str) -> tuple[Report, ...]:
     page = Page(text)
     found = [*_of_lines(page), *_of_table(page), *_of_keys(page)]
     if not found:
-        raise Unsure("no line tells a speed")
-    names = [one.told["algorithm"] for one in found]
+        raise UnclearOutput("no line tells a speed")
+    names = [one.settings["algorithm"] for one in found]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise Unsure(f"the output tells of {twice[0]} twice")
+        raise UnclearOutput(f"the output tells of {twice[0]} twice")
     return tuple(found)
 
 
@@ -38,11 +38,11 @@ def _of_lines(page: Page) -> list[Report]:
     heads = {tuple(re.findall(r":(\d+)", match[0])) for _, match in page.all(_HEAD)}
     lines = page.all(_SPEEDS)
     if odd := [place for place, match in page.all(r"\+F:.*") if not re.fullmatch(_SPEEDS, match[0], re.ASCII)]:
-        raise Unsure(f"{odd[0]}: this is no line of speeds")
+        raise UnclearOutput(f"{odd[0]}: this is no line of speeds")
     if not lines:
         return []
     if len(heads) != 1:
-        raise Unsure(f"{len(heads)} lines tell the sizes of blocks, one is needed")
+        raise UnclearOutput(f"{len(heads)} lines tell the sizes of blocks, one is needed")
     sizes = heads.pop()
     return [_speeds(place, match[1], match[2].split(":")[1:], sizes, 1.0) for place, match in lines]
 
@@ -52,7 +52,7 @@ def _of_table(page: Page) -> list[Report]:
     if head is None:
         return []
     if _THOUSANDS not in page.lines:
-        raise Unsure(f"{head[0]}: no line says that speeds are in thousands of bytes a second")
+        raise UnclearOutput(f"{head[0]}: no line says that speeds are in thousands of bytes a second")
     sizes = tuple(re.findall(r"(\d+) bytes", head[1][1]))
     first = next(i for i, line in enumerate(page.lines) if re.fullmatch(_TABLE, line)) + 1
     found = []
@@ -61,7 +61,7 @@ def _of_table(page: Page) -> list[Report]:
             break
         match = _ROW.fullmatch(page.lines[i])
         if match is None:
-            raise Unsure(f"{page.place(i)}: this is no row of speeds in thousands of bytes a second")
+            raise UnclearOutput(f"{page.place(i)}: this is no row of speeds in thousands of bytes a second")
         speeds = re.findall(rf"({NUMBER})k", match[2], re.ASCII)
         found.append(_speeds(page.place(i), match[1], speeds, sizes, 1e3))
     return found
@@ -69,7 +69,7 @@ def _of_table(page: Page) -> list[Report]:
 
 def _speeds(place: str, name: str, speeds: list[str], sizes: tuple[str, ...], unit: float) -> Report:
     if len(speeds) != len(sizes) or len(set(sizes)) != len(sizes):
-        raise Unsure(f"{place}: {len(speeds)} speeds for {len(sizes)} sizes of blocks")
+        raise UnclearOutput(f"{place}: {len(speeds)} speeds for {len(sizes)} sizes of blocks")
     readings = tuple(
         reading(f"of_{size}_bytes", BYTES, above_zero(speed, place) * unit)
         for size, speed in zip(sizes, speeds, strict=True)
@@ -85,19 +85,21 @@ def _of_keys(page: Page) -> list[Report]:
         # Before version 1.1 these were seconds for one: below one, and for RSA the longer for signing.
         sign, verify = number(match[3], place), number(match[4], place)
         if min(sign, verify) < 1 or (match[1] == "2" and sign > verify):
-            raise Unsure(f"{place}: {name} may be in seconds, as openssl 1.0 tells it, and not in operations a second")
+            raise UnclearOutput(
+                f"{place}: {name} may be in seconds, as openssl 1.0 tells it, and not in operations a second"
+            )
         found.append(_key(place, name, match[3], match[4]))
     rows = page.all(_PUBLIC)
     headed = [place for i, place in enumerate(map(page.place, range(len(page.lines)))) if i and _heads(page, i)]
     if [place for place, _ in rows] != headed:
-        raise Unsure("a row of signatures has no line above it that says sign/s and verify/s, or is none")
+        raise UnclearOutput("a row of signatures has no line above it that says sign/s and verify/s, or is none")
     for place, match in rows:
         found.append(_key(place, f"{(match[1] or match[3] or '').lower()}{match[2]}", match[7], match[8]))
     return found
 
 
 def _heads(page: Page, row: int) -> bool:
-    """Whether a line stands below those that tell of signatures, and is not one of them itself."""
+    """True if a line follows rows of signatures and is not such a row itself."""
     above = next((line for line in reversed(page.lines[:row]) if not re.fullmatch(_PUBLIC, line, re.ASCII)), "")
     return bool(re.fullmatch(_SIGNED, above)) and not re.fullmatch(_SIGNED, page.lines[row])
 

@@ -1,4 +1,4 @@
-"""The lines of an output, and the strict reading of what stands in them."""
+"""The lines of an output, and strict parsers of the figures in them."""
 
 import json
 import math
@@ -6,69 +6,70 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cloudcmp.model.tool import Unsure
+from cloudcmp.model.tool import UnclearOutput
 
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _NUMBER = re.compile(NUMBER, re.ASCII)
 _RESERVED = re.compile(r"[^A-Za-z0-9._/+-]+")
 MOST = 1e200
-"""What is larger is no figure of anything, and would overflow where units are multiplied."""
+"""The largest figure that is accepted: larger ones would overflow when multiplied by their unit."""
 
 SECONDS = {"ns": 1e-9, "nsec": 1e-9, "us": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec": 1e-3, "s": 1.0, "sec": 1.0}
-"""What tools call a part of a second."""
+"""The tools' names of units of time, in seconds."""
 
 
 def number(text: str, where: str) -> float:
-    """The finite number that a text holds; raises Unsure for anything else, a decimal comma, inf and nan among them."""
+    """The finite number that a text holds; raises UnclearOutput for anything else: a decimal comma, inf, nan."""
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
     if not abs(value) < MOST:
-        raise Unsure(f"{where}: {shown(text)} is not a number")
+        raise UnclearOutput(f"{where}: {shown(text)} is not a number")
     return value
 
 
 def above_zero(text: str, where: str) -> float:
-    """A number above zero; raises Unsure for zero too: nothing was done, or less than the tool can tell."""
+    """A number above zero; raises UnclearOutput for zero too: no work was done, or less than the tool resolves."""
     value = number(text, where)
     if value <= 0:
-        raise Unsure(f"{where}: {shown(text)} is not above zero")
+        raise UnclearOutput(f"{where}: {shown(text)} is not above zero")
     return value
 
 
 def scaled(text: str, unit: str, units: Mapping[str, float], where: str) -> float:
-    """A number above zero times its unit; raises Unsure for a unit that is not among `units`."""
+    """A number above zero times its unit; raises UnclearOutput for a unit that is not among `units`."""
     if unit not in units:
-        raise Unsure(f"{where}: the unit {shown(unit)} is none of {', '.join(units)}")
+        raise UnclearOutput(f"{where}: the unit {shown(unit)} is none of {', '.join(units)}")
     return above_zero(text, where) * units[unit]
 
 
 def shown(text: str) -> str:
-    """A piece of an output as it can be shown in one line."""
+    """A piece of an output, cleaned for one line of text."""
     return repr(text if len(text) <= 40 else text[:40] + "...")
 
 
 def word(text: str) -> str:
-    """A text as a word that can stand in a cell."""
+    """A text as a word that a cell can hold."""
     return _RESERVED.sub("_", text.strip())[:80] or "_"
 
 
 def whole(value: float) -> str:
-    """A number as canonical text, without a point where it is whole."""
+    """A number as canonical text; a whole one has no decimal point."""
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
 def near(a: float, b: float, share: float) -> bool:
-    """Whether two positive figures of one thing agree to a share of the larger one."""
+    """True if two positive figures differ by at most a share of the larger one."""
     return abs(a - b) <= share * max(abs(a), abs(b))
 
 
-def follows(said: float, recomputed: float, share: float, where: str) -> None:
-    """Raises Unsure where a figure does not follow from the others beside it."""
-    if not near(said, recomputed, share):
-        raise Unsure(f"{where}: {said:g} does not follow from the figures beside it, which give {recomputed:g}")
+def follows(printed: float, recomputed: float, share: float, where: str) -> None:
+    """Raises UnclearOutput unless a printed figure agrees with the one recomputed from others beside it."""
+    if not near(printed, recomputed, share):
+        what = f"{printed:g} does not follow from the figures beside it, which give {recomputed:g}"
+        raise UnclearOutput(f"{where}: {what}")
 
 
 class Page:
-    """The whole lines of an output, from 1. A last line without an end is no line: the output may be cut within it."""
+    """The whole lines of an output, from 1. A last line without a line end is left out: it may be cut."""
 
     def __init__(self, text: str, first: int = 1) -> None:
         lines = text.split("\n")
@@ -77,37 +78,37 @@ class Page:
         self.rest = lines[-1]
 
     def place(self, index: int) -> str:
-        """Where a line is, for a person."""
+        """The place of a line, as people read it."""
         return f"line {self.first + index}"
 
     def all(self, pattern: str) -> list[tuple[str, re.Match[str]]]:
-        """The lines that a pattern fits as a whole, each with its place."""
+        """The lines that a pattern matches as a whole, each with its place."""
         compiled = re.compile(pattern, re.ASCII)
         found = ((self.place(i), compiled.fullmatch(line)) for i, line in enumerate(self.lines))
         return [(place, match) for place, match in found if match]
 
     def maybe(self, pattern: str, what: str) -> tuple[str, re.Match[str]] | None:
-        """The one line that a pattern fits, None for none; raises Unsure for two."""
+        """The one line that a pattern matches; None for none; raises UnclearOutput for two."""
         found = self.all(pattern)
         if len(found) > 1:
-            raise Unsure(f"{found[1][0]}: {what} is told again, first on {found[0][0]}")
+            raise UnclearOutput(f"{found[1][0]}: {what} is told again, first on {found[0][0]}")
         return found[0] if found else None
 
     def one(self, pattern: str, what: str) -> tuple[str, re.Match[str]]:
-        """The one line that a pattern fits; raises Unsure for none and for two."""
+        """The one line that a pattern matches; raises UnclearOutput for none and for two."""
         found = self.maybe(pattern, what)
         if found is None:
             cut = ", and the last line has no end: the output is cut" if self.rest.strip() else ""
-            raise Unsure(f"no line tells {what}{cut}")
+            raise UnclearOutput(f"no line tells {what}{cut}")
         return found
 
     def value(self, label: str, what: str, tail: str = "") -> float:
-        """The number above zero that follows a label at the beginning of one line, before `tail`."""
+        """The number above zero between a label at the start of one line and `tail`."""
         place, match = self.one(rf"\s*{label}\s*(\S+?){tail}\s*", what)
         return above_zero(match[1], f"{place}, {what}")
 
     def parts(self, begins: Callable[[str], bool]) -> list["Page"]:
-        """The pages that begin with each line of a kind, up to the next such line; what is before the first is left."""
+        """The pages between lines that match a pattern, each from such a line on; lines before the first are left out."""
         at = [i for i, line in enumerate(self.lines) if begins(line)]
         ends = [*at[1:], len(self.lines)][: len(at)]
         pages = []
@@ -120,62 +121,62 @@ class Page:
 
 
 def document(text: str) -> Any:
-    """The one JSON document in an output, which may have lines before it; raises Unsure for none, a part or two."""
+    """The one JSON document in an output, after any other lines; raises UnclearOutput for none, a part or two."""
     found = re.search(r"^\s*[\[{]", text, re.MULTILINE)
     if found is None:
-        raise Unsure("there is no JSON document")
+        raise UnclearOutput("there is no JSON document")
     start = found.end() - 1
     decoder = json.JSONDecoder(object_pairs_hook=once, parse_constant=_no_constant)
     line = text.count("\n", 0, start)
     try:
         value, end = decoder.raw_decode(text, start)
     except json.JSONDecodeError as error:
-        raise Unsure(
+        raise UnclearOutput(
             f"line {error.lineno}: the JSON document that begins on line {line + 1} is cut or broken"
         ) from None
     except (RecursionError, ValueError) as error:
-        raise Unsure(f"line {line + 1}: the JSON document cannot be read ({str(error)[:60]})") from None
+        raise UnclearOutput(f"line {line + 1}: the JSON document cannot be read ({str(error)[:60]})") from None
     if again := re.search(r"^\s*[\[{]", text[end:], re.MULTILINE):
-        raise Unsure(f"line {text.count(chr(10), 0, end + again.start()) + 1}: a second JSON document begins")
+        raise UnclearOutput(f"line {text.count(chr(10), 0, end + again.start()) + 1}: a second JSON document begins")
     return value
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys are told once, or each time the same."""
+    """An object whose repeated keys have equal values."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found and found[key] != value:
-            raise Unsure(f"the JSON document tells {shown(key)} twice")
+            raise UnclearOutput(f"the JSON document tells {shown(key)} twice")
         found[key] = value
     return found
 
 
 def _no_constant(text: str) -> float:
-    raise Unsure(f"the JSON document holds {text}, which is no number")
+    raise UnclearOutput(f"the JSON document holds {text}, which is no number")
 
 
 def entry(of: Any, *keys: str | int) -> Any:
-    """What stands in a document under keys one in the other; raises Unsure where there is nothing."""
+    """The value at nested keys of a document; raises UnclearOutput if it is missing."""
     for at, key in enumerate(keys):
         there = isinstance(of, dict) and key in of if isinstance(key, str) else isinstance(of, list) and key < len(of)
         if not there:
-            raise Unsure(f"the JSON document has no {'.'.join(map(str, keys[: at + 1]))}")
+            raise UnclearOutput(f"the JSON document has no {'.'.join(map(str, keys[: at + 1]))}")
         of = of[key]
     return of
 
 
 def amount(of: Any, *keys: str | int) -> float:
-    """The finite number in a document under keys one in the other; raises Unsure for anything else."""
+    """The finite number at nested keys of a document; raises UnclearOutput for anything else."""
     value = entry(of, *keys)
     where = ".".join(map(str, keys))
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < MOST:
-        raise Unsure(f"{where}: {shown(str(value))} is not a number")
+        raise UnclearOutput(f"{where}: {shown(str(value))} is not a number")
     return float(value)
 
 
 def positive(of: Any, *keys: str | int) -> float:
-    """A number above zero in a document; raises Unsure."""
+    """The number above zero at nested keys of a document; raises UnclearOutput for anything else."""
     value = amount(of, *keys)
     if value <= 0:
-        raise Unsure(f"{'.'.join(map(str, keys))}: {value:g} is not above zero")
+        raise UnclearOutput(f"{'.'.join(map(str, keys))}: {value:g} is not above zero")
     return value

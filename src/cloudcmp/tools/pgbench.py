@@ -1,8 +1,8 @@
-"""pgbench: transactions of a PostgreSQL database; its text."""
+"""pgbench: transactions of a PostgreSQL database; its text output."""
 
 import re
 
-from cloudcmp.model.tool import Reader, Report, Settings, Tool, Unsure
+from cloudcmp.model.tool import Reader, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import (
     LATENCY,
     LOSS,
@@ -31,12 +31,12 @@ def _looks_like(text: str) -> bool:
 def _reports(text: str) -> tuple[Report, ...]:
     page = Page(text)
     if broken := page.all(r".*Run was aborted; the above results are incomplete\."):
-        raise Unsure(f"{broken[0][0]}: the run was aborted, its results are incomplete")
+        raise UnclearOutput(f"{broken[0][0]}: the run was aborted, its results are incomplete")
     _, kind = page.one(r"transaction type: (.+)", "the type of transaction")
-    told = {"builtin": _KINDS.get(kind[1], word(kind[1]))}
+    settings = {"builtin": _KINDS.get(kind[1], word(kind[1]))}
     for key, label in (("scale", "scaling factor"), ("clients", "number of clients"), ("threads", "number of threads")):
-        told[key] = page.one(rf"{label}: (\d+)", label)[1][1]
-    told["protocol"] = word(page.one(r"query mode: (\w+)", "the query mode")[1][1])
+        settings[key] = page.one(rf"{label}: (\d+)", label)[1][1]
+    settings["protocol"] = word(page.one(r"query mode: (\w+)", "the query mode")[1][1])
     place, done = page.one(r"number of transactions actually processed: (\d+)(?:/\d+)?", "how many were processed")
     processed = above_zero(done[1], place)
     place, rate = page.one(
@@ -44,19 +44,19 @@ def _reports(text: str) -> tuple[Report, ...]:
     )
     rate_s = above_zero(rate[1], place)
     readings = [reading("transactions", RATE, rate_s)]
-    # Versions before 9.4 do not tell it.
+    # Versions before 9.4 do not print it.
     if latency := page.maybe(r"latency average(?: =|:) (\S+) (\S+)", "the mean latency"):
         mean = scaled(latency[1][1], latency[1][2], SECONDS, latency[0])
-        # Each client waits for its answer: rate times latency is the number of clients, but for the time between.
-        follows(rate_s * mean, float(told["clients"]), 0.5, place)
+        # Each client waits for its answer: rate times latency is the number of clients, except for idle time.
+        follows(rate_s * mean, float(settings["clients"]), 0.5, place)
         readings.append(reading("latency_mean", LATENCY, mean))
     if asked := page.maybe(r"duration: (\d+) s", "how long it ran"):
-        told["duration_s"] = asked[1][1]
+        settings["duration_s"] = asked[1][1]
         follows(rate_s, processed / above_zero(asked[1][1], asked[0]), 0.5, place)
     if failed := page.maybe(rf"number of failed transactions: (\d+) \({NUMBER}%\)", "how many failed"):
         lost = number(failed[1][1], failed[0])
         readings.append(reading("failed", LOSS, lost / (processed + lost)))
-    return (Report("pgbench", "", told, tuple(readings)),)
+    return (Report("pgbench", "", settings, tuple(readings)),)
 
 
 READER = Reader("pgbench", "text of pgbench 9 and later", _looks_like, _reports)

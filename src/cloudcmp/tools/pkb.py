@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cloudcmp.model.tool import Unsure
+from cloudcmp.model.tool import UnclearOutput
 from cloudcmp.tools.base import BYTES, LATENCY, RATE, TIME
 from cloudcmp.tools.page import once, shown, word
 
@@ -35,7 +35,7 @@ _PER_RUN = re.compile(r"(.*_)?(uri|uuid|id|timestamp|hostname|ip|ip_address|inte
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One value: of which machines, of which run, of what, when (Unix seconds). `unit` is as it was written."""
+    """One value with its machines, its run, its quantity and its Unix time (s); `unit` is the publisher's own text."""
 
     id: str
     run: str
@@ -52,46 +52,46 @@ class Sample:
 
 
 def looks_like(line: str) -> bool:
-    """Whether a line is the beginning of such samples."""
+    """True if a line is a sample or the beginning of one."""
     return line.startswith("{") and all(f'"{key}"' in line for key in ("metric", "run_uri", "labels", "value", "unit"))
 
 
 def sample(line: str) -> Sample | str:
-    """The sample of a line, or why it is left out: its unit does not say what is better.
+    """The sample of a line, or the reason why it is left out: its unit does not show which direction is better.
 
-    Raises Unsure where the line is cut or broken, or says not which machine was measured.
+    Raises UnclearOutput if the line is cut or broken, or does not name the measured machine.
     """
     try:
-        told = json.loads(line, object_pairs_hook=once, parse_constant=_no_number)
+        record = json.loads(line, object_pairs_hook=once, parse_constant=_no_number)
     except ValueError:
-        raise Unsure("this is no JSON object: the line is cut or broken") from None
+        raise UnclearOutput("this is no JSON object: the line is cut or broken") from None
     except RecursionError:
-        raise Unsure("this is no sample") from None
-    if not isinstance(told, dict):
-        raise Unsure("this is no JSON object")
-    metric, unit = _text(told, "metric"), _text(told, "unit")
-    value = told.get("value")
+        raise UnclearOutput("this is no sample") from None
+    if not isinstance(record, dict):
+        raise UnclearOutput("this is no JSON object")
+    metric, unit = _text(record, "metric"), _text(record, "unit")
+    value = record.get("value")
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise Unsure(f"the value of {shown(metric)} is {shown(str(value))}, which is no number")
+        raise UnclearOutput(f"the value of {shown(metric)} is {shown(str(value))}, which is no number")
     known = _UNITS.get(unit.replace(" ", "").lower())
     if known is None:
-        return f"{word(_text(told, 'test'))} {word(metric)} in {unit[:40] or 'no unit'}"
+        return f"{word(_text(record, 'test'))} {word(metric)} in {unit[:40] or 'no unit'}"
     if value <= 0:
-        return f"{word(_text(told, 'test'))} {word(metric)} of zero or less"
-    labels = _labels(_text(told, "labels"))
+        return f"{word(_text(record, 'test'))} {word(metric)} of zero or less"
+    labels = _labels(_text(record, "labels"))
     return Sample(
-        id=_text(told, "sample_uri") if "sample_uri" in told else "",
-        run=_text(told, "run_uri"),
+        id=_text(record, "sample_uri") if "sample_uri" in record else "",
+        run=_text(record, "run_uri"),
         provider=word(labels.get("cloud", "imported")).lower(),
         region=_pair(labels, "zone") or "",
         offering=_machine(labels),
-        tool=word(_text(told, "test")),
+        tool=word(_text(record, "test")),
         measure=word(metric),
         metric=known[0],
         value=value * known[1],
         unit=unit,
         settings=_settings(labels),
-        time=_time(told),
+        time=_time(record),
     )
 
 
@@ -99,23 +99,23 @@ def _no_number(text: str) -> float:
     raise ValueError(text)
 
 
-def _text(told: Mapping[str, Any], key: str) -> str:
-    if not isinstance(told.get(key), str):
-        raise Unsure(f"the sample has no {key}")
-    return str(told[key])
+def _text(record: Mapping[str, Any], key: str) -> str:
+    if not isinstance(record.get(key), str):
+        raise UnclearOutput(f"the sample has no {key}")
+    return str(record[key])
 
 
 def _labels(text: str) -> dict[str, str]:
-    """The labels `|key:value||key:value|`; a `[` before a key, which some versions wrote, is no part of it."""
+    """The labels of `|key:value||key:value|`; some versions wrote a `[` before a key, which is removed."""
     found: dict[str, str] = {}
     for key, value in _LABEL.findall(text):
         if found.setdefault(key.strip(), value.strip()) != value.strip():
-            raise Unsure(f"the label {shown(key)} is there twice")
+            raise UnclearOutput(f"the label {shown(key)} is there twice")
     return found
 
 
 def _pair(labels: Mapping[str, str], what: str) -> str | None:
-    """What both ends of a transfer are, or one machine; `a-to-b` where they differ."""
+    """The value of a label for both ends of a transfer: `a-to-b` if they differ."""
     if labels.get(what):
         return word(labels[what])
     ends = [word(labels[f"{end}_{what}"]) for end in ("sending", "receiving") if labels.get(f"{end}_{what}")]
@@ -127,12 +127,12 @@ def _pair(labels: Mapping[str, str], what: str) -> str | None:
 def _machine(labels: Mapping[str, str]) -> str:
     found = _pair(labels, "machine_type")
     if found is None:
-        raise Unsure("no label says the machine type")
+        raise UnclearOutput("no label says the machine type")
     return found
 
 
 def _settings(labels: Mapping[str, str]) -> str:
-    """The labels that do not say where it ran or which run it was, as one word of a cell."""
+    """The labels other than those of the place and the run, as one word of a cell."""
     kept = [
         f"{word(key)}:{word(value)}"
         for key, value in sorted(labels.items())
@@ -141,7 +141,7 @@ def _settings(labels: Mapping[str, str]) -> str:
     return ",".join(kept) or "untold"
 
 
-def _time(told: Mapping[str, Any]) -> float | None:
-    at = told.get("timestamp")
+def _time(record: Mapping[str, Any]) -> float | None:
+    at = record.get("timestamp")
     known = isinstance(at, int | float) and not isinstance(at, bool) and 0 < at < 253402300800
     return float(at) if known and at is not None else None

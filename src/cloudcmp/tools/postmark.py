@@ -1,8 +1,8 @@
-"""PostMark 1.51, Jeffrey Katcher's: many small files, made, read, lengthened and removed."""
+"""PostMark 1.51 (Jeffrey Katcher): many small files, created, read, appended to and removed."""
 
 import re
 
-from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, Unsure
+from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import BYTES, KIB, MIB, RATE, count, measures, reading, size
 from cloudcmp.tools.page import NUMBER, Page, above_zero, follows
 
@@ -20,7 +20,7 @@ def _looks_like(text: str) -> bool:
 def _reports(text: str) -> tuple[Report, ...]:
     runs = Page(text).parts(lambda line: _BEGINS.fullmatch(line) is not None)
     if not runs:
-        raise Unsure("no line tells the version of PostMark")
+        raise UnclearOutput("no line tells the version of PostMark")
     return tuple(map(_report, runs))
 
 
@@ -31,7 +31,7 @@ def _report(run: Page) -> Report:
     place, match = run.one(r"\s*(\d+) seconds of transactions \((\d+) per second\)", "the seconds of transactions")
     seconds = above_zero(match[1], place)
     if seconds < _LEAST_S:
-        raise Unsure(
+        raise UnclearOutput(
             f"{place}: {seconds:g} s, counted in whole seconds, is too short for a rate; ask for more transactions"
         )
     readings = [reading("transactions", RATE, above_zero(match[2], place))]
@@ -50,7 +50,7 @@ def _report(run: Page) -> Report:
 def _moved(run: Page, name: str, total: float) -> Reading:
     place, match = run.one(rf"\s*({NUMBER}) (\w+) {name} \(({NUMBER}) (\w+) per second\)", f"how much was {name}")
     if match[2] not in _SCALES or match[4] not in _SCALES:
-        raise Unsure(f"{place}: {match[2][:20]!r} is not known")
+        raise UnclearOutput(f"{place}: {match[2][:20]!r} is not known")
     moved = above_zero(match[1], place) * _SCALES[match[2]] / total
     follows(above_zero(match[3], place) * _SCALES[match[4]], moved, 0.001 + 0.02 * _SCALES[match[4]] / moved, place)
     return reading(f"{name}_bandwidth", BYTES, moved)

@@ -1,8 +1,8 @@
-"""CoreMark and bonnie++: their outputs are imported."""
+"""CoreMark and bonnie++; import only."""
 
 import re
 
-from cloudcmp.model.tool import Reader, Reading, Report, Tool, Unsure
+from cloudcmp.model.tool import Reader, Reading, Report, Tool, UnclearOutput
 from cloudcmp.tools.base import BYTES, KIB, RATE, reading
 from cloudcmp.tools.page import NUMBER, Page, above_zero, follows
 
@@ -18,16 +18,16 @@ def _is_coremark(text: str) -> bool:
 def _coremark(text: str) -> tuple[Report, ...]:
     page = Page(text)
     page.one(r"Correct operation validated\. .*", "that the results are right")
-    place, said = page.one(rf"Iterations/Sec\s+: ({NUMBER})", "iterations a second")
-    rate = above_zero(said[1], place)
+    place, match = page.one(rf"Iterations/Sec\s+: ({NUMBER})", "iterations a second")
+    rate = above_zero(match[1], place)
     seconds = page.value(r"Total time \(secs\):", "the total time")
     follows(rate, page.value(r"Iterations\s+:", "the iterations") / seconds, 0.001, place)
     place, score = page.one(rf"CoreMark 1\.0 : ({NUMBER})(?: / .*)?", "the score")
     follows(above_zero(score[1], place), rate, 1e-6, place)
-    told = {"size": page.one(r"CoreMark Size\s+: (\d+)", "the size")[1][1]}
+    settings = {"size": page.one(r"CoreMark Size\s+: (\d+)", "the size")[1][1]}
     if found := page.maybe(r"Parallel \w+\s*: (\d+)", "how many ran at once"):
-        told["threads"] = found[1][1]
-    return (Report("coremark", "", told, (reading("iterations", RATE, rate),)),)
+        settings["threads"] = found[1][1]
+    return (Report("coremark", "", settings, (reading("iterations", RATE, rate),)),)
 
 
 def _is_bonnie(text: str) -> bool:
@@ -41,7 +41,7 @@ def _bonnie(text: str) -> tuple[Report, ...]:
         if not line.startswith("1.9"):
             continue
         if not _BONNIE.fullmatch(line):
-            raise Unsure(f"{page.place(i)}: this is no line of 48 fields of bonnie++ 1.96 to 1.98")
+            raise UnclearOutput(f"{page.place(i)}: this is no line of 48 fields of bonnie++ 1.96 to 1.98")
         cells = line.split(",")
         readings: list[Reading] = []
         left = []
@@ -51,11 +51,11 @@ def _bonnie(text: str) -> tuple[Report, ...]:
             else:
                 readings.append(reading(name, metric, above_zero(cells[at], page.place(i)) * unit))
         if not readings:
-            raise Unsure(f"{page.place(i)}: no figure is told")
-        told = {"file_size": cells[5], "concurrency": cells[3]}
-        found.append(Report("bonnie++", cells[1], told, tuple(readings), tuple(left)))
+            raise UnclearOutput(f"{page.place(i)}: no figure is told")
+        settings = {"file_size": cells[5], "concurrency": cells[3]}
+        found.append(Report("bonnie++", cells[1], settings, tuple(readings), tuple(left)))
     if not found:
-        raise Unsure("there is no line of comma-separated figures")
+        raise UnclearOutput("there is no line of comma-separated figures")
     return tuple(found)
 
 

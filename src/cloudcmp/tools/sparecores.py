@@ -1,11 +1,11 @@
-"""What Spare Cores keeps of the tools that it runs on servers for rent: tables and documents of its own making."""
+"""The tables and documents in which Spare Cores keeps results of the tools that it runs on rented servers."""
 
 import csv
 import re
 from collections import Counter
 from dataclasses import replace
 
-from cloudcmp.model.tool import Reader, Report, Tool, Unsure
+from cloudcmp.model.tool import Reader, Report, Tool, UnclearOutput
 from cloudcmp.tools.base import BYTES, INDEX, RATE, reading
 from cloudcmp.tools.page import NUMBER, Page, above_zero, amount, document, entry, follows, positive, whole, word
 
@@ -26,38 +26,38 @@ def _bw_mem(text: str) -> tuple[Report, ...]:
     for i, line in enumerate(page.lines):
         match = re.fullmatch(_BW_MEM, line, re.ASCII)
         if line.strip() and match is None:
-            raise Unsure(f"{page.place(i)}: this is no operation with a size and a rate")
+            raise UnclearOutput(f"{page.place(i)}: this is no operation with a size and a rate")
         if match:
-            told = {"op": match[1], "size_bytes": whole(round(above_zero(match[2], page.place(i)) * 1e6))}
+            settings = {"op": match[1], "size_bytes": whole(round(above_zero(match[2], page.place(i)) * 1e6))}
             rate = above_zero(match[3], page.place(i)) * 1e6
-            found.append(Report("bw_mem", "", told, (reading("bandwidth", BYTES, rate),)))
+            found.append(Report("bw_mem", "", settings, (reading("bandwidth", BYTES, rate),)))
     if page.rest.strip():
-        raise Unsure("the last line has no end: the output is cut")
+        raise UnclearOutput("the last line has no end: the output is cut")
     return _each_once(found)
 
 
 def _each_once(found: list[Report]) -> tuple[Report, ...]:
     seen: set[tuple[tuple[str, str], ...]] = set()
     for one in found:
-        key = tuple(one.told.items())
+        key = tuple(one.settings.items())
         if key in seen:
-            raise Unsure(f"{', '.join(f'{k} {v}' for k, v in key)}: told twice")
+            raise UnclearOutput(f"{', '.join(f'{k} {v}' for k, v in key)}: told twice")
         seen.add(key)
     if not found:
-        raise Unsure("there is no figure")
+        raise UnclearOutput("there is no figure")
     return tuple(found)
 
 
 def _cells(line: str, where: str) -> list[str]:
-    """The cells of one line; raises Unsure where its quotes are not those of a table."""
+    """The cells of one line; raises UnclearOutput if its quotes are not those of a CSV table."""
     try:
         return next(csv.reader([line], strict=True), [])
     except csv.Error:
-        raise Unsure(f"{where}: this is no row of a table") from None
+        raise UnclearOutput(f"{where}: this is no row of a table") from None
 
 
 def _csv(tool: str, head: str, keys: tuple[str, ...]) -> Reader:
-    """A table of answers a second; its latencies have no unit, and are left."""
+    """The reader of a table of answers a second; its latencies have no unit and are not read."""
     columns = head.replace('"', "").split(",")
 
     def looks_like(text: str) -> bool:
@@ -66,7 +66,7 @@ def _csv(tool: str, head: str, keys: tuple[str, ...]) -> Reader:
     def reports(text: str) -> tuple[Report, ...]:
         page = Page(text)
         if not page.lines or page.lines[0] != head:
-            raise Unsure("line 1: these are not the columns of this table")
+            raise UnclearOutput("line 1: these are not the columns of this table")
         found = []
         # The last cell of a row is not read, so that a last row without an end is whole if it has all cells.
         rows = [*page.lines, *([page.rest] if len(_cells(page.rest, "the last line")) == len(columns) else [])]
@@ -75,13 +75,15 @@ def _csv(tool: str, head: str, keys: tuple[str, ...]) -> Reader:
             if not cells:
                 continue
             if len(cells) != len(columns):
-                raise Unsure(f"{page.place(i)}: {len(cells)} cells in {len(columns)} columns")
+                raise UnclearOutput(f"{page.place(i)}: {len(cells)} cells in {len(columns)} columns")
             of = dict(zip(columns, cells, strict=True))
             if of.get("failed", "0") != "0":
-                raise Unsure(f"{page.place(i)}: {word(of['failed'])} answers failed")
-            told = {key: word(of[key]).lower() for key in keys}
+                raise UnclearOutput(f"{page.place(i)}: {word(of['failed'])} answers failed")
+            settings = {key: word(of[key]).lower() for key in keys}
             found.append(
-                Report(tool, "", told, (reading("requests", RATE, above_zero(of["rps"], page.place(i))),), ("latency",))
+                Report(
+                    tool, "", settings, (reading("requests", RATE, above_zero(of["rps"], page.place(i))),), ("latency",)
+                )
             )
         return _each_once(found)
 
@@ -103,27 +105,31 @@ def _compression(text: str) -> tuple[Report, ...]:
                 where = f"{word(algorithm)}.{word(level)}.{i}"
                 more = entry(row, "extra_args")
                 if not isinstance(more, dict):
-                    raise Unsure(f"{where}: extra_args is no object")
-                told = {"algorithm": word(algorithm), "level": word(level), "threads": whole(positive(row, "threads"))}
-                told |= {word(key): word(str(value)) for key, value in more.items()}
+                    raise UnclearOutput(f"{where}: extra_args is no object")
+                settings = {
+                    "algorithm": word(algorithm),
+                    "level": word(level),
+                    "threads": whole(positive(row, "threads")),
+                }
+                settings |= {word(key): word(str(value)) for key, value in more.items()}
                 rates = [(name, entry(row, name)) for name in ("compress", "decompress")]
                 readings = tuple(
                     reading(name, BYTES, positive(row, name)) for name, value in rates if value is not None
                 )
                 if readings:
-                    found.append(Report("compression", "", told, readings))
-    return _told_apart(found)
+                    found.append(Report("compression", "", settings, readings))
+    return _unambiguous(found)
 
 
-def _told_apart(found: list[Report]) -> tuple[Report, ...]:
-    """The reports whose settings no other one has; how many others there are is told with the last."""
-    often = Counter(tuple(one.told.items()) for one in found)
-    alone = [one for one in found if often[tuple(one.told.items())] == 1]
+def _unambiguous(found: list[Report]) -> tuple[Report, ...]:
+    """The reports whose settings are unique; the last one counts the others as unread."""
+    often = Counter(tuple(one.settings.items()) for one in found)
+    alone = [one for one in found if often[tuple(one.settings.items())] == 1]
     if not alone:
-        raise Unsure("there is no figure that can be told apart from the others")
+        raise UnclearOutput("there is no figure that can be told apart from the others")
     if len(alone) < len(found):
-        left = f"{len(found) - len(alone)} rows whose settings others have too"
-        alone.append(replace(alone.pop(), left=(left,)))
+        unread = f"{len(found) - len(alone)} rows whose settings others have too"
+        alone.append(replace(alone.pop(), unread=(unread,)))
     return tuple(alone)
 
 
@@ -135,7 +141,7 @@ def _passmark(text: str) -> tuple[Report, ...]:
     page = Page(text)
     page.one(r"\s*Results Complete: true", "that the results are complete")
     page.one(r"SystemInformation:", "the end of the results")
-    told = {"processes": page.one(r"\s*NumTestProcesses: (\d+)", "how many processes ran")[1][1]}
+    settings = {"processes": page.one(r"\s*NumTestProcesses: (\d+)", "how many processes ran")[1][1]}
     version = ".".join(page.one(rf"\s*{part}: (\d+)", part)[1][1] for part in ("Major", "Minor", "Build"))
     found = [
         reading(name, INDEX, page.value(f"{key}:", key))
@@ -143,7 +149,7 @@ def _passmark(text: str) -> tuple[Report, ...]:
     ]
     results = page.lines[: page.lines.index("SystemInformation:")]
     other = sum(re.fullmatch(rf"  (CPU|ME|m_CPU)_\w+: {NUMBER}", line, re.ASCII) is not None for line in results)
-    return (Report("passmark", version, told, tuple(found), (f"{other} lines of single tests",)),)
+    return (Report("passmark", version, settings, tuple(found), (f"{other} lines of single tests",)),)
 
 
 def _is_llama(text: str) -> bool:
@@ -151,7 +157,7 @@ def _is_llama(text: str) -> bool:
 
 
 def _llama(text: str) -> tuple[Report, ...]:
-    """llama-bench's lines of JSON: tokens a second of reading a prompt, or of writing."""
+    """The reports of llama-bench's lines of JSON: tokens a second of reading a prompt, or of writing."""
     page = Page(text)
     found = []
     for i, line in enumerate(page.lines):
@@ -161,14 +167,14 @@ def _llama(text: str) -> tuple[Report, ...]:
         rate = positive(row, "avg_ts")
         samples = entry(row, "samples_ts")
         if not isinstance(samples, list) or not samples:
-            raise Unsure(f"{page.place(i)}: there is no sample")
+            raise UnclearOutput(f"{page.place(i)}: there is no sample")
         follows(rate, sum(positive(samples, at) for at in range(len(samples))) / len(samples), 0.001, page.place(i))
         tokens = amount(row, "n_prompt") + amount(row, "n_gen")
         follows(positive(samples, 0), tokens / (positive(row, "samples_ns", 0) * 1e-9), 0.01, page.place(i))
-        told = {key: whole(amount(row, key)) for key in ("n_prompt", "n_gen", "n_threads")}
-        told["model"] = word(str(entry(row, "model_filename")).rpartition("/")[2])
+        settings = {key: whole(amount(row, key)) for key in ("n_prompt", "n_gen", "n_threads")}
+        settings["model"] = word(str(entry(row, "model_filename")).rpartition("/")[2])
         found.append(
-            Report("llama-bench", str(row.get("build_commit", ""))[:20], told, (reading("tokens", RATE, rate),))
+            Report("llama-bench", str(row.get("build_commit", ""))[:20], settings, (reading("tokens", RATE, rate),))
         )
     return _each_once(found)
 

@@ -1,8 +1,8 @@
-"""STREAM 5, John McCalpin's: sustained bandwidth of memory. It is compiled by its user; no distribution has it."""
+"""STREAM 5 (John McCalpin): sustained memory bandwidth. Users compile it; no distribution has a package."""
 
 import re
 
-from cloudcmp.model.tool import Reader, Report, Tool, Unsure
+from cloudcmp.model.tool import Reader, Report, Tool, UnclearOutput
 from cloudcmp.tools.base import BYTES, at_once, measures, path, processors, quoted, reading
 from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, whole
 
@@ -18,13 +18,13 @@ def _looks_like(text: str) -> bool:
 def _reports(text: str) -> tuple[Report, ...]:
     runs = Page(text).parts(lambda line: line.startswith("STREAM version "))
     if not runs:
-        raise Unsure("no line tells the version of STREAM")
+        raise UnclearOutput("no line tells the version of STREAM")
     return tuple(map(_report, runs))
 
 
 def _report(run: Page) -> Report:
     if not any(_HEAD.fullmatch(line) for line in run.lines):
-        raise Unsure("no line says that rates are in MB/s and times in seconds")
+        raise UnclearOutput("no line says that rates are in MB/s and times in seconds")
     run.one(r"Solution Validates.*", "that the results are right")
     place, match = run.one(r"Array size = (\d+)(?: \(elements\).*|, Offset.*)", "the size of an array")
     elements = above_zero(match[1], place)
@@ -32,9 +32,9 @@ def _report(run: Page) -> Report:
         r"This system uses (\d+) bytes per (?:array element|DOUBLE PRECISION word)\.", "the size of an element"
     )
     array_bytes = elements * above_zero(match[1], place)
-    told = {"array_bytes": whole(array_bytes)}
+    settings = {"array_bytes": whole(array_bytes)}
     if threads := run.maybe(r"Number of Threads counted = (\d+)", "the number of threads"):
-        told["threads"] = threads[1][1]
+        settings["threads"] = threads[1][1]
     found = []
     for name, arrays in _ARRAYS.items():
         place, match = run.one(
@@ -44,7 +44,7 @@ def _report(run: Page) -> Report:
         follows(rate, arrays * array_bytes / least, 0.001 + 1e-6 / least, place)
         found.append(reading(name.lower(), BYTES, rate))
     version = run.lines[0].partition("Revision:")[2].strip(" $")
-    return Report("stream", version[:20], told, tuple(found))
+    return Report("stream", version[:20], settings, tuple(found))
 
 
 READER = Reader("stream", "text of STREAM 5", _looks_like, _reports)

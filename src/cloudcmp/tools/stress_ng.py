@@ -1,8 +1,8 @@
-"""stress-ng, Colin King's: bogus operations a second of one kind of load, by its brief table or its YAML."""
+"""stress-ng (Colin King): bogo operations a second of one kind of load, from its brief table or its YAML."""
 
 import re
 
-from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, Unsure
+from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import RATE, at_once, choice, duration, measures, processors, reading, whole_seconds
 from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, near, number
 
@@ -32,19 +32,19 @@ def _of_table(page: Page) -> tuple[Report, ...]:
     for item in match[1].split(", "):
         count, _, name = item.partition(" ")
         if not count.isdigit() or not re.fullmatch(r"[a-z][\w-]*", name, re.ASCII) or name in begun:
-            raise Unsure(f"{place}: {item[:40]!r} is not a number of stressors")
+            raise UnclearOutput(f"{place}: {item[:40]!r} is not a number of stressors")
         begun[name] = count
     heads = [i for i, line in enumerate(page.lines) if _HEAD.fullmatch(line)]
     if len(heads) != 1 or heads[0] + 1 >= len(page.lines) or not _UNITS.fullmatch(page.lines[heads[0] + 1]):
-        raise Unsure("there is not one table of bogo operations, in seconds")
+        raise UnclearOutput("there is not one table of bogo operations, in seconds")
     page.one(_LINE + r"successful run completed in .*", "that the run was successful")
     for what in ("failed", "metrics untrustworthy"):
         found = page.maybe(_LINE + rf"{what}: (\d+).*", what)
         if found and int(found[1][1]):
-            raise Unsure(f"{found[0]}: {what}: {found[1][1][:20]}")
+            raise UnclearOutput(f"{found[0]}: {what}: {found[1][1][:20]}")
     rows = {match[1]: _rates(place, match) for place, match in page.all(_ROW)}
     if list(rows) != [name for name in begun if name in rows] or len(page.all(_ROW)) != len(begun):
-        raise Unsure(f"the table tells of {', '.join(rows) or 'nothing'}, {', '.join(begun)} were begun")
+        raise UnclearOutput(f"the table tells of {', '.join(rows) or 'nothing'}, {', '.join(begun)} were begun")
     return tuple(
         Report(_tool(name), "", {"stressor": name, "workers": begun[name]}, readings) for name, readings in rows.items()
     )
@@ -56,7 +56,7 @@ def _rates(place: str, row: re.Match[str]) -> tuple[Reading, ...]:
     follows(rate, operations / real, 0.005 + 0.005 / real, place)
     busy = number(row[4], place) + number(row[5], place)
     found = [reading("bogo_ops", RATE, rate)]
-    if busy > 0.1:  # told to a hundredth of a second
+    if busy > 0.1:  # its resolution is a hundredth of a second
         by_cpu = above_zero(row[7], place)
         follows(by_cpu, operations / busy, 0.005 + 0.011 / busy, place)
         found.append(reading("bogo_ops_by_cpu_time", RATE, by_cpu))
@@ -73,41 +73,41 @@ def _of_yaml(page: Page) -> tuple[Report, ...]:
     version = page.one(r"\s*stress-ng-version: (.+)", "the version")[1][1]
     runs = page.parts(lambda line: line.strip().startswith("- stressor: "))
     if not runs:
-        raise Unsure("the document has no stressor")
+        raise UnclearOutput("the document has no stressor")
     found = [_of_part(run, version) for run in runs]
-    if len({one.told["stressor"] for one in found}) < len(found):
-        raise Unsure("the document tells of one stressor twice")
+    if len({one.settings["stressor"] for one in found}) < len(found):
+        raise UnclearOutput("the document tells of one stressor twice")
     return tuple(found)
 
 
 def _of_part(run: Page, version: str) -> Report:
-    told: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for place, match in run.all(_YAML):
-        if match[1] in told:
-            raise Unsure(f"{place}: {match[1][:40]!r} is told twice")
-        told[match[1]] = match[2]
+        if match[1] in fields:
+            raise UnclearOutput(f"{place}: {match[1][:40]!r} is told twice")
+        fields[match[1]] = match[2]
     where = run.place(0)
     try:
-        operations, seconds = above_zero(told["bogo-ops"], where), above_zero(told["wall-clock-time"], where)
-        rate = above_zero(told["bogo-ops-per-second-real-time"], where)
-        by_cpu = number(told["bogo-ops-per-second-usr-sys-time"], where)
-        busy = number(told["user-time"], where) + number(told["system-time"], where)
+        operations, seconds = above_zero(fields["bogo-ops"], where), above_zero(fields["wall-clock-time"], where)
+        rate = above_zero(fields["bogo-ops-per-second-real-time"], where)
+        by_cpu = number(fields["bogo-ops-per-second-usr-sys-time"], where)
+        busy = number(fields["user-time"], where) + number(fields["system-time"], where)
     except KeyError as error:
-        raise Unsure(f"{where}: this stressor has no {error.args[0]}") from None
+        raise UnclearOutput(f"{where}: this stressor has no {error.args[0]}") from None
     follows(rate, operations / seconds, 0.001, where)
     found = [reading("bogo_ops", RATE, rate)]
     if busy > 0.1:
         follows(by_cpu, operations / busy, 0.005, where)
         found.append(reading("bogo_ops_by_cpu_time", RATE, by_cpu))
-    if not re.fullmatch(r"[a-z][\w-]*", told["stressor"], re.ASCII):
-        raise Unsure(f"{where}: {told['stressor'][:40]!r} is no stressor")
-    settings = {"stressor": told["stressor"]}
-    # How many worked is not told; it is how much of a processor all used, by how much each did.
-    if busy > 0.1 and number(told.get("cpu-usage-per-instance", "0"), where) > 1:
-        workers = busy / seconds / (number(told["cpu-usage-per-instance"], where) / 100)
+    if not re.fullmatch(r"[a-z][\w-]*", fields["stressor"], re.ASCII):
+        raise UnclearOutput(f"{where}: {fields['stressor'][:40]!r} is no stressor")
+    settings = {"stressor": fields["stressor"]}
+    # The output does not name the number of workers: it follows from the processor time of all and of each.
+    if busy > 0.1 and number(fields.get("cpu-usage-per-instance", "0"), where) > 1:
+        workers = busy / seconds / (number(fields["cpu-usage-per-instance"], where) / 100)
         if workers < 1e6 and near(workers, round(workers), 0.02):
             settings["workers"] = str(round(workers))
-    return Report(_tool(told["stressor"]), version[:40], settings, tuple(found))
+    return Report(_tool(fields["stressor"]), version[:40], settings, tuple(found))
 
 
 READER = Reader("stress-ng", "text with --metrics-brief or --metrics, or its YAML", _looks_like, _reports)

@@ -1,9 +1,9 @@
-"""sysbench, Alexey Kopytov's: its tests of processor, memory, threads, files and databases."""
+"""sysbench (Alexey Kopytov): its tests of processor, memory, threads, files and databases."""
 
 import re
 from dataclasses import replace
 
-from cloudcmp.model.tool import Measure, Reader, Reading, Report, Settings, Tool, Unsure
+from cloudcmp.model.tool import Measure, Reader, Reading, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools import sysbench_old
 from cloudcmp.tools.base import (
     BYTES,
@@ -24,7 +24,7 @@ from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, number, whole
 from cloudcmp.tools.sysbench_old import MODES
 
 _BEGINS = re.compile(r"(?:.*\s)?sysbench (\d+\.\d+\.\d+\S*) \(using .*LuaJIT .*\)", re.ASCII)
-_UNTOLD = "sysbench-untold"
+_UNKNOWN_TEST = "sysbench-untold"
 _SAME = "which test it was: threads, mutex and scripts of one's own print the same"
 _UNITS = {"B": 1.0, "KiB": KIB, "MiB": MIB, "GiB": KIB * MIB}
 _PACKAGES = (("debian", "sysbench"), ("fedora", "sysbench"), ("alpine", "sysbench"))
@@ -41,7 +41,7 @@ def _begins(line: str) -> bool:
 def _reports(text: str) -> tuple[Report, ...]:
     runs = Page(text).parts(_begins)
     if not runs:
-        raise Unsure("no line tells the version of sysbench")
+        raise UnclearOutput("no line tells the version of sysbench")
     return tuple(_report(run) for run in runs)
 
 
@@ -52,25 +52,25 @@ def _report(run: Page) -> Report:
     assert begins is not None
     # The last line of a run: without it the output is cut.
     run.one(r"\s*execution time \(avg/stddev\):.*", "the fairness of threads, which is the end of a run")
-    told = {"threads": _whole(run, "Number of threads", "how many threads there are")}
+    settings = {"threads": _whole(run, "Number of threads", "how many threads there are")}
     seconds = run.value("total time:", "the total time", "s")
     events = run.value("total number of events:", "how many events there were")
     if found := run.maybe(r"Prime numbers limit: (\d+)", "the limit of primes"):
-        told["cpu_max_prime"] = found[1][1]
+        settings["cpu_max_prime"] = found[1][1]
         name, readings = "sysbench-cpu", _cpu(run, events / seconds)
     elif run.all(r"Running memory speed test .*"):
-        name, readings = "sysbench-memory", _memory(run, events / seconds, told)
+        name, readings = "sysbench-memory", _memory(run, events / seconds, settings)
     elif run.all(r"\s*File operations:"):
-        name, readings = "sysbench-fileio", _fileio(run, told)
+        name, readings = "sysbench-fileio", _fileio(run, settings)
     elif run.all(r"SQL statistics:"):
-        name, readings = "sysbench-oltp", _oltp(run, events / seconds, told)
+        name, readings = "sysbench-oltp", _oltp(run, events / seconds, settings)
     else:
-        name, readings = _UNTOLD, (reading("events", RATE, events / seconds), *_latency(run))
+        name, readings = _UNKNOWN_TEST, (reading("events", RATE, events / seconds), *_latency(run))
         other = run.all(r"(Doing|Running) .*test.*")
         other = [found for found in other if not found[1][0].startswith("Running the test with")]
         if other:
-            raise Unsure(f"{other[0][0]}: this test of sysbench is not known")
-    return Report(name, begins[1], told, tuple(readings), (_SAME,) if name == _UNTOLD else ())
+            raise UnclearOutput(f"{other[0][0]}: this test of sysbench is not known")
+    return Report(name, begins[1], settings, tuple(readings), (_SAME,) if name == _UNKNOWN_TEST else ())
 
 
 def _whole(run: Page, label: str, what: str) -> str:
@@ -79,22 +79,24 @@ def _whole(run: Page, label: str, what: str) -> str:
 
 
 def _mean(run: Page) -> Reading:
-    """The mean latency, from the sum: the mean itself is told to a hundredth of a millisecond only."""
+    """The mean latency, from the sum: the printed mean is rounded to a hundredth of a millisecond."""
     run.one(r"\s*Latency \(ms\):", "that latencies are in ms")
     mean_ms = run.value("sum:", "the sum of latencies") / run.value("total number of events:", "the events")
     place, match = run.one(r"\s*avg:\s*(\S+)", "the mean latency")
     said_ms = number(match[1], place)
     if abs(said_ms - mean_ms) > 0.00501 + 1e-3 * mean_ms:
-        raise Unsure(f"{place}: {said_ms:g} ms does not follow from the sum and the events, which give {mean_ms:g} ms")
+        raise UnclearOutput(
+            f"{place}: {said_ms:g} ms does not follow from the sum and the events, which give {mean_ms:g} ms"
+        )
     return reading("latency_mean", LATENCY, mean_ms * 1e-3)
 
 
 def _latency(run: Page) -> tuple[Reading, ...]:
-    """The mean and the percentile that the run was asked for; 0.00 ms is less than it can tell."""
+    """The mean and the requested percentile; 0.00 ms is below its resolution."""
     found = [_mean(run)]
     percentile = run.maybe(rf"\s*(\d+)th percentile:\s+({NUMBER})", "the latency at a percentile")
     if percentile is None:
-        raise Unsure("no line tells the latency at a percentile")
+        raise UnclearOutput("no line tells the latency at a percentile")
     place, match = percentile
     # The hundredth is the largest, rounded up to a step of its histogram.
     if match[1] != "100":
@@ -109,35 +111,35 @@ def _cpu(run: Page, rate: float) -> tuple[Reading, ...]:
     return (reading("events", RATE, events), *_latency(run))
 
 
-def _memory(run: Page, rate: float, told: dict[str, str]) -> tuple[Reading, ...]:
+def _memory(run: Page, rate: float, settings: dict[str, str]) -> tuple[Reading, ...]:
     place, block = run.one(r"\s*block size: (\d+)(\S*)", "the size of a block")
     if block[2] not in _UNITS:
-        raise Unsure(f"{place}: the unit {block[2][:20]!r} is not known")
-    told["memory_block_bytes"] = whole(above_zero(block[1], place) * _UNITS[block[2]])
-    told["memory_oper"] = run.one(r"\s*operation: (\w+)", "what is done")[1][1]
-    told["memory_scope"] = run.one(r"\s*scope: (\w+)", "whose memory it is")[1][1]
+        raise UnclearOutput(f"{place}: the unit {block[2][:20]!r} is not known")
+    settings["memory_block_bytes"] = whole(above_zero(block[1], place) * _UNITS[block[2]])
+    settings["memory_oper"] = run.one(r"\s*operation: (\w+)", "what is done")[1][1]
+    settings["memory_scope"] = run.one(r"\s*scope: (\w+)", "whose memory it is")[1][1]
     place, match = run.one(rf"Total operations: (\d+) \(\s*({NUMBER}) per second\)", "operations a second")
     operations = above_zero(match[2], place)
     follows(operations, rate, 0.02, place)
     place, match = run.one(rf"({NUMBER}) MiB transferred \(({NUMBER}) MiB/sec\)", "what was moved a second")
     moved = above_zero(match[2], place) * MIB
-    follows(moved, operations * float(told["memory_block_bytes"]), 0.001 + 0.01 * MIB / moved, place)
+    follows(moved, operations * float(settings["memory_block_bytes"]), 0.001 + 0.01 * MIB / moved, place)
     return reading("bandwidth", BYTES, moved), reading("operations", RATE, operations)
 
 
-def _fileio(run: Page, told: dict[str, str]) -> tuple[Reading, ...]:
+def _fileio(run: Page, settings: dict[str, str]) -> tuple[Reading, ...]:
     place, block = run.one(r"Block size (\d+)(\S*)", "the size of a block")
     if block[2] not in _UNITS:
-        raise Unsure(f"{place}: the unit {block[2][:20]!r} is not known")
+        raise UnclearOutput(f"{place}: the unit {block[2][:20]!r} is not known")
     block_bytes = above_zero(block[1], place) * _UNITS[block[2]]
     place, doing = run.one(r"Doing (.+) test", "what is done")
     if doing[1] not in MODES:
-        raise Unsure(f"{place}: the test {doing[1][:40]!r} is not known")
-    told |= {"file_block_bytes": whole(block_bytes), "file_test_mode": MODES[doing[1]]}
+        raise UnclearOutput(f"{place}: the test {doing[1][:40]!r} is not known")
+    settings |= {"file_block_bytes": whole(block_bytes), "file_test_mode": MODES[doing[1]]}
     place, total = run.one(r"(\d+)(\S+) total file size", "the size of all files")
     if total[2] not in _UNITS:
-        raise Unsure(f"{place}: the unit {total[2][:20]!r} is not known")
-    told["file_total_bytes"] = whole(above_zero(total[1], place) * _UNITS[total[2]])
+        raise UnclearOutput(f"{place}: the unit {total[2][:20]!r} is not known")
+    settings["file_total_bytes"] = whole(above_zero(total[1], place) * _UNITS[total[2]])
     found: list[Reading] = []
     for way, per, moved in (("read", "reads/s:", "read, MiB/s:"), ("write", "writes/s:", "written, MiB/s:")):
         place, match = run.one(rf"\s*{per}\s*(\S+)", f"{way}s a second")
@@ -150,18 +152,18 @@ def _fileio(run: Page, told: dict[str, str]) -> tuple[Reading, ...]:
         follows(bandwidth, rate * block_bytes, 0.005 + 0.02 * MIB / (rate * block_bytes), place)
         found += [reading(f"{way}_iops", RATE, rate), reading(f"{way}_bandwidth", BYTES, rate * block_bytes)]
     if not found:
-        raise Unsure("nothing was read and nothing written")
+        raise UnclearOutput("nothing was read and nothing written")
     return (*found, _mean(run))
 
 
-def _oltp(run: Page, rate: float, told: dict[str, str]) -> tuple[Reading, ...]:
+def _oltp(run: Page, rate: float, settings: dict[str, str]) -> tuple[Reading, ...]:
     found = []
     for label in ("transactions", "queries"):
         place, match = run.one(rf"\s*{label}:\s+\d+\s+\(({NUMBER}) per sec\.\)", f"{label} a second")
         found.append(reading(label, RATE, above_zero(match[1], place)))
     follows(found[0].value, rate, 0.02, "transactions")
-    # Which script it was is not told; how many queries it makes of a transaction tells most of them apart.
-    told["queries_per_transaction"] = whole(round(found[1].value / found[0].value))
+    # The script is not named; its number of queries per transaction distinguishes most scripts.
+    settings["queries_per_transaction"] = whole(round(found[1].value / found[0].value))
     return (*found, *_latency(run))
 
 
@@ -169,9 +171,9 @@ READER = Reader("sysbench", "text of sysbench 0.4 to 1.0, one run or several", _
 
 
 def _of_threads(text: str) -> tuple[Report, ...]:
-    """Runs of which it is known that they were of threads, for they were asked for."""
+    """The reports of an output that is known to be of the threads test."""
     return tuple(
-        replace(one, tool="sysbench-threads", left=()) if one.tool == _UNTOLD else one for one in _reports(text)
+        replace(one, tool="sysbench-threads", unread=()) if one.tool == _UNKNOWN_TEST else one for one in _reports(text)
     )
 
 

@@ -1,8 +1,8 @@
-"""sysbench 0.4 and 0.5: what the same tests said before version 1.0, in another form."""
+"""sysbench 0.4 and 0.5: the older output format of its tests."""
 
 import re
 
-from cloudcmp.model.tool import Reading, Report, Unsure
+from cloudcmp.model.tool import Reading, Report, UnclearOutput
 from cloudcmp.tools.base import BYTES, KIB, LATENCY, MIB, RATE, reading
 from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, number, whole
 
@@ -23,52 +23,54 @@ _OPERATIONS = r"Operations performed:\s+(\d+) [Rr]eads?, (\d+) [Ww]rites?, \d+ O
 
 
 def report(run: Page, version: str) -> Report:
-    """What one run says; raises Unsure."""
+    """The report of one run; raises UnclearOutput."""
     # The last line of a run: without it the output is cut.
     run.one(r"\s*execution time \(avg/stddev\):.*", "the fairness of threads, which is the end of a run")
-    told = {"threads": whole(run.value("Number of threads:", "how many threads there are"))}
+    settings = {"threads": whole(run.value("Number of threads:", "how many threads there are"))}
     seconds = run.value("total time:", "the total time", "s")
     events = run.value("total number of events:", "how many events there were")
     rate = events / seconds
     if found := run.maybe(_PRIMES, "the limit of primes"):
-        told["cpu_max_prime"] = found[1][1]
+        settings["cpu_max_prime"] = found[1][1]
         name, readings = "sysbench-cpu", (reading("events", RATE, rate), *_latency(run, events))
     elif run.all(r".* MB transferred \(.*\)"):
-        name, readings = "sysbench-memory", _memory(run, rate, told)
+        name, readings = "sysbench-memory", _memory(run, rate, settings)
     elif run.all(r"Operations performed:.* Total"):
-        name, readings = "sysbench-fileio", (*_fileio(run, rate, seconds, told), _mean(run, events))
+        name, readings = "sysbench-fileio", (*_fileio(run, rate, seconds, settings), _mean(run, events))
     elif run.all(r"OLTP test statistics:"):
         name, readings = "sysbench-oltp", (*_oltp(run, rate), *_latency(run, events))
     elif run.all(r"Doing thread subsystem performance test"):
         name, readings = "sysbench-threads", (reading("events", RATE, rate), *_latency(run, events))
     else:
-        raise Unsure(f"{run.place(0)}: no line says which test of sysbench {version} this is")
-    return Report(name, version, told, readings)
+        raise UnclearOutput(f"{run.place(0)}: no line says which test of sysbench {version} this is")
+    return Report(name, version, settings, readings)
 
 
 def _mean(run: Page, events: float) -> Reading:
-    """The mean latency, from the sum: the mean itself is told to a hundredth of a millisecond only."""
+    """The mean latency, from the sum: the printed mean is rounded to a hundredth of a millisecond."""
     mean_ms = 1e3 * run.value("total time taken by event execution:", "the sum of latencies", "s?") / events
     place, match = run.one(rf"\s*avg:\s*({NUMBER})ms", "the mean latency in ms")
     said_ms = number(match[1], place)
     if abs(said_ms - mean_ms) > 0.00501 + 1e-3 * mean_ms:
-        raise Unsure(f"{place}: {said_ms:g} ms does not follow from the sum and the events, which give {mean_ms:g} ms")
+        raise UnclearOutput(
+            f"{place}: {said_ms:g} ms does not follow from the sum and the events, which give {mean_ms:g} ms"
+        )
     return reading("latency_mean", LATENCY, mean_ms * 1e-3)
 
 
 def _latency(run: Page, events: float) -> tuple[Reading, ...]:
-    """The mean, and the percentile that the run was asked for."""
+    """The mean and the requested percentile."""
     place, match = run.one(rf"\s*approx\.\s+(\d+) percentile:\s+({NUMBER})ms", "the latency at a percentile")
     return _mean(run, events), reading(f"latency_p{match[1]}", LATENCY, above_zero(match[2], place) * 1e-3)
 
 
 def _bytes(size: str, unit: str, place: str) -> float:
     if unit not in _SIZES:
-        raise Unsure(f"{place}: the unit {unit[:20]!r} is not known")
+        raise UnclearOutput(f"{place}: the unit {unit[:20]!r} is not known")
     return above_zero(size, place) * _SIZES[unit]
 
 
-def _memory(run: Page, rate: float, told: dict[str, str]) -> tuple[Reading, ...]:
+def _memory(run: Page, rate: float, settings: dict[str, str]) -> tuple[Reading, ...]:
     place, done = run.one(rf"Operations performed: (\d+) \(\s*({NUMBER}) ops/sec\)", "operations a second")
     operations = above_zero(done[2], place)
     follows(operations, rate, 0.02, place)
@@ -78,23 +80,23 @@ def _memory(run: Page, rate: float, told: dict[str, str]) -> tuple[Reading, ...]
     block = above_zero(match[1], place) * MIB / above_zero(done[1], place)
     if found := run.maybe(r"Memory block size: (\d+)(\w*)", "the size of a block"):
         block = _bytes(found[1][1], found[1][2], found[0])
-        told["memory_block_bytes"] = whole(block)
+        settings["memory_block_bytes"] = whole(block)
     follows(moved, operations * block, 0.01, place)
     for key, label in (("memory_oper", "Memory operations type"), ("memory_scope", "Memory scope type")):
         if found := run.maybe(rf"{label}: (\w+)", label):
-            told[key] = found[1][1]
+            settings[key] = found[1][1]
     return reading("bandwidth", BYTES, moved), reading("operations", RATE, operations)
 
 
-def _fileio(run: Page, rate: float, seconds: float, told: dict[str, str]) -> tuple[Reading, ...]:
+def _fileio(run: Page, rate: float, seconds: float, settings: dict[str, str]) -> tuple[Reading, ...]:
     place, match = run.one(r"Block size (\d+)(\w+)", "the size of a block")
     block = _bytes(match[1], match[2], place)
     place, doing = run.one(r"Doing (.+) test", "what is done")
     if doing[1] not in MODES:
-        raise Unsure(f"{place}: the test {doing[1][:40]!r} is not known")
-    told |= {"file_block_bytes": whole(block), "file_test_mode": MODES[doing[1]]}
+        raise UnclearOutput(f"{place}: the test {doing[1][:40]!r} is not known")
+    settings |= {"file_block_bytes": whole(block), "file_test_mode": MODES[doing[1]]}
     place, total = run.one(r"([\d.]+)(\w+) total file size", "the size of all files")
-    told["file_total_bytes"] = whole(_bytes(total[1], total[2], place))
+    settings["file_total_bytes"] = whole(_bytes(total[1], total[2], place))
     place, match = run.one(rf"\s*({NUMBER}) Requests/sec executed", "requests a second")
     follows(above_zero(match[1], place), rate, 0.02 + 0.006 / rate, place)
     place, counts = run.one(_OPERATIONS, "how much was read and written")

@@ -1,9 +1,9 @@
-"""UnixBench 5: twelve tests of a system, each against a machine of 1995, and their index."""
+"""UnixBench 5: twelve system tests, each relative to a machine of 1995, and their index."""
 
 import math
 import re
 
-from cloudcmp.model.tool import Reader, Report, Settings, Tool, Unsure
+from cloudcmp.model.tool import Reader, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import INDEX, at_once, measures, path, processors, quoted, reading
 from cloudcmp.tools.page import NUMBER, Page, above_zero
 
@@ -34,14 +34,14 @@ def _looks_like(text: str) -> bool:
 def _reports(text: str) -> tuple[Report, ...]:
     runs = Page(text).parts(lambda line: line.startswith("Benchmark Run: "))
     if not runs:
-        raise Unsure("no line begins with 'Benchmark Run: '")
+        raise UnclearOutput("no line begins with 'Benchmark Run: '")
     return tuple(map(_report, runs))
 
 
 def _report(run: Page) -> Report:
     _, copies = run.one(r"\d+ CPUs? in system; running (\d+) parallel cop(?:y|ies) of tests", "how many copies ran")
     if partial := run.maybe(r"\s*System Benchmarks Index Score \(Partial Only\).*", "a partial index"):
-        raise Unsure(f"{partial[0]}: the index is of a part of the tests only")
+        raise UnclearOutput(f"{partial[0]}: the index is of a part of the tests only")
     scores = {name: _score(run, name) for name in _TESTS}
     indices = {name: _index(run, name, scores[name]) for name in _TESTS}
     place, match = run.one(_TOTAL, "the index of all tests")
@@ -49,7 +49,9 @@ def _report(run: Page) -> Report:
     mean = math.exp(math.fsum(map(math.log, indices.values())) / len(indices))
     doubt = mean * math.fsum(_ROUNDED / scores[name] for name in _TESTS) / len(_TESTS)
     if abs(total - mean) > _ROUNDED + doubt:
-        raise Unsure(f"{place}: the index {total:g} does not follow from the twelve scores, which give {mean:.1f}")
+        raise UnclearOutput(
+            f"{place}: the index {total:g} does not follow from the twelve scores, which give {mean:.1f}"
+        )
     found = (reading("index", INDEX, total), *(reading(f"{name}_index", INDEX, one) for name, one in indices.items()))
     return Report("unixbench", "", {"copies": copies[1]}, found)
 
@@ -58,21 +60,21 @@ def _score(run: Page, name: str) -> float:
     label, unit, _ = _TESTS[name]
     place, match = run.one(rf"{re.escape(label)}\s+({NUMBER}) (\w+)\s+\(.*\)", f"the score of {label}")
     if match[2] != unit:
-        raise Unsure(f"{place}: {label} is in {match[2][:20]}, not in {unit}")
+        raise UnclearOutput(f"{place}: {label} is in {match[2][:20]}, not in {unit}")
     return above_zero(match[1], place)
 
 
 def _index(run: Page, name: str, score: float) -> float:
-    """The index of a test from its score; raises Unsure where the output's own table does not agree."""
+    """The index of a test from its score; raises UnclearOutput if the output's own table differs."""
     label, _, baseline = _TESTS[name]
     place, match = run.one(rf"{re.escape(label)}\s+({NUMBER})\s+({NUMBER})\s+({NUMBER})", f"the index of {label}")
     if above_zero(match[1], place) != baseline:
-        raise Unsure(f"{place}: the baseline of {label} is {baseline:g}, not {match[1][:20]}")
+        raise UnclearOutput(f"{place}: the baseline of {label} is {baseline:g}, not {match[1][:20]}")
     if abs(above_zero(match[2], place) - score) > _ROUNDED:
-        raise Unsure(f"{place}: the result of {label} is {match[2][:20]} here, and {score:g} before")
+        raise UnclearOutput(f"{place}: the result of {label} is {match[2][:20]} here, and {score:g} before")
     index = 10 * score / baseline
     if abs(above_zero(match[3], place) - index) > _ROUNDED + 10 * _ROUNDED / baseline:
-        raise Unsure(f"{place}: the index of {label} is {match[3][:20]}, its score gives {index:.1f}")
+        raise UnclearOutput(f"{place}: the index of {label} is {match[3][:20]}, its score gives {index:.1f}")
     return index
 
 

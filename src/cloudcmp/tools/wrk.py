@@ -2,7 +2,7 @@
 
 import re
 
-from cloudcmp.model.tool import Measure, Reader, Reading, Report, Settings, Tool, Unsure
+from cloudcmp.model.tool import Measure, Reader, Reading, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import LATENCY, LOSS, RATE, count, duration, measures, path, quoted, reading, whole_seconds
 from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, number, scaled, whole
 
@@ -20,7 +20,7 @@ def _looks_like(text: str) -> bool:
 def _reports(text: str) -> tuple[Report, ...]:
     runs = Page(text).parts(lambda line: _BEGINS.fullmatch(line) is not None)
     if not runs:
-        raise Unsure("no line begins the output of wrk")
+        raise UnclearOutput("no line begins the output of wrk")
     return tuple(map(_report, runs))
 
 
@@ -28,8 +28,8 @@ def _report(run: Page) -> Report:
     begins = _BEGINS.fullmatch(run.lines[0])
     assert begins is not None
     place, asked = run.one(r"\s*(\d+) threads and (\d+) connections", "threads and connections")
-    told = {"threads": asked[1], "connections": asked[2]}
-    told["duration_s"] = whole(above_zero(begins[1], run.place(0)) * _TIMES[begins[2]])
+    settings = {"threads": asked[1], "connections": asked[2]}
+    settings["duration_s"] = whole(above_zero(begins[1], run.place(0)) * _TIMES[begins[2]])
     rate = run.value("Requests/sec:", "requests a second")
     run.one(rf"Transfer/sec:\s+{NUMBER}[KMGT]?B", "what was moved a second")
     place, done = run.one(rf"\s*(\d+) requests in ({NUMBER})(\w+), {NUMBER}[KMGT]?B read", "the requests in all")
@@ -39,7 +39,7 @@ def _report(run: Page) -> Report:
     answered, broken = _failed(run)
     readings.append(reading("failed", LOSS, (answered + broken) / (requests + broken)))
     rows = run.all(_SPECTRUM)
-    return Report("wrk2" if rows else "wrk", "", told, tuple(readings))
+    return Report("wrk2" if rows else "wrk", "", settings, tuple(readings))
 
 
 def _mean(run: Page) -> Reading:
@@ -51,7 +51,7 @@ def _mean(run: Page) -> Reading:
 
 
 def _percentiles(run: Page) -> list[Reading]:
-    """wrk's rows, or wrk2's, which must agree with its spectrum in milliseconds; none without --latency."""
+    """The percentiles of wrk, or of wrk2, whose spectrum in milliseconds must agree; empty without --latency."""
     if not run.all(r"\s*Latency Distribution.*"):
         return []
     rows = run.all(rf"\s*(\d+)(?:\.000)?%\s+({NUMBER})(\w+)")
@@ -59,19 +59,19 @@ def _percentiles(run: Page) -> list[Reading]:
     found = {}
     for place, match in rows:
         if match[1] in found:
-            raise Unsure(f"{place}: the latency at {match[1]} % is told again")
+            raise UnclearOutput(f"{place}: the latency at {match[1]} % is told again")
         found[match[1]] = scaled(match[2], match[3], _TIMES, place)
         if spectrum:
             share = number(match[1], place) / 100
             near = next((value for _, at, value in spectrum if at >= share), spectrum[-1][2])
             follows(found[match[1]], near, 0.06, place)
     if missing := [each for each in _PERCENTILES if each not in found]:
-        raise Unsure(f"no line tells the latency at {missing[0]} %")
+        raise UnclearOutput(f"no line tells the latency at {missing[0]} %")
     return [reading(f"latency_{name}", LATENCY, found[each]) for each, name in _PERCENTILES.items()]
 
 
 def _failed(run: Page) -> tuple[float, float]:
-    """Answers with an error, which are counted as requests, and connections that broke, which are not."""
+    """The share of requests that failed: answers with an error (wrk counts them) and broken connections (it does not)."""
     other = run.maybe(r"\s*Non-2xx or 3xx responses: (\d+)", "answers with an error")
     broken = run.maybe(r"\s*Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", "broken connections")
     answers = number(other[1][1], other[0]) if other else 0.0

@@ -1,8 +1,8 @@
-"""YCSB: a load of databases that keep rows by key; its text."""
+"""YCSB: a load of key-value databases; its text output."""
 
 import re
 
-from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, Unsure
+from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import LATENCY, LOSS, RATE, choice, count, measures, path, quoted, reading
 from cloudcmp.tools.page import Page, above_zero, follows, number, word
 
@@ -17,47 +17,48 @@ def _looks_like(text: str) -> bool:
 
 
 def _reports(text: str) -> tuple[Report, ...]:
-    told: dict[tuple[str, str], tuple[str, str]] = {}
+    lines: dict[tuple[str, str], tuple[str, str]] = {}
     for place, match in Page(text).all(_LINE):
         key = match[1], match[2]
-        if key in told:
-            raise Unsure(f"{place}: [{match[1]}] {match[2][:40]} is told again, first on {told[key][0]}")
-        told[key] = place, match[3]
+        if key in lines:
+            raise UnclearOutput(f"{place}: [{match[1]}] {match[2][:40]} is told again, first on {lines[key][0]}")
+        lines[key] = place, match[3]
     if unread := [
         place for place, match in Page(text).all(r"\[[A-Z].*") if not re.fullmatch(_LINE, match[0], re.ASCII)
     ]:
-        raise Unsure(f"{unread[0]}: this is no figure of YCSB")
-    rate, run_s = _value(told, "OVERALL", "Throughput(ops/sec)"), _value(told, "OVERALL", "RunTime(ms)") * 1e-3
-    kinds = [kind for kind in _KINDS if (kind, "Operations") in told]
-    counts = {kind: number(told[kind, "Operations"][1], told[kind, "Operations"][0]) for kind in kinds}
-    # A read-modify-write is told once as itself, and as a read and an update.
+        raise UnclearOutput(f"{unread[0]}: this is no figure of YCSB")
+    rate, run_s = _value(lines, "OVERALL", "Throughput(ops/sec)"), _value(lines, "OVERALL", "RunTime(ms)") * 1e-3
+    kinds = [kind for kind in _KINDS if (kind, "Operations") in lines]
+    counts = {kind: number(lines[kind, "Operations"][1], lines[kind, "Operations"][0]) for kind in kinds}
+    # A read-modify-write counts once as itself, and as a read and an update.
     done = sum(counts.values()) - 2 * counts.get("READ-MODIFY-WRITE", 0.0)
-    failed = sum(number(value, place) for (kind, what), (place, value) in told.items()
+    failed = sum(number(value, place) for (kind, what), (place, value) in lines.items()
                  if kind.endswith("-FAILED") and what == "Operations")  # fmt: skip
-    follows(done + failed, rate * run_s, 0.01, told["OVERALL", "Throughput(ops/sec)"][0])
+    follows(done + failed, rate * run_s, 0.01, lines["OVERALL", "Throughput(ops/sec)"][0])
     readings: list[Reading] = [reading("operations", RATE, rate)]
     for kind in (kind for kind in kinds if counts[kind]):
         name = kind.lower().replace("-", "_")
         readings += [
-            reading(f"{name}_{ours}", LATENCY, _value(told, kind, theirs) * 1e-6) for theirs, ours in _LATENCIES.items()
+            reading(f"{name}_{ours}", LATENCY, _value(lines, kind, theirs) * 1e-6)
+            for theirs, ours in _LATENCIES.items()
         ]
     readings.append(reading("failed", LOSS, failed / (done + failed)))
-    return (Report("ycsb", "", _told(text), tuple(readings)),)
+    return (Report("ycsb", "", _settings(text), tuple(readings)),)
 
 
-def _value(told: dict[tuple[str, str], tuple[str, str]], kind: str, what: str) -> float:
-    if (kind, what) not in told:
-        raise Unsure(f"no line tells [{kind}], {what}")
-    place, text = told[kind, what]
+def _value(lines: dict[tuple[str, str], tuple[str, str]], kind: str, what: str) -> float:
+    if (kind, what) not in lines:
+        raise UnclearOutput(f"no line tells [{kind}], {what}")
+    place, text = lines[kind, what]
     return above_zero(text, place)
 
 
-def _told(text: str) -> dict[str, str]:
-    """The workload, where the line that YCSB was begun with is in the output."""
+def _settings(text: str) -> dict[str, str]:
+    """The workload and threads, if the output contains the command line of YCSB."""
     found = set(re.findall(r"-P \S*?workload([a-f])(?!\S)", text))
     threads = set(re.findall(r"-threads (\d+)\b", text))
-    told = {"workload": word(found.pop())} if len(found) == 1 else {}
-    return told | ({"threads": threads.pop()} if len(threads) == 1 else {})
+    settings = {"workload": word(found.pop())} if len(found) == 1 else {}
+    return settings | ({"threads": threads.pop()} if len(threads) == 1 else {})
 
 
 READER = Reader("ycsb", "text of YCSB 0.10 and later", _looks_like, _reports)

@@ -13,7 +13,7 @@ from cloudcmp.analysis.published.number import read
 from cloudcmp.analysis.published.reading import label
 from cloudcmp.analysis.published.relations import KINDS
 from cloudcmp.analysis.published.verdict import Check
-from cloudcmp.model.price import Doubt, Item, PriceList, PriceRow, Sold, Unit
+from cloudcmp.model.price import Doubt, Item, PriceList, PriceRow, TypeFacts, Unit
 from cloudcmp.published import Catalogue, Document, Table
 
 PUBLISHED = "published"
@@ -109,9 +109,9 @@ def _row(catalogue: Catalogue, thing: Mapping[str, str], amount: Decimal) -> Pri
     )
 
 
-def _sold(catalogue: Catalogue, thing: Mapping[str, str]) -> Sold:
+def _sold(catalogue: Catalogue, thing: Mapping[str, str]) -> TypeFacts:
     memory = _figure(thing.get(catalogue.memory_gib, ""))
-    return Sold(thing[catalogue.provider], "", thing[catalogue.name], _figure(thing[catalogue.vcpus]), memory)
+    return TypeFacts(thing[catalogue.provider], "", thing[catalogue.name], _figure(thing[catalogue.vcpus]), memory)
 
 
 def _figure(text: str) -> float | None:

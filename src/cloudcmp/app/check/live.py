@@ -22,10 +22,9 @@ from cloudcmp.app.study_folder import new_folder
 from cloudcmp.catalog import METRICS, hint
 from cloudcmp.errors import AgentMissing, BudgetSpent, CloudcmpError, UserMistake
 from cloudcmp.execute.connections import open_provisioning
-from cloudcmp.execute.environment import tools
-from cloudcmp.execute.interruptible import ask, unheld
-from cloudcmp.execute.interruption import Stopping
-from cloudcmp.execute.teardown import Leave, RunEnd, faults_of, leave_at_once, lines_left, untouched
+from cloudcmp.execute.environment import open_providers
+from cloudcmp.execute.interruption import StopSignals, run_interruptible
+from cloudcmp.execute.teardown import Leave, RunEnd, faults_of, leave_at_once, lines_left, open_lease_lines
 from cloudcmp.model.check import LiveCheck
 from cloudcmp.model.lease import FIREWALL
 from cloudcmp.model.offering import Offering
@@ -116,7 +115,7 @@ def run(check: LiveCheck, say: Callable[[str], None] = lambda _: None, leave: Le
     try:
         with store:
             try:
-                unheld(_try_clauses(check, store, binary, say, leave, came))
+                run_interruptible(_try_clauses(check, store, binary, say, leave, came))
                 clean = not came[0].left
             except BaseException as error:
                 clean = _add_left(error, check, store, came, say)
@@ -132,8 +131,8 @@ def _preflight(check: LiveCheck, say: Callable[[str], None]) -> None:
     """Run the preflight before creating anything."""
     say(f"looking first: {check.provider}")
     options = ProviderOptions(metrics=METRICS, candidates=check.plan.candidates, dial=dial)
-    refuse(ask(preflight({check.provider: make(check.provider, options)}, check.plan, say)))
-    ask(prepare_providers(check.plan, say))
+    refuse(run_interruptible(preflight({check.provider: make(check.provider, options)}, check.plan, say)))
+    run_interruptible(prepare_providers(check.plan, say))
 
 
 def _add_left(
@@ -145,7 +144,7 @@ def _add_left(
     """
     nothing = False
     try:
-        lines = lines_left(came[0].releases) if came else untouched(store, "not seen gone")
+        lines = lines_left(came[0].releases) if came else open_lease_lines(store, "not seen gone")
         nothing = not (lines if came else store.leases())
     except CloudcmpError as unread:
         lines = (f"what it made may be there: {brief(unread)}",)
@@ -163,7 +162,7 @@ async def _try_clauses(
     came: list[Held],
 ) -> None:  # fmt: skip
     """Try the clauses; the result goes into `came`, where an interruption cannot lose it."""
-    providers, ledger = tools(store, binary)
+    providers, ledger = open_providers(store, binary)
     office = open_provisioning(ledger, providers.values())
     provider, launches = providers[check.provider], check.plan.launches[:LAUNCHES]
     stage = ContractRun(office, provider, check.candidate, launches, TTL_S, allow=check.allow)
@@ -171,13 +170,13 @@ async def _try_clauses(
         came.append(await hold(stage, say=say))
         return
     stop = asyncio.Event()
-    stopping = Stopping(stop, lambda _: say("ending all that was made; once more to leave at once"))
+    stopping = StopSignals(stop, lambda _: say("ending all that was made; once more to leave at once"))
 
     async def work() -> None:
         came.append(await hold(stage, stop=stop, say=say))
 
-    with stopping.heeding():
-        if not await stopping.unless_hurried(work()):
+    with stopping.handled():
+        if not await stopping.run_unless_hurried(work()):
             await leave_at_once(ledger, providers, check.folder, _with_doubles(stage, leave))
 
 

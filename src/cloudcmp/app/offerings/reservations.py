@@ -8,7 +8,7 @@ from cloudcmp.cost.lookup import FRESH_DAYS, Lookup
 from cloudcmp.cost.price_query import PriceQuery, machine_rows
 from cloudcmp.model.inventory import PricedOffering
 from cloudcmp.model.offering import Offering, Price
-from cloudcmp.model.price import OLD_BY_NATURE, How, Item, Listed, PriceRow, Purchase, Unit
+from cloudcmp.model.price import OLD_BY_NATURE, How, Item, PriceListEntry, PriceRow, Purchase, Unit
 from cloudcmp.model.terms import Commitment
 from cloudcmp.units import Money
 
@@ -40,7 +40,7 @@ def reserved(sold: Offering, system: str, look: Lookup) -> list[PricedOffering]:
     return [PricedOffering(replace(sold, price=None), None, f"{sold.provider}/{sold.region} {sold.name}: {why}")]
 
 
-def _doubted(sold: Offering, list_: Listed, look: Lookup, *, found: bool) -> str:
+def _doubted(sold: Offering, list_: PriceListEntry, look: Lookup, *, found: bool) -> str:
     """Why a line of the list makes the reservations doubtful; a line without a name matters only if none was found."""
     for one in look.book.doubts(list_, sold.provider, sold.region, sold.name):
         about = one.item in {None, Item.INSTANCE} and one.purchase in {None, Purchase.RESERVED}
@@ -60,7 +60,7 @@ def _fits(row: PriceRow, query: PriceQuery, look: Lookup) -> bool:
     return begun and usable and _about(row, query)
 
 
-def _sale(sold: Offering, list_: Listed, row: PriceRow) -> PricedOffering:
+def _sale(sold: Offering, list_: PriceListEntry, row: PriceRow) -> PricedOffering:
     term = Commitment(
         sold.provider, sold.name, row.purchase, row.term_months, Money(row.amount, row.currency), row.upfront
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cloudcmp.app.provider_clients import brief
 from cloudcmp.errors import CloudcmpError, NoCredentials
-from cloudcmp.execute.interruptible import ask
+from cloudcmp.execute.interruption import run_interruptible
 from cloudcmp.model.inventory import ProviderOfferings
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.credential_signs import signs_of
@@ -31,7 +31,7 @@ def offerings_by_provider(
     """
     chosen = list(names)
     likely = [name for name in chosen if signs_of(name, os.environ, Path.home())]
-    answers = ask(_all(likely, region, say)) if likely else {}
+    answers = run_interruptible(_all(likely, region, say)) if likely else {}
     unlikely = ProviderOfferings(why="there is no sign of credentials", no_credentials=True)
     return {name: answers.get(name) or unlikely for name in chosen}
 

@@ -1,4 +1,9 @@
-"""The tables, one file a family: its metrics, what measures them, and the suites made of it."""
+"""The tables of metrics, probes and suites, one file for each family.
+
+`typical` of a metric is a plausible magnitude, used only to draw values that a simulated study does not plant.
+`built=False` marks probes that only the simulated provider answers so far. A test compares the table of probes with the
+agent's own. Each value of a parameter of a suite is run.
+"""
 
 from cloudcmp.catalog.tables import (
     commands,
@@ -15,7 +20,11 @@ from cloudcmp.catalog.tables import (
     unixbench,
     wan,
 )
+from cloudcmp.model.metric import Metric, Probe, Suite
 
 FAMILIES = (peaks, tasks, unixbench, dbench, iozone, postmark, npb, machines, network, services, wan, tools, commands)
 
-__all__ = ["FAMILIES"]
+METRICS: dict[str, Metric] = {metric.name: metric for family in FAMILIES for metric in family.METRICS}
+PROBES: dict[str, Probe] = {probe.name: probe for family in FAMILIES for probe in family.PROBES}
+SUITES: dict[str, Suite] = {suite.name: suite for family in FAMILIES for suite in family.SUITES}
+PERCENTILES = ("50", "95", "99")

@@ -16,7 +16,7 @@ _LARGE_FILE, _LARGE_RECORD = 32 * 2**20, 64 * 2**10
 
 
 def expected_s(params: Mapping[str, str]) -> float:
-    """Seconds of one trial: the files that it needs, then the pass, which ends at the latest after `most_s`."""
+    """Seconds of one trial: it creates its files, then runs the pass, which ends after `most_s` at the latest."""
     size, record, durability = int(params["file_bytes"]), int(params["record_bytes"]), params["durability"]
     files = int(params["threads"]) if params["threads"].isdigit() else 1
     reads = "read" in params["op"] or params["op"] == "mixed"
@@ -31,7 +31,7 @@ def expected_s(params: Mapping[str, str]) -> float:
 
 
 def refusal(params: Mapping[str, str]) -> tuple[str, str]:
-    """Why the agent would refuse these parameters, and what next; empty where it would not."""
+    """Why the agent would refuse these parameters, and what next; two empty texts if it would not."""
     size, record, durability = int(params["file_bytes"]), int(params["record_bytes"]), params["durability"]
     if record > size:
         what = f"a record of {record} B is larger than its file of {size} B"

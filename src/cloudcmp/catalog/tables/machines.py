@@ -1,4 +1,4 @@
-"""What a cloud does to machines, timed by the controller."""
+"""Lifecycle actions of clouds on machines, timed by the controller."""
 
 from cloudcmp.catalog.tables.base import choice, compute, suite
 from cloudcmp.model.cast import Role

@@ -1,4 +1,4 @@
-"""Processor, memory and disk at their best: peaks, a solve, bandwidth, latency, blocks of a file."""
+"""Peak performance of processor, memory and disk: peaks, a solve, bandwidth, latency, blocks of a file."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ _FILLED_S = 3600.0  # a system that fills the memory: nobody knows how large tha
 
 
 def _dense_s(filled: Mapping[str, str], flop: float) -> float:
-    """The time asked for, and two passes of the work: as a usual core does it, or a slow one where that matters."""
+    """Seconds of a trial: the requested duration, and two passes of the work on a usual core, or a slow one for large n."""
     flop_per_s = 1e10 if int(filled["n"]) <= _SMALL_N else 3e9
     return float(filled["duration_s"]) + 2 * flop / flop_per_s
 

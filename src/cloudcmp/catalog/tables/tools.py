@@ -1,4 +1,4 @@
-"""What tools of others tell: one metric for each unit, and the probe that runs them."""
+"""Metrics of third-party tools, one for each unit, and the probe that runs them."""
 
 from cloudcmp.catalog.tables.base import choice
 from cloudcmp.model.metric import Better, Group, Metric, Param, ParamKind, Probe, Reduce, Suite
@@ -6,7 +6,7 @@ from cloudcmp.tools import TOOLS
 
 
 def _metric(name: str, unit: str, better: Better, typical: float, doc: str, *, signed: bool = False) -> Metric:
-    """A metric that a tool's own words make a cell of: its name, its settings, what it calls the figure."""
+    """A metric whose cells name a tool, its settings and its figure."""
     return Metric(name, unit, better, Group.COMPUTE, Reduce.MEDIAN, ("measure", "settings", "tool"), doc,
                   "What the tool leaves out; two tools' figures of one name are not the same thing.", typical, signed)  # fmt: skip
 

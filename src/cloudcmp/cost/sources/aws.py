@@ -28,7 +28,7 @@ from cloudcmp.cost.sources.base import (
     quantity_of,
     records_of,
 )
-from cloudcmp.model.price import Item, PriceRow, Purchase, Sold, Told, Unit
+from cloudcmp.model.price import Item, PriceEntry, PriceRow, Purchase, TypeFacts, Unit
 from cloudcmp.model.untrusted_text import one_line
 
 PROVIDER = "aws"
@@ -58,7 +58,7 @@ _MIB_IN_MB = Decimal("1.048576")
 _GP3_MB_PER_S = 125 * _MIB_IN_MB
 
 
-def read(file: BinaryIO) -> Iterator[Told]:
+def read(file: BinaryIO) -> Iterator[PriceEntry]:
     """What an offer file or a savings plan's file tells, row by row; raises Unreadable for what is neither."""
     rest = file if isinstance(file, io.BufferedReader) else io.BufferedReader(io.BytesIO(file.read()))
     if rest.peek(1)[:1] in {b"{", b"["}:
@@ -84,7 +84,7 @@ def read(file: BinaryIO) -> Iterator[Told]:
         yield from _offers(records_of(body, _NEEDED))
 
 
-def _offers(records: Iterable[Record | Told]) -> Iterator[Told]:
+def _offers(records: Iterable[Record | PriceEntry]) -> Iterator[PriceEntry]:
     """The rows of an offer file; what a commitment costs comes in up to two, by the hour and at once, side by side."""
     seen: set[tuple[str, str]] = set()
     parts: list[Record] = []
@@ -179,7 +179,7 @@ def _free(record: Record) -> bool:
         return False
 
 
-def _row(record: Record, item: Item, purchase: Purchase) -> Told:
+def _row(record: Record, item: Item, purchase: Purchase) -> PriceEntry:
     """The price of a row, or why it tells none."""
     region, name, system, tenancy = _what(record, item)
     try:
@@ -270,7 +270,7 @@ def _tiered(row: PriceRow, record: Record) -> PriceRow:
     return replace(row, tier_from=first_, tier_until=last_ if row.item is Item.EGRESS else None)
 
 
-def _sold(record: Record) -> Iterator[Sold]:
+def _sold(record: Record) -> Iterator[TypeFacts]:
     region, name, _, _ = _what(record, Item.INSTANCE)
     known = (("architecture", record.get("Processor Architecture")), ("cpu", record.get("Physical Processor")))
     try:
@@ -280,7 +280,7 @@ def _sold(record: Record) -> Iterator[Sold]:
         return
     if region and name and vcpus > 0 and memory > 0:
         attributes = tuple((key, one_line(value)) for key, value in known if value)
-        yield Sold(PROVIDER, region, name, float(vcpus), float(memory), _category(record), attributes)
+        yield TypeFacts(PROVIDER, region, name, float(vcpus), float(memory), _category(record), attributes)
 
 
 def _category(record: Record) -> str | None:
@@ -293,7 +293,7 @@ def _category(record: Record) -> str | None:
     return next((kind for word, kind in kinds.items() if family.startswith(word)), None)
 
 
-def _reserved(parts: list[Record]) -> Told:
+def _reserved(parts: list[Record]) -> PriceEntry:
     """A commitment of its parts: an hourly price, one at once, or both; without a part that it names it has none."""
     hourly = [one for one in parts if one["Unit"].lower() == "hrs"]
     fees = [one for one in parts if one["Unit"].lower() == "quantity"]
@@ -328,7 +328,7 @@ def _saves(record: Record) -> bool:
     return record["DiscountedOperation"] in _OPERATIONS and bool(_USAGE.search(record["DiscountedUsageType"]))
 
 
-def _saving(record: Record) -> Told:
+def _saving(record: Record) -> PriceEntry:
     """What a machine costs an hour under a savings plan."""
     sku, name, region = (
         record["DiscountedSKU"],

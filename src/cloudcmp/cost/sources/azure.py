@@ -27,7 +27,7 @@ from cloudcmp.cost.sources.base import (
     sequence,
     text_of,
 )
-from cloudcmp.model.price import Item, PriceRow, Purchase, Told, Unit
+from cloudcmp.model.price import Item, PriceEntry, PriceRow, Purchase, Unit
 from cloudcmp.model.untrusted_text import one_line
 
 PROVIDER = "azure"
@@ -53,7 +53,7 @@ def next_of(file: BinaryIO) -> str:
     return link or ""
 
 
-def read(file: BinaryIO, today: date | None = None) -> Iterator[Told]:
+def read(file: BinaryIO, today: date | None = None) -> Iterator[PriceEntry]:
     """What a page tells; raises Unreadable for what is none, or has another number of items than it says.
 
     A page has no day of its own: what ended before `today` (UTC; now without one) is left out.
@@ -72,7 +72,7 @@ def read(file: BinaryIO, today: date | None = None) -> Iterator[Told]:
             yield from _parsed(one)
 
 
-def tiered(entries: Iterable[Told]) -> Iterator[Told]:
+def tiered(entries: Iterable[PriceEntry]) -> Iterator[PriceEntry]:
     """The same with the end of each tier of traffic, where the next one of its SKU begins; tiers go last."""
     found: list[PriceRow] = []
     for one in entries:
@@ -116,7 +116,7 @@ def _page(file: BinaryIO) -> Mapping[str, Any]:
     return page
 
 
-def _parsed(item: Mapping[str, Any]) -> Iterator[Told]:
+def _parsed(item: Mapping[str, Any]) -> Iterator[PriceEntry]:
     service, product = (one_line(item.get(key) or "") for key in ("serviceName", "productName"))
     kind = item.get("type")
     if service == "Virtual Machines":
@@ -131,7 +131,7 @@ def _parsed(item: Mapping[str, Any]) -> Iterator[Told]:
         yield from _row(item, Item.ADDRESS, "ipv4", {"1 Hour": (Unit.HOUR, 1)})
 
 
-def _machine(item: Mapping[str, Any], product: str, kind: object) -> Iterator[Told]:
+def _machine(item: Mapping[str, Any], product: str, kind: object) -> Iterator[PriceEntry]:
     words = (one_line(item.get("meterName") or "") + " " + one_line(item.get("skuName") or "")).lower()
     if "low priority" in words or "Cloud Services" in product or "CloudServices" in product or "Host" in product:
         return
@@ -164,7 +164,7 @@ def _machine(item: Mapping[str, Any], product: str, kind: object) -> Iterator[To
 def _row(
     item: Mapping[str, Any], what: Item, name: object, units: Mapping[str, tuple[Unit, int]], *, system: str = "",
     purchase: Purchase = Purchase.ON_DEMAND, to: str = "",
-) -> Iterator[Told]:  # fmt: skip
+) -> Iterator[PriceEntry]:  # fmt: skip
     region, sku = item.get("armRegionName"), item.get("skuId")
     try:
         where = text_of(item, "armRegionName")
@@ -192,7 +192,7 @@ def _name(name: object) -> str:
     return one_line(name)
 
 
-def _savings(item: Mapping[str, Any], name: object, system: str) -> Iterator[Told]:
+def _savings(item: Mapping[str, Any], name: object, system: str) -> Iterator[PriceEntry]:
     region, sku = item.get("armRegionName"), item.get("skuId")
     plans = item.get("savingsPlan")
     for plan in plans if isinstance(plans, list) else []:
@@ -213,7 +213,7 @@ def _savings(item: Mapping[str, Any], name: object, system: str) -> Iterator[Tol
             yield doubt(PROVIDER, region, sku, name, odd, Item.INSTANCE, system, Purchase.SAVINGS)
 
 
-def _reservation(item: Mapping[str, Any], name: object) -> Iterator[Told]:
+def _reservation(item: Mapping[str, Any], name: object) -> Iterator[PriceEntry]:
     region, sku = item.get("armRegionName"), item.get("skuId")
     try:
         _end(item)
@@ -234,7 +234,7 @@ def _months(term: object) -> int:
     return found
 
 
-def _disk(item: Mapping[str, Any], product: str) -> Iterator[Told]:
+def _disk(item: Mapping[str, Any], product: str) -> Iterator[PriceEntry]:
     letter, type_ = _DISK_TYPES[product]
     found = _DISK.fullmatch(one_line(item.get("skuName") or ""))
     if found is None or found[1] != letter or one_line(item.get("meterName") or "") != f"{found[0]} Disk":
@@ -245,7 +245,7 @@ def _disk(item: Mapping[str, Any], product: str) -> Iterator[Told]:
         yield row if not isinstance(row, PriceRow) else _sized(row, size, int(found[2]))
 
 
-def _sized(row: PriceRow, size: int | None, number: int) -> Told:
+def _sized(row: PriceRow, size: int | None, number: int) -> PriceEntry:
     if size is None:
         return doubt(PROVIDER, row.region, row.sku, row.name, f"the size of a disk of {number} is not known", row.item)
     if row.name.startswith("Standard"):  # https://azure.microsoft.com/en-us/pricing/details/managed-disks/

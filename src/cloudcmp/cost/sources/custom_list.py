@@ -23,7 +23,7 @@ from cloudcmp.cost.sources.base import (
     sequence,
     text_of,
 )
-from cloudcmp.model.price import Item, PriceRow, Purchase, Sold, Told, Unit
+from cloudcmp.model.price import Item, PriceEntry, PriceRow, Purchase, TypeFacts, Unit
 from cloudcmp.model.untrusted_text import one_line
 
 SCHEMA = "cloudcmp.prices/1"
@@ -37,7 +37,7 @@ TENANCIES = ("shared", "dedicated")
 Word = TypeVar("Word", bound=StrEnum)
 
 
-def read(file: BinaryIO) -> Iterator[Told]:
+def read(file: BinaryIO) -> Iterator[PriceEntry]:
     """What a list of the user's own tells; raises Unreadable for what is none, and for a column that is not known."""
     rest = file if isinstance(file, io.BufferedReader) else io.BufferedReader(io.BytesIO(file.read()))
     start = rest.peek(1)[:1]
@@ -73,7 +73,7 @@ def _known(row: Mapping[str, Any]) -> None:
             raise Unreadable(f"the column {one_line(key)!r} is not known{hint}")
 
 
-def _price_of(row: Mapping[str, Any], number: int) -> Told:
+def _price_of(row: Mapping[str, Any], number: int) -> PriceEntry:
     """The price of a row, or why it tells none."""
     provider = row.get("provider")
     if not isinstance(provider, str) or not provider.strip():
@@ -149,11 +149,11 @@ def _text(row: Mapping[str, Any], key: str) -> str:
     raise Odd(f"{key} is {one_line(value)}, which is no text")
 
 
-def _sold(row: Mapping[str, Any], price: PriceRow) -> Iterator[Sold]:
+def _sold(row: Mapping[str, Any], price: PriceRow) -> Iterator[TypeFacts]:
     if price.item is not Item.INSTANCE or not (row.get("vcpus") or row.get("memory_gib") or row.get("category")):
         return
     try:
         vcpus, memory = (float(number_of(row[key])) if row.get(key) else None for key in ("vcpus", "memory_gib"))
     except Odd:
         return
-    yield Sold(price.provider, price.region, price.name, vcpus, memory, _text(row, "category") or None)
+    yield TypeFacts(price.provider, price.region, price.name, vcpus, memory, _text(row, "category") or None)

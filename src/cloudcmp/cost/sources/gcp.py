@@ -27,7 +27,7 @@ from cloudcmp.cost.sources.base import (
     sequence,
     text_of,
 )
-from cloudcmp.model.price import Item, PriceRow, Purchase, Told, Unit
+from cloudcmp.model.price import Item, PriceEntry, PriceRow, Purchase, Unit
 from cloudcmp.model.untrusted_text import one_line
 
 PROVIDER = "gcp"
@@ -76,7 +76,7 @@ def next_of(file: BinaryIO) -> str:
     return token or ""
 
 
-def read(file: BinaryIO) -> Iterator[Told]:
+def read(file: BinaryIO) -> Iterator[PriceEntry]:
     """What a page tells; raises Unreadable for what is none."""
     for number, sku in enumerate(sequence(_page(file)["skus"], "skus"), 1):
         yield from _parsed(mapping(sku, f"SKU {number}"))
@@ -89,7 +89,7 @@ def _page(file: BinaryIO) -> Mapping[str, Any]:
     return page
 
 
-def _parsed(sku: Mapping[str, Any]) -> Iterator[Told]:
+def _parsed(sku: Mapping[str, Any]) -> Iterator[PriceEntry]:
     description = one_line(sku.get("description") or "")
     item, name = _what(description)
     if item is None:

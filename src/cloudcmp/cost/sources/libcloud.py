@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from cloudcmp.cost.sources.base import Odd, Unreadable, amount_of, doubt, json_of, mapping, number_of
-from cloudcmp.model.price import Item, PriceRow, Purchase, Told, Unit
+from cloudcmp.model.price import Item, PriceEntry, PriceRow, Purchase, Unit
 from cloudcmp.model.untrusted_text import one_line
 
 FILE = "libcloud/data/pricing.json"
@@ -37,7 +37,7 @@ def bundled_file() -> Path | None:
     return path if path is not None and path.is_file() else None
 
 
-def read(file: BinaryIO) -> Iterator[Told]:
+def read(file: BinaryIO) -> Iterator[PriceEntry]:
     """What the file tells; raises Unreadable for another one."""
     document = mapping(json_of(file), "the document")
     try:
@@ -53,7 +53,7 @@ def read(file: BinaryIO) -> Iterator[Told]:
             yield from _family(one_line(family), mapping(parts, f"gce_instances, {one_line(family)}"))
 
 
-def _family(family: str, parts: Mapping[str, Any]) -> Iterator[Told]:
+def _family(family: str, parts: Mapping[str, Any]) -> Iterator[PriceEntry]:
     """A family of Google's machines, priced by its processors and its memory."""
     name = family.replace("_", " ")
     for part, bought in parts.items():
@@ -68,7 +68,7 @@ def _family(family: str, parts: Mapping[str, Any]) -> Iterator[Told]:
 def _row(
     provider: str, region: str, name: str, amount: object, item: Item, system: str, sku: object = "",
     purchase: Purchase = Purchase.ON_DEMAND,
-) -> Told:  # fmt: skip
+) -> PriceEntry:  # fmt: skip
     sku = one_line(sku) if isinstance(sku, str) else ""
     try:
         return PriceRow(provider, one_line(region), item, one_line(name), amount_of(amount), "USD",

@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 from cloudcmp.cost.sources import aws, azure, custom_list, gcp, libcloud, sparecores
 from cloudcmp.cost.sources.base import Unreadable
-from cloudcmp.model.price import How, Told
+from cloudcmp.model.price import How, PriceEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +18,11 @@ class Reader:
     """
 
     source: str
-    read: Callable[[BinaryIO], Iterator[Told]]
+    read: Callable[[BinaryIO], Iterator[PriceEntry]]
     provider: str = ""
     how: How = How.RECORDED
     next_of: Callable[[BinaryIO], str] | None = None
-    whole: Callable[[Iterable[Told]], Iterator[Told]] | None = None
+    whole: Callable[[Iterable[PriceEntry]], Iterator[PriceEntry]] | None = None
 
 
 READERS: dict[str, Reader] = {
@@ -35,14 +35,14 @@ READERS: dict[str, Reader] = {
 }
 
 
-def told_by(kind: str, files: Sequence[BinaryIO]) -> Iterator[Told]:
+def told_by(kind: str, files: Sequence[BinaryIO]) -> Iterator[PriceEntry]:
     """What the files of a list tell, in their order; raises Unreadable where the last of its pages is missing."""
     reader = READERS[kind]
     entries = _paged(reader, files)
     yield from reader.whole(entries) if reader.whole else entries
 
 
-def _paged(reader: Reader, files: Sequence[BinaryIO]) -> Iterator[Told]:
+def _paged(reader: Reader, files: Sequence[BinaryIO]) -> Iterator[PriceEntry]:
     for at, file in enumerate(files):
         if reader.next_of is not None:
             more = bool(reader.next_of(file))

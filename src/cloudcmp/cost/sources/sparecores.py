@@ -24,7 +24,7 @@ from cloudcmp.cost.sources.base import (
     number_of,
     records_of,
 )
-from cloudcmp.model.price import Item, PriceRow, Purchase, Sold, Told, Unit
+from cloudcmp.model.price import Item, PriceEntry, PriceRow, Purchase, TypeFacts, Unit
 from cloudcmp.model.untrusted_text import one_line
 
 _BOUGHT = {"ONDEMAND": Purchase.ON_DEMAND, "SPOT": Purchase.SPOT}
@@ -39,7 +39,7 @@ _PRICES = """SELECT p.vendor_id, coalesce(r.api_reference, p.region_id), coalesc
     LEFT JOIN server s ON s.vendor_id = p.vendor_id AND s.server_id = p.server_id"""
 
 
-def read(file: BinaryIO) -> Iterator[Told]:
+def read(file: BinaryIO) -> Iterator[PriceEntry]:
     """What such a file tells; raises Unreadable for another one."""
     rest = file if isinstance(file, io.BufferedReader) else io.BufferedReader(io.BytesIO(file.read()))
     if rest.peek(16)[:16] == _SQLITE:
@@ -49,7 +49,7 @@ def read(file: BinaryIO) -> Iterator[Told]:
         yield from _server(row)
 
 
-def _server(row: Mapping[str, str]) -> Iterator[Told]:
+def _server(row: Mapping[str, str]) -> Iterator[PriceEntry]:
     """A row of a CSV table: a server, and its price where there is one."""
     provider = one_line(row.get("vendor") or row.get("vendor_id") or "")
     name = one_line(row.get("instance_type") or row.get("api_reference") or "")
@@ -68,7 +68,7 @@ def _server(row: Mapping[str, str]) -> Iterator[Told]:
 
 def _sold(
     provider: str, region: str, name: str, vcpus: object, memory_mib: object, architecture: object
-) -> Iterator[Told]:
+) -> Iterator[PriceEntry]:
     def known(value: object) -> float | None:
         try:
             number = float(number_of(str(value)))
@@ -78,10 +78,10 @@ def _sold(
 
     memory = known(memory_mib)
     attributes = (("architecture", one_line(architecture).lower()),) if architecture else ()
-    yield Sold(provider, region, name, known(vcpus), memory / 1024 if memory else None, None, attributes)
+    yield TypeFacts(provider, region, name, known(vcpus), memory / 1024 if memory else None, None, attributes)
 
 
-def _database(path: Path) -> Iterator[Told]:
+def _database(path: Path) -> Iterator[PriceEntry]:
     uri = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
@@ -94,7 +94,7 @@ def _database(path: Path) -> Iterator[Told]:
         raise Unreadable(f"its tables cannot be read ({one_line(error)})") from None
 
 
-def _price(row: tuple[Any, ...]) -> Iterator[Told]:
+def _price(row: tuple[Any, ...]) -> Iterator[PriceEntry]:
     vendor, region, name, system, allocation, unit, price, currency, status, observed, upfront = row
     if one_line(status or "ACTIVE").upper() != "ACTIVE":
         return

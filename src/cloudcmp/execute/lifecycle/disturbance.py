@@ -77,7 +77,7 @@ async def _silent(launch: LaunchContext, todo: list[PlannedTrial], fault: Provid
 
 @dataclass(frozen=True, slots=True)
 class MachineActions:
-    """What the controller can do to a machine, and a monotonic clock (s).
+    """The controller's actions on a machine, and a monotonic clock (s).
 
     `resize` requests another type and returns when the provider has started it; `crash` has the guest kill itself;
     `back` returns the boot id of the guest once its agent answers, or raises TimeoutError after so many seconds. They
@@ -231,7 +231,7 @@ class _Guest:
         ends = time.monotonic() + within_s
         while True:
             boot_id = await self._connect(ends - time.monotonic())
-            # A machine that was told to crash may answer for a moment longer.
+            # A machine that is about to crash may answer for a moment longer.
             if boot_id and (boot_id != self.boot_id or time.monotonic() >= ends):
                 self.boot_id = boot_id
                 return boot_id

@@ -21,7 +21,7 @@ _STEPS = (("answered_s", "answered"), ("running_s", "running"), ("reachable_s", 
 
 
 def give_up_s(trials: Sequence[PlannedTrial], otherwise: float) -> float:
-    """How long to wait for what the trials time: the longest of their own deadlines, or `otherwise` without any."""
+    """The longest wait for timed machines: the longest deadline of the trials, or `otherwise` without any."""
     return max((trial.deadline_s for trial in trials), default=otherwise)
 
 
@@ -132,7 +132,7 @@ def _never(
 
 
 def _contradiction(line: Timeline, steps: Sequence[tuple[str, str]]) -> str:
-    """How a machine's times contradict each other, nothing where they do not."""
+    """How a machine's times contradict each other; empty if they do not."""
     times = [getattr(line, key) for key, _ in steps]
     if not all(math.isfinite(when) and when > 0 for when in times) or times != sorted(times):
         return "its steps are out of order: " + ", ".join(
@@ -150,7 +150,7 @@ def _contradiction(line: Timeline, steps: Sequence[tuple[str, str]]) -> str:
 
 
 def result_of(trial: PlannedTrial, found: Mapping[str, float], facts: str) -> TrialResult:
-    """An ok result with one sample of each of the trial's cells; `invalid` where one is missing or not above 0."""
+    """An ok result with one sample of each of the trial's cells; `invalid` if one is missing or not above 0."""
     samples = []
     for seq, cell in enumerate(map(Cell.parse, trial.cells)):
         value = found.get(cell.metric)
@@ -172,7 +172,7 @@ def facts_of(poll_s: float, timelines: Sequence[Timeline] = ()) -> str:
 def _record(
     context: TrialContext, candidate: Candidate, trial: PlannedTrial, result: TrialResult, *, lasted_s: float
 ) -> None:
-    """Write an attempt that is over: what it timed began before anything of it could be written."""
+    """Write an attempt that has ended; its start lies before anything of it could be written."""
     number = context.records.next_attempt(trial.index)
     ended_at = context.clock.at(trial.start_s)
     started_at = ended_at - lasted_s

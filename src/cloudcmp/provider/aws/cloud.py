@@ -7,10 +7,10 @@ from typing import Any
 
 from cloudcmp.errors import ProviderFault, RefusalKind, Refused, UserMistake
 from cloudcmp.model.firewall import Admission
-from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Listing
+from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, Listing, TaggedResource
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate, Plan
-from cloudcmp.model.protocol import nothing
+from cloudcmp.model.protocol import do_nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.aws import listing
 from cloudcmp.provider.aws.catalog import OfferingCatalog
@@ -170,7 +170,9 @@ class Ec2Provider(CloudDriver[OfferingCatalog, Ec2Lifecycle]):
             if await self._lifecycle.undo(Handle(INSTANCE, request.region, id), why):
                 raise ProviderFault.at(request.name, why, "it was ended again") from fault
 
-    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+    async def find(
+        self, study: str, token: str | None = None, *, region: str | None = None
+    ) -> tuple[TaggedResource, ...]:
         """Machines, volumes that would stay, and groups of a study, by tag and by token."""
         self._ready()
         where = (region,) if region else await self._catalog.regions()
@@ -199,7 +201,7 @@ class Ec2Provider(CloudDriver[OfferingCatalog, Ec2Lifecycle]):
         self._ready()
         return await self._lifecycle.zone(handle)
 
-    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
+    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
         """Stop, change the type, start; raises Refused where the type or the market does not allow it."""
         self._ready()
         await self._lifecycle.resize(handle, offering, stopped)

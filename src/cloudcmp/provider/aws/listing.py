@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from cloudcmp.errors import NoCredentials, ProviderFault, RefusalKind, Refused
-from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Listing
+from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Listing, TaggedResource
 from cloudcmp.provider.aws.firewalls import Traits, groups_by_token, token_in
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.common.inventory import SCHEMA_TAG, STUDY_TAG, TOKEN_TAG, list_leftovers
@@ -19,7 +19,7 @@ def by_tag(key: str, value: str | None = None) -> Filters:
     return [{"Name": "tag-key", "Values": [key]} if value is None else {"Name": f"tag:{key}", "Values": [value]}]
 
 
-async def find(sdk: Sdk, traits: Traits, region: str, study: str, token: str | None) -> tuple[Found, ...]:
+async def find(sdk: Sdk, traits: Traits, region: str, study: str, token: str | None) -> tuple[TaggedResource, ...]:
     """All in a region that bears the study's tag, and what was made with the token; each once.
 
     Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
@@ -30,7 +30,7 @@ async def find(sdk: Sdk, traits: Traits, region: str, study: str, token: str | N
     return tuple({(item.kind, item.cloud_id): item for item in found}.values())
 
 
-async def _by_token(sdk: Sdk, traits: Traits, region: str, token: str) -> list[Found]:
+async def _by_token(sdk: Sdk, traits: Traits, region: str, token: str) -> list[TaggedResource]:
     groups = [_group(region, one) for one in await groups_by_token(sdk, region, token)]
     if traits.token is not False:
         try:
@@ -59,24 +59,24 @@ async def leftovers(sdk: Sdk, regions: Callable[[], Awaitable[Iterable[str]]]) -
     return Listing(found.found, (*unlisted, *found.unlisted))
 
 
-async def _instances(sdk: Sdk, region: str, filters: Filters) -> list[Found]:
+async def _instances(sdk: Sdk, region: str, filters: Filters) -> list[TaggedResource]:
     pages = await sdk.pages(region, "describe_instances", "Reservations", Filters=filters)
     found = [_instance(region, one) for each in pages for one in each.get("Instances", ())]
     return [item for item in found if item.state != "terminated"]
 
 
-async def _volumes(sdk: Sdk, region: str, filters: Filters) -> list[Found]:
+async def _volumes(sdk: Sdk, region: str, filters: Filters) -> list[TaggedResource]:
     """Volumes that no machine will take along when it ends."""
     listed = await sdk.pages(region, "describe_volumes", "Volumes", Filters=filters)
     return [_volume(region, one) for one in listed if not _ends_with_a_machine(one)]
 
 
-async def _groups(sdk: Sdk, region: str, filters: Filters) -> list[Found]:
+async def _groups(sdk: Sdk, region: str, filters: Filters) -> list[TaggedResource]:
     listed = await sdk.pages(region, "describe_security_groups", "SecurityGroups", Filters=filters)
     return [_group(region, one) for one in listed]
 
 
-async def _placements(sdk: Sdk, region: str, filters: Filters) -> list[Found]:
+async def _placements(sdk: Sdk, region: str, filters: Filters) -> list[TaggedResource]:
     try:
         listed = await sdk.pages(region, "describe_placement_groups", "PlacementGroups", Filters=filters)
     except Refused as fault:
@@ -88,7 +88,7 @@ async def _placements(sdk: Sdk, region: str, filters: Filters) -> list[Found]:
     return [_found(region, one, FIREWALL, "GroupId", one["GroupName"], state=one.get("State", "")) for one in there]
 
 
-Kind = Callable[[Sdk, str, Filters], Awaitable[list[Found]]]
+Kind = Callable[[Sdk, str, Filters], Awaitable[list[TaggedResource]]]
 _KINDS: dict[Kind, str] = {
     _instances: "instances",
     _volumes: "volumes",
@@ -97,18 +97,18 @@ _KINDS: dict[Kind, str] = {
 }
 
 
-def _instance(region: str, one: dict[str, Any]) -> Found:
+def _instance(region: str, one: dict[str, Any]) -> TaggedResource:
     state = str(one.get("State", {}).get("Name", "unknown"))
     token, kind = one.get("ClientToken") or None, one.get("InstanceType")
     return _found(region, one, INSTANCE, "InstanceId", token=token, state=state, offering=kind)
 
 
-def _volume(region: str, one: dict[str, Any]) -> Found:
+def _volume(region: str, one: dict[str, Any]) -> TaggedResource:
     state, kind = str(one.get("State", "unknown")), one.get("VolumeType")
     return _found(region, one, VOLUME, "VolumeId", state=state, offering=kind)
 
 
-def _group(region: str, one: dict[str, Any]) -> Found:
+def _group(region: str, one: dict[str, Any]) -> TaggedResource:
     token = token_in(str(one.get("Description", "")))
     return _found(region, one, FIREWALL, "GroupId", one.get("GroupName", ""), token, "there")
 
@@ -122,13 +122,13 @@ def _found(
     token: str | None = None,
     state: str = "unknown",
     offering: str | None = None,
-) -> Found:
+) -> TaggedResource:
     """A resource as the ledger knows it; its name and its token are its tags' where it has none of its own."""
     borne = [(str(tag["Key"]), str(tag["Value"])) for tag in one.get("Tags") or ()]
     own = dict(borne)
     tags = tuple(sorted((key, value) for key, value in borne if key != TOKEN_TAG))
     called = own.get("Name", "") if name is None else str(name)
-    return Found(str(one[id]), called, token or own.get(TOKEN_TAG), tags, state, kind, region, offering)
+    return TaggedResource(str(one[id]), called, token or own.get(TOKEN_TAG), tags, state, kind, region, offering)
 
 
 def _ends_with_a_machine(one: dict[str, Any]) -> bool:

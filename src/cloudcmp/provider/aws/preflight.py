@@ -6,7 +6,7 @@ from typing import Any
 
 from cloudcmp.errors import NoCredentials, ProviderFault, Refusal, RefusalKind, Refused
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.protocol import UNTOLD
+from cloudcmp.model.protocol import UNKNOWN_ACCOUNT
 from cloudcmp.model.safety import Finding
 from cloudcmp.provider.aws.faults import POLICY
 from cloudcmp.provider.aws.firewalls import Traits, described
@@ -37,7 +37,7 @@ async def account_of(sdk: Sdk, *, compatible: bool) -> str:
             sdk.account = await _owner(sdk)
         else:
             answer = await sdk.read("sts", sdk.home(), "get_caller_identity")
-            sdk.account = str(answer.get("Account", UNTOLD))
+            sdk.account = str(answer.get("Account", UNKNOWN_ACCOUNT))
     endpoint = sdk.endpoint()
     return f"{sdk.account} at {endpoint}" if endpoint else sdk.account
 
@@ -50,9 +50,9 @@ async def _owner(sdk: Sdk) -> str:
     except NoCredentials:
         raise
     except Refused:
-        return UNTOLD
+        return UNKNOWN_ACCOUNT
     owners = {one.get("OwnerId") for one in groups if one.get("GroupName") == "default"}
-    return str(owners.pop() or UNTOLD) if len(owners) == 1 else UNTOLD
+    return str(owners.pop() or UNKNOWN_ACCOUNT) if len(owners) == 1 else UNKNOWN_ACCOUNT
 
 
 class Preflight:

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.firewall import Admission
-from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Found, Handle, Listing
+from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Handle, Listing, TaggedResource
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.protocol import nothing
+from cloudcmp.model.protocol import do_nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.azure import listing
 from cloudcmp.provider.azure.catalog import OfferingCatalog
@@ -102,7 +102,9 @@ class AzureProvider(CloudDriver[OfferingCatalog, AzureLifecycle]):
         group = place_of(options[FIREWALL], request.name)
         return await self._machines.create(request, replace(group, name=machine_of(request)), body)
 
-    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+    async def find(
+        self, study: str, token: str | None = None, *, region: str | None = None
+    ) -> tuple[TaggedResource, ...]:
         """All that bears the study's tag, and what was made with the token; raises IncompleteListing."""
         return await listing.find(self._sdk, study, token, region)
 
@@ -124,6 +126,6 @@ class AzureProvider(CloudDriver[OfferingCatalog, AzureLifecycle]):
         """The zone of a machine, None while it is not there and where its region has none."""
         return await self._machines.zone(handle)
 
-    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
+    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
         """Deallocate, change the size, start; raises Refused where the size or the market does not allow it."""
         await self._machines.resize(handle, offering, stopped)

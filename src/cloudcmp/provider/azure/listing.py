@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from cloudcmp.errors import IncompleteListing
-from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Found, Listing
+from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Listing, TaggedResource
 from cloudcmp.provider.azure.names import NAME_TAG, canonical
 from cloudcmp.provider.azure.sdk import Sdk
 from cloudcmp.provider.common.inventory import TOKEN_TAG, belongs, list_leftovers
@@ -13,7 +13,7 @@ from cloudcmp.provider.common.inventory import TOKEN_TAG, belongs, list_leftover
 _OWN = {TOKEN_TAG, NAME_TAG}
 
 
-async def find(sdk: Sdk, study: str, token: str | None, region: str | None) -> tuple[Found, ...]:
+async def find(sdk: Sdk, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
     """All that bears the study's tag, in a region or in all, and what was made with the token.
 
     Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
@@ -27,27 +27,27 @@ async def leftovers(sdk: Sdk) -> Listing:
     return await list_leftovers([(word, partial(kind, sdk)) for kind, word in _KINDS.items()])
 
 
-async def _machines(sdk: Sdk) -> list[Found]:
+async def _machines(sdk: Sdk) -> list[TaggedResource]:
     listed = await sdk.pages("compute", "virtual_machines", "list_all")
     return [_found(response, INSTANCE, offering=_size(response)) for response in listed]
 
 
-async def _disks(sdk: Sdk) -> list[Found]:
+async def _disks(sdk: Sdk) -> list[TaggedResource]:
     """Disks that no machine holds: one that is held ends with its machine."""
     listed = await sdk.pages("compute", "disks", "list")
     return [_found(response, VOLUME) for response in listed if not response.get("managedBy")]
 
 
-async def _groups(sdk: Sdk) -> list[Found]:
+async def _groups(sdk: Sdk) -> list[TaggedResource]:
     listed = await sdk.pages("resource", "resource_groups", "list")
     return [_found(response, FIREWALL) for response in listed]
 
 
-Kind = Callable[[Sdk], Awaitable[list[Found]]]
+Kind = Callable[[Sdk], Awaitable[list[TaggedResource]]]
 _KINDS: dict[Kind, str] = {_machines: "machines", _disks: "disks", _groups: "resource groups"}
 
 
-def _found(response: dict[str, Any], kind: str, offering: str | None = None) -> Found:
+def _found(response: dict[str, Any], kind: str, offering: str | None = None) -> TaggedResource:
     tags = {str(key): str(value) for key, value in (response.get("tags") or {}).items()}
     try:
         id, name, region = canonical(str(response["id"])), str(response["name"]), str(response["location"])
@@ -55,7 +55,9 @@ def _found(response: dict[str, Any], kind: str, offering: str | None = None) -> 
         raise IncompleteListing.at("azure", f"a list names a resource without its {error}", "ask again") from None
     state = str((response.get("properties") or {}).get("provisioningState", "unknown"))
     given = tuple(sorted((key, value) for key, value in tags.items() if key not in _OWN))
-    return Found(id, tags.get(NAME_TAG, name), tags.get(TOKEN_TAG), given, state, kind, region.lower(), offering)
+    return TaggedResource(
+        id, tags.get(NAME_TAG, name), tags.get(TOKEN_TAG), given, state, kind, region.lower(), offering
+    )
 
 
 def _size(response: dict[str, Any]) -> str | None:

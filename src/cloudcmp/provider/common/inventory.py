@@ -4,20 +4,20 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from cloudcmp.errors import NoCredentials, ProviderFault
-from cloudcmp.model.lease import Found, Listing
+from cloudcmp.model.lease import Listing, TaggedResource
 
 SCHEMA_TAG, STUDY_TAG = "cloudcmp:schema", "cloudcmp:study"
 TOKEN_TAG = "cloudcmp:token"  # noqa: S105 - it names a tag
-List = tuple[str, Callable[[], Awaitable[list[Found]]]]
+List = tuple[str, Callable[[], Awaitable[list[TaggedResource]]]]
 """A list that can be asked for, and what it is called in a line."""
 
 
-def belongs(item: Found, study: str, token: str | None) -> bool:
+def belongs(item: TaggedResource, study: str, token: str | None) -> bool:
     """True if a resource bears the study's tag or was made with the token."""
     return dict(item.tags).get(STUDY_TAG) == study or (token is not None and item.token == token)
 
 
-def bears_schema(item: Found) -> bool:
+def bears_schema(item: TaggedResource) -> bool:
     """True if a resource bears our schema's tag, whichever study made it."""
     return SCHEMA_TAG in dict(item.tags)
 
@@ -32,7 +32,7 @@ async def list_leftovers(
     """
     gate, failed = asyncio.Semaphore(at_once), False
 
-    async def one(name: str, fetch: Callable[[], Awaitable[list[Found]]]) -> tuple[list[Found], str]:
+    async def one(name: str, fetch: Callable[[], Awaitable[list[TaggedResource]]]) -> tuple[list[TaggedResource], str]:
         nonlocal failed
         async with gate:
             if failed:

@@ -5,8 +5,8 @@ from contextlib import suppress
 from typing import Any
 
 from cloudcmp.errors import IncompleteListing, ProviderFault, Refused
+from cloudcmp.model.custom_types import custom_type
 from cloudcmp.model.lease import ZONE
-from cloudcmp.model.made_to_order import custom_type
 from cloudcmp.model.offering import Offering
 from cloudcmp.provider.common.responses import unless_missing
 from cloudcmp.provider.common.suggestions import check_name, check_system, nearest

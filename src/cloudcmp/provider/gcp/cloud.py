@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable, Sequence
 
 from cloudcmp.model.firewall import Admission
-from cloudcmp.model.lease import CreateRequest, Found, Handle, Listing
+from cloudcmp.model.lease import CreateRequest, Handle, Listing, TaggedResource
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate, Plan
-from cloudcmp.model.protocol import nothing
+from cloudcmp.model.protocol import do_nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.driver import CloudDriver
@@ -91,7 +91,9 @@ class GcpProvider(CloudDriver[OfferingCatalog, GceLifecycle]):
     async def _create_machine(self, request: CreateRequest) -> str:
         return await self._machines.create(request)
 
-    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+    async def find(
+        self, study: str, token: str | None = None, *, region: str | None = None
+    ) -> tuple[TaggedResource, ...]:
         """Machines, disks that would stay, and rules of a study, by tag and by token."""
         return await listing.find(self._sdk, self._firewalls, study, token, region)
 
@@ -113,6 +115,6 @@ class GcpProvider(CloudDriver[OfferingCatalog, GceLifecycle]):
         """The zone of a machine."""
         return await self._lifecycle.zone(handle)
 
-    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
+    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
         """Stop, change the type, start; raises Refused where the type does not allow it."""
         await self._lifecycle.resize(handle, offering, stopped)

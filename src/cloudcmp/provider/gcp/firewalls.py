@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cloudcmp.errors import NOTHING_MADE, IncompleteListing, LostAnswer, ProviderFault, RefusalKind, Refused
-from cloudcmp.model.lease import FIREWALL, CreateRequest, Found
+from cloudcmp.model.lease import FIREWALL, CreateRequest, TaggedResource
 from cloudcmp.provider.common.address import allowed_v4_nets, login_ports
 from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.responses import left_behind, unless_missing
@@ -123,17 +123,19 @@ class Firewalls:
         last = min(closed, default=_NEVER)
         return [rule for one in mine if one.allowed and one.priority < last for rule in _held(one, name)]
 
-    async def find(self) -> list[Found]:
+    async def find(self) -> list[TaggedResource]:
         """Every launch's rules that bear our marks, told as one thing by the name of the first."""
         pages = await self.sdk.pages("firewalls")
-        found: dict[str, Found] = {}
+        found: dict[str, TaggedResource] = {}
         for rule in (one for page in pages for one in page.items):
             response = read(str(rule.description))
             if response is None:
                 continue
             tags, token = tags_and_token(str(rule.description), {})
             first = str(response.get("first") or rule.name)
-            found[first] = Found(first, first, token, tags, "there", FIREWALL, str(response.get("region") or ""))
+            found[first] = TaggedResource(
+                first, first, token, tags, "there", FIREWALL, str(response.get("region") or "")
+            )
         return list(found.values())
 
 

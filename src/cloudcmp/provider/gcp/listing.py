@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cloudcmp.errors import IncompleteListing
-from cloudcmp.model.lease import INSTANCE, VOLUME, Found, Listing
+from cloudcmp.model.lease import INSTANCE, VOLUME, Listing, TaggedResource
 from cloudcmp.provider.common.inventory import belongs, list_leftovers
 from cloudcmp.provider.gcp.firewalls import Firewalls
 from cloudcmp.provider.gcp.sdk import Sdk
@@ -32,7 +32,9 @@ class Scopes:
     unreached: list[str] = field(default_factory=list)
 
 
-async def find(sdk: Sdk, firewalls: Firewalls, study: str, token: str | None, region: str | None) -> tuple[Found, ...]:
+async def find(
+    sdk: Sdk, firewalls: Firewalls, study: str, token: str | None, region: str | None
+) -> tuple[TaggedResource, ...]:
     """All that bears the study's tag, in one region or everywhere, and what was made with the token; each once.
 
     Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
@@ -47,7 +49,7 @@ async def find(sdk: Sdk, firewalls: Firewalls, study: str, token: str | None, re
     return tuple({(item.kind, item.cloud_id): item for item in mine}.values())
 
 
-async def machines_of(sdk: Sdk, region: str, token: str) -> list[Found]:
+async def machines_of(sdk: Sdk, region: str, token: str) -> list[TaggedResource]:
     """The machines of a region that were made with a token."""
     machines, _ = await _machines(sdk, f'labels.{TOKEN_LABEL}="{label(token)}"', region)
     return [item for item in machines if item.token == token]
@@ -62,25 +64,25 @@ async def leftovers(sdk: Sdk, firewalls: Firewalls) -> Listing:
         unreached.extend(f"{place}: {service}: it cannot be reached" for place in scopes.unreached)
         return scopes.items
 
-    async def machines() -> list[Found]:
+    async def machines() -> list[TaggedResource]:
         items = await listed("instances")
         staying.update(_staying(items))
         return [_machine(one) for one in items]
 
-    async def disks() -> list[Found]:
+    async def disks() -> list[TaggedResource]:
         return [_volume(one) for one in await listed("disks") if _stays(one, staying)]
 
     found = await list_leftovers([("instances", machines), ("disks", disks), ("firewall rules", firewalls.find)])
     return Listing(found.found, (*unreached, *found.unlisted))
 
 
-async def _machines(sdk: Sdk, wanted: str, region: str | None) -> tuple[list[Found], set[str]]:
+async def _machines(sdk: Sdk, wanted: str, region: str | None) -> tuple[list[TaggedResource], set[str]]:
     """The machines that a filter finds, and the disks of theirs that would not end with them."""
     items = (await _whole(sdk, "instances", wanted, region)).items
     return [_machine(one) for one in items], _staying(items)
 
 
-async def _volumes(sdk: Sdk, wanted: str, region: str | None, staying: set[str]) -> list[Found]:
+async def _volumes(sdk: Sdk, wanted: str, region: str | None, staying: set[str]) -> list[TaggedResource]:
     """Disks that no machine will take along when it ends."""
     items = (await _whole(sdk, "disks", wanted, region)).items
     return [_volume(one) for one in items if _stays(one, staying)]
@@ -138,11 +140,11 @@ def _path(link: str) -> str:
     return "/".join(str(link).split("/")[-4:])
 
 
-def _machine(one: Any) -> Found:
+def _machine(one: Any) -> TaggedResource:
     text = next((str(item.value) for item in one.metadata.items if item.key == ITEM), "")
     tags, token = tags_and_token(text, dict(one.labels))
     zone, kind = _place(one.zone), _place(one.machine_type) or None
-    return Found(
+    return TaggedResource(
         f"{zone}/{one.name}",
         str(one.name),
         token,
@@ -154,7 +156,9 @@ def _machine(one: Any) -> Found:
     )
 
 
-def _volume(one: Any) -> Found:
+def _volume(one: Any) -> TaggedResource:
     tags, token = tags_and_token(str(one.description), dict(one.labels))
     zone, kind = _place(one.zone), _place(one.type_) or None
-    return Found(f"{zone}/{one.name}", str(one.name), token, tags, str(one.status), VOLUME, region_of(zone), kind)
+    return TaggedResource(
+        f"{zone}/{one.name}", str(one.name), token, tags, str(one.status), VOLUME, region_of(zone), kind
+    )

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cloudcmp.errors import AgentMissing, IncompleteListing, NotOurs, ProviderFault, Refused
-from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Lease, Listing
+from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, Lease, Listing, TaggedResource
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
-from cloudcmp.model.protocol import Channel
+from cloudcmp.model.remote import Channel
 from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.owned_folder import OwnedPath, folder_in, folders_in, new_file, remove_folder
 from cloudcmp.provider.local.card import CARD, STUDY_TAG, Card, check_unused, proved_card, read_card, remove_draft
@@ -123,7 +123,13 @@ class LocalProvider:
             raise Refused.at(str(shown), error.strerror or str(error), "choose another folder with --out") from error
         return token
 
-    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:  # noqa: ARG002
+    async def find(
+        self,
+        study: str,
+        token: str | None = None,
+        *,
+        region: str | None = None,  # noqa: ARG002
+    ) -> tuple[TaggedResource, ...]:
         """Every folder whose tags name the study, or whose name is the token."""
         return tuple(
             item for item in self._all() if ("cloudcmp:study", study) in item.tags or (token and item.token == token)
@@ -193,7 +199,7 @@ class LocalProvider:
     def _shown(self, token: str) -> Path:
         return self._launches.path / token
 
-    def _all(self) -> list[Found]:
+    def _all(self) -> list[TaggedResource]:
         try:
             with self._launches.folder() as launches:
                 return list(self._listed(launches))
@@ -205,16 +211,16 @@ class LocalProvider:
             where = str(self._launches.path)
             raise IncompleteListing.at(where, error.strerror or str(error), "make the folder readable") from error
 
-    def _listed(self, launches: int) -> Iterator[Found]:
+    def _listed(self, launches: int) -> Iterator[TaggedResource]:
         """What each folder says it is; one whose card was never finished still has its token as its name."""
         for token in filter(_is_token, folders_in(launches)):
             with suppress(FileNotFoundError), folder_in(launches, token, self._shown(token)) as folder:
                 try:
                     card = read_card(folder)
                     tags = tuple(sorted(card.tags.items()))
-                    yield Found(token, card.name, card.token, tags, "running", region=REGION)
+                    yield TaggedResource(token, card.name, card.token, tags, "running", region=REGION)
                 except (FileNotFoundError, ValueError):
-                    yield Found(token, token, token, (), "incomplete", region=REGION)
+                    yield TaggedResource(token, token, token, (), "incomplete", region=REGION)
 
 
 def _is_token(text: str) -> bool:

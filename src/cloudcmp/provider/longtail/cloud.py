@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 
 from cloudcmp.errors import NOTHING_MADE, LostAnswer, NotAllowed, Refused
 from cloudcmp.model.firewall import Admission
-from cloudcmp.model.lease import FIREWALL, CreateRequest, Found, Handle, Listing
+from cloudcmp.model.lease import FIREWALL, CreateRequest, Handle, Listing, TaggedResource
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.protocol import UNTOLD, nothing
+from cloudcmp.model.protocol import UNKNOWN_ACCOUNT, do_nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.address import allowed_nets
@@ -63,14 +63,14 @@ class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
         return await Preflight(self._api, self._catalog).run(candidates)
 
     async def account(self) -> str:
-        """The account of the token, UNTOLD where the token may not see it, and the endpoint where one is named."""
+        """The account of the token, UNKNOWN_ACCOUNT where the token may not see it, and the endpoint where one is named."""
         self._api.renew()
         if self._api.account is None:
             try:
                 response = (await self._api.read(self._cloud.dialect.account)).body
             except NotAllowed:
                 response = {}
-            self._api.account = self._cloud.dialect.account_id(response) or UNTOLD
+            self._api.account = self._cloud.dialect.account_id(response) or UNKNOWN_ACCOUNT
         endpoint = self._api.endpoint()
         return f"{self._api.account} at {endpoint}" if endpoint else self._api.account
 
@@ -138,7 +138,9 @@ class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
             self._walls[id] = await self._cloud.dialect.firewall_reference(self._api, id)
         return self._walls[id] if id is not None else None
 
-    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+    async def find(
+        self, study: str, token: str | None = None, *, region: str | None = None
+    ) -> tuple[TaggedResource, ...]:
         """Machines, firewalls and tags of a study, by the record that each bears, and by token."""
         return await listing.find(self._api, study, token, region)
 
@@ -156,7 +158,7 @@ class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
         """How a machine is; one that is not listed yet is pending."""
         return await self._lifecycle.look(handle)
 
-    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
+    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
         """Power off, change the size, power on; raises Refused where this driver does not know how."""
         if self._cloud.resize is None:
             what = f"machines of {self.name} are not resized by this driver"

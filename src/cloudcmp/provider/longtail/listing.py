@@ -6,7 +6,7 @@ No cloud here can be asked for what bears a record, so whole lists are read and 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from cloudcmp.model.lease import FIREWALL, INSTANCE, Found, Listing
+from cloudcmp.model.lease import FIREWALL, INSTANCE, Listing, TaggedResource
 from cloudcmp.provider.common.inventory import belongs, list_leftovers
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Api, Seen
@@ -16,7 +16,7 @@ TAG = "tag"
 """The kind of a tag that nothing bears any more, where tags stay."""
 
 
-async def find(api: Api, study: str, token: str | None, region: str | None) -> tuple[Found, ...]:
+async def find(api: Api, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
     """All that bears the study's tag or was made with the token; a firewall is of the region that it was made for.
 
     Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
@@ -58,21 +58,21 @@ def _idle(one: Json) -> bool:
     return bool(one.get("resources", {}).get("count", 1) == 0)
 
 
-async def _instances(api: Api) -> list[Found]:
+async def _instances(api: Api) -> list[TaggedResource]:
     return [found(item, INSTANCE, labels.MACHINE) for item in await machines(api)]
 
 
-async def _firewalls(api: Api) -> list[Found]:
+async def _firewalls(api: Api) -> list[TaggedResource]:
     return [found(item, FIREWALL, labels.WALL) for item in await walls(api)]
 
 
-async def _tags(api: Api) -> list[Found]:
+async def _tags(api: Api) -> list[TaggedResource]:
     """Tags that nobody bears and that no firewall is put on; a record in pieces is told where they all are idle."""
     idle = await idle_tags(api)
     held = {word for item in await walls(api) for word in item.words} if idle else set[str]()
     free = [item for item in idle if item.id not in held]
     words = [item.id for item in free]
-    told: list[Found] = []
+    told: list[TaggedResource] = []
     for mark in (labels.MACHINE, labels.WALL):
         for item in free:
             if not labels.of(item.id, mark):
@@ -80,7 +80,9 @@ async def _tags(api: Api) -> list[Found]:
             record = labels.read([item.id, *_siblings(item.id, words)], mark)
             if record is not None:
                 told.append(
-                    Found(item.id, record.name or item.id, record.token, record.tags, "idle", TAG, record.region or "")
+                    TaggedResource(
+                        item.id, record.name or item.id, record.token, record.tags, "idle", TAG, record.region or ""
+                    )
                 )
     return list({item.cloud_id: item for item in told}.values())
 
@@ -91,13 +93,13 @@ def _siblings(word: str, words: Sequence[str]) -> list[str]:
     return [other for other in words if head and other != word and other.startswith(f"{head}-")]
 
 
-def found(item: Seen, kind: str, mark: str) -> Found:
+def found(item: Seen, kind: str, mark: str) -> TaggedResource:
     """A resource as the ledger knows it; without a whole record it has no tags."""
     record = labels.read(item.words, mark) or labels.Record(())
     name = record.name or item.name
     region = item.region or record.region or ""
-    return Found(item.id, name, record.token, record.tags, item.word, kind, region, item.offering)
+    return TaggedResource(item.id, name, record.token, record.tags, item.word, kind, region, item.offering)
 
 
-Kind = Callable[[Api], Awaitable[list[Found]]]
+Kind = Callable[[Api], Awaitable[list[TaggedResource]]]
 KINDS: dict[Kind, str] = {_instances: "machines", _firewalls: "firewalls", _tags: "tags"}

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 
 from cloudcmp.errors import NOTHING_MADE, LostAnswer, Refused
 from cloudcmp.model.firewall import Admission
-from cloudcmp.model.lease import FIREWALL, CreateRequest, Found, Handle, Listing
+from cloudcmp.model.lease import FIREWALL, CreateRequest, Handle, Listing, TaggedResource
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.protocol import UNTOLD, nothing
+from cloudcmp.model.protocol import UNKNOWN_ACCOUNT, do_nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.address import local_address
@@ -70,7 +70,7 @@ class OpenStackProvider(CloudDriver[OfferingCatalog, NovaLifecycle]):
         """The project that the credentials are of, and the address of Keystone."""
         project, _ = await self._sdk.run_in_thread(self._sdk.project_now, "")
         endpoint = self._sdk.endpoint()
-        return f"{project or UNTOLD} at {endpoint}" if endpoint else project or UNTOLD
+        return f"{project or UNKNOWN_ACCOUNT} at {endpoint}" if endpoint else project or UNKNOWN_ACCOUNT
 
     async def date(self) -> float | None:
         """The time by this cloud's own clock (Unix s), from the head of an answer."""
@@ -140,7 +140,9 @@ class OpenStackProvider(CloudDriver[OfferingCatalog, NovaLifecycle]):
             raise LostAnswer.at(request.name, what, LOOKED_FOR)
         return known
 
-    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+    async def find(
+        self, study: str, token: str | None = None, *, region: str | None = None
+    ) -> tuple[TaggedResource, ...]:
         """Machines, volumes and addresses that would stay, and groups of a study, by tag and by token."""
         where = (region,) if region else await self._catalog.regions()
         found = [await self._lists.find(one, study, token) for one in where]
@@ -164,7 +166,7 @@ class OpenStackProvider(CloudDriver[OfferingCatalog, NovaLifecycle]):
         """The zone of a machine, None while it is not told."""
         return await self._lifecycle.zone(handle)
 
-    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
+    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
         """Another flavor, confirmed once the machine has it; raises NoCapacity or Refused where it cannot be had."""
         flavor = await self._catalog.flavor(handle.region, offering)
         await self._resize.resize(handle, flavor.id, stopped)

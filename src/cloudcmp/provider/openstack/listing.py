@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from cloudcmp.errors import IncompleteListing
-from cloudcmp.model.lease import ADDRESS, FIREWALL, INSTANCE, VOLUME, Found, Listing
+from cloudcmp.model.lease import ADDRESS, FIREWALL, INSTANCE, VOLUME, Listing, TaggedResource
 from cloudcmp.provider.common.inventory import belongs, list_leftovers
 from cloudcmp.provider.openstack.firewalls import PLACEMENT, Firewalls
 from cloudcmp.provider.openstack.floating_addresses import FloatingAddresses
@@ -27,7 +27,7 @@ class Lists:
     firewalls: Firewalls
     floatings: FloatingAddresses
 
-    async def find(self, region: str, study: str, token: str | None) -> tuple[Found, ...]:
+    async def find(self, region: str, study: str, token: str | None) -> tuple[TaggedResource, ...]:
         """All in a region that bears the study's tag, and what was made with the token; each once.
 
         Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
@@ -55,7 +55,7 @@ class Lists:
             self._groups: "security groups",
         }
 
-    async def servers(self, region: str) -> list[Found]:
+    async def servers(self, region: str) -> list[TaggedResource]:
         """All servers of the project; raises IncompleteListing where one lacks its metadata, as in a cell that is
         down (https://docs.openstack.org/api-guide/compute/down_cells.html).
         """
@@ -66,33 +66,33 @@ class Lists:
             raise IncompleteListing.at(f"{self.sdk.name}/{region}", what, "ask again")
         return [item for item in (_server(region, response) for response in listed) if item.state not in _ENDED]
 
-    async def _volumes(self, region: str) -> list[Found]:
+    async def _volumes(self, region: str) -> list[TaggedResource]:
         """Volumes that bear our tags and that no machine will take along when it ends."""
         if not await self.sdk.has(region, BLOCKS):
             return []
         found = [_volume(region, one) for one in await volumes(self.sdk, region) if not one.get("attachments")]
         return [item for item in found if item.state not in {"deleting", "deleted"}]
 
-    async def _addresses(self, region: str) -> list[Found]:
+    async def _addresses(self, region: str) -> list[TaggedResource]:
         return [
-            Found(one.id, one.address, one.mark.token, one.mark.tags, one.state, ADDRESS, region)
+            TaggedResource(one.id, one.address, one.mark.token, one.mark.tags, one.state, ADDRESS, region)
             for one in await self.floatings.all(region)
         ]
 
-    async def _placements(self, region: str) -> list[Found]:
+    async def _placements(self, region: str) -> list[TaggedResource]:
         return [
-            Found(PLACEMENT + id, policy, mark.token, mark.tags, "there", FIREWALL, region)
+            TaggedResource(PLACEMENT + id, policy, mark.token, mark.tags, "there", FIREWALL, region)
             for id, policy, mark in await self.firewalls.placements(region)
         ]
 
-    async def _groups(self, region: str) -> list[Found]:
+    async def _groups(self, region: str) -> list[TaggedResource]:
         return [
-            Found(id, name, mark.token, mark.tags, "there", FIREWALL, region)
+            TaggedResource(id, name, mark.token, mark.tags, "there", FIREWALL, region)
             for id, name, mark in await self.firewalls.groups(region)
         ]
 
 
-Kind = Callable[[str], Awaitable[list[Found]]]
+Kind = Callable[[str], Awaitable[list[TaggedResource]]]
 
 
 async def volumes(sdk: Sdk, region: str) -> list[dict[str, Any]]:
@@ -106,19 +106,19 @@ def offering_of(response: dict[str, Any]) -> str | None:
     return str(flavor["original_name"]) if flavor.get("original_name") else None
 
 
-def _server(region: str, response: dict[str, Any]) -> Found:
+def _server(region: str, response: dict[str, Any]) -> TaggedResource:
     told = {str(key): str(value) for key, value in response["metadata"].items()}
     token = told.pop(TOKEN, None)
     name, state = str(response.get("name") or ""), str(response.get("status") or "unknown")
-    return Found(
+    return TaggedResource(
         str(response["id"]), name, token, tuple(sorted(told.items())), state, INSTANCE, region, offering_of(response)
     )  # fmt: skip
 
 
-def _volume(region: str, response: dict[str, Any]) -> Found:
+def _volume(region: str, response: dict[str, Any]) -> TaggedResource:
     told = {str(key): str(value) for key, value in (response.get("metadata") or {}).items()}
     token = told.pop(TOKEN, None)
     told.pop(SERVER, None)
     name, state = str(response.get("name") or ""), str(response.get("status") or "unknown")
     tags = tuple(sorted(told.items()))
-    return Found(str(response["id"]), name, token, tags, state, VOLUME, region, response.get("volume_type"))
+    return TaggedResource(str(response["id"]), name, token, tags, state, VOLUME, region, response.get("volume_type"))

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from cloudcmp.errors import CloudcmpError, NoCapacity, NotOurs, ProviderFault, Refused
-from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Listing
+from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, Listing, TaggedResource
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.protocol import nothing
+from cloudcmp.model.protocol import do_nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.local.machine import Machine, read_machine
 from cloudcmp.provider.qemu import preflight
@@ -106,7 +106,9 @@ class QemuProvider:
         with_what = await asyncio.to_thread(self._needs, request)
         return await _to_its_end(lambda: self._create(request, *with_what))
 
-    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+    async def find(
+        self, study: str, token: str | None = None, *, region: str | None = None
+    ) -> tuple[TaggedResource, ...]:
         """Every guest whose tags name the study, or whose token it is."""
         if region not in {None, REGION}:
             return ()
@@ -140,7 +142,7 @@ class QemuProvider:
         """Running while its qemu lives; `why` is the last line on its console."""
         return await asyncio.to_thread(self._look, handle)
 
-    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = nothing) -> None:
+    async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
         """Stop a guest and start it again as another type, with its disks; its address' port is another one then.
 
         What the small image held in memory is lost, as at any stop; its separate volume stays.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cloudcmp.errors import IncompleteListing, NotOurs, StorageFault
-from cloudcmp.model.lease import INCOMPLETE, INSTANCE, Found
+from cloudcmp.model.lease import INCOMPLETE, INSTANCE, TaggedResource
 from cloudcmp.owned_folder import OwnedPath, folder_in, folders_in, names_in, remove_folder
 from cloudcmp.provider.qemu.machine import CARD, Card, read_card
 from cloudcmp.provider.qemu.processes import Identity, Running, end, running
@@ -34,13 +34,13 @@ class Guest:
     identity: Identity | None
     process: Running | None
 
-    def found(self) -> Found:
+    def found(self) -> TaggedResource:
         """The guest as a provider lists it; one whose card was never finished has its id as its name."""
         state = "running" if self.process else "stopped"
         if self.identity is None:
-            return Found(self.cloud_id, self.cloud_id, None, (), INCOMPLETE, INSTANCE, REGION)
+            return TaggedResource(self.cloud_id, self.cloud_id, None, (), INCOMPLETE, INSTANCE, REGION)
         who = self.identity
-        return Found(self.cloud_id, who.name, who.token, who.tags, state, INSTANCE, REGION, who.offering)
+        return TaggedResource(self.cloud_id, who.name, who.token, who.tags, state, INSTANCE, REGION, who.offering)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, UserMistake
 from cloudcmp.model.cast import Role
-from cloudcmp.model.lease import INSTANCE, CreateRequest, Found, Handle, Lease, Listing
+from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, Lease, Listing, TaggedResource
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.offering import Billing, CellTruth, Faults, Offering
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
-from cloudcmp.model.protocol import Channel
+from cloudcmp.model.remote import Channel
 from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.simulated import offerings as sold
@@ -153,7 +153,9 @@ class SimulatedProvider:
             raise LostAnswer.at(where, "the answer to the request was lost", "look for the machine by its token")
         return cloud_id
 
-    async def find(self, study: str, token: str | None = None, *, region: str | None = None) -> tuple[Found, ...]:
+    async def find(
+        self, study: str, token: str | None = None, *, region: str | None = None
+    ) -> tuple[TaggedResource, ...]:
         """The running machines whose tags name the study, or that carry the token; new ones may not be listed yet."""
         return tuple(
             found
@@ -193,10 +195,10 @@ class SimulatedProvider:
             lambda: self._inventory.end(cloud_id, "was taken back by the cloud"),
         )
 
-    def _listed(self) -> tuple[Found, ...]:
+    def _listed(self) -> tuple[TaggedResource, ...]:
         now = self._world.time.now()
         return tuple(
-            Found(one.cloud_id, one.name, one.token, one.tags, "running", one.kind, one.region)
+            TaggedResource(one.cloud_id, one.name, one.token, one.tags, "running", one.kind, one.region)
             for one in self._inventory
             if one.end is None and one.visible_at <= now
         )

@@ -1,4 +1,4 @@
-"""Offerings as published studies print them, for providers whose own list cannot be had."""
+"""Offerings in published studies, for providers whose own list is not available."""
 
 import tomllib
 from decimal import Decimal
@@ -10,19 +10,19 @@ from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.price import How
 
 
-def printed_offerings(provider: str, region: str | None = None) -> tuple[Offering, ...]:
-    """What published studies print of a provider's offerings, in one region or in all; facts not printed are None."""
+def published_offerings(provider: str, region: str | None = None) -> tuple[Offering, ...]:
+    """A provider's offerings in published studies, in one region or in all; facts not printed are None."""
     return tuple(sold for sold in _all() if sold.provider == provider and region in {None, sold.region})
 
 
-def printed_providers() -> frozenset[str]:
-    """The providers that published studies name."""
+def published_providers() -> frozenset[str]:
+    """The providers in published studies."""
     return frozenset(sold.provider for sold in _all())
 
 
 @cache
 def _all() -> tuple[Offering, ...]:
-    table = tomllib.loads(files("cloudcmp.plan").joinpath("printed.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads(files("cloudcmp.plan").joinpath("published_offerings.toml").read_text(encoding="utf-8"))
     return tuple(_offering(row, document["source"]) for document in table["document"] for row in document["offerings"])
 
 

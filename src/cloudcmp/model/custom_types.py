@@ -1,4 +1,4 @@
-"""Machine types that no list holds because they are made to order: their names say what they are."""
+"""Custom machine types, which no list holds: their names contain their size."""
 
 import re
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ _STEP_MIB = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Custom:
-    """A custom machine type: its family, vCPUs and memory; `extended` beyond the family's own memory for them."""
+class CustomType:
+    """A custom machine type: its family, vCPUs and memory; `extended` if it has more memory than the family's limit."""
 
     family: str
     vcpus: int
@@ -17,11 +17,11 @@ class Custom:
     extended: bool = False
 
 
-def custom_type(provider: str, name: str) -> Custom | None:
-    """What a name such as `n2-custom-4-8192` of `gcp` asks for, None for any other; `custom-4-8192` is of n1.
+def custom_type(provider: str, name: str) -> CustomType | None:
+    """The type that a name such as `n2-custom-4-8192` of `gcp` stands for, None for any other name.
 
-    Raises ValueError, with what is wrong, for one that Compute Engine has in no family: vCPUs are one or an even
-    number, memory is a multiple of 256 MiB. What each family has beyond that, the cloud says.
+    `custom-4-8192` is of family n1. Raises ValueError for a size that Compute Engine has in no family: vCPUs must be
+    one or an even number, memory a multiple of 256 MiB. Does not check the limits of each family.
     https://cloud.google.com/compute/docs/instances/creating-instance-with-custom-machine-type
     """
     match = _CUSTOM.fullmatch(name) if provider == "gcp" else None
@@ -32,4 +32,4 @@ def custom_type(provider: str, name: str) -> Custom | None:
         raise ValueError(f"{name}: {vcpus} vCPUs are neither 1 nor an even number")
     if memory_mib % _STEP_MIB or not memory_mib:
         raise ValueError(f"{name}: {memory_mib} MiB are no multiple of {_STEP_MIB} MiB")
-    return Custom(match[1] or "n1", vcpus, memory_mib, bool(match[4]))
+    return CustomType(match[1] or "n1", vcpus, memory_mib, bool(match[4]))

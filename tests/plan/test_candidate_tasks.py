@@ -10,7 +10,7 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.metric import When
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.plan import check_runnable
-from cloudcmp.plan.offered import system_of
+from cloudcmp.plan.candidate_tasks import system_of
 
 SMALL = "{provider: aws, region: eu, offering: small}"
 LARGE = "{provider: aws, region: eu, offering: large}"

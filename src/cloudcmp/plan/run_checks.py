@@ -1,4 +1,4 @@
-"""Whether a plan that can be quoted can also be run."""
+"""Checks that a plan that can be quoted can also be run."""
 
 from collections.abc import Collection
 
@@ -8,17 +8,17 @@ from cloudcmp.model.lease import ZONE
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
 from cloudcmp.plan.expected_traffic import OWN_GUESTS
-from cloudcmp.plan.resized import NEXT, price_of_resized, unpriced
-from cloudcmp.plan.traffic import at_once, machines, over_duty
+from cloudcmp.plan.resize_target import NEXT, resize_price, unknown_price
+from cloudcmp.plan.traffic import duty_excess, machine_limit, machines
 
 _DEFAULTS = frozenset({("credits", "standard"), ("market", "on-demand"), ("os", "linux"), ("tenancy", "shared")})
 
 
 def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[str] = ()) -> None:
-    """Refuse a plan that cannot be run; `providers` have a driver, `billed` are those whose use costs money.
+    """Raise UserMistake if a plan cannot be run; `providers` have a driver, `billed` are those whose use costs money.
 
-    Raises UserMistake with one line for each provider without a driver and each probe that the agent does not have yet,
-    where anything but `simulated` would have to run it, and for a worst case that is unknown or above the budget.
+    There is one line for each provider without a driver, each probe that the agent does not have yet unless all
+    candidates are simulated, each option that is not available, and a worst case that is unknown or above the budget.
     """
     faults = [*_drivers(plan, providers), *_services(plan), *_probes(plan), *_money(plan, billed), *_traffic(plan)]
     faults += [*_machines(plan), *_options(plan), *_next(plan), *_batches(plan)]
@@ -33,7 +33,7 @@ def _drivers(plan: Plan, providers: Collection[str]) -> list[Fault]:
 
 
 def _services(plan: Plan) -> list[Fault]:
-    """Services that no driver can make a data set in yet."""
+    """Faults for services in which no driver can create a data set yet."""
     what = "no driver makes data sets in a service yet"
     return [Fault(one.id, what, "use --on simulated") for one in plan.candidates if one.service and not one.simulated]
 
@@ -48,13 +48,13 @@ def _probes(plan: Plan) -> list[Fault]:
 
 _OPENSTACKS = ("openstack", "rackspace")
 _HAS = {"local": frozenset[str](), "ssh": frozenset[str](), "qemu": frozenset({"image", "volume"})}
-"""What a candidate may ask for beside its type, of providers that have not everything."""
+"""The options besides the type that providers with a limited choice have."""
 _NETWORKED = {"address", "network"}
-"""What only an OpenStack is asked for."""
+"""Options of OpenStack clouds only."""
 
 
 def _options(plan: Plan) -> list[Fault]:
-    """What is asked for and cannot be had: ignored in silence, it would be another candidate than the one named."""
+    """Faults for options that a provider does not have: without them it would be another candidate."""
     faults = [
         Fault(one.id, f"{one.runner} has no {name}", "leave it out")
         for one in plan.candidates
@@ -77,19 +77,19 @@ def _options(plan: Plan) -> list[Fault]:
 
 
 def _steady(sold: Offering) -> bool:
-    """Whether a type is known to have no CPU credits."""
+    """True if a type is known to have no CPU credits."""
     return bool(sold.attributes) and ("burstable", "yes") not in sold.attributes
 
 
 def _traffic(plan: Plan) -> list[Fault]:
-    """Bulk transfers between machines that take more of a launch than is fair to the neighbours."""
+    """Faults for bulk transfers between machines that exceed the allowed share of a launch's time."""
     next_ = "write caps: {duty: 100 %} where that is allowed, or add other probes"
-    return [Fault("caps", line, next_) for line in over_duty(plan)]
+    return [Fault("caps", line, next_) for line in duty_excess(plan)]
 
 
 def _machines(plan: Plan) -> list[Fault]:
-    """Launches that alone are more machines than the study may have at once: waiting for others would not help."""
-    most, work = at_once(plan), dict[int, list[PlannedTrial]]()
+    """Faults for launches that alone take more machines than the study may have at once."""
+    most, work = machine_limit(plan), dict[int, list[PlannedTrial]]()
     by_launch = {launch.index: launch.candidate for launch in plan.launches}
     for trial in plan.trials:
         work.setdefault(by_launch[trial.launch], []).append(trial)
@@ -103,7 +103,7 @@ def _machines(plan: Plan) -> list[Fault]:
 
 
 def _batches(plan: Plan) -> list[Fault]:
-    """Batches whose machines wait for the first one's zone: their coming would be timed with that wait in it."""
+    """Faults for timed batches whose machines wait for the first one's zone: the wait would be in their times."""
     by_launch = {launch.index: plan.candidates[launch.candidate] for launch in plan.launches}
     one_zone = {by_launch[one.launch].index for one in plan.trials if dict(one.params).get("path") == ZONE}
     timed = {by_launch[one.launch].index for one in plan.trials if one.probe == "scaling"}
@@ -116,24 +116,24 @@ def _batches(plan: Plan) -> list[Fault]:
 
 
 def _targets(plan: Plan, candidates: Collection[Candidate]) -> list[tuple[Candidate, str]]:
-    """The candidates whose machines a trial makes another type, each with that type's name."""
+    """The candidates whose machines a trial resizes, each with the name of the target type."""
     named = {launch.index: launch.candidate for launch in plan.launches}
     asked = {(named[one.launch], dict(one.params)["to"]): None for one in plan.trials if one.probe == "resize"}
     return [(one, to) for one in candidates for index, to in asked if index == one.index]
 
 
 def _unpriced_targets(plan: Plan, spenders: Collection[Candidate]) -> list[Fault]:
-    """What the study says no price of, and a machine becomes: nobody lists it."""
+    """Faults for resize targets without a price in the study, which no list has either."""
     faults = []
     for one, to in _targets(plan, spenders):
-        price, own = price_of_resized(one, to, plan.candidates), one.offering.price
+        price, own = resize_price(one, to, plan.candidates), one.offering.price
         if price is None or (own and price.currency != own.currency):
-            faults.append(Fault("price", *unpriced(one, to)))
+            faults.append(Fault("price", *unknown_price(one, to)))
     return faults
 
 
 def _next(plan: Plan) -> list[Fault]:
-    """The larger type that a machine becomes must be known before it is asked for."""
+    """Faults for targets `next` of real machines whose larger type is unknown."""
     real = [one for one in plan.candidates if not one.simulated]
     unknown = [one for one, to in _targets(plan, real) if to == NEXT]
     what, next_ = "no list of types is at hand, so that to: next is nobody", "name the type: params: {to: ...}"

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudcmp.model.made_to_order import Custom, custom_type
+from cloudcmp.model.custom_types import CustomType, custom_type
 
 
 def test_names_say_what_they_are():
-    assert custom_type("gcp", "n2-custom-4-8192") == Custom("n2", 4, 8192)
-    assert custom_type("gcp", "custom-1-1024") == Custom("n1", 1, 1024)
-    assert custom_type("gcp", "n1-custom-2-16384-ext") == Custom("n1", 2, 16384, extended=True)
+    assert custom_type("gcp", "n2-custom-4-8192") == CustomType("n2", 4, 8192)
+    assert custom_type("gcp", "custom-1-1024") == CustomType("n1", 1, 1024)
+    assert custom_type("gcp", "n1-custom-2-16384-ext") == CustomType("n1", 2, 16384, extended=True)
     for name in ("n2-standard-4", "n2-custom-4", "n2-custom-4-8192-x", "custom", ""):
         assert custom_type("gcp", name) is None
     assert custom_type("aws", "n2-custom-4-8192") is None
@@ -25,7 +25,7 @@ def test_what_no_family_has_is_told(name):
 @given(st.sampled_from(["e2", "n1", "n2d", "n4"]), st.integers(1, 64), st.integers(1, 1024))
 def test_a_name_that_was_made_is_read_as_it_was_made(family, pairs, quarters):
     made = custom_type("gcp", f"{family}-custom-{pairs * 2}-{quarters * 256}")
-    assert made == Custom(family, pairs * 2, quarters * 256)
+    assert made == CustomType(family, pairs * 2, quarters * 256)
 
 
 @given(st.text())

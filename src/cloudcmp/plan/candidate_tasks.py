@@ -1,4 +1,4 @@
-"""Which tasks a candidate can have: what it cannot have is `not offered`, never failed."""
+"""Selects the tasks of each candidate; a task that it cannot have is `not offered`, never failed."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -7,20 +7,20 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.plan import Candidate
 from cloudcmp.plan.candidates import LOCAL, OfferingsOf
 from cloudcmp.plan.cast import kinds_of
-from cloudcmp.plan.printed import printed_offerings
-from cloudcmp.plan.resized import NEXT, target_of
+from cloudcmp.plan.published_offerings import published_offerings
+from cloudcmp.plan.resize_target import NEXT, target_of
 from cloudcmp.plan.tasks import Task
 from cloudcmp.plan.traffic import between_machines
 
-_ALONE = frozenset({LOCAL, "ssh"})  # one machine each: there is no second one of the same kind
-# Machines that are there before a study and stay after it neither come nor go nor grow, and are not for us to end.
+_ALONE = frozenset({LOCAL, "ssh"})  # one machine each: there is no second one of its kind
+# Machines that exist before a study and stay after it do not arrive, end or grow, and must not be crashed.
 _LACKS = {LOCAL: {"scaling", "scale_in", "resize", "recovery"}, "ssh": {"scaling", "scale_in", "resize", "recovery"}}
 
 
 def tasks_by_candidate(
     candidates: Sequence[Candidate], tasks: Sequence[Task], offerings_of: OfferingsOf
 ) -> tuple[tuple[Task, ...], ...]:
-    """For each candidate the tasks that it can have, with what they name resolved.
+    """For each candidate the tasks that it can have, with the target of `resize` resolved.
 
     Agents do not run on Windows. `scaling` and `scale_in` are for the candidates of their guest system and count;
     `resize` to `next` is to the cheapest larger offering of the candidate's region. Raises UserMistake for a task that
@@ -34,7 +34,7 @@ def tasks_by_candidate(
     for task in tasks:
         if task.cells not in had:
             raise UserMistake.at(
-                f"probe {task.probe}", f"no candidate can have {task.cells[0]}", _why(candidates, task)
+                f"probe {task.probe}", f"no candidate can have {task.cells[0]}", _advice(candidates, task)
             )
     for candidate, some in zip(candidates, found, strict=True):
         if not some:
@@ -42,8 +42,8 @@ def tasks_by_candidate(
     return found
 
 
-def left_to_this_machine(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], tuple[str, ...]]:
-    """The tasks that this machine can have, and the probes that it cannot; raises UserMistake where none is left."""
+def local_tasks(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], tuple[str, ...]]:
+    """The tasks that this machine can have, and the probes that it cannot; raises UserMistake if no task is left."""
     lacks = _LACKS[LOCAL]
     gone = tuple(dict.fromkeys(task.probe for task in tasks if task.probe in lacks))
     left = tuple(task for task in tasks if task.probe not in lacks)
@@ -56,10 +56,10 @@ def left_to_this_machine(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], tuple
 def _offered(
     candidate: Candidate, task: Task, offerings_of: OfferingsOf, candidates: Sequence[Candidate]
 ) -> Task | None:
-    """The task as this candidate has it, None where it cannot have it."""
+    """The task as this candidate has it, None if it cannot have it."""
     if not _measures(candidate, task):
         return None
-    if task.probe in _lacks(candidate) or (task.probe == "resize" and _once(candidate)):
+    if task.probe in _lacks(candidate) or (task.probe == "resize" and _is_spot(candidate)):
         return None
     if between_machines(task) and candidate.runner in _ALONE:
         return None
@@ -72,7 +72,7 @@ def _offered(
 
 
 def _measures(candidate: Candidate, task: Task) -> bool:
-    """True if a task is of what is chosen: a service is measured by the probes of its kind alone."""
+    """True if a task measures the candidate: a service is measured by the probes of its kind only."""
     return candidate.service is None or candidate.service.kind in kinds_of(task.probe, dict(task.params))
 
 
@@ -81,8 +81,8 @@ def system_of(candidate: Candidate) -> str:
     return dict(candidate.options).get("os", "linux")
 
 
-def _once(candidate: Candidate) -> bool:
-    """Whether its machines cannot be stopped and started again: those of the spot market are asked for once."""
+def _is_spot(candidate: Candidate) -> bool:
+    """True for spot machines, which cannot be stopped and started again."""
     return dict(candidate.options).get("market") == "spot"
 
 
@@ -93,11 +93,11 @@ def _lacks(candidate: Candidate) -> Collection[str]:
 def _resized(
     candidate: Candidate, task: Task, offerings_of: OfferingsOf, candidates: Sequence[Candidate]
 ) -> Task | None:
-    """The task with the offering that the machine becomes; its cell keeps what the study wrote."""
+    """The task with the offering to which the machine is resized; its cell keeps the study's own parameter."""
     params, sold = dict(task.params), candidate.offering
     if system_of(candidate) != "linux" or params["to"] == sold.name:
         return None
-    known = offerings_of(sold.provider, sold.region) or printed_offerings(sold.provider, sold.region)
+    known = offerings_of(sold.provider, sold.region) or published_offerings(sold.provider, sold.region)
     found = target_of(candidate, params["to"], known, candidates)
     if found.name == NEXT and candidate.simulated:
         return task
@@ -106,14 +106,14 @@ def _resized(
     return replace(task, params=tuple(sorted({**params, "to": found.name}.items())), becomes=found)
 
 
-def _why(candidates: Sequence[Candidate], task: Task) -> str:
-    """What to write so that a candidate has the task."""
+def _advice(candidates: Sequence[Candidate], task: Task) -> str:
+    """The advice for a task that no candidate can have."""
     able = [one for one in candidates if task.probe not in _lacks(one)]
     if between_machines(task):
         return "take a provider that launches machines, or write path: loopback"
     if not able:
         return "leave it out, or take a provider that launches machines"
-    if task.probe == "resize" and all(map(_once, able)):
+    if task.probe == "resize" and all(map(_is_spot, able)):
         return "add a candidate of market: on-demand: a spot machine cannot be stopped"
     if task.probe == "resize":
         return "name an offering of their region with to:"

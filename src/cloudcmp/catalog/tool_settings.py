@@ -1,4 +1,4 @@
-"""Questions to the table of tools: their settings as text, and the cells that they give."""
+"""Look-ups in the table of tools: their settings as text, and the cells that they give."""
 
 from collections.abc import Mapping
 
@@ -10,19 +10,19 @@ from cloudcmp.tools import TOOLS
 from cloudcmp.tools.page import word
 
 TOOL = "tool"
-"""What a study calls a run of a tool; the agent runs it as it does any command."""
+"""The probe that runs a tool; the agent runs it as a command."""
 
 DEFAULT = "default"
-"""The settings of a tool as text, where all are defaults."""
+"""The text of settings that are all defaults."""
 
-UNTOLD = "untold"
-"""The settings of an imported run of which its output tells none."""
+UNKNOWN_SETTINGS = "untold"
+"""The text of the settings of an imported run whose output names none."""
 
 _BETWEEN = set(",\x00\n")
 
 
 def tool_of(name: str) -> Tool:
-    """The tool of a name; raises UserMistake that names the nearest."""
+    """The tool of a name; raises UserMistake with the nearest name."""
     if name not in TOOLS:
         raise UserMistake.at("tool", f"unknown tool {name!r}", hint(name, TOOLS, "cloudcmp list tools"))
     return TOOLS[name]
@@ -43,7 +43,7 @@ def tool_settings(name: str, params: Mapping[str, str]) -> dict[str, str]:
 
 
 def settings_text(name: str, settings: Mapping[str, str]) -> str:
-    """The settings of a tool as one word of a cell: `key:value,...` of those that are no defaults, or `default`."""
+    """The settings of a tool as one word of a cell: `key:value,...` without defaults, or `default`."""
     defaults = {param.name: param.default for param in tool_of(name).params}
     other = sorted((key, value) for key, value in settings.items() if defaults[key] != value)
     return ",".join(f"{key}:{value}" for key, value in other) or DEFAULT
@@ -57,12 +57,12 @@ def settings_of(name: str, text: str) -> dict[str, str]:
     return tool_settings(name, {key: value for key, _, value in items})
 
 
-def told_text(told: Mapping[str, str]) -> str:
-    """The settings that an output tells of itself as one word of a cell, or `untold`.
+def output_settings_text(settings: Mapping[str, str]) -> str:
+    """The settings that an output names, as one word of a cell, or `untold`.
 
-    They are an output's own text: what cannot stand in a cell becomes `_`.
+    Characters that a cell cannot hold become `_`.
     """
-    return ",".join(f"{word(key)}:{word(value)}" for key, value in sorted(told.items())) or UNTOLD
+    return ",".join(f"{word(key)}:{word(value)}" for key, value in sorted(settings.items())) or UNKNOWN_SETTINGS
 
 
 def measure_cell(name: str, settings: str, measure: str, metric: str) -> Cell:
@@ -73,8 +73,8 @@ def measure_cell(name: str, settings: str, measure: str, metric: str) -> Cell:
 def tool_cells(name: str, text: str) -> tuple[Cell, ...]:
     """The cells that a tool gives with these settings, as text."""
     settings = settings_of(name, text)
-    said = settings_text(name, settings)
-    return tuple(measure_cell(name, said, one.name, one.metric) for one in tool_of(name).measures(settings))
+    text = settings_text(name, settings)
+    return tuple(measure_cell(name, text, one.name, one.metric) for one in tool_of(name).measures(settings))
 
 
 def expected_of(name: str, text: str) -> float:

@@ -13,7 +13,7 @@ from cloudcmp.agent.ssh import dial
 from cloudcmp.catalog import METRICS, TOOL
 from cloudcmp.errors import AgentMissing, UserMistake
 from cloudcmp.execute.commands import command_job, parse_result, upload_files
-from cloudcmp.model.command import Command, Shipped, Told
+from cloudcmp.model.command import Command, CommandMetric, ShippedFile
 from cloudcmp.model.metric import Better
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.remote import Endpoint
@@ -22,7 +22,7 @@ from cloudcmp.stats import histogram
 from cloudcmp.study.shipped import _measured
 
 CLIENT, HOST = new_key(), new_key()
-TOLD = Told("said_s", "s", Better.LOWER, r"said (\d+)")
+TOLD = CommandMetric("said_s", "s", Better.LOWER, r"said (\d+)")
 CELLS = ("command_time_s command=mine", "said_s command=mine")
 
 
@@ -79,7 +79,7 @@ def test_files_and_command_over_ssh(tmp_path):
 def test_a_file_that_was_changed_is_not_brought(tmp_path):
     (tmp_path / "data").write_text("x")
     own = command(tmp_path, "data")
-    assert own.files == (Shipped("data", own.files[0].sha256, 1),)
+    assert own.files == (ShippedFile("data", own.files[0].sha256, 1),)
     (tmp_path / "data").write_text("y")
 
     class Machine:

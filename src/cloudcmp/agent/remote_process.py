@@ -1,4 +1,4 @@
-"""One remote process: what it prints is cut or held back while it comes, never piled up."""
+"""One remote process: its output is cut or throttled on arrival, so that memory stays bounded."""
 
 import asyncio
 from collections import deque
@@ -14,11 +14,11 @@ WINDOW_BYTES = 256 * 1024
 _PACKET_BYTES = 32 * 1024
 
 
-class Errand(asyncssh.SSHClientSession[bytes]):
-    """The near end of a remote process.
+class RemoteProcess(asyncssh.SSHClientSession[bytes]):
+    """The controller's end of a remote process.
 
-    With `most_out` the beginning of its output is kept and the rest dropped; without, pieces wait for their reader and
-    the channel's window holds the process back. Of its error output only the first `most_err` bytes are kept.
+    With `most_out` the start of its output is kept and the rest dropped; without, pieces wait for their reader and
+    the channel's window throttles the process. Of its error output only the first `most_err` bytes are kept.
     """
 
     def __init__(self, most_out: int | None, most_err: int) -> None:
@@ -41,14 +41,14 @@ class Errand(asyncssh.SSHClientSession[bytes]):
 
     @property
     def cut_off(self) -> bool:
-        """Whether the connection went before the process's own end was seen."""
+        """True if the connection was lost before the process's own end was seen."""
         if not self.closed or self.exit_code is not None or self.signal is not None:
             return False
         return self.lost is not None or (self._connection is not None and self._connection.is_closed())
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will come: closed, or its exit seen and its output at its end."""
+        """True if nothing more will come: the channel is closed, or the process exited and its output ended."""
         return self.closed or (self.out_ended and (self.exit_code is not None or self.signal is not None))
 
     def connection_made(self, chan: asyncssh.SSHClientChannel[bytes]) -> None:
@@ -99,7 +99,7 @@ class Errand(asyncssh.SSHClientSession[bytes]):
         )
 
     async def write(self, pieces: Iterable[bytes]) -> None:
-        """Write as fast as the process takes it; one that does not read, or is gone, is seen by its exit."""
+        """Write as fast as the process reads; if it has exited, its exit shows it."""
         try:
             for piece in pieces:
                 await self._writable.wait()
@@ -121,14 +121,14 @@ class Errand(asyncssh.SSHClientSession[bytes]):
                 self._channel.kill()
 
     def drop_output(self) -> None:
-        """Nobody reads any more: what still comes must not stand in the way of the exit."""
+        """Drop further output, so that it does not block the exit."""
         self._most_out = len(self.out)
         self._pieces.clear()
         if self._channel is not None and not self.closed:
             self._channel.resume_reading()
 
     def abort(self) -> None:
-        """Drop the channel and all that is still in it."""
+        """Drop the channel with all pending data."""
         if self._channel is not None:
             self._channel.abort()
 
@@ -139,19 +139,19 @@ class Errand(asyncssh.SSHClientSession[bytes]):
             await self._changed.wait()
 
     async def exit(self) -> None:
-        """Wait until the process has ended, whether or not its output was read."""
+        """Wait until the process has ended; its output need not be read."""
         while not (self.closed or self.exit_code is not None or self.signal is not None):
             self._changed.clear()
             await self._changed.wait()
 
     async def piece(self) -> bytes:
-        """The next piece of output, empty at its end. May be given up waiting for, and asked again."""
+        """The next piece of output, empty at its end. May be cancelled and called again."""
         while not self._pieces:
             if self.out_ended:
                 return b""
             self._changed.clear()
             await self._changed.wait()
-        # An endless output must not keep deadlines and other launches from their turn.
+        # An endless output must not block deadlines and other launches.
         await asyncio.sleep(0)
         piece = self._pieces.popleft()
         self._held_bytes -= len(piece)
@@ -160,19 +160,19 @@ class Errand(asyncssh.SSHClientSession[bytes]):
         return piece
 
 
-class Pieces(AsyncIterator[bytes]):
-    """Asynchronous reading of an errand's output; may be left and gone on with.
+class OutputPieces(AsyncIterator[bytes]):
+    """The pieces of a process's output; iteration may stop and continue.
 
-    Raises ConnectionLost where it ends because the connection does, at its end.
+    Raises ConnectionLost at the end if the output ended with the connection.
     """
 
-    def __init__(self, errand: Errand) -> None:
-        self._errand = errand
+    def __init__(self, process: RemoteProcess) -> None:
+        self._process = process
 
     async def __anext__(self) -> bytes:
-        piece = await self._errand.piece()
-        if not piece and self._errand.cut_off:
-            why = one_line(str(self._errand.lost or "")) or "it was closed"
+        piece = await self._process.piece()
+        if not piece and self._process.cut_off:
+            why = one_line(str(self._process.lost or "")) or "it was closed"
             raise ConnectionLost.at("", f"the connection was lost: {why}", "see whether the machine is still there")
         if not piece:
             raise StopAsyncIteration
