@@ -63,7 +63,7 @@ class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
         return await Preflight(self._api, self._catalog).run(candidates)
 
     async def account(self) -> str:
-        """The account of the token, UNKNOWN_ACCOUNT where the token may not see it, and the endpoint where one is named."""
+        """The account of the token and the endpoint, if one is named; UNKNOWN_ACCOUNT if the token may not see it."""
         self._api.renew()
         if self._api.account is None:
             try:
