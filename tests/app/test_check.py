@@ -140,6 +140,7 @@ def test_what_nobody_set_up_is_no_fault_unless_it_was_named(paid: type[Paid], mo
     paid.found = (Finding("credentials", False, "there are none", "log in"), Finding("quota", False, "0 vCPUs"))
     makers = {"paid": registry._MAKERS["paid"]}
     monkeypatch.setattr(registry, "_MAKERS", makers)
+    monkeypatch.setattr(registry, "_long_tail", tuple)
     assert found_of(asyncio.run(check_providers([])), "credentials").ok is None
     assert found_of(asyncio.run(check_providers([])), "quota").ok is False
     assert found_of(asyncio.run(check_providers(["paid"])), "credentials").ok is False
@@ -167,6 +168,7 @@ def test_what_was_found_before_a_provider_hangs_is_told(paid: type[Paid]) -> Non
 def test_who_is_not_set_up_takes_one_line_and_no_row(paid: type[Paid], monkeypatch: pytest.MonkeyPatch) -> None:
     paid.found = (Finding("credentials", False, "there are none", "log in"),)
     monkeypatch.setattr(registry, "_MAKERS", {name: registry._MAKERS[name] for name in ("paid", "local")})
+    monkeypatch.setattr(registry, "_long_tail", tuple)
     checked = asyncio.run(check_providers([]))
     assert {row[0] for row in table(checked)[1]} == {"local"}
     assert not_set_up(checked) == ["not set up, paid: there are none; log in"]

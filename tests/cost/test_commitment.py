@@ -5,7 +5,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudcmp.cost.commitment import break_even, told
+from cloudcmp.cost.commitment import break_even, describe
 from cloudcmp.model.price import Purchase
 from cloudcmp.model.terms import Commitment
 from cloudcmp.units import Money
@@ -44,9 +44,9 @@ def test_a_dearer_commitment_pays_later(a: Decimal, b: Decimal, per_hour: Decima
 
 def test_in_words() -> None:
     cheap = own(Decimal("0.05"), Decimal("87.6"))
-    assert told(cheap, Decimal("0.10")) == (
+    assert describe(cheap, Decimal("0.10")) == (
         "reserved for 12 months: 0.06 USD/h if it runs all the time; cheaper than 0.1 USD/h on demand from "
         "438 of 730 hours a month on (60 %)"
     )
-    assert told(cheap, Decimal("0.06")).endswith("and never cheaper than 0.06 USD/h on demand")
+    assert describe(cheap, Decimal("0.06")).endswith("and never cheaper than 0.06 USD/h on demand")
     assert break_even(cheap, Decimal(0)).of_term is None

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloudcmp.cost.bill import bill
-from cloudcmp.cost.commitment import break_even, told
+from cloudcmp.cost.commitment import break_even, describe
 from cloudcmp.cost.metering import Sustained, sustained_hours
 from cloudcmp.cost.rates import given as told_rate
 from cloudcmp.cost.rules import shares_of, sustained
@@ -92,13 +92,13 @@ def test_a_price_that_people_tell_stands_as_it_is(source: str, shares: tuple[Dec
 
 def test_in_words() -> None:
     own = committed("0.063").commitments[0]
-    assert told(own, HOUR, THIRTY) == (
+    assert describe(own, HOUR, THIRTY) == (
         "reserved for 12 months: 0.063 USD/h if it runs all the time; cheaper than 0.1 USD/h, less for long use, "
         "on demand from 602 of 730 hours a month on (82 %)"
     )
     dear = replace(own, hourly=Money(Decimal("0.08"), "USD"))
-    assert told(dear, HOUR, THIRTY).endswith("and never cheaper than 0.1 USD/h, less for long use, on demand")
-    assert told(dear, HOUR).endswith("on demand from 584 of 730 hours a month on (80 %)")
+    assert describe(dear, HOUR, THIRTY).endswith("and never cheaper than 0.1 USD/h, less for long use, on demand")
+    assert describe(dear, HOUR).endswith("on demand from 584 of 730 hours a month on (80 %)")
 
 
 def test_whose_machines_are_cheaper_for_long_use() -> None:

@@ -99,7 +99,7 @@ def test_p12_the_public_address_is_in_the_price_that_is_counted():
 def test_p12_a_region_with_dedicated_machines_costs_two_dollars_for_each_hour_of_the_clock():
     shared, own = plan_of(written("m5.large")), plan_of(written("m5.large", ", tenancy: dedicated"))
     rounds = own.rounds
-    (stay,) = own.stays
+    (stay,) = own.usage
     one_span_h = 1 + rounds * stay.expected_s / 3600  # whichever minute it begins at, in the mean
     assert own.quote.expected_cost.amount - shared.quote.expected_cost.amount == 2 * round(one_span_h)
     hours = math.ceil((stay.worst_s + 3600) / 3600)

@@ -69,8 +69,8 @@ class SimulatedInstance:
         offering = self.candidate.offering
         greeting = hello(offering.vcpus, offering.memory_gib)
         asked = json.loads(job)
-        frames = [greeting, ready(_SERVER)] if asked["listen"] else [greeting]
-        reports = asked["role"] != Role.SERVER and (asked["role"] != Role.PEER or asked["listen"])
+        frames = [greeting, ready(_SERVER)] if asked.get("listen") else [greeting]
+        reports = asked["role"] != Role.SERVER and (asked["role"] != Role.PEER or asked.get("listen"))
         if not reports:
             return SimulatedChannel(encode(frames, 0), Fate.ENDS, 0.0, self.taken)
         from cloudcmp.provider.simulated.values import Moment, readings
