@@ -87,7 +87,7 @@ def test_p08_who_interrupts_before_anything_came_is_told_what_may_be_there(
     how = {"work": None, "wait": False, "progress": Silence(), "leave": leave}
     with pytest.raises(Left):
         resume(tmp_path / "small", **how)  # type: ignore[arg-type]
-    monkeypatch.setattr(cleaning, "tools", interrupted)
+    monkeypatch.setattr(cleaning, "open_providers", interrupted)
     with pytest.raises(Left):
         cleaning.cleanup(tmp_path / "small", leave)  # type: ignore[arg-type]
     for ending in told:
