@@ -24,6 +24,7 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.command import CommandUse, ShellLine, ShippedFile
 from cloudcmp.report import documents
 from cloudcmp.store import StudyStore
+from cloudcmp.store.seals import SEALED_COLUMNS
 from tests.cli.command import Said
 from tests.forged import database_of, own_seals
 
@@ -251,9 +252,10 @@ def test_attempts_at_trials_that_are_not_there_confirm_no_command(cloudcmp, tmp_
     plan = strange(tmp_path)
     with database_of(tmp_path / "out") as connection:
         for trial in range(len(plan.trials)):
-            row = (-1 - trial, 0, "failed", 1.0, 2.0, "x", 0, 0, None, "{}", None)
+            row = (-1 - trial, 0, "failed", 1.0, 2.0, "x", 0, 0, None, "{}", None, None)
             values = (*row, own_seals(tmp_path / "out").make("attempt", *row))
-            connection.execute(f"INSERT INTO attempt VALUES ({','.join('?' * 12)})", values)
+            places = ",".join("?" * len(values))
+            connection.execute(f"INSERT INTO attempt ({SEALED_COLUMNS['attempt']}, seal) VALUES ({places})", values)
     for adopt in ([], ["--adopt"]):
         assert cloudcmp("run", "--resume", "out", *adopt).code in {2, 3}
         assert not (tmp_path / "PWNED").exists()

@@ -1,4 +1,5 @@
 import asyncio
+import json
 import os
 from dataclasses import replace
 
@@ -131,7 +132,8 @@ def stream_of(plans, faults, seed, role="solo", earlier=0):
         lease = plans.lease(request, cloud_id, "simulated")
         instance = await provider.connect(lease, plans.candidate(TRUTH), plans.launch())
         pieces, late = [], False
-        async with instance.start(b'{"role":"%s"}' % role.encode(), plans.trial("fma", seed=seed), earlier) as channel:
+        job = {"role": role, "listen": "127.0.0.1:0" if role == "server" else None}
+        async with instance.start(json.dumps(job).encode(), plans.trial("fma", seed=seed), earlier) as channel:
             try:
                 async for piece in channel.stdout():
                     pieces.append(piece)
