@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+from tests.compare.welch import difference_interval
 
 from cloudcmp.analysis import FEWEST_LAUNCHES
 from cloudcmp.compare import ALPHA, REPLICATION_UNKNOWN, SAME_RATIO, deciding
@@ -21,9 +21,7 @@ from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Bounds, Comparison, Estimate, Verdict, Winner
 from cloudcmp.stats import describe, effect, tests
 from cloudcmp.stats.adjust import benjamini_hochberg, holm
-from cloudcmp.stats.describe import Interval, mean, sd
 from cloudcmp.stats.power import detectable_log_difference
-from cloudcmp.stats.tests import welch_t
 
 Floats = npt.NDArray[np.float64]
 Facts = Mapping[int, Mapping[str, str]]
@@ -259,8 +257,8 @@ def _unpaired(x: Floats, y: Floats, by_difference: bool) -> Figures:
         n=min(x.size, y.size),
         by_rounds=False,
         effect=_shown(describe.mean(x) - describe.mean(y), by_difference),
-        bounds=_bounds(_difference_interval(x, y, 0.95), 0.95, by_difference),
-        bounds_90=_bounds(_difference_interval(x, y, 0.90), 0.90, by_difference),
+        bounds=_bounds(difference_interval(x, y, 0.95), 0.95, by_difference),
+        bounds_90=_bounds(difference_interval(x, y, 0.90), 0.90, by_difference),
         p=p,
         p_paired=None,
         p_welch=p,
@@ -399,14 +397,3 @@ def _open(plan: Plan, comparisons: Sequence[Comparison], unbeaten: Sequence[int]
         if one.verdict is Verdict.CANNOT_TELL and one.a in unbeaten and one.b in unbeaten:
             a, b = plan.candidates[one.a].id, plan.candidates[one.b].id
             yield f"cannot tell {a} from {b} yet ({one.reason})"
-
-
-def _difference_interval(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float) -> Interval | None:
-    """Welch's interval of mean(a) - mean(b), the inverse of `welch_t`; None for fewer than 2 values in either."""
-    test, spread_a, spread_b = welch_t(a, b), sd(a), sd(b)
-    if test is None or spread_a is None or spread_b is None:
-        return None
-    error = float(np.hypot(spread_a / np.sqrt(np.size(a)), spread_b / np.sqrt(np.size(b))))
-    half = -float(special.stdtrit(test.df, (1.0 - confidence) / 2.0)) * error
-    difference = mean(a) - mean(b)
-    return Interval(difference - half, difference + half)

@@ -15,7 +15,7 @@ from tests.plan.clouds import planned as planned_on
 from cloudcmp import study
 from cloudcmp.catalog import fill
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.cast import Machine, Role, Service, ServiceKind, Vantage, machines_of, service_of
+from cloudcmp.model.cast import Machine, Role, Service, ServiceKind, Vantage, machines_of
 from cloudcmp.model.codec import from_json, to_json
 from cloudcmp.model.plan import Plan, PlannedTrial
 from cloudcmp.model.price import Item, Unit
@@ -130,7 +130,6 @@ def test_probes_from_afar_look_from_a_vantage() -> None:
         (Role.VANTAGE, Vantage("asia")),
         (Role.ENDPOINT, Service(ServiceKind.HTTP, "aws", "eu")),
     ]
-    assert service_of(cast) == Service(ServiceKind.HTTP, "aws", "eu")
     assert cast_of("fma", fill("fma", {}), "aws", "eu") == ()
 
 

@@ -96,8 +96,3 @@ Cast = tuple[CastMember, ...]
 def machines_of(cast: Cast) -> int:
     """The number of a launch's machines that a cast takes."""
     return max((one.target.number for one in cast if isinstance(one.target, Machine)), default=0)
-
-
-def service_of(cast: Cast) -> Service | None:
-    """The service that a cast measures; None if it measures none."""
-    return next((one.target for one in cast if isinstance(one.target, Service)), None)

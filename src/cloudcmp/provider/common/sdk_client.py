@@ -1,6 +1,7 @@
 """Calls through a cloud's own library: each with a deadline, every error one of ours, every list whole."""
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
@@ -19,7 +20,7 @@ class FaultOf(Protocol):
         ...
 
 
-class SdkClient:
+class SdkClient(ABC):
     """What the clients of all drivers have in common. `deadline_s` bounds every call, retries included.
 
     `library` is what the user must install, as `cloudcmp[EXTRA]`.
@@ -31,9 +32,9 @@ class SdkClient:
     library = ""
     extra = ""
 
+    @abstractmethod
     def forget(self) -> None:
         """Read the credentials anew at the next call."""
-        raise NotImplementedError
 
     def place(self, region: str = "") -> str:
         """Where a fault is: the provider, and the region where one is asked."""

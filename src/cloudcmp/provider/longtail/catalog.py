@@ -7,7 +7,7 @@ from cloudcmp.errors import Refused
 from cloudcmp.model.offering import Offering
 from cloudcmp.provider.common.suggestions import nearest
 from cloudcmp.provider.longtail.dialect import Image
-from cloudcmp.provider.longtail.paging import Json
+from cloudcmp.provider.longtail.pages import Json
 from cloudcmp.provider.longtail.sdk import ApiClient
 
 

@@ -9,7 +9,7 @@ from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import Net
 from cloudcmp.provider.common.firewall_rules import Rule
-from cloudcmp.provider.longtail.paging import Json, Paging
+from cloudcmp.provider.longtail.pages import Json, Paging
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
 """An id that belongs to nobody."""

@@ -12,7 +12,7 @@ from cloudcmp.provider.common.firewall_rules import MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.responses import id_in, unless_missing
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import NOBODY, Api, Cloud, Fact, Image, Seen, delete_words
-from cloudcmp.provider.longtail.paging import Json, by_links
+from cloudcmp.provider.longtail.pages import Json, by_links
 from cloudcmp.provider.longtail.prices import hourly
 from cloudcmp.provider.longtail.requests import user_data
 from cloudcmp.provider.longtail.resize import resize

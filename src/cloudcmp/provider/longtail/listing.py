@@ -10,7 +10,7 @@ from cloudcmp.model.lease import FIREWALL, INSTANCE, Listing, TaggedResource
 from cloudcmp.provider.common.inventory import belongs, list_leftovers
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Api, Seen
-from cloudcmp.provider.longtail.paging import Json
+from cloudcmp.provider.longtail.pages import Json
 
 TAG = "tag"
 """The kind of a tag that nothing bears any more, where tags stay."""

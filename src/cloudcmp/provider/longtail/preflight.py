@@ -11,7 +11,7 @@ from cloudcmp.provider.common.findings import account_finding, clock_finding, pa
 from cloudcmp.provider.longtail.catalog import OfferingCatalog
 from cloudcmp.provider.longtail.dialect import Response
 from cloudcmp.provider.longtail.faults import missing
-from cloudcmp.provider.longtail.paging import Json
+from cloudcmp.provider.longtail.pages import Json
 from cloudcmp.provider.longtail.requests import image_of
 from cloudcmp.provider.longtail.sdk import ApiClient
 

@@ -11,7 +11,7 @@ from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.provider.common.lifecycle import wait_until
 from cloudcmp.provider.common.responses import id_in
 from cloudcmp.provider.longtail.dialect import Api
-from cloudcmp.provider.longtail.paging import Json
+from cloudcmp.provider.longtail.pages import Json
 
 _STOP_S = 180.0
 _RESIZE_S = 900.0

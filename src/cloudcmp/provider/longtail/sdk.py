@@ -23,7 +23,7 @@ from cloudcmp.provider.common.sdk_imports import import_modules
 from cloudcmp.provider.common.sdk_logging import limit_logging
 from cloudcmp.provider.longtail.dialect import Cloud, Response
 from cloudcmp.provider.longtail.faults import fault_of, words_of
-from cloudcmp.provider.longtail.paging import Json
+from cloudcmp.provider.longtail.pages import Json
 
 _T = TypeVar("_T")
 _MOST_PAGES = 1000

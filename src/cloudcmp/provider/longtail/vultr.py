@@ -12,7 +12,7 @@ from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.responses import id_in, left_behind, unless_missing
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, Seen, SingleFirewall
-from cloudcmp.provider.longtail.paging import Json, by_cursor
+from cloudcmp.provider.longtail.pages import Json, by_cursor
 from cloudcmp.provider.longtail.prices import hourly, monthly
 from cloudcmp.provider.longtail.requests import user_data
 
