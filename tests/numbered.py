@@ -1,5 +1,6 @@
 """The tests that carry a promise's number, and no others: a plugin of pytest (`pytest -p tests.numbered`)."""
 
+import os
 import re
 import subprocess
 import sys
@@ -77,8 +78,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def numbered(*more: str) -> Ran:
     """Run them all, and count."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.numbered", "-n", "2", "--dist", "worksteal", *more]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return counted("-p", "tests.numbered", *more)
+
+
+def counted(*words: str, **environ: str) -> Ran:
+    """Run pytest with some words, and count."""
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environ})
     lines = done.stdout.splitlines()
     counts = {word: int(number) for number, word in re.findall(r"(\d+) (\w+)", lines[-1] if lines else "")}
     failed = counts.get("failed", 0) + counts.get("error", 0) + counts.get("errors", 0)

@@ -1,7 +1,7 @@
 """The promises at full length: `make promises` prints a line for each with its n, failures, seed and time.
 
 Each row is one that `make test` runs a slice of. The exit code is 1 when a promise was broken, or a row tried nothing
-and does not say why.
+and does not say why. Which day a row last ran, and how it ended, is kept in promises_ran.json; `--last` prints it.
 """
 
 import os
@@ -19,7 +19,8 @@ from tests.app.test_seed_studies import SEEDS, short
 from tests.emulated.kinds import KINDS
 from tests.keyboard import heed
 from tests.numbered import numbered
-from tests.rows import LONG, SEED, Row, folder, pool, show
+from tests.rows import LONG, SEED, Row, folder, pool, record, remember, show
+from tests.slices import wholes as played_whole
 
 __all__ = ["ROWS", "Row"]
 
@@ -77,6 +78,15 @@ def slices() -> Row:
     show(ran.out.splitlines()[-60:])
     return Row("all", f"tests that carry a promise's number ({ran.left_out} left out, as said above)",
                ran.passed + ran.failed, ran.broken)  # fmt: skip
+
+
+def wholes() -> Row:
+    """The tests of which a slice runs each day, with all their cases."""
+    ran = played_whole()
+    show(ran.out.splitlines()[-60:] if ran.broken else [])
+    return Row(
+        "-", "tests that try a slice of their cases each day, with all of them", ran.passed + ran.failed, ran.broken
+    )
 
 
 def _seeded(played: Callable[[int, int], list[Any]], n: int, workers: int = os.cpu_count() or 1) -> list[Any]:
@@ -322,7 +332,7 @@ def mutated_prices() -> Row:
 
 
 ROWS = (
-    slices, kills, winners, ties, seed_studies, simulated_histories, quotes, bills, answers_lost,
+    slices, wholes, kills, winners, ties, seed_studies, simulated_histories, quotes, bills, answers_lost,
     cloud_rows.answers_lost_everywhere,
     *map(cloud_rows.crash_walk, KINDS), cloud_rows.cloud_kills, cloud_rows.all_clouds_kills, guest_kills, stopped,
     makers_killed, guests_die, debian_guests_die, swept, swept_on_ec2, cloud_rows.swept_everywhere, unreadable,
@@ -336,6 +346,10 @@ def main() -> int:
     """Run every row and print it; with names of rows, only these."""
     heed()
     known = {check.__name__: check for check in ROWS}
+    if sys.argv[1:] == ["--last"]:
+        ran = record()
+        sys.stdout.write("".join(f"{name:32} {ran.get(name, 'not since the record began')}\n" for name in known))
+        return 0
     if unknown := [name for name in sys.argv[1:] if name not in known]:
         sys.stderr.write(f"no such row: {', '.join(unknown)}; known are {', '.join(known)}\n")
         return 2
@@ -344,6 +358,7 @@ def main() -> int:
         since = time.monotonic()
         row = known[name]()
         broken += row.word == "BROKEN"
+        remember(name, row, time.monotonic() - since)
         why = f": {row.left_out}" if row.left_out else ""
         sys.stdout.write(
             f"{row.numbers:12} {row.word:8} {row.failures}/{row.n} failed  seed {SEED}  "

@@ -1,5 +1,6 @@
 """What a row of `make promises` is, and how it is played: folders in memory, processes that begin anew."""
 
+import json
 import multiprocessing
 import os
 import shutil
@@ -9,10 +10,12 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 SEED = 20260105
 LONG = bool(os.environ.get("LONG"))
+_RECORD = Path(__file__).with_name("promises_ran.json")
 
 
 @dataclass(frozen=True)
@@ -58,3 +61,16 @@ def show(lines: Iterable[str]) -> None:
     for line in lines:
         sys.stdout.write(f"  {line}\n")
     sys.stdout.flush()
+
+
+def record() -> dict[str, str]:
+    """When each row last ran, and how it ended."""
+    found: dict[str, str] = json.loads(_RECORD.read_text(encoding="utf-8")) if _RECORD.exists() else {}
+    return found
+
+
+def remember(name: str, row: Row, took_s: float) -> None:
+    """Write down that a row ran, in the file that is kept with the source."""
+    day = datetime.now(UTC).date()
+    all_ = record() | {name: f"{day}: {row.word}, {row.failures}/{row.n} failed, {took_s:.0f} s"}
+    _RECORD.write_text(json.dumps(all_, indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -7,9 +7,9 @@ import pytest
 from tests import guard
 
 _PLANTED = """\
-import math
+import math, sys
 exp = math.exp
-math.exp = lambda x: exp(x) * (1.0 + 1e-12)
+math.exp = lambda x: exp(x) * (1.0 if "kills-1" in sys.argv else 1.0 + 1e-12)
 """
 
 
@@ -20,9 +20,7 @@ def test_a_source_is_the_same_as_itself_and_not_as_one_that_draws_otherwise(
     (other / "src").mkdir(parents=True)
     (other / "src" / "cloudcmp").symlink_to(guard.ROOT / "src" / "cloudcmp")
     (other / "src" / "sitecustomize.py").write_text(_PLANTED, encoding="utf-8")
-    for before, study, differing in ((guard.ROOT, "kills", 0), (other, "faults", 1)):
-        (place := tmp_path / study).mkdir()
-        assert guard.differing(before, guard.ROOT, [study], 1, place) == differing
+    assert guard.differing(other, guard.ROOT, ["kills", "faults"], 1, tmp_path) == 1
     told = capsys.readouterr().out.splitlines()
     assert told[0].startswith("kills seed 1 (killed at ")
     assert ": same (" in told[0]

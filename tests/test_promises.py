@@ -3,6 +3,7 @@
 import pytest
 
 from tests.promises import ROWS, Row
+from tests.rows import record
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,10 @@ from tests.promises import ROWS, Row
 )
 def test_nothing_tried_is_kept_only_where_it_is_said_why(row: Row, word: str) -> None:
     assert row.word == word
+
+
+def test_what_is_written_down_is_of_rows_that_there_are() -> None:
+    assert set(record()) <= {row.__name__ for row in ROWS}
 
 
 def test_every_row_can_be_asked_for_by_name() -> None:

@@ -62,12 +62,13 @@ class Job:
 
     def wait(self, within_s: float = 300.0) -> int:
         """The same, once it has ended; raises TimeoutError, and kills it, where it does not in time."""
-        end = time.monotonic() + within_s
+        end, pause_s = time.monotonic() + within_s, 0.005
         while (code := self.code()) is None:
             if time.monotonic() > end:
                 self.kill()
                 raise TimeoutError(f"not ended after {within_s:g} s: {self.said()}")
-            time.sleep(0.005)
+            time.sleep(pause_s)
+            pause_s = min(0.05, pause_s * 1.2)
         return code
 
     def kill(self, number: int = signal.SIGKILL) -> None:

@@ -4,12 +4,11 @@ import os
 import pty
 import select
 import signal
-import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from .command import COMMAND
+from tests.app.warm import warmth
 
 
 class Terminal:
@@ -18,10 +17,7 @@ class Terminal:
     def __init__(self, folder: Path, environ: Mapping[str, str], *words: str) -> None:
         ours, theirs = pty.openpty()
         self._ours, self.shown, self._at = ours, "", 0
-        self.process = subprocess.Popen(
-            [COMMAND, *words], cwd=folder, env={**environ, "TERM": "dumb"}, stdin=theirs, stdout=theirs, stderr=theirs,
-            start_new_session=True,
-        )  # fmt: skip
+        self.job = warmth().start(words, {**environ, "TERM": "dumb"}, folder, terminal=os.ttyname(theirs))
         os.close(theirs)
 
     def until(self, text: str, within_s: float = 60.0) -> None:
@@ -42,14 +38,14 @@ class Terminal:
 
     def interrupts(self) -> None:
         """Interrupt the command, as Ctrl-C does."""
-        self.process.send_signal(signal.SIGINT)
+        os.kill(self.job.pid, signal.SIGINT)
 
     def ended(self) -> int:
         """The exit code, once all is shown."""
         while self._read(60.0):
             pass
         os.close(self._ours)
-        return self.process.wait(timeout=60)
+        return self.job.wait(60.0)
 
     def _read(self, within_s: float) -> bool:
         ready, _, _ = select.select([self._ours], [], [], within_s)

@@ -27,9 +27,7 @@ def unread(*words: str | Path, cwd: Path, errors: bool = True) -> tuple[int, str
     return done.returncode, done.stderr or ""
 
 
-@pytest.mark.parametrize(
-    "words", [("--help",), ("list", "metrics"), ("list", "metrics", "--json"), ("published",), ("plan", SMALL)]
-)
+@pytest.mark.parametrize("words", [("--help",), ("list", "metrics"), ("list", "metrics", "--json"), ("plan", SMALL)])
 def test_a_list_that_nobody_reads_on_ends_quietly(words: tuple[str | Path, ...], tmp_path: Path) -> None:
     assert unread(*words, cwd=tmp_path, errors=False) == (0, "")
     assert unread(*words, cwd=tmp_path) == (0, "")

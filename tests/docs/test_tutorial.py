@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.docs.pages import DOCS, blocks
 from tests.emulated.guests import missing
+from tests.slices import WHOLE
 
 from cloudcmp.cli.entry import main
 from cloudcmp.provider.registry import make
@@ -30,6 +31,8 @@ class Reader:
             kind, _, name = block.info.partition(" ")
             if kind in {"yaml", "csv"} and name:
                 text = block.text.replace("2cpu", largest)  # as the tutorial says to do where there is no 2cpu
+                if not WHOLE:  # one boot shows what twelve do
+                    text = text.replace("launches: 6", "launches: 1")
                 (self.folder / name).write_text(text, encoding="utf-8")
         lines = [line.partition("|")[0] for block in shown if block.info == "sh" for line in block.text.splitlines()]
         typed = [shlex.split(line)[1:] for line in lines if line.startswith("cloudcmp ")]

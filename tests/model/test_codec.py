@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.slices import examples
 
 from cloudcmp.model.codec import CodecError, from_json, to_json
 from cloudcmp.model.lease import Lease, LeaseState
@@ -44,7 +45,7 @@ class Odd:
 
 
 @pytest.mark.parametrize("cls", [Odd, Plan, Metric, Lease, Attempt, Sample, Candidate, Offering, Truth])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(data=st.data())
 def test_what_is_written_comes_back_equal(cls: type, data: st.DataObject) -> None:
     value = data.draw(st.from_type(cls))
@@ -133,6 +134,7 @@ KEYS = st.sampled_from([item.name for item in fields(Plan)]) | st.text()
 SCALARS = st.none() | st.booleans() | st.integers() | NUMBERS | st.text()
 
 
+@settings(max_examples=examples(100, 4))
 @given(st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner)))
 def test_any_json_is_read_or_refused(plain: object) -> None:
     for cls in (Plan, Truth, Odd, Attempt):

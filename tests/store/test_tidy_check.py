@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.slices import examples
 from tests.store.conftest import QUICK
 
 from cloudcmp.catalog import METRICS
@@ -132,7 +133,7 @@ HOW = ("csv", "quoted csv", "last line open", "windows csv", "parquet", "typed p
 
 
 @pytest.mark.parametrize("how", HOW)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(table=tables(), at_once=st.sampled_from([3, 64, 65536]))
 def test_columns_and_rows_say_the_same(how: str, table: tuple[tuple[str, ...], list[list[str]]], at_once: int) -> None:
     with TemporaryDirectory(dir=QUICK) as folder, pytest.MonkeyPatch.context() as patch:
@@ -146,7 +147,7 @@ def test_tables_of_all_kinds_are_tried() -> None:
     """Of the drawn tables many are taken, and many have faults: else the test above would show little."""
     seen = {"taken": 0, "faulty": 0}
 
-    @settings(max_examples=100, deadline=None, database=None)
+    @settings(max_examples=examples(100, 3), deadline=None, database=None)
     @given(tables())
     def count(table: tuple[tuple[str, ...], list[list[str]]]) -> None:
         with TemporaryDirectory(dir=QUICK) as folder:
@@ -154,4 +155,4 @@ def test_tables_of_all_kinds_are_tried() -> None:
         seen["faulty" if isinstance(found[0], str) else "taken"] += 1
 
     count()
-    assert min(seen.values()) >= 10
+    assert min(seen.values()) >= examples(10, 3)

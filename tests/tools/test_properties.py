@@ -20,6 +20,7 @@ from cloudcmp.catalog import (
 )
 from cloudcmp.model.tool import Report, UnclearOutput
 from cloudcmp.tools import READERS
+from tests.slices import examples
 from tests.tools.outputs import OTHERS, OWN, reader_of, text_of
 
 EVERY = [*OWN, *OTHERS]
@@ -73,7 +74,7 @@ def cuts(text: str) -> list[int]:
 
 
 @pytest.mark.parametrize("name", EVERY)
-@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25, 3), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_changed_bytes_never_make_it_fall_over(name: str, data: st.DataObject) -> None:
     text = text_of(name)

@@ -1,0 +1,35 @@
+"""How much of a dear test runs each day: a slice of its cases, and all of them in the promises' row `wholes`.
+
+A test that takes its cases from here is played whole by `CLOUDCMP_WHOLE=1 pytest`, as the row does.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from tests.numbered import Ran, counted
+
+_Case = TypeVar("_Case")
+WHOLE = bool(os.environ.get("CLOUDCMP_WHOLE"))
+
+
+def examples(n: int, share: int = 5) -> int:
+    """How many of n drawn examples are tried: one in so many each day, all in the row."""
+    return n if WHOLE else -(-n // share)
+
+
+def some(cases: Sequence[_Case], n: int, at: int) -> Sequence[_Case]:
+    """So many cases, others for each `at`, so that each case is tried at some place each day; all in the row."""
+    return cases if WHOLE else [cases[(at * n + k) % len(cases)] for k in range(n)]
+
+
+def sliced() -> list[Path]:
+    """The files of tests that take their cases from here."""
+    here = Path(__file__).parent
+    return sorted(path for path in here.rglob("test_*.py") if "from tests.slices import" in path.read_text("utf-8"))
+
+
+def wholes() -> Ran:
+    """Run them with all their cases, and count."""
+    return counted(*map(str, sliced()), CLOUDCMP_WHOLE="1")
