@@ -45,8 +45,8 @@ def kills() -> Row:
     n = 3000 if LONG else 200
     with tempfile.TemporaryDirectory() as folder:
         toll = killed(Path(folder), n, SEED)
-    return Row("P16 P20", "no acknowledged trial is lost, and the export is the same", toll["kills"],
-               toll["lost"] + toll["changed"])  # fmt: skip
+    return Row("P16 P20", "no acknowledged trial is lost, and the export is the same", toll.kills,
+               toll.lost + toll.changed)  # fmt: skip
 
 
 def winners() -> Row:

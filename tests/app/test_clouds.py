@@ -125,6 +125,6 @@ def test_p01_a_cleanup_that_dies_is_done_again(tmp_path: Path) -> None:
 
 
 def test_p01_p16_controllers_killed_at_any_moment_leave_nothing_and_lose_nothing(tmp_path: Path) -> None:
-    toll = kills(tmp_path, 10, 20260105)
+    toll = kills(tmp_path, 4, 20260105)
     assert toll.wrong == []
-    assert toll.deaths == 10
+    assert toll.deaths == 4

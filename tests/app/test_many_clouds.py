@@ -29,12 +29,13 @@ question: Which of all these clouds runs it best?
 candidates:
 %sprobes:
   - {probe: int, params: {threads: one, duration_s: 0.1}}
-launches: 6
+launches: %d
 runs: 2
 budget: 1 USD
 seed: 7
 """
 CANDIDATES = len(LARGE) + 1
+ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Measured:
 
 
 def study() -> str:
-    return STUDY % ("".join((*rented(*LARGE), OWNED)))
+    return STUDY % ("".join((*rented(*LARGE), OWNED)), ROUNDS)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +78,7 @@ def test_p01_nothing_is_left_anywhere_and_nothing_foreign_was_touched(measured: 
     assert sky.left() + sky.harm() + sky.bodies() + sky.unwritten == []
     assert set(sky.clouds) == set(LARGE)
     for name, cloud in sky.clouds.items():
-        assert len(kind(name).machines(cloud)) == 6, name
+        assert len(kind(name).machines(cloud)) == ROUNDS, name
 
 
 def test_every_round_has_each_candidate_once_in_an_order_of_its_own(measured: Measured) -> None:
@@ -105,8 +106,8 @@ def test_launches_of_a_round_go_side_by_side_and_rounds_one_after_the_other(meas
             begun.setdefault(one.round, {}).setdefault(one.candidate, at)
         if event == "GONE":
             ended.setdefault(one.round, {})[one.candidate] = at
-    assert sorted(begun) == list(range(6))
-    for number in range(6):
+    assert sorted(begun) == list(range(ROUNDS))
+    for number in range(ROUNDS):
         assert len(begun[number]) == len(ended[number]) == CANDIDATES
         assert max(begun[number].values()) < min(ended[number].values()), "one waited for another's end"
         if number:
@@ -117,14 +118,14 @@ def test_verdicts_are_paired_by_round(measured: Measured) -> None:
     figures = {one["candidate"]: one for one in measured.data["estimates"]}
     assert sorted(figures) == list(range(CANDIDATES))
     for one in figures.values():
-        assert (one["n_ok"], one["n_started"], one["n"]) == (12, 12, 6), one["reason"]
-        assert sorted(one["rounds"]) == list(range(6))
+        assert (one["n_ok"], one["n_started"], one["n"]) == (2 * ROUNDS, 2 * ROUNDS, ROUNDS), one["reason"]
+        assert sorted(one["rounds"]) == list(range(ROUNDS))
     pairs = measured.data["comparisons"]
     assert len(pairs) == CANDIDATES * (CANDIDATES - 1) // 2
     for pair in pairs:
         values = [dict(zip(figures[n]["rounds"], figures[n]["values"], strict=True)) for n in (pair["a"], pair["b"])]
-        logs = [[math.log(each[number]) for number in range(6)] for each in values]
-        assert pair["n"] == 6
+        logs = [[math.log(each[number]) for number in range(ROUNDS)] for each in values]
+        assert pair["n"] == ROUNDS
         assert pair["p_paired"] == pytest.approx(ttest_rel(*logs).pvalue, rel=1e-6)
         assert pair["verdict"]
 

@@ -19,7 +19,9 @@ from tests.emulated.ssh_server import SshMachine, machine_in_thread
 from tests.emulated.tcp_proxy import bad_line
 from tests.execute.liars import lie, lie_about
 
-_STUDY = "schema: 1\nquestion: Who is fast?\ncandidates:\n{}probes:\n  - {{probe: fma}}\nlaunches: 6\nruns: 1\n"
+LAUNCHES = 6
+"""As many as a winner needs."""
+_STUDY = "schema: 1\nquestion: Who is fast?\ncandidates:\n{}probes:\n  - {{probe: fma}}\nlaunches: {}\nruns: 1\n"
 _SLIGHTLY = "(0.99 + 0.02 * (job['seed'] % 97) / 97)"
 HONEST = {
     "slow": f"hello(); sample(1e9 * {_SLIGHTLY}); end()",
@@ -57,10 +59,10 @@ def boxes(work: Path, names: tuple[str, ...]) -> Iterator[dict[str, SshMachine]]
         yield found
 
 
-def study(work: Path, names: tuple[str, ...]) -> Said:
+def study(work: Path, names: tuple[str, ...], launches: int = LAUNCHES) -> Said:
     """The study of these machines, run by the command."""
     some = "".join(f"  - {{provider: ssh, region: ssh, offering: {name}}}\n" for name in names)
-    (work / "study.yaml").write_text(_STUDY.format(some))
+    (work / "study.yaml").write_text(_STUDY.format(some, launches))
     return cloudcmp("run", work / "study.yaml", "--out", work / "out", CLOUDCMP_SSH_CONFIG=str(work / "config"))
 
 
@@ -95,29 +97,29 @@ def test_p29_p31_liars_beside_honest_machines_change_nothing_for_them(lied: tupl
     view = viewing.view(work / "out")
     ended = outcomes(view)
     for name in HONEST:
-        assert ended[name] == [Outcome.OK] * 6
+        assert ended[name] == [Outcome.OK] * LAUNCHES
     for name in LIARS:
-        assert len(ended[name]) == 6
+        assert len(ended[name]) == LAUNCHES
         assert Outcome.OK not in ended[name] or name == "often"
     names = [one.offering.name for one in view.plan.candidates]
     (winner,) = view.analysis.winners
     assert [names[at] for at in winner.winners] == ["fast"]
     for one in view.analysis.estimates:
         name = names[one.candidate]
-        assert one.n_started == 6
-        assert one.n_ok == (6 if name in HONEST else ended[name].count(Outcome.OK))
+        assert one.n_started == LAUNCHES
+        assert one.n_ok == (LAUNCHES if name in HONEST else ended[name].count(Outcome.OK))
         assert name in {*HONEST, "often"} or one.values == ()
 
 
 def test_p29_p31_the_report_says_how_many_of_how_many_and_nothing_else_that_they_said(lied: tuple[Path, Said]) -> None:
     work, said = lied
     page = (work / "out" / "report.html").read_text(encoding="utf-8")
-    assert "0/6" in page
-    assert "6/6" in page
+    assert f"0/{LAUNCHES}" in page
+    assert f"{LAUNCHES}/{LAUNCHES}" in page
     assert "<script" not in page
     assert "<img src=x" not in page
     assert "\x1b" not in page + said.out + said.err
-    assert "0/6" in said.out
+    assert f"0/{LAUNCHES}" in said.out
 
 
 def test_p36_a_line_that_breaks_and_a_machine_that_restarts_are_told_apart(tmp_path: Path) -> None:
@@ -144,16 +146,16 @@ def test_p36_a_line_that_breaks_and_a_machine_that_restarts_are_told_apart(tmp_p
             watchers.append(threading.Thread(target=_break, args=(found[name], name, flag, stop)))
             watchers[-1].start()
         try:
-            said = study(tmp_path, names)
+            said = study(tmp_path, names, 3)
         finally:
             stop.set()
         for one in watchers:
             one.join()
     view = viewing.view(tmp_path / "out")
     ended = outcomes(view)
-    assert ended["steady"] == [Outcome.OK] * 6, said.err
-    assert ended["flaky"] == [Outcome.OK, Outcome.ABORTED, *[Outcome.OK] * 4]
-    assert ended["restarts"] == [Outcome.OK, Outcome.FAILED, *[Outcome.OK] * 4]
+    assert ended["steady"] == [Outcome.OK] * 3, said.err
+    assert ended["flaky"] == [Outcome.OK, Outcome.ABORTED, Outcome.OK]
+    assert ended["restarts"] == [Outcome.OK, Outcome.FAILED, Outcome.OK]
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     for words in ("the machine lives and is connected again", "the machine restarted during the trial"):
         assert words in page

@@ -2,7 +2,8 @@
 
 `with Warm() as warm: job = warm.start(["run", ...], environ, folder)` runs `cloudcmp run ...` in a process and session
 of its own. `waits` shortens, in that process only, how long it waits for clouds: what is proven then is what is done
-and in which order, not how long is waited for it (tests/provider/test_aws_study.py waits in full).
+and in which order, not how long is waited for it (tests/provider/test_aws_study.py waits in full). Its reports have
+sketches for figures, which tests/report draws: to start what draws takes longer than the rest of a small study.
 
 `warm.run` waits for the command. `python -m tests.app.warm` is the process that forks; it has one thread, as
 forking asks for.
@@ -10,6 +11,7 @@ forking asks for.
 
 import atexit
 import contextlib
+import hashlib
 import importlib
 import inspect
 import json
@@ -62,13 +64,13 @@ class Job:
 
     def wait(self, within_s: float = 300.0) -> int:
         """The same, once it has ended; raises TimeoutError, and kills it, where it does not in time."""
-        end, pause_s = time.monotonic() + within_s, 0.005
+        began = time.monotonic()
         while (code := self.code()) is None:
-            if time.monotonic() > end:
+            waited_s = time.monotonic() - began
+            if waited_s > within_s:
                 self.kill()
                 raise TimeoutError(f"not ended after {within_s:g} s: {self.said()}")
-            time.sleep(pause_s)
-            pause_s = min(0.05, pause_s * 1.2)
+            time.sleep(min(max(waited_s / 20, 0.005), 0.1))  # to ask takes processor time
         return code
 
     def kill(self, number: int = signal.SIGKILL) -> None:
@@ -228,10 +230,13 @@ def _run(asked: dict[str, Any], begun: int) -> int:
     for number in {nowhere, out, err}:
         os.close(number)
     os.close(begun)
+    from cloudcmp.report.charts import base
+
     waits = asked["waits"]
     signal.signal(signal.SIGHUP, signal.SIG_IGN if waits.pop("nohup", 0.0) else signal.SIG_DFL)
     if waits:
         shorten(**waits)
+        base.svg_of = _sketch
     if asked["prepare"]:
         importlib.import_module(asked["prepare"]).prepare()
     from cloudcmp.cli import entry
@@ -242,6 +247,12 @@ def _run(asked: dict[str, Any], begun: int) -> int:
     except SystemExit as done:
         return int(done.code or 0)
     return 0
+
+
+def _sketch(spec: Any) -> str:
+    """Stands for a figure: equal ones are equal, others differ."""
+    digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()
+    return f'<svg xmlns="http://www.w3.org/2000/svg"><title>{digest}</title></svg>'
 
 
 def shorten(

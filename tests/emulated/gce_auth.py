@@ -95,8 +95,8 @@ class Account:
 
 @cache
 def _key(_: str) -> rsa.RSAPrivateKey:
-    """A project's key, made once in a process because it takes long."""
-    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    """A project's key, made once in a process because it takes long; a short one, for each client checks its primes."""
+    return rsa.generate_private_key(public_exponent=65537, key_size=1024)
 
 
 def _bytes(text: str) -> bytes:

@@ -1,5 +1,6 @@
 """Launches whose answers are lost, and their end from another process: what is wrong with them, a line each."""
 
+import random
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
@@ -15,8 +16,15 @@ from cloudcmp.model.protocol import Provider
 from cloudcmp.provider.time import WallTime
 from cloudcmp.provision import Ledger, Part, Patience, acquire, release, release_all
 from cloudcmp.provision.ledger import in_order_of_ending
+from cloudcmp.provision.pace import Pace, Tempo
 
+TEMPO = Tempo(interval_s=0.02, first_s=0.1)
 PATIENCE = Patience(grace_s=0.4, poll_s=0.05, give_up_s=10.0, listings=3, settle_s=0.5)
+
+
+def _ledger(journal: MemoryJournal, study: str) -> Ledger:
+    time = WallTime()
+    return Ledger(journal, study, time, pace=Pace(time, random.random, TEMPO))
 
 
 class Losing:
@@ -53,7 +61,7 @@ class Losing:
         """One launch with its firewall, then its end; `tokens` tells a machine's, `then` is what a launch does next."""
         study, wrong = f"study-{seed}", []
         journal, driver = MemoryJournal(), self.driver()
-        ledger, launch = Ledger(journal, study, WallTime()), Launch(0, 0, 0, None, 0.0, seed)
+        ledger, launch = _ledger(journal, study), Launch(0, 0, 0, None, 0.0, seed)
         try:
             part = Part(FIREWALL, options=(ALLOW,))
             group = await acquire(ledger, driver, self.wanted, launch, 600.0, part=part, patience=PATIENCE)
@@ -71,7 +79,7 @@ class Losing:
         known = {row.token for row in journal.rows}
         machines = [one.id for one in made if one.kind == "instance"]
         wrong += [f"{seed}: {id} is not written down" for id in machines if tokens(id) not in known]
-        again, other = Ledger(journal, study, WallTime()), self.driver()
+        again, other = _ledger(journal, study), self.driver()
         for lease in in_order_of_ending(again.open_leases()):
             done = await release(again, other, lease, PATIENCE)
             wrong += [] if done.evidence else [f"{seed}: {lease.name} is not seen gone: {done.why}"]

@@ -52,12 +52,13 @@ def test_whom_no_firewall_lets_in(some: tuple[str, ...], says: str) -> None:
 def test_no_driver_makes_a_firewall_that_is_wide_open_or_shut(name: str) -> None:
     kind = EVERY[name]
     with pointed(name) as cloud:
+        driver = kind.provider()
         for index, allow in enumerate(REFUSED + (("192.0.2.7/32, 2001:db8::7/128",) if name in V4_ONLY else ())):
             with pytest.raises(Refused):
-                asyncio.run(kind.provider().create(kind.request(FIREWALL, f"t{index}", options={"allow": allow})))
+                asyncio.run(driver.create(kind.request(FIREWALL, f"t{index}", options={"allow": allow})))
         assert cloud.alive() == []
         made = kind.request(FIREWALL, "fine", options={"allow": "192.0.2.7, 198.51.100.0/24,192.0.2.7/32"})
-        assert asyncio.run(kind.provider().create(made))
+        assert asyncio.run(driver.create(made))
         assert cloud.alive() != []
 
 

@@ -1,6 +1,7 @@
 """The contract of providers, tried on one cloud that the environment points to, and what must come of it."""
 
 import asyncio
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from cloudcmp.provider.time import WallTime
 from cloudcmp.provision import Ledger, Patience
 from cloudcmp.provision.contract import TESTED, Held, differences, hold
 from cloudcmp.provision.contract_run import LAUNCHES, ContractRun
+from cloudcmp.provision.pace import Pace, Tempo
 
 PATIENCE = Patience(grace_s=2.0, poll_s=0.2, give_up_s=10.0, listings=2)
 _ALLOWED = "192.0.2.7/32"
@@ -33,7 +35,9 @@ class Unread:
 def stage(driver: Provider, wanted: Candidate, study: str = "study-a") -> ContractRun:
     """Where the clauses are tried: a ledger, a driver, and as many launches as they take."""
     launches = [Launch(index, 0, index, None, 0.0, index) for index in range(LAUNCHES)]
-    office = open_provisioning(Ledger(Unread(), study, WallTime()), [driver])
+    time = WallTime()
+    ledger = Ledger(Unread(), study, time, pace=Pace(time, random.random, Tempo(interval_s=0.05)))
+    office = open_provisioning(ledger, [driver])
     return ContractRun(office, driver, wanted, launches, 600.0, PATIENCE, _ALLOWED)
 
 

@@ -10,19 +10,12 @@ from tests.provision.conftest import MemoryJournal
 
 from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Lease, LeaseEvent, LeaseRow
 from cloudcmp.model.protocol import Provider
-from cloudcmp.provider.time import WallTime
+from cloudcmp.provider.time import VirtualTime, WallTime
 from cloudcmp.provision import Ledger, Patience, Release, release, release_all, token_of
 
 STUDY = "study-a"
-QUICK = Patience(grace_s=0.2, poll_s=0.05, give_up_s=3.0, listings=2, settle_s=0.0)
+QUICK = Patience(grace_s=1.0, poll_s=1.0, give_up_s=3.0, listings=2, settle_s=0.0)
 YEAR = 365 * 86400.0
-
-
-class Faster(WallTime):
-    """The wall's time, in which waiting takes no more than a moment."""
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(min(seconds, 0.05))
 
 
 def asked(name: str, kind: str, slot: str, study: str = STUDY, **more: Any) -> CreateRequest:
@@ -58,7 +51,7 @@ def row(name: str, kind: str, slot: str, id: str, at: float) -> LeaseRow:
 def ledger_of(rows: list[LeaseRow]) -> Ledger:
     journal = MemoryJournal()
     journal.rows += rows
-    return Ledger(journal, STUDY, Faster())
+    return Ledger(journal, STUDY, VirtualTime(WallTime().now()))
 
 
 def ended(name: str, rows: list[LeaseRow]) -> list[Release]:

@@ -10,9 +10,11 @@ def limit_logging(*names: str, level: int = logging.WARNING) -> None:
     that are made later have none. It belongs after whatever of a library sets levels itself.
     """
     below = tuple(f"{name}." for name in names)
+    # Each level that is set, even to what it was, has every logger of the process forget what it knows.
     for name in names:
         logger = logging.getLogger(name)
-        logger.setLevel(max(logger.level, level))
+        if logger.level < level:
+            logger.setLevel(level)
     for name, known in list(logging.root.manager.loggerDict.items()):
-        if isinstance(known, logging.Logger) and name.startswith(below) and known.level < level:
+        if isinstance(known, logging.Logger) and name.startswith(below) and logging.NOTSET < known.level < level:
             known.setLevel(logging.NOTSET)
