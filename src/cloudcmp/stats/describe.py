@@ -87,7 +87,7 @@ def t_interval(x: npt.ArrayLike, confidence: float = 0.95) -> Interval | None:
 def median_interval(x: npt.ArrayLike, confidence: float = 0.95) -> Interval | None:
     """The distribution-free interval of the median: two order statistics with exact binomial ranks.
 
-    It covers the true median with at least `confidence` for any continuous distribution (see `median_coverage`).
+    It covers the true median with at least `confidence` for any continuous distribution.
     None when n is too small for that (at 95 %: n < 6).
     Source: David and Nagaraja, "Order Statistics", section 7.1; used by Maricq et al., OSDI 2018.
     """
@@ -125,17 +125,6 @@ def quantile_ranks(n: int, p: float, confidence: float = 0.95) -> tuple[int, int
     # 1 - p is exact for 1/2, so that the two ranks of a median mirror each other.
     from_top = _largest_rank(n, 1.0 - share, tail)
     return (low, n + 1 - from_top) if low >= 1 and from_top >= 1 else None
-
-
-def median_coverage(n: int, confidence: float = 0.95) -> tuple[int, float] | None:
-    """The rank k (from 1) of the median's interval [x(k), x(n + 1 - k)] and the confidence that it really has.
-
-    The coverage is 1 - 2 P(Bin(n, 1/2) <= k - 1) >= `confidence`; None when n is too small.
-    """
-    ranks = quantile_ranks(n, 0.5, confidence)
-    if ranks is None:
-        return None
-    return ranks[0], 1.0 - 2.0 * float(special.bdtr(ranks[0] - 1, n, 0.5))
 
 
 def _largest_rank(n: int, p: float, tail: float) -> int:

@@ -1,4 +1,4 @@
-"""How large a difference is: ratios and differences with intervals, and two measures that outliers do not move."""
+"""How large a difference is: two measures that outliers do not move."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cloudcmp.stats.check import Floats, finite
-from cloudcmp.stats.describe import Interval, mean, t_interval
 
 # So many pairs are listed outright (32 MB); more are counted by bisection, which needs no memory for them.
 _LISTED_PAIRS = 4_000_000
@@ -61,47 +60,6 @@ def hodges_lehmann_shift(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
         float(first[0] + second[0]),
         float(first[-1] + second[-1]),
     )
-
-
-def ratio_interval(log_d: npt.ArrayLike, confidence: float = 0.95) -> tuple[float, Interval] | None:
-    """The geometric mean ratio and its Student-t interval, from differences of natural logarithms; None for n < 2.
-
-    `log_d` holds log(a) - log(b), shape (n,), one for each round; the results are ratios a / b (1 means no difference).
-    It is the inverse of `paired_t(log_d)`: 1 lies outside exactly when that p value is below 1 - confidence.
-    Raises ValueError when a ratio is beyond the range of floats.
-    """
-    differences = finite(log_d, "ratio_interval")
-    interval = t_interval(differences, confidence)
-    if interval is None:
-        return None
-    with np.errstate(over="ignore"):
-        centre, low, high = (float(np.exp(v)) for v in (mean(differences), interval.low, interval.high))
-    if not np.isfinite(high) or low == 0.0:
-        raise ValueError("ratio_interval: the ratio leaves the range of numbers; give differences of logs")
-    return centre, Interval(low, high)
-
-
-def fieller_interval(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = 0.95) -> Interval | None:
-    """The interval of mean(a) / mean(b) for two independent samples, shapes (n,) and (m,), after Fieller.
-
-    With h = t sd / sqrt(n) for each mean: (x y +- sqrt((x y)^2 - (x^2 - h_x^2)(y^2 - h_y^2))) / (y^2 - h_y^2).
-    None for n or m < 2, and when mean(b) cannot be told from 0 (y^2 <= h_y^2): the ratio is then unbounded.
-    Source: Kalibera and Jones, "Quantifying performance changes with effect size confidence intervals", 2012.
-    """
-    above, below = t_interval(a, confidence), t_interval(b, confidence)
-    if above is None or below is None:
-        return None
-    y = mean(b)
-    if below.low <= 0.0 <= below.high or y == 0.0:
-        return None
-    # Divided through by y, so that no product overflows: ratio and half-widths in units of y.
-    ratio, wide = mean(a) / y, (above.high - above.low) / 2.0 / y
-    doubt = (below.high - below.low) / 2.0 / y
-    rest = 1.0 - doubt**2
-    if rest <= 0.0:
-        return None
-    half = float(np.sqrt(wide**2 * rest + (ratio * doubt) ** 2))
-    return Interval((ratio - half) / rest, (ratio + half) / rest)
 
 
 def _sums_at_most(first: Floats, second: Floats, limit: float) -> int:
