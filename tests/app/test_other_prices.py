@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.app.other_prices import bought, reprice, under_terms
 from cloudcmp.app.plan import quoted
+from cloudcmp.app.study_view import bought, reprice, under_terms
 from cloudcmp.cost import offering_prices as catalogue
 from cloudcmp.cost import told_terms
 from cloudcmp.model.plan import Plan

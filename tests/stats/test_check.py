@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cloudcmp.stats import adjust, describe, drift, effect, groups, modality, tests, variance
+from cloudcmp.stats import adjust, describe, drift, effect, groups, tests
 from cloudcmp.stats import histogram as hdr
 
 GOOD = [1.0, 2.0, 4.0]
@@ -27,9 +27,9 @@ STATISTICS: dict[str, Callable[[object], object]] = {
     "hodges_lehmann_shift": lambda x: effect.hodges_lehmann_shift(GOOD, x),
     "holm": adjust.holm,
     "benjamini_hochberg": adjust.benjamini_hochberg,
-    "between_share": lambda x: variance.between_share(x, [0] * len(x)),  # type: ignore[arg-type]
+    "between_share": lambda x: describe.between_share(x, [0] * len(x)),  # type: ignore[arg-type]
     "trend": drift.trend,
-    "two_modes": modality.two_modes,
+    "two_modes": drift.two_modes,
     "group_medians": lambda x: groups.group_medians(x, [0] * len(x)),  # type: ignore[arg-type]
     "from_values": hdr.from_values,
     "encode": hdr.encode,

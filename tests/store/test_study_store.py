@@ -27,8 +27,8 @@ from cloudcmp.errors import CloudcmpError, CorruptStore, NewerSchema, StorageFau
 from cloudcmp.model.trial import Attempt, Outcome, Sample
 from cloudcmp.model.values import SeriesLimits
 from cloudcmp.store import LaunchRecord, StudyStore, samples, values
+from cloudcmp.store.access import StudyLock
 from cloudcmp.store.database import SCHEMA_VERSION
-from cloudcmp.store.lock import StudyLock
 
 
 def test_what_is_created_is_read_back(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """The catalogue of metrics, probes, suites and tools."""
 
-from cloudcmp.catalog.command_metrics import COMMAND, command_cells, metrics_with
 from cloudcmp.catalog.lookup import (
+    COMMAND,
     canonical,
     cells_of,
+    command_cells,
     expected_s,
     fill,
+    metrics_with,
     once_a_launch,
     probe_of,
     refusal,

@@ -1,14 +1,15 @@
 """Look-ups in the tables: the parameters, cells and expected time of probes."""
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from cloudcmp.catalog.parameters import canonical_of, hint
 from cloudcmp.catalog.tables import METRICS, PERCENTILES, PROBES, SUITES
 from cloudcmp.catalog.tool_settings import TOOL, expected_of, tool_cells
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
-from cloudcmp.model.metric import Probe
+from cloudcmp.model.command import Command, CommandMetric
+from cloudcmp.model.metric import Group, Metric, Probe, Reduce
 
 # Start of the agent's process, its wait for a quiet machine and its own clean-up, for each trial.
 _OVERHEAD_S = 0.05
@@ -92,3 +93,24 @@ def refusal(name: str, params: Mapping[str, str]) -> tuple[str, str]:
 def once_a_launch(metric: str) -> bool:
     """True if a metric has one value a launch because the controller times it."""
     return any(probe.by_controller for probe in PROBES.values() if metric in probe.metrics)
+
+
+COMMAND = "command"
+"""The probe that runs commands of the user's own."""
+
+
+def metrics_with(commands: Iterable[Command]) -> dict[str, Metric]:
+    """The table of metrics with those of commands, by name."""
+    return METRICS | {one.name: _metric(one) for command in commands for one in command.told}
+
+
+def command_cells(command: Command) -> tuple[Cell, ...]:
+    """The cells that a command gives besides its finishing time."""
+    return tuple(Cell.of(one.name, {COMMAND: command.name}) for one in command.told)
+
+
+def _metric(own: CommandMetric) -> Metric:
+    return Metric(
+        own.name, own.unit, own.better, Group.COMPUTE, Reduce.MEDIAN, (COMMAND,),
+        "A figure that a command tells of itself.", "What the command does not say.", 1.0, own.signed,
+    )  # fmt: skip

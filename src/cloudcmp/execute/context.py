@@ -13,8 +13,7 @@ from cloudcmp.model.lease import ZONE
 from cloudcmp.model.metric import Metric, Probe, When
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
 from cloudcmp.model.protocol import Clock, Progress, Provider
-from cloudcmp.model.reason import LaunchReason
-from cloudcmp.model.trial import Attempt, Outcome, Sample
+from cloudcmp.model.trial import Attempt, LaunchReason, Outcome, Sample
 from cloudcmp.provision import Guard, Machine, ProvisionContext, Stopwatch
 from cloudcmp.store import StudyStore
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 from cloudcmp.catalog import hint
 from cloudcmp.errors import CloudcmpError, Fault, UserMistake
 from cloudcmp.model.cast import Service
-from cloudcmp.model.custom_types import custom_type
-from cloudcmp.model.offering import Match, Offering
+from cloudcmp.model.offering import Match, Offering, custom_type
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.study import CandidateSpec
 from cloudcmp.plan.match import differences, nearest_offering

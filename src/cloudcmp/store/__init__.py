@@ -3,7 +3,6 @@
 from cloudcmp.store.access import tag_in
 from cloudcmp.store.crash import CRASH_POINTS, crash_point
 from cloudcmp.store.ledger import LaunchRecord
-from cloudcmp.store.records import parquet_columns, parquet_rows
 from cloudcmp.store.seals import MadeElsewhere
 from cloudcmp.store.study_store import StudyStore, open_to_end
 from cloudcmp.store.tidy import TidyColumns
@@ -12,6 +11,7 @@ from cloudcmp.store.tidy_check import read_tidy
 from cloudcmp.store.tidy_export import NO_ROUNDS, REPLICATION_UNKNOWN, export_table
 from cloudcmp.store.tidy_import import import_table
 from cloudcmp.store.tidy_write import csv_parts, write_csv, write_parquet
+from cloudcmp.store.untrusted_parquet import parquet_columns, parquet_rows
 from cloudcmp.store.user_key import state_folder
 
 __all__ = [
