@@ -5,8 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from cloudcmp.provision import CLOUD_CRASH_POINTS, RESIZE_CRASH_POINTS
+from tests.crash_points import CLOUD_CRASH_POINTS, RESIZE_CRASH_POINTS
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src" / "cloudcmp" / "provision"

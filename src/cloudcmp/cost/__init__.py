@@ -4,13 +4,12 @@ from cloudcmp.cost.account_terms import added_support
 from cloudcmp.cost.bill import bill
 from cloudcmp.cost.figures import is_task, price_of, with_cost, work_unit
 from cloudcmp.cost.quote import Market, no_list, quoted, told_terms
-from cloudcmp.cost.rates import either, given, rates
+from cloudcmp.cost.rates import given, rates
 
 __all__ = [
     "Market",
     "added_support",
     "bill",
-    "either",
     "given",
     "is_task",
     "no_list",

@@ -8,8 +8,6 @@ from cloudcmp.provision.emergency_teardown import request_deletes
 from cloudcmp.provision.ledger import Journal, Ledger, Part, Patience, launch_of, patience_with, slot_of
 from cloudcmp.provision.ledger_cost import Beside, charges, committed, spent, terms_of
 from cloudcmp.provision.lifecycle import (
-    CLOUD_CRASH_POINTS,
-    RESIZE_CRASH_POINTS,
     acquire,
     change_type,
     release,
@@ -25,8 +23,6 @@ from cloudcmp.provision.zones import zones_of
 
 __all__ = [
     "ACCOUNT",
-    "CLOUD_CRASH_POINTS",
-    "RESIZE_CRASH_POINTS",
     "Accounts",
     "Ask",
     "Beside",

@@ -26,18 +26,6 @@ from cloudcmp.provision.ledger import Ledger, Part, Patience, patience_with, slo
 from cloudcmp.provision.ownership import ATTEMPT, KEPT, PROVED, SLOT, STUDY, Proof, Sighting, is_untagged, tag, token_of
 from cloudcmp.store.crash import crash_point
 
-CLOUD_CRASH_POINTS = (
-    "cloud.before_create",
-    "cloud.after_create",
-    "cloud.after_find",
-    "cloud.before_destroy",
-    "cloud.after_destroy",
-    "cloud.after_gone",
-)
-"""Crash points around each call to a provider; those around each row of the journal are the store's own."""
-RESIZE_CRASH_POINTS = ("cloud.before_resize", "cloud.while_stopped", "cloud.after_resize")
-"""Crash points around a machine's stop and start; only a study that resizes passes them."""
-
 
 @dataclass(slots=True)
 class _Asking:

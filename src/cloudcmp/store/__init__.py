@@ -1,7 +1,7 @@
 """Studies on disk: what was planned, what happened, and every sample, none of it lost once it was acknowledged."""
 
 from cloudcmp.store.access import tag_in
-from cloudcmp.store.crash import CRASH_POINTS, crash_point
+from cloudcmp.store.crash import crash_point
 from cloudcmp.store.ledger import LaunchRecord
 from cloudcmp.store.seals import MadeElsewhere
 from cloudcmp.store.study_store import StudyStore, open_to_end
@@ -15,7 +15,6 @@ from cloudcmp.store.untrusted_parquet import parquet_columns, parquet_rows
 from cloudcmp.store.user_key import state_folder
 
 __all__ = [
-    "CRASH_POINTS",
     "NO_ROUNDS",
     "REPLICATION_UNKNOWN",
     "LaunchRecord",
