@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from tests.cost import bills
 from tests.cost.bills import Usage, write
 
-from cloudcmp.cost.billed import Billed, Format, Kind, Wanted, fields, read
+from cloudcmp.cost.billed import Format, Kind, Wanted, fields, read
 from cloudcmp.cost.billed.formats import LAYOUTS, lines
+from cloudcmp.cost.billed.gather import Billed
 from cloudcmp.cost.billed.line import Tags
 from cloudcmp.errors import UserMistake
 

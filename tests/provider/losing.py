@@ -13,8 +13,9 @@ from cloudcmp.model.lease import FIREWALL
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provider.time import WallTime
-from cloudcmp.provision import Ledger, Part, Patience, acquire, release, release_all
+from cloudcmp.provision import Ledger, Part, Patience, release_all
 from cloudcmp.provision.ledger import in_order_of_ending
+from cloudcmp.provision.lifecycle import acquire, release
 
 PATIENCE = Patience(grace_s=0.4, poll_s=0.05, give_up_s=10.0, listings=3, settle_s=0.5)
 

@@ -19,7 +19,8 @@ from cloudcmp.model.plan import Candidate, Launch, Plan, Quote
 from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.simulated import SimulatedProvider
 from cloudcmp.provider.time import VirtualTime
-from cloudcmp.provision import Ledger, acquire, release, release_all
+from cloudcmp.provision import Ledger, release_all
+from cloudcmp.provision.lifecycle import acquire, release
 from cloudcmp.stats import histogram
 from cloudcmp.store.study_store import StudyStore
 

@@ -19,8 +19,8 @@ from cloudcmp.catalog import (
     refusal,
     settings_text,
     suite_of,
-    tool_settings,
 )
+from cloudcmp.catalog.tool_settings import tool_settings
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.command import CommandMetric
