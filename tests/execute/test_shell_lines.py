@@ -7,7 +7,7 @@ import pytest
 from cloudcmp.agent.job import encode_job
 from cloudcmp.app.command_uses import is_free, shell_lines
 from cloudcmp.catalog import DEFAULT, TOOL, TOOLS, settings_text
-from cloudcmp.catalog.tool_settings import tool_settings
+from cloudcmp.catalog.lookup import tool_settings
 from cloudcmp.errors import UserMistake
 from cloudcmp.execute.commands import check_command, command_job
 from cloudcmp.model.command import Command, ShippedFile

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cloudcmp.stats import adjust, describe, drift, effect, groups, tests
+from cloudcmp.stats import adjust, describe, drift, effect, tests
 from cloudcmp.stats import histogram as hdr
 
 GOOD = [1.0, 2.0, 4.0]
@@ -30,7 +30,7 @@ STATISTICS: dict[str, Callable[[object], object]] = {
     "between_share": lambda x: describe.between_share(x, [0] * len(x)),  # type: ignore[arg-type]
     "trend": drift.trend,
     "two_modes": drift.two_modes,
-    "group_medians": lambda x: groups.group_medians(x, [0] * len(x)),  # type: ignore[arg-type]
+    "group_medians": lambda x: describe.group_medians(x, [0] * len(x)),  # type: ignore[arg-type]
     "from_values": hdr.from_values,
     "encode": hdr.encode,
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cloudcmp.catalog import METRICS
-from cloudcmp.catalog.tool_settings import tool_settings
+from cloudcmp.catalog.lookup import tool_settings
 from cloudcmp.tools import TOOLS
 
 SHORT = {

@@ -1,4 +1,4 @@
-"""The script `cloudcmp-host`: the few actions of root on a machine that cloudcmp launched."""
+"""The script `cloudcmp-host`, the few actions of root on a machine that cloudcmp launched; and its SSH keys."""
 
 import base64
 import binascii

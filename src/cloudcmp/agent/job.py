@@ -1,4 +1,4 @@
-"""The job line: the agent's only input."""
+"""The job line, the agent's only input, and the series that it makes the agent send."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -15,8 +15,7 @@ from cloudcmp.model.plan import Plan, steps_of
 from cloudcmp.model.result import Bounds, Estimate
 from cloudcmp.model.values import HistogramRow, TrialValues
 from cloudcmp.stats import describe
-from cloudcmp.stats.describe import between_share
-from cloudcmp.stats.groups import group_medians
+from cloudcmp.stats.describe import between_share, group_medians
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

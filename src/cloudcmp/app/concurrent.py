@@ -1,4 +1,4 @@
-"""Runs checks of several providers at the same time, within a deadline."""
+"""Asks several providers at the same time, within a deadline."""
 
 import asyncio
 import os

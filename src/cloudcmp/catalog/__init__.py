@@ -2,28 +2,26 @@
 
 from cloudcmp.catalog.lookup import (
     COMMAND,
+    DEFAULT,
+    TOOL,
     canonical,
     cells_of,
     command_cells,
     expected_s,
     fill,
+    measure_cell,
     metrics_with,
     once_a_launch,
+    output_settings_text,
     refusal,
+    settings_of,
+    settings_text,
     suite_of,
+    tool_of,
 )
 from cloudcmp.catalog.parameters import hint, nearest
 from cloudcmp.catalog.places import place_of
 from cloudcmp.catalog.tables import METRICS, PROBES, SUITES
-from cloudcmp.catalog.tool_settings import (
-    DEFAULT,
-    TOOL,
-    measure_cell,
-    output_settings_text,
-    settings_of,
-    settings_text,
-    tool_of,
-)
 from cloudcmp.tools import READERS, TOOLS
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The price of a candidate for an hour under an account's own terms."""
+"""The price of a candidate for an hour under an account's own terms, and what commitments are worth."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The outcomes, attempts and samples of trials."""
+"""The outcomes, attempts and samples of trials, and why launches end."""
 
 from dataclasses import dataclass
 from enum import StrEnum

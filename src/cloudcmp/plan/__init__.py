@@ -2,13 +2,12 @@
 
 from cloudcmp.plan.candidates import unpriced
 from cloudcmp.plan.cast import cast_of
-from cloudcmp.plan.expected_traffic import caps_of, most_bytes
 from cloudcmp.plan.planner import make
 from cloudcmp.plan.published_offerings import published_providers
 from cloudcmp.plan.resize_target import list_prices_apply, resize_price
 from cloudcmp.plan.run_checks import check_runnable
-from cloudcmp.plan.sessions import next_opening
-from cloudcmp.plan.traffic import machine_limit, machines
+from cloudcmp.plan.schedule import next_opening
+from cloudcmp.plan.traffic import caps_of, machine_limit, machines, most_bytes
 
 __all__ = [
     "caps_of",

@@ -15,11 +15,10 @@ from cloudcmp.plan import traffic
 from cloudcmp.plan.candidate_tasks import local_tasks, tasks_by_candidate
 from cloudcmp.plan.candidates import LOCAL, OfferingsOf, PricedBy, only_name_known, resolve, unpriced
 from cloudcmp.plan.cast import LOOPBACK
-from cloudcmp.plan.expected_traffic import caps_of, expected_bytes, most_bytes
 from cloudcmp.plan.resize_target import unknown_price_notes
 from cloudcmp.plan.schedule import rounds_of
 from cloudcmp.plan.tasks import Task, built_tasks, loopback_tasks, short_tasks, tasks_of, unbuilt_probes
-from cloudcmp.plan.traffic import machines
+from cloudcmp.plan.traffic import caps_of, expected_bytes, machines, most_bytes
 from cloudcmp.plan.trials import RoundTasks, launches_of, trials_of
 from cloudcmp.plan.truth import with_truth
 from cloudcmp.units import format_seconds

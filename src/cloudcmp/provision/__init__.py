@@ -9,9 +9,8 @@ from cloudcmp.provision.ledger import Journal, Ledger, Part, Patience, launch_of
 from cloudcmp.provision.ledger_cost import Beside, charges, committed, spent, terms_of
 from cloudcmp.provision.lifecycle import change_type, release_all
 from cloudcmp.provision.prices import price_to_create
-from cloudcmp.provision.site import Keys, ProvisionContext, set_up, tear_down
+from cloudcmp.provision.site import Keys, ProvisionContext, set_up, tear_down, zones_of
 from cloudcmp.provision.tally import RowLog
-from cloudcmp.provision.zones import zones_of
 
 __all__ = [
     "ACCOUNT",

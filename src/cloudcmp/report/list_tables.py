@@ -5,7 +5,7 @@ from itertools import product
 from typing import Any
 
 from cloudcmp.catalog import expected_s, fill
-from cloudcmp.catalog.tool_settings import tool_settings
+from cloudcmp.catalog.lookup import tool_settings
 from cloudcmp.model.inventory import PUBLISHED_PRICES, Inventory, ProviderSummary, StudyEntry
 from cloudcmp.model.metric import Metric, Param, Probe, Suite
 from cloudcmp.model.offering import Offering, Price

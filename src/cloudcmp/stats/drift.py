@@ -1,4 +1,4 @@
-"""Whether values wander as rounds go by."""
+"""Whether values wander as rounds go by, and whether they have two modes."""
 
 import math
 from dataclasses import dataclass

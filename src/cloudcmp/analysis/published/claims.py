@@ -7,9 +7,19 @@ needs is not printed.
 import math
 from collections.abc import Callable, Collection
 
-from cloudcmp.analysis.published.number import Number, cov_of, read
+from cloudcmp.analysis.published.number import (
+    Number,
+    columns,
+    cov_of,
+    cov_row,
+    label,
+    numbers,
+    pair_of,
+    printed,
+    read,
+    sessions,
+)
 from cloudcmp.analysis.published.offered import OFFERED
-from cloudcmp.analysis.published.reading import columns, cov_row, label, numbers, pair_of, printed, sessions
 from cloudcmp.analysis.published.verdict import ClaimCheck, Verdict
 from cloudcmp.published import Claim, Document
 

@@ -7,8 +7,7 @@ import itertools
 import math
 from collections.abc import Callable
 
-from cloudcmp.analysis.published.number import Number, read
-from cloudcmp.analysis.published.reading import columns, numbers, printed
+from cloudcmp.analysis.published.number import Number, columns, numbers, printed, read
 from cloudcmp.published import Claim, Document
 
 Finding = tuple[str, bool | None]

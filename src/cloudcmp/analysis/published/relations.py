@@ -8,13 +8,19 @@ from decimal import Decimal
 from cloudcmp.analysis.published.number import (
     Number,
     along,
+    columns,
     cov_of,
+    cov_row,
+    label,
+    numbers,
     pooled_median_bounds,
+    printed,
     read,
     rounding,
+    row_label,
+    sessions,
     welch_p_of,
 )
-from cloudcmp.analysis.published.reading import columns, cov_row, label, numbers, printed, row_label, sessions
 from cloudcmp.analysis.published.verdict import Check, Verdict, check_figure
 from cloudcmp.published import Document, Relation, Table
 from cloudcmp.stats.describe import geometric_mean, median
