@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 import pytest
+from tests.stats.paired import paired_t
 
-from cloudcmp.stats import adjust, describe, drift, effect, tests
+from cloudcmp.stats import adjust, describe, drift, many, tests
 from cloudcmp.stats import histogram as hdr
 
 GOOD = [1.0, 2.0, 4.0]
@@ -18,13 +19,13 @@ STATISTICS: dict[str, Callable[[object], object]] = {
     "t_interval": describe.t_interval,
     "median_interval": describe.median_interval,
     "quantile_interval": lambda x: describe.quantile_interval(x, 0.9),
-    "paired_t": tests.paired_t,
+    "paired_t": paired_t,
     "welch_t a": lambda x: tests.welch_t(x, GOOD),
     "welch_t b": lambda x: tests.welch_t(GOOD, x),
-    "cliffs_delta a": lambda x: effect.cliffs_delta(x, GOOD),
-    "cliffs_delta b": lambda x: effect.cliffs_delta(GOOD, x),
-    "hodges_lehmann": effect.hodges_lehmann,
-    "hodges_lehmann_shift": lambda x: effect.hodges_lehmann_shift(GOOD, x),
+    "cliffs_delta a": lambda x: many.cliffs_delta(x, GOOD),
+    "cliffs_delta b": lambda x: many.cliffs_delta(GOOD, x),
+    "hodges_lehmann": many.hodges_lehmann,
+    "hodges_lehmann_shift": lambda x: many.hodges_lehmann_shift(GOOD, x),
     "holm": adjust.holm,
     "benjamini_hochberg": adjust.benjamini_hochberg,
     "between_share": lambda x: describe.between_share(x, [0] * len(x)),  # type: ignore[arg-type]

@@ -8,12 +8,8 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cloudcmp.stats import effect
-from cloudcmp.stats.effect import (
-    cliffs_delta,
-    hodges_lehmann,
-    hodges_lehmann_shift,
-)
+from cloudcmp.stats import many
+from cloudcmp.stats.many import cliffs_delta, hodges_lehmann, hodges_lehmann_shift
 
 steady = settings(deadline=None, derandomize=True, max_examples=50)
 numbers = st.integers(-50, 50).map(lambda v: v / 4)
@@ -65,7 +61,7 @@ def test_hodges_lehmann_shift_is_the_median_of_pairwise_differences(a: list[floa
 def test_counting_by_bisection_finds_what_listing_finds(a: list[float], b: list[float]) -> None:
     listed = hodges_lehmann(a), hodges_lehmann_shift(a, b)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(effect, "_LISTED_PAIRS", 0)
+        patch.setattr(many, "_LISTED_PAIRS", 0)
         assert (hodges_lehmann(a), hodges_lehmann_shift(a, b)) == pytest.approx(listed, abs=1e-12)
 
 

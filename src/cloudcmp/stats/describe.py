@@ -1,4 +1,4 @@
-"""Estimates of one sample: centre, spread, quantiles and shares with their intervals; medians and variance by groups."""
+"""Estimates of one sample: centre, spread, quantiles and shares with intervals; medians and variance by groups."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Tests of a difference: Student's t by pairs, and Welch's t."""
+"""Welch's t test of a difference."""
 
 from dataclasses import dataclass
 
@@ -17,28 +17,13 @@ class TTest:
     statistic: the t value; +inf or -inf when the values have no spread and yet differ.
     df: degrees of freedom, not always whole.
     p_value: in [0, 1].
-    n: how many values went in (pairs for `paired_t`, both samples together for `welch_t`).
+    n: how many values went in, both samples together.
     """
 
     statistic: float
     df: float
     p_value: float
     n: int
-
-
-def paired_t(d: npt.ArrayLike) -> TTest | None:
-    """Student's t test that the mean of the differences `d`, shape (n,), is 0; None for n < 2.
-
-    t = mean(d) / (sd(d) / sqrt(n)), n - 1 degrees of freedom. For a ratio give differences of logarithms.
-    Differences without any spread are taken as they stand: all 0 gives t = 0 and p = 1; all equal and not 0 gives
-    t = +-inf and p = 0, in step with the interval of `t_interval`, whose width is then 0. Such data is mostly coarse
-    or copied, so an infinite statistic is worth a warning where it is shown.
-    """
-    differences = finite(d, "paired_t")
-    spread, centre, n = sd(differences), mean(differences), differences.size
-    if spread is None:
-        return None
-    return _t_test(centre, spread / float(np.sqrt(n)), float(n - 1), n)
 
 
 def welch_t(a: npt.ArrayLike, b: npt.ArrayLike) -> TTest | None:
