@@ -76,7 +76,7 @@ def view(
     """
     own = read_terms(terms) if terms else None
     with StudyStore.open(folder, write=False) as store:
-        plan = _noted(store, _at_todays_prices(store.plan) if reprice else store.plan)
+        plan = _noted(store, at_todays_prices(store.plan) if reprice else store.plan)
         plan = replace(plan, terms=own) if own is not None else plan
         plan = bought(plan, purchase) if purchase else plan
         plan = under_terms(plan, terms.name, purchase) if terms else plan
@@ -203,7 +203,7 @@ _Priced = tuple[Price | None, str]
 """A price, and a line that describes it or says why it is unknown."""
 
 
-def _at_todays_prices(plan: Plan) -> Plan:
+def at_todays_prices(plan: Plan) -> Plan:
     """The plan at today's prices of providers and price lists; an offering that is no longer listed has no price.
 
     A price that the study itself gives stays.
