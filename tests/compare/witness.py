@@ -33,7 +33,7 @@ _LARGEST_LOG = 700.0
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What the launch values say; fields as in `Comparison`. `p` decides; `spread` is the sd of a difference, or None."""
+    """What the launch values say; fields as in `Comparison`. `p` decides, `spread` is the sd of one difference."""
 
     n: int
     by_rounds: bool
